@@ -13,14 +13,14 @@ import psycopg
 
 from analytics.explain_facts import (
     Facts,
-    Known,
+    SourcedState,
     Step,
     read_decision,
     read_facts,
     read_state,
     why_unknown,
 )
-from analytics.explain_history import Places, Revision, history_of
+from analytics.explain_history import Revision, RowOffsets, history_of
 from analytics.explain_text import revision_lines, section_lines, step_lines
 from cdc.contracts.partition import partition_of
 from cdc.contracts.times import us_of
@@ -29,7 +29,7 @@ from cdc.settings import Connections
 from inventory.explain.key import Provenance
 from inventory.explain.key import explain as lines_of
 from inventory.explain.key import explain_at as lines_at
-from inventory.explain.lines import Line, Section, gaps, signed
+from inventory.explain.lines import Line, Section, gaps, with_actors
 from inventory.explain.stock import stock_section
 from inventory.model.price_timeline import in_force
 from inventory.revision import LOGIC_REVISION
@@ -38,7 +38,7 @@ __all__ = ["Explanation", "Step", "UnknownItem", "explain"]
 
 
 class UnknownItem(ValueError):
-    """Neither a fact nor a state has this key, or the time asked for is none."""
+    """No fact and no state has this key, or the requested time is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,34 +122,34 @@ def explain(
     with psycopg.connect(known.read_database_url.get_secret_value()) as connection:
         # One snapshot: facts, documents and the shown state belong together.
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        facts = read_facts(connection, key, until, logged.places)
+        facts = read_facts(connection, key, until, logged.row_offsets)
         if until_us is not None:
             found = None
             price = in_force(facts.prices, until_us)
             sections = lines_at(facts.stock, price, until_us, logged.state)
         else:
             found = read_state(connection, known, key, ON_HAND_CHANGELOG)
-            sections = _sections(connection, facts, found, number, logged.places)
+            sections = _sections(connection, facts, found, number, logged.row_offsets)
         if not (facts.steps or found or facts.policy):
             raise UnknownItem(why_unknown(connection, sku, location))
     origin = None if found is None else found.came_from
     if until_us is not None and logged.state is not None:
         origin = "archived log"
-    named = signed(sections, facts.actors)
+    named = with_actors(sections, facts.actors)
     return Explanation(key, number, at, facts.steps, logged.revisions, named, origin)
 
 
 def _sections(
     connection: psycopg.Connection,
     facts: Facts,
-    known: Known | None,
+    known: SourcedState | None,
     partition: int,
-    places: Places,
+    row_offsets: RowOffsets,
 ) -> tuple[Section, ...]:
     if known is None:
         return (stock_section(None, facts.stock),)
     policy = facts.policy
-    offsets = [] if policy is None else places.get((policy.table, policy.id), [])
+    offsets = [] if policy is None else row_offsets.get((policy.table, policy.id), [])
     position = known.state.position.offset
     came_from = Provenance(
         partition=partition,
@@ -159,7 +159,7 @@ def _sections(
         policy_row_offset=max((at for at in offsets if at <= position), default=None),
         decision=read_decision(connection, known.state),
     )
-    return lines_of(known.state, facts.stock, came_from, is_whole=known.is_whole)
+    return lines_of(known.state, facts.stock, came_from, has_windows=known.has_windows)
 
 
 def _moment(at: str | None) -> datetime | None:

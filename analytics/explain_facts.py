@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import psycopg
 
-from analytics.explain_history import Places
+from analytics.explain_history import RowOffsets
 from cdc import workers
 from cdc.contracts.state import decode_level
 from cdc.contracts.times import us_of
@@ -20,7 +20,7 @@ from inventory.model.state import KeyState
 
 Actors = dict[tuple[str, int], str | None]
 
-PATIENCE_S: Final = 2.0  # a command waits longer for a worker than a page
+WORKER_TIMEOUT_S: Final = 2.0  # a command waits longer for a worker than a page
 
 _FACTS: Final = """
 SELECT f.table_name, f.row_id, f.business_at, f.recorded_at, f.heard_at, f.kind, f.document,
@@ -53,7 +53,7 @@ _DECISION: Final = """
 SELECT id, recorded_by FROM retail.reorder_decision WHERE inv_key = %(key)s AND reorder_id = %(id)s
 ORDER BY id DESC LIMIT 1
 """
-_WHEREABOUTS: Final = "SELECT * FROM retail.whereabouts(%s, %s)"
+_SIMILAR: Final = "SELECT * FROM retail.whereabouts(%s, %s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class SourcedState:
     """A state, its completeness, its as-of time and its source.
 
-    `is_whole` is True if the state has its window rows.
+    `has_windows` is True if the state has its window rows.
     """
 
     state: KeyState
-    is_whole: bool
+    has_windows: bool
     as_of_us: int | None
     came_from: str
 
@@ -99,22 +99,22 @@ class Facts:
 
 
 def read_facts(
-    connection: psycopg.Connection, key: str, until: datetime | None, places: Places
+    connection: psycopg.Connection, key: str, until: datetime | None, row_offsets: RowOffsets
 ) -> Facts:
     """Return all facts of `key` up to a business time, with stock split, documents and prices."""
-    asked = {"key": key, "until": until}
-    prices = connection.execute(_PRICES, asked).fetchall()
-    policy = connection.execute(_POLICY, asked).fetchone()
+    parameters = {"key": key, "until": until}
+    prices = connection.execute(_PRICES, parameters).fetchall()
+    policy = connection.execute(_POLICY, parameters).fetchone()
     return Facts(
-        steps=tuple(_step(row, places) for row in connection.execute(_FACTS, asked)),
-        stock=_stock(connection, asked),
+        steps=tuple(_step(row, row_offsets) for row in connection.execute(_FACTS, parameters)),
+        stock=_stock(connection, parameters),
         prices=tuple(PriceRow(us_of(row[0]), *row[1:5]) for row in prices),
         actors={("price_change", row[1]): row[5] for row in prices},
         policy=None if policy is None else Source("item_location", *policy),
     )
 
 
-def _step(row: tuple[Any, ...], places: Places) -> Step:
+def _step(row: tuple[Any, ...], row_offsets: RowOffsets) -> Step:
     table, row_id, at, recorded_at, heard_at, kind, document, actor, *units, late_lines = row
     counted, delta, running = units
     is_sale = table == "sale_line"
@@ -130,14 +130,14 @@ def _step(row: tuple[Any, ...], places: Places) -> Step:
         variance_units=None if counted is None else delta,
         on_hand_units=running,
         arrival=arrival(us_of(at), us_of(heard_at), late_lines) if is_sale else "",
-        offsets=tuple(places.get((table, row_id), ())),
+        offsets=tuple(row_offsets.get((table, row_id), ())),
     )
 
 
-def _stock(connection: psycopg.Connection, asked: dict[str, Any]) -> StockFacts:
+def _stock(connection: psycopg.Connection, parameters: dict[str, Any]) -> StockFacts:
     count: CountFact | None = None
     causes: list[Cause] = []
-    for cause, units, facts, detail, count_id, at, actor in connection.execute(_SPLIT, asked):
+    for cause, units, facts, detail, count_id, at, actor in connection.execute(_SPLIT, parameters):
         if cause == "count":
             count = CountFact(count_id, units, us_of(at), detail, actor)
         else:
@@ -145,7 +145,7 @@ def _stock(connection: psycopg.Connection, asked: dict[str, Any]) -> StockFacts:
     documents = (
         Document(name, detail, Source(table, row_id, actor), on_order, in_transit)
         for name, detail, table, row_id, actor, on_order, in_transit in connection.execute(
-            _DOCUMENTS, asked
+            _DOCUMENTS, parameters
         )
     )
     return StockFacts(count, tuple(causes), tuple(documents))
@@ -153,31 +153,35 @@ def _stock(connection: psycopg.Connection, asked: dict[str, Any]) -> StockFacts:
 
 def read_decision(connection: psycopg.Connection, state: KeyState) -> Source | None:
     """Return the newest decision of a person on the key's need."""
-    asked = {"key": state.inv_key, "id": state.episode.id}
-    found = connection.execute(_DECISION, asked).fetchone()
+    parameters = {"key": state.inv_key, "id": state.episode.id}
+    found = connection.execute(_DECISION, parameters).fetchone()
     return None if found is None else Source("reorder_decision", *found)
 
 
 def read_state(
     connection: psycopg.Connection, settings: Connections, key: str, topic: str
-) -> Known | None:
+) -> SourcedState | None:
     """Return the state of the key's worker, or the read model's while no worker answers."""
     shown = connection.execute(_STATE, {"key": key, "topic": topic}).fetchone()
-    live = workers.ask(settings, key, within_s=PATIENCE_S)
+    live = workers.query_key(settings, key, within_s=WORKER_TIMEOUT_S)
     if live.state is not None:
-        return Known(live.state, is_whole=True, as_of_us=live.as_of_us, came_from="worker")
+        return SourcedState(
+            live.state, has_windows=True, as_of_us=live.as_of_us, came_from="worker"
+        )
     if shown is None:
         return None
     level, _dropped = decode_level(json.dumps(shown[0]).encode())
-    return Known(level, is_whole=False, as_of_us=shown[1], came_from=f"read model: {live.problem}")
+    return SourcedState(
+        level, has_windows=False, as_of_us=shown[1], came_from=f"read model: {live.problem}"
+    )
 
 
 def why_unknown(connection: psycopg.Connection, sku: str, location: str) -> str:
     """Return the unknown half of a key, location or SKU, with similar known ones."""
-    row = connection.execute(_WHEREABOUTS, (location, sku)).fetchone()
-    is_location, elsewhere, similar, places = row or (False, [], [], [])
+    row = connection.execute(_SIMILAR, (location, sku)).fetchone()
+    is_location, elsewhere, similar, locations = row or (False, [], [], [])
     if not is_location:
-        known = ", ".join(places) or "none yet"
+        known = ", ".join(locations) or "none yet"
         return f"--location {location!r}: no such location; known are {known}"
     if similar:
         return f"{sku!r} is unknown at {location}; SKUs keep their case: {', '.join(similar)}?"

@@ -14,12 +14,12 @@ from analytics.archive.manifest import ArchiveFile, Manifest
 from analytics.archive.rows import MALFORMED
 from cdc.contracts.decode import decode
 from cdc.settings import Connections
-from inventory.fold.record import APPLIED, Folded, fold
+from inventory.fold.record import Applied, FoldResult, fold
 from inventory.log.dedupe import Admission
 from inventory.model.record import Record
 from inventory.model.state import KeyState, WindowRow
 
-Places = dict[tuple[str, int], list[int]]
+RowOffsets = dict[tuple[str, int], list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class History:
     the last one. None if no state existed by then, or nothing is archived.
     """
 
-    places: Places
+    row_offsets: RowOffsets
     revisions: tuple[Revision, ...]
     state: KeyState | None
 
@@ -59,20 +59,20 @@ def history_of(
     `until_us` is compared with the key's own clock: commit times of a live key, business times of a
     replayed one.
     """
-    places: Places = {}
+    row_offsets: RowOffsets = {}
     revisions: list[Revision] = []
     state: KeyState | None = None
     then: KeyState | None = None
     for record, admission, generation in _records(settings, key, number):
         table, row_id = record.table, _row_id(record)
         if row_id is not None:
-            places.setdefault((table, row_id), []).append(record.offset)
+            row_offsets.setdefault((table, row_id), []).append(record.offset)
         folded = fold(state, record, admission, generation)
         revisions += _revisions(record, row_id, state, folded)
         state = folded.state
         if until_us is None or _clock_us(state) <= until_us:
             then = state
-    return History(places, tuple(revisions), then)
+    return History(row_offsets, tuple(revisions), then)
 
 
 def _records(
@@ -106,9 +106,9 @@ def _clock_us(state: KeyState | None) -> int:
 
 
 def _revisions(
-    record: Record, row_id: int | None, before: KeyState | None, folded: Folded
+    record: Record, row_id: int | None, before: KeyState | None, folded: FoldResult
 ) -> Iterator[Revision]:
-    if folded.verdict != APPLIED or folded.state is None:
+    if not isinstance(folded, Applied):
         return
     for start_us in folded.windows_changed:
         after = folded.state.windows.get(start_us)

@@ -38,7 +38,7 @@ def revision_lines(revisions: tuple[Revision, ...]) -> Iterator[str]:
 def section_lines(sections: tuple[Section, ...]) -> Iterator[str]:
     """Yield the fixed lines: `=` before a sum, a sign on every step."""
     for section in sections:
-        lines = formatting.shown(section)
+        lines = formatting.visible_lines(section)
         if lines:
             yield f"{formatting.TITLES[section.name]}"
             yield from map(_printed, lines)

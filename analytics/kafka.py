@@ -53,13 +53,13 @@ def consumer(bootstrap: str) -> Consumer:
 
 
 @contextmanager
-def reading(message: Any) -> Iterator[None]:  # noqa: ANN401 -- the client has no types
+def with_position(message: Any) -> Iterator[None]:  # noqa: ANN401 -- the client has no types
     """Add the message's topic, partition and offset to an `UnreadableRecord` raised inside."""
     try:
         yield
     except UnreadableRecord as unreadable:
-        place = message.topic(), message.partition(), message.offset()
-        raise unreadable.at(*place) from unreadable
+        position = message.topic(), message.partition(), message.offset()
+        raise unreadable.at(*position) from unreadable
 
 
 def end_offsets(bootstrap: str, topic: str, partitions: int) -> dict[int, int]:
@@ -79,8 +79,8 @@ def topic_id(bootstrap: str, topic: str) -> str:
         KafkaException: there is no such topic, or no broker.
     """
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": _WARNINGS})
-    asked = admin.describe_topics(TopicCollection([topic]), request_timeout=TIMEOUT_S)
-    return str(asked[topic].result(TIMEOUT_S).topic_id)
+    answers = admin.describe_topics(TopicCollection([topic]), request_timeout=TIMEOUT_S)
+    return str(answers[topic].result(TIMEOUT_S).topic_id)
 
 
 def _offsets(bootstrap: str, topic: str, partitions: int, spec: OffsetSpec) -> dict[int, int]:

@@ -54,7 +54,7 @@ class LiveState:
             self._take_level(message)
         for message in self._records(SALES_WINDOWS_CHANGELOG, deadline):
             if self._is_retained(message.key()):
-                with kafka.reading(message):
+                with kafka.with_position(message):
                     key, row, position = decode_window(message.value())
                 self._take_row(key, row.start_us, _Row(row, position.offset))
         for message in self._records(ON_HAND_CHANGELOG, deadline):
@@ -74,7 +74,7 @@ class LiveState:
         return sorted(key for key in self.levels if key.startswith(start))
 
     def _take_level(self, message: Any) -> None:  # noqa: ANN401 -- the client has no types
-        with kafka.reading(message):
+        with kafka.with_position(message):
             level, dropped = decode_level(message.value())
         key, offset = level.inv_key, level.position.offset
         known = self.levels.get(key)

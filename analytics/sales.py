@@ -1,9 +1,9 @@
 """`inventory sales`: a key's sales in the last hour, day and week, and its selling sessions.
 
-They are computed from the window rows in the read model (`inventory.reports.views`). The read model
-also keeps rows that workers have expired, since the first record of the running logic revision.
-Sales that came later than that are counted in `stock.late` only. The report shows since when
-windows are known.
+They are computed from the window rows in the read model (`inventory.reports.sales_spans`). The read
+model also keeps rows that workers have expired, since the first record of the running logic
+revision. Sales that came later than that are counted in `stock.late` only. The report shows since
+when windows are known.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from analytics.explain_facts import why_unknown
 from cdc.contracts.times import time_text
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from cdc.settings import Connections
-from inventory.reports.views import SPANS, Hop, Session, hops, last_hop_end_us, sessions
+from inventory.reports.sales_spans import SPANS, Hop, Session, hops, last_hop_end_us, sessions
 
 _AS_OF: Final = """
 SELECT greatest(s.as_of_us, p.as_of_us), (SELECT min(w.start_us) FROM read_model.sales_window w
@@ -75,15 +75,15 @@ def sales(
     key = f"{location}|{sku}"
     with psycopg.connect(known.read_database_url.get_secret_value()) as connection:
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        asked: dict[str, Any] = {"key": key, "topic": ON_HAND_CHANGELOG}
-        found = connection.execute(_AS_OF, asked).fetchone()
+        parameters: dict[str, Any] = {"key": key, "topic": ON_HAND_CHANGELOG}
+        found = connection.execute(_AS_OF, parameters).fetchone()
         if found is None:
             raise UnknownItem(why_unknown(connection, sku, location))
         now_us, covered_us = found
         longest_us = max(span for _, span in SPANS)
         first_us = last_hop_end_us(now_us) - longest_us
-        asked["from"] = last_hop_end_us(now_us) - 2 * longest_us
-        sold: dict[int, int] = dict(connection.execute(_SOLD, asked).fetchall())
+        parameters["from"] = last_hop_end_us(now_us) - 2 * longest_us
+        sold: dict[int, int] = dict(connection.execute(_SOLD, parameters).fetchall())
     return SalesReport(
         inv_key=key,
         as_of_us=now_us,

@@ -4,9 +4,9 @@ The workers' states (from their changelogs) and the read model are compared with
 facts. All are taken at one cut while trade continues (docs/decisions/0023). Keys that differ are
 compared again at a later cut.
 
-A difference counts if every look shows it. It also counts if a row of the read model contradicts
-the changelog record that it was written from. If all differences of a look are of this second kind,
-no later look is needed.
+A difference counts if every comparison shows it. It also counts if a row of the read model
+contradicts the changelog record that it was written from. If all differences of a comparison are of
+this second kind, no later comparison is needed.
 """
 
 import time
@@ -19,15 +19,15 @@ from confluent_kafka import KafkaException
 from analytics.kafka import TopicUnreadable
 from analytics.verification.barrier import Barrier, NotCaughtUp
 from analytics.verification.changelogs import Changelogs
-from analytics.verification.compare import Difference
-from analytics.verification.look import Look, Looker
+from analytics.verification.comparison import Comparer, Comparison
+from analytics.verification.differences import Difference
 from analytics.verification.rejections import Rejections
 from analytics.verification.reorders import Reorders
 from cdc.settings import Connections
 
 __all__ = ["BehindReport", "VerifyReport", "verify"]
 
-LOOKS: Final = 3  # maximum number of looks at keys that differ
+MOST_COMPARISONS: Final = 3  # maximum number for keys that differ
 _SHOWN: Final = 20
 _AGAIN_S: Final = 0.5
 # Broker or Postgres is unavailable, or became so during a query.
@@ -38,10 +38,10 @@ _AWAY: Final = (KafkaException, TopicUnreadable, TimeoutError, psycopg.Operation
 class VerifyReport:
     """All differences found, and the totals of the requested location.
 
-    Totals are those of one cut at `as_of_us` (microseconds since 1970 UTC). `settled` keys differed
-    in the first look and were equal in a later one. `undecided` keys differed in a look, and the
-    pipeline did not catch up in time for the next. Such a report exists only if other differences
-    are certain.
+    Totals are those of one cut at `as_of_us` (microseconds since 1970 UTC). `resolved` keys
+    differed in the first comparison and were equal in a later one. `undecided` keys differed in
+    one, and the pipeline did not catch up in time for the next. Such a report exists only if other
+    differences are certain.
     """
 
     location: str | None
@@ -52,8 +52,8 @@ class VerifyReport:
     reorders: Reorders
     rejections: Rejections
     seconds: float
-    looks: int = 1
-    settled: int = 0
+    comparisons: int = 1
+    resolved: int = 0
     undecided: tuple[str, ...] = ()
 
     @property
@@ -77,13 +77,15 @@ class VerifyReport:
             **self.totals,
             "keys_differing": len(self.keys),
             "windows_differing": len(self.windows),
-            "looks": self.looks,
-            "keys_equal_in_a_later_look": self.settled,
+            "looks": self.comparisons,
+            "keys_equal_in_a_later_look": self.resolved,
             "keys_undecided": list(self.undecided),
             "records_rejected": self.rejections.records,
             "rejected_by_reason": self.rejections.by_reason,
             "rows_left_out": [f"{table} {row_id}" for table, row_id in self.rejections.excluded],
-            "counts_beside_a_folded_one": [row_id for _, row_id in self.rejections.beside],
+            "counts_beside_a_folded_one": [
+                row_id for _, row_id in self.rejections.possibly_doubled
+            ],
             "sale_lines_rejected": self.rejections.sale_lines,
             "open_reorders": self.reorders.open,
             "duplicate_reorders": len(self.reorders.duplicates),
@@ -153,61 +155,63 @@ def _verified(
     connection: psycopg.Connection, barrier: Barrier, location: str | None
 ) -> VerifyReport:
     started = time.monotonic()
-    looks, undecided = _looked(Looker(connection, barrier, location, Changelogs(barrier.settings)))
-    return _report(looks, undecided, location, time.monotonic() - started)
+    comparisons, undecided = _repeated(
+        Comparer(connection, barrier, location, Changelogs(barrier.settings))
+    )
+    return _report(comparisons, undecided, location, time.monotonic() - started)
 
 
-def _looked(looker: Looker) -> tuple[list[Look], tuple[str, ...]]:
-    """Look until nothing is uncertain, at most `LOOKS` times. Return the looks and undecided keys.
+def _repeated(comparer: Comparer) -> tuple[list[Comparison], tuple[str, ...]]:
+    """Compare until nothing is uncertain. Return all comparisons and the undecided keys.
 
     Raises:
-        NotCaughtUp: the pipeline did not catch up for a look, and nothing certain is known.
+        NotCaughtUp: the pipeline did not catch up for a comparison, and nothing certain is known.
     """
-    looks = [looker.look()]
-    while (uncertain := looks[-1].uncertain) and len(looks) < LOOKS:
+    comparisons = [comparer.compare()]
+    while (uncertain := comparisons[-1].uncertain) and len(comparisons) < MOST_COMPARISONS:
         try:
-            looks.append(looker.look(looks[-1].suspects))
+            comparisons.append(comparer.compare(comparisons[-1].differing_keys))
         except NotCaughtUp as problem:
-            if not any(look.found.certain for look in looks):
+            if not any(comparison.found.certain for comparison in comparisons):
                 raise problem.with_undecided(uncertain) from problem
-            return looks, tuple(uncertain)
-    return looks, ()
+            return comparisons, tuple(uncertain)
+    return comparisons, ()
 
 
 def _report(
-    looks: list[Look], undecided: tuple[str, ...], location: str | None, seconds: float
+    comparisons: list[Comparison], undecided: tuple[str, ...], location: str | None, seconds: float
 ) -> VerifyReport:
-    """Return the report of all looks. With `undecided` keys only certain differences count."""
-    first, last = looks[0], looks[-1]
-    keys, windows = _certain(looks)
+    """Return the report. With `undecided` keys only certain differences count."""
+    first, last = comparisons[0], comparisons[-1]
+    keys, windows = _certain(comparisons)
     if not undecided:
         keys |= last.found.keys
         windows |= last.found.windows
-    open_keys = {*last.suspects, *keys, *(key for key, _ in windows)}
+    open_keys = {*last.differing_keys, *keys, *(key for key, _ in windows)}
     missing = () if undecided else last.reorders.missing
     return VerifyReport(
         location=location,
         as_of_us=first.as_of_us,
         totals=first.totals,
         keys=tuple(keys[key] for key in sorted(keys)),
-        windows=tuple(windows[place] for place in sorted(windows)),
+        windows=tuple(windows[window_key] for window_key in sorted(windows)),
         reorders=Reorders(first.reorders.open, last.reorders.duplicates, missing),
         rejections=first.rejections,
-        looks=len(looks),
-        settled=len(set(first.suspects) - open_keys),
+        comparisons=len(comparisons),
+        resolved=len(set(first.differing_keys) - open_keys),
         undecided=undecided,
         seconds=seconds,
     )
 
 
 def _certain(
-    looks: list[Look],
+    comparisons: list[Comparison],
 ) -> tuple[dict[str, Difference], dict[tuple[str, int], Difference]]:
-    """Return differences that no later record can explain, from every look."""
+    """Return differences that no later record can explain, from every comparison."""
     keys: dict[str, Difference] = {}
     windows: dict[tuple[str, int], Difference] = {}
-    for look in looks:
-        found = look.found
+    for comparison in comparisons:
+        found = comparison.found
         keys |= {key: entry for key, entry in found.keys.items() if key in found.certain}
         windows |= {at: entry for at, entry in found.windows.items() if at in found.certain}
     return keys, windows

@@ -11,9 +11,9 @@ _STOP_S: Final = 40.0
 _LOG_CHARS: Final = 600
 
 
-def stop(process: Popen[bytes], *, ask: bool = True) -> None:
-    """Wait for the process, after SIGTERM if `ask`; kill its group if it doesn't end in 40 s."""
-    if ask and process.poll() is None:
+def stop(process: Popen[bytes], *, terminate: bool = True) -> None:
+    """Wait for the process, after SIGTERM if `terminate`. After 40 s kill its process group."""
+    if terminate and process.poll() is None:
         process.terminate()
     try:
         process.wait(_STOP_S)
@@ -22,6 +22,6 @@ def stop(process: Popen[bytes], *, ask: bool = True) -> None:
         process.wait(_STOP_S)
 
 
-def last_words(log: Path) -> str:
+def log_tail(log: Path) -> str:
     """Return the last 600 characters of the log."""
     return log.read_text("utf-8", errors="replace").strip()[-_LOG_CHARS:]

@@ -23,12 +23,12 @@ from cdc.contracts.decode import decode
 from cdc.contracts.partition import partition_of
 from cdc.contracts.progress import Progress
 from inventory.fold.partition import Partition
+from inventory.fold.record import Applied
 from inventory.log.dedupe import Ring
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from streams.engine.effects import Effects, Writer
 from streams.engine.garbage import collect_rarely
-from streams.engine.pages import HugePages
 from streams.rules import are_compiled
 from streams.settings import WorkerSettings
 
@@ -36,9 +36,8 @@ GENERATION: Final = 1
 KEYS: Final = (10_000, 100_000)
 ROUNDS: Final = 4
 CHUNK: Final[int] = WorkerSettings.model_fields["chunk_records"].default
-_LOOK_EVERY: Final = 20  # chunks; a worker does this once a minute
 
-Tell = Callable[[str], None]
+ReportProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,6 @@ class _Lane:
 class _Bench:
     """All measured partitions; times are CPU nanoseconds of this process."""
 
-    pages: HugePages | None
     lanes: dict[int, _Lane] = field(default_factory=lambda: defaultdict(_Lane))
     plain: Counters = field(default_factory=Counters)
     records: int = 0
@@ -158,16 +156,14 @@ class _Bench:
             lane = self.lanes[place]
             for record in lane.decoded(chunk):
                 lane.partition.apply(record)
-                lane.ring.fresh(record)
+                lane.ring.admit(record)
                 self.plain.apply(record)
             lane.offset += len(chunk)
 
     def measure(self, events: Iterable[Event]) -> None:
         """Process events in chunks and add up the CPU time of each step."""
-        for number, (place, chunk) in enumerate(_chunks(events)):
+        for place, chunk in _chunks(events):
             lane = self.lanes[place]
-            if self.pages is not None and number % _LOOK_EVERY == 0:
-                self.pages.look()
             began = time.process_time_ns()
             records = lane.decoded(chunk)
             lane.offset += len(chunk)
@@ -177,7 +173,7 @@ class _Bench:
             lane.encoded(effects)
             encoded = time.process_time_ns()
             for record in records:
-                lane.ring.fresh(record)
+                lane.ring.admit(record)
             judged = time.process_time_ns()
             for record in records:
                 self.plain.apply(record)
@@ -211,13 +207,13 @@ class _Bench:
         apply = partition.apply
         for record in records:
             folded = apply(record)
-            if folded.state is None or folded.verdict != "applied":
+            if not isinstance(folded, Applied):
                 self.rejected += 1
                 continue
-            effects.changed(InvKey(record.key), folded.windows_changed)
+            effects.add_changed(InvKey(record.key), folded.windows_changed)
             if folded.outputs:
                 self.outputs += len(folded.outputs)
-                effects.decided(folded.outputs, folded.state)
+                effects.add_decisions(folded.outputs, folded.state)
         return effects
 
 
@@ -243,30 +239,28 @@ def run(
     *,
     file: SalesFile | None,
     retailers: Retailers,
-    huge_pages: bool = True,
-    tell: Tell = lambda _text: None,
+    progress: ReportProgress = lambda _text: None,
 ) -> FoldReport:
     """Measure the file, if there is one, and a retailer of each number of keys."""
     collect_rarely()  # as a worker does
-    pages = HugePages() if huge_pages else None  # and this too
     cases = []
     if file is not None:
-        tell(f"reading {file.path}")
-        cases.append(_of_file(file, pages))
+        progress(f"reading {file.path}")
+        cases.append(_of_file(file))
     for number in retailers.keys:
-        tell(f"a retailer of {number} keys")
-        cases.append(_of_retailer(number, retailers, pages))
+        progress(f"a retailer of {number} keys")
+        cases.append(_of_retailer(number, retailers))
     return FoldReport(_machine(), os.getloadavg()[0], tuple(cases))
 
 
-def _of_file(file: SalesFile, pages: HugePages | None) -> Case:
-    bench = _Bench(pages)
+def _of_file(file: SalesFile) -> Case:
+    bench = _Bench()
     bench.measure(file_events(file.path, file.stores, file.limit))
     return bench.case("file")
 
 
-def _of_retailer(keys: int, retailers: Retailers, pages: HugePages | None) -> Case:
-    bench, retailer = _Bench(pages), Retailer(keys, retailers.seed)
+def _of_retailer(keys: int, retailers: Retailers) -> Case:
+    bench, retailer = _Bench(), Retailer(keys, retailers.seed)
     bench.prepare(retailer.opening())
     bench.measure(retailer.trading(retailers.rounds))
     return bench.case("retailer")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bench.fold_log import Event, Log, Row, iso
+from inventory.replenishment.families import MIN_MAX
 
 _STORES: Final = 20
 _GAP_US: Final = 8 * 3_600_000_000  # between two records of a key
@@ -19,7 +20,7 @@ _SALE: Final = 0.86
 _LATEST_MINUTES: Final = 2 * 24 * 60
 _REMEMBERED: Final = 2_000  # rows that a later record may change
 
-Deed = Callable[["Retailer", str], Event]
+Action = Callable[["Retailer", str], Event]
 
 
 @dataclass(slots=True)
@@ -40,7 +41,7 @@ class Retailer:
         """Yield a policy, a price and an opening count for every key."""
         for number in range(self.keys):
             key = _key(number)
-            self._pass()
+            self._advance()
             yield self.log.event("item_location", None, self.log.policy(key, _policy(number)))
             yield self._new("price_change", key, _price(self.log.now_us))
             count = {"units": 10 + number % 60, "kind": "opening", "status": "approved"}
@@ -48,11 +49,11 @@ class Retailer:
 
     def trading(self, rounds: int) -> Iterator[Event]:
         """Yield `rounds` records per key on average, with random keys."""
-        deeds, shares = zip(*_DEEDS, strict=True)
+        actions, shares = zip(*_ACTIONS, strict=True)
         drawn = self._random
-        for deed in drawn.choices(deeds, shares, k=self.keys * rounds):
-            self._pass()
-            yield deed(self, _key(drawn.randrange(self.keys)))
+        for action in drawn.choices(actions, shares, k=self.keys * rounds):
+            self._advance()
+            yield action(self, _key(drawn.randrange(self.keys)))
 
     def sale(self, key: str, late_us: int = 0) -> Event:
         """Return one line of a till receipt."""
@@ -145,7 +146,7 @@ class Retailer:
     def _new(self, table: str, key: str, columns: Row) -> Event:
         return self.log.event(table, None, self.log.row(table, key, columns))
 
-    def _pass(self) -> None:
+    def _advance(self) -> None:
         self.log.now_us += _GAP_US // self.keys
 
 
@@ -161,7 +162,7 @@ def _number(key: str) -> int:
 def _policy(number: int) -> Row:
     """Return a policy: computed levels for two of three keys, advised prices for every second."""
     return {
-        "replenish_family": "sS",
+        "replenish_family": MIN_MAX.code,
         "levels": "fixed" if number % 3 == 0 else "computed",
         "reorder_point_units": 12,
         "order_up_to_units": 48,
@@ -192,7 +193,7 @@ def _price(now_us: int) -> Row:
     }
 
 
-_DEEDS: Final[tuple[tuple[Deed, float], ...]] = (
+_ACTIONS: Final[tuple[tuple[Action, float], ...]] = (
     (Retailer.sale, _SALE),
     (Retailer.late_sale, 0.01),
     (Retailer.returned, 0.02),

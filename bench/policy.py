@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from bench.policy_demand import CLASSES, items, year_of
 from bench.policy_rules import HOLDING_PERMILLE, ORDER_COST_MINOR, RULES, common
-from bench.policy_world import World, Year
+from bench.policy_trial import PolicyTrial, Year
 
 ALL: Final = "all"
 _TITLES: Final = (
@@ -129,7 +129,7 @@ def run(
         by_kind = {kind: Year(calendar_days=days) for kind in (ALL, *CLASSES)}
         for item, demand in zip(chosen, years, strict=True):
             policy = {"id": 1} | common(item) | rule(item)
-            year = World(seed, item, policy).live(demand)
+            year = PolicyTrial(seed, item, policy).run(demand)
             by_kind[item.kind].add(year)
             by_kind[ALL].add(year)
         results += [Result(name, kind, year) for kind, year in by_kind.items()]

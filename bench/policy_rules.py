@@ -9,6 +9,16 @@ from typing import Any, Final
 
 from bench.policy_demand import INTERMITTENT, SLOW, Item
 from inventory.model.arithmetic import ceil_div
+from inventory.replenishment.families import (
+    COVER,
+    FIXED_LOT,
+    MIN_MAX,
+    OFF,
+    PAR,
+    PERIODIC,
+    PERIODIC_MIN_MAX,
+    Family,
+)
 from inventory.replenishment.lot_size import economic_order_units
 
 Columns = dict[str, Any]
@@ -23,7 +33,7 @@ HOLDING_PERMILLE: Final = 200  # share of the cost, for a year on the shelf
 
 
 def span(item: Item, days: int) -> int:
-    """Return the units of some days by the planner's guess."""
+    """Return the units sold in so many days if the planner's guess is right."""
     return ceil_div(item.guess_micro * days, 1_000_000)
 
 
@@ -44,13 +54,13 @@ def common(item: Item) -> Columns:
 
 
 def _off(_item: Item) -> Columns:
-    return {"replenish_family": "off"}
+    return {"replenish_family": OFF.code}
 
 
 def _typed(item: Item) -> Columns:
     point = span(item, item.lead_days + SPARE_DAYS)
     return {
-        "replenish_family": "sS",
+        "replenish_family": MIN_MAX.code,
         "reorder_point_units": point,
         "order_up_to_units": point + max(1, span(item, CYCLE_DAYS)),
     }
@@ -58,16 +68,16 @@ def _typed(item: Item) -> Columns:
 
 def _par(item: Item) -> Columns:
     return {
-        "replenish_family": "par",
+        "replenish_family": PAR.code,
         "order_up_to_units": max(1, span(item, item.lead_days + REVIEW_DAYS)),
     }
 
 
-def _learned(item: Item, family: str, **columns: object) -> Columns:
+def _learned(item: Item, family: Family, **columns: object) -> Columns:
     """Return computed levels by the advice of domain.md 5.1 for the item's kind of demand."""
     is_rare = item.kind in (SLOW, INTERMITTENT)
     return {
-        "replenish_family": family,
+        "replenish_family": family.code,
         "levels": "computed",
         "demand_method": "tsb" if is_rare else "ewma",
         "safety_method": "days" if is_rare else "service",
@@ -84,29 +94,31 @@ def _lots(item: Item) -> Columns:
         order_cost_minor=ORDER_COST_MINOR,
         holding_minor=max(1, ceil_div(item.cost_minor * HOLDING_PERMILLE, 1000)),
     )
-    return _learned(item, "sQ", order_quantity_units=lot)
+    return _learned(item, FIXED_LOT, order_quantity_units=lot)
 
 
 def _min_max(item: Item) -> Columns:
-    return _learned(item, "sS")
+    return _learned(item, MIN_MAX)
 
 
 def _normal_for_all(item: Item) -> Columns:
-    return _learned(item, "sS", safety_method="service", demand_method="ewma")
+    return _learned(item, MIN_MAX, safety_method="service", demand_method="ewma")
 
 
 def _periodic(item: Item) -> Columns:
-    return _learned(item, "RS", order_days_mask=MONDAY, review_centidays=100 * REVIEW_DAYS)
+    return _learned(item, PERIODIC, order_days_mask=MONDAY, review_centidays=100 * REVIEW_DAYS)
 
 
 def _periodic_min_max(item: Item) -> Columns:
-    return _learned(item, "RsS", order_days_mask=MONDAY, review_centidays=100 * REVIEW_DAYS)
+    return _learned(
+        item, PERIODIC_MIN_MAX, order_days_mask=MONDAY, review_centidays=100 * REVIEW_DAYS
+    )
 
 
 def _cover(item: Item) -> Columns:
     least = 100 * (item.lead_days + SPARE_DAYS)
     return _learned(
-        item, "cover", min_cover_centidays=least, max_cover_centidays=least + 100 * CYCLE_DAYS
+        item, COVER, min_cover_centidays=least, max_cover_centidays=least + 100 * CYCLE_DAYS
     )
 
 
@@ -114,10 +126,10 @@ RULES: Final[dict[str, Callable[[Item], Columns]]] = {
     "none": _off,
     "typed min/max": _typed,
     "par, typed": _par,
-    "sQ": _lots,
-    "sS": _min_max,
+    FIXED_LOT.code: _lots,
+    MIN_MAX.code: _min_max,
     "sS, normal formula": _normal_for_all,
     "RS weekly": _periodic,
     "RsS weekly": _periodic_min_max,
-    "cover": _cover,
+    COVER.code: _cover,
 }

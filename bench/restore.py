@@ -35,7 +35,7 @@ _BATCH: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreResult:
     """One kind of restore; `memory_mb` is the growth of the process."""
 
     way: str
@@ -52,7 +52,7 @@ class RestoreReport:
     level_bytes: int
     files_mb: float
     save_s: float
-    ways: tuple[Restored, ...]
+    ways: tuple[RestoreResult, ...]
 
     def as_json(self) -> dict[str, Any]:
         """Return the report for scripts."""
@@ -76,7 +76,7 @@ class RestoreReport:
 
 
 @dataclass(slots=True)
-class Twins:
+class SyntheticLog:
     """Changelogs of one partition: `keys` keys copied from a few templates; implements `Log`."""
 
     keys: int
@@ -110,14 +110,14 @@ class Twins:
                 batch = []
         yield batch
 
-    def _twin(self, index: int) -> tuple[bytes, bytes, str, Sequence[tuple[int, bytes]]]:
+    def _copy(self, index: int) -> tuple[bytes, bytes, str, Sequence[tuple[int, bytes]]]:
         key, level, rows = self.templates[index % len(self.templates)]
         name = f"{key}-{self.number:02}-{index:07}"
         return name.encode(), level.replace(key.encode(), name.encode()), key, rows
 
     def _levels(self, start: int, end: int) -> Iterator[LogRecord]:
         for index in range(start, end):
-            key, level, _, _ = self._twin(index)
+            key, level, _, _ = self._copy(index)
             headers: tuple[tuple[str, bytes], ...] = ()
             if index == self.keys - 1:
                 headers = progress_headers(Progress(1, 1, 1, streamed=True, ring_from=1))
@@ -125,7 +125,7 @@ class Twins:
 
     def _windows(self, start: int, end: int) -> Iterator[LogRecord]:
         for index in range(start, end, _WITH_ROWS):
-            name, _, key, rows = self._twin(index)
+            name, _, key, rows = self._copy(index)
             for at_us, row in rows:
                 content = row.replace(key.encode(), name)
                 yield LogRecord(index, name + f"@{at_us}".encode(), content)
@@ -135,7 +135,7 @@ def run(*, keys: int, seed: int = 1) -> RestoreReport:
     """Restore `keys` keys cold and warm."""
     templates = _templates(seed)
     each = -(-keys // PARTITIONS)
-    logs = [Twins(each, number, templates) for number in range(PARTITIONS)]
+    logs = [SyntheticLog(each, number, templates) for number in range(PARTITIONS)]
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
         owned, cold = _timed("cold", lambda: [_cold(log) for log in logs])
@@ -148,11 +148,11 @@ def run(*, keys: int, seed: int = 1) -> RestoreReport:
     return RestoreReport(each * PARTITIONS, len(templates[0][1]), files_mb, save_s, (cold, warm))
 
 
-def _cold(log: Twins) -> OwnedPartition:
+def _cold(log: SyntheticLog) -> OwnedPartition:
     return asyncio.run(restore(log.number, GENERATION, log))
 
 
-def _warm(log: Twins, home: Path) -> OwnedPartition:
+def _warm(log: SyntheticLog, home: Path) -> OwnedPartition:
     snapshot = load(home, log.number, GENERATION)
     owned = asyncio.run(restore(log.number, GENERATION, log, snapshot))
     if owned.restored_records:
@@ -163,11 +163,11 @@ def _warm(log: Twins, home: Path) -> OwnedPartition:
 
 def _timed(
     way: str, work: Callable[[], list[OwnedPartition]]
-) -> tuple[list[OwnedPartition], Restored]:
+) -> tuple[list[OwnedPartition], RestoreResult]:
     before_mb, cpu_s, began = _resident_mb(), _cpu_s(), time.perf_counter()
     owned = work()
     seconds, cpu_s = time.perf_counter() - began, _cpu_s() - cpu_s
-    return owned, Restored(way, seconds, cpu_s, _resident_mb() - before_mb)
+    return owned, RestoreResult(way, seconds, cpu_s, _resident_mb() - before_mb)
 
 
 def _resident_mb() -> float:

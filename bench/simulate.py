@@ -25,10 +25,10 @@ from bench.simulation.shrink import Found, Kept, shortest, violation_of
 
 MOST_FOUND: Final = 5  # failing seeds that are shortened; further ones are probably the same defect
 _BATCH: Final = 250
-_TOLD_SEEDS: Final = 1_000
-_TOLD_S: Final = 60.0
+_REPORT_SEEDS: Final = 1_000
+_REPORT_S: Final = 60.0
 
-Tell = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class Report:
         return "\n\n".join([*(found.as_text() for found in self.found), summary])
 
 
-def run(*, start: int, seeds: int, workers: int, tell: Tell) -> Report:
+def run(*, start: int, seeds: int, workers: int, progress: Progress) -> Report:
     """Simulate `seeds` histories; shorten the first failing ones.
 
     SIGINT and SIGTERM interrupt it: the report has the number of finished seeds, and no process is
@@ -80,14 +80,14 @@ def run(*, start: int, seeds: int, workers: int, tell: Tell) -> Report:
     report = Report(start)
     try:
         with _interrupted_by_sigterm():
-            _run(report, seeds, workers, tell)
+            _run(report, seeds, workers, progress)
     except KeyboardInterrupt:
         report.is_cut_off = True
     return report
 
 
-def _run(report: Report, seeds: int, workers: int, tell: Tell) -> None:
-    began, told_s, told_seeds = time.monotonic(), 0.0, 0
+def _run(report: Report, seeds: int, workers: int, progress: Progress) -> None:
+    began, reported_s, reported_seeds = time.monotonic(), 0.0, 0
     end = report.start + seeds
     batches = [(first, min(_BATCH, end - first)) for first in range(report.start, end, _BATCH)]
     with closing(_failing(batches, workers)) as results:
@@ -98,11 +98,14 @@ def _run(report: Report, seeds: int, workers: int, tell: Tell) -> None:
                 found = replay(seed)
                 if found is not None:
                     report.found.append(found)
-                    tell(f"seed {found.seed} fails")
+                    progress(f"seed {found.seed} fails")
             report.seconds = time.monotonic() - began
-            if report.seeds - told_seeds >= _TOLD_SEEDS or report.seconds - told_s >= _TOLD_S:
-                told_s, told_seeds = report.seconds, report.seeds
-                tell(f"{report.seeds} seeds, {report.failed} failed, {report.seconds:.0f} s")
+            if (
+                report.seeds - reported_seeds >= _REPORT_SEEDS
+                or report.seconds - reported_s >= _REPORT_S
+            ):
+                reported_s, reported_seeds = report.seconds, report.seeds
+                progress(f"{report.seeds} seeds, {report.failed} failed, {report.seconds:.0f} s")
 
 
 @contextmanager

@@ -21,11 +21,11 @@ from cdc.settings import Connections
 from cdc.worker_addresses import worker_urls
 from inventory.model.state import KeyState
 
-__all__ = ["PATIENCE_S", "LiveKey", "PartitionMap", "ask", "partition_map", "worker_urls"]
+__all__ = ["TIMEOUT_S", "LiveKey", "PartitionMap", "partition_map", "query_key", "worker_urls"]
 
-PATIENCE_S: Final = 0.15  # for a page
-MAP_PATIENCE_S: Final = 1.0  # for a page about workers: the asked worker first asks the others
-Told = TypeVar("Told")
+TIMEOUT_S: Final = 0.15  # for a page
+MAP_TIMEOUT_S: Final = 1.0  # for a page about workers: the asked worker first asks the others
+Answer = TypeVar("Answer")
 _LAST: Final[list[str]] = []  # URL of the worker that answered last
 
 
@@ -60,7 +60,7 @@ class PartitionMap:
     problem: str = ""
 
 
-def ask(settings: Connections, inv_key: str, within_s: float = PATIENCE_S) -> LiveKey:
+def query_key(settings: Connections, inv_key: str, within_s: float = TIMEOUT_S) -> LiveKey:
     """Return the key's state from the worker that holds it, within about `within_s` seconds.
 
     The worker that answered last is asked first. A failure gives a `LiveKey` with a problem.
@@ -70,15 +70,18 @@ def ask(settings: Connections, inv_key: str, within_s: float = PATIENCE_S) -> Li
     return LiveKey(None, problem=found) if isinstance(found, str) else found
 
 
-def partition_map(settings: Connections, within_s: float = MAP_PATIENCE_S) -> PartitionMap:
+def partition_map(settings: Connections, within_s: float = MAP_TIMEOUT_S) -> PartitionMap:
     """Return the map of the first worker that answers, within about `within_s` seconds."""
     found = _first(settings, "/iq/v1/partitions", within_s, _map_of)
     return PartitionMap(problem=found) if isinstance(found, str) else found
 
 
 def _first(
-    settings: Connections, path: str, within_s: float, read: Callable[[httpx.Response], Told | str]
-) -> Told | str:
+    settings: Connections,
+    path: str,
+    within_s: float,
+    read: Callable[[httpx.Response], Answer | str],
+) -> Answer | str:
     """Return the first worker's answer, or else the last worker's problem.
 
     Each request may use two thirds of the remaining time, so that one hanging worker leaves time
@@ -90,10 +93,10 @@ def _first(
     until_s = time.monotonic() + within_s
     problem = "no worker is known"
     for url in _in_order(worker_urls(settings).values()):
-        left_s = until_s - time.monotonic()
-        if left_s <= 0:
+        remaining_s = until_s - time.monotonic()
+        if remaining_s <= 0:
             break
-        found = _asked(settings, url + path, left_s * 2 / 3, read)
+        found = _query(settings, url + path, remaining_s * 2 / 3, read)
         if not isinstance(found, str):
             _LAST[:] = [url]
             return found
@@ -105,9 +108,9 @@ def _in_order(urls: Iterable[str]) -> list[str]:
     return sorted(urls, key=lambda url: url not in _LAST)
 
 
-def _asked(
-    settings: Connections, url: str, within_s: float, read: Callable[[httpx.Response], Told | str]
-) -> Told | str:
+def _query(
+    settings: Connections, url: str, within_s: float, read: Callable[[httpx.Response], Answer | str]
+) -> Answer | str:
     """Return the result of `read` on the answer of `url`, or the problem."""
     token = settings.query_token.get_secret_value()
     headers = {"Authorization": f"Bearer {token}"}

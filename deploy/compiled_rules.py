@@ -36,7 +36,7 @@ _INTERPRETED: Final = (
 )
 _PREFIX: Final = "rules-"
 _NAME_CHARS: Final = 16
-_SAID_CHARS: Final = 2_000
+_OUTPUT_CHARS: Final = 2_000
 _PATH: Final = "PYTHONPATH"
 _SAFE_PATH: Final = "PYTHONSAFEPATH"  # without it the working directory, the tree, comes first
 _HEADERS: Final = "sudo apt-get install -y python3-dev"
@@ -57,7 +57,7 @@ def present(home: Path) -> Path | None:
     return found if found.is_dir() else None
 
 
-def left_behind(home: Path) -> bool:
+def is_stale(home: Path) -> bool:
     """Return True if `home` only holds rules compiled from other sources."""
     return bool(_kept(home)) and present(home) is None
 
@@ -71,7 +71,7 @@ def environment(home: Path) -> dict[str, str]:
         found = present(home)
     except OSError:
         return {}
-    return {} if found is None else _taking(found)
+    return {} if found is None else _import_variables(found)
 
 
 def ensure(home: Path) -> Path:
@@ -93,7 +93,7 @@ def ensure(home: Path) -> Path:
         shutil.copytree(ROOT / _RULES, made / _RULES, ignore=hidden)
         target = home / _name(made)  # hash of the copy: a source may change meanwhile
         _build(made)
-        _try(made)
+        _check_that_it_loads(made)
         if not target.exists():  # no other process was faster
             made.rename(target)
         _put_aside({*_kept(home)} - {target}, scratch)
@@ -129,7 +129,7 @@ def _name(tree: Path) -> str:
     return f"{_PREFIX}{digest.hexdigest()[:_NAME_CHARS]}"
 
 
-def _taking(compiled: Path) -> dict[str, str]:
+def _import_variables(compiled: Path) -> dict[str, str]:
     others = filter(None, os.environ.get(_PATH, "").split(os.pathsep))
     return {_PATH: os.pathsep.join([str(compiled), str(ROOT), *others]), _SAFE_PATH: "1"}
 
@@ -159,9 +159,9 @@ def _build(tree: Path) -> None:
         shutil.rmtree(tree / left)
 
 
-def _try(compiled: Path) -> None:
+def _check_that_it_loads(compiled: Path) -> None:
     """Load the compiled rules once before any worker does."""
-    _run(["-c", _LOAD], compiled, _taking(compiled))
+    _run(["-c", _LOAD], compiled, _import_variables(compiled))
 
 
 def _run(arguments: Iterable[str], tree: Path, variables: dict[str, str]) -> None:
@@ -176,6 +176,6 @@ def _run(arguments: Iterable[str], tree: Path, variables: dict[str, str]) -> Non
         check=False,
     )
     if done.returncode != 0:
-        said = (done.stdout + done.stderr)[-_SAID_CHARS:]
-        message = f"the rules could not be compiled:\n{said}"
+        output = (done.stdout + done.stderr)[-_OUTPUT_CHARS:]
+        message = f"the rules could not be compiled:\n{output}"
         raise StackError(message)

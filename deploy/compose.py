@@ -20,12 +20,12 @@ from deploy.parts import (
     KAFKA_VERSION,
     POSTGRES,
     POSTGRES_MAJOR,
-    jaas,
+    jaas_config,
 )
 from deploy.stack.bootstrap import ROLES
 from deploy.stack.context import APPLICATIONS, COMPANY, SESSIONS, WORKER_MODULE
 from deploy.stack.home import PROJECT
-from deploy.stack.needs import needs_of
+from deploy.stack.service_variables import service_variables
 from deploy.variables import PREFIX
 from streams.engine.undecodable import PERMILLE
 from webui.config.environment import WebEnvironment
@@ -58,7 +58,7 @@ _WEB_PORT: Final = 8000
 _RESTART: Final = "unless-stopped"
 _LOGGING: Final = {"driver": "json-file", "options": {"max-size": "20m", "max-file": "2"}}
 _PROBE_S: Final = 15
-SILENT_LOOKS: Final = 60  # five minutes and more: a broker reads its whole log after a crash
+FAILED_PROBES: Final = 60  # five minutes and more: a broker reads its whole log after a crash
 # Files of the container `connect`: logins of its REST API and of the probe.
 _LOGIN: Final = "/etc/connect/login.conf"
 _CREDENTIALS: Final = "/etc/connect/credentials.properties"
@@ -95,11 +95,11 @@ def _health(*test: str, start_period: str = "60s") -> dict[str, Any]:
     }
 
 
-def repairing(probe: str, answered: str = "", looks: int = SILENT_LOOKS) -> str:
+def repairing_check(probe: str, answered: str = "", failures: int = FAILED_PROBES) -> str:
     """Return a health check that also repairs a part whose image has no Python for the guard.
 
     The part is the child of Docker's init process. A failing `probe` sends it SIGCONT, in case it
-    is suspended. After `looks` failures in a row the check kills it, and the restart policy
+    is suspended. After `failures` failures in a row the check kills it, and the restart policy
     restarts it. `answered` lists exit codes of a probe whose part answers but is not ready yet.
     """
     return (
@@ -107,13 +107,14 @@ def repairing(probe: str, answered: str = "", looks: int = SILENT_LOOKS) -> str:
         f"timeout {_PROBE_S} {probe}; code=$?; "
         f'case $code in 0{answered and "|" + answered}) rm -f "$count"; exit $code;; esac; '
         'kill -CONT $parts; echo silent >> "$count"; '
-        f'[ "$(wc -l < "$count")" -lt {looks} ] || {{ rm -f "$count"; kill -KILL $parts; }}; exit 1'
+        f'[ "$(wc -l < "$count")" -lt {failures} ] || '
+        '{ rm -f "$count"; kill -KILL $parts; }; exit 1'
     )
 
 
 def _repairing_health(probe: str, answered: str = "") -> dict[str, Any]:
     # Compose would substitute its own variables for the shell's.
-    text = repairing(probe, answered).replace("$", "$$")
+    text = repairing_check(probe, answered).replace("$", "$$")
     return _health("CMD-SHELL", text) | {"timeout": f"{_PROBE_S + 5}s"}
 
 
@@ -177,7 +178,7 @@ def _connect_files() -> dict[str, tuple[str, str]]:
     """Return path and content by name. Files keep the password out of variables and arguments."""
     password = secret("INVENTORY_CONNECT_PASSWORD")
     return {
-        "connect-login": (_LOGIN, jaas(_CREDENTIALS)),
+        "connect-login": (_LOGIN, jaas_config(_CREDENTIALS)),
         "connect-credentials": (_CREDENTIALS, f"{ACCOUNT}={password}\n"),
         "connect-probe": (_PROBE, f"machine localhost login {ACCOUNT} password {password}\n"),
     }
@@ -222,7 +223,7 @@ def variables() -> dict[str, str]:
 
 def variables_of(name: str) -> dict[str, str]:
     """Return the variables that one service reads, as in the local stack."""
-    needs = needs_of(name)
+    needs = service_variables(name)
     found = {key: text for key, text in variables().items() if key in needs.variables}
     if needs.role:
         found["INVENTORY_DATABASE_URL"] = database_url(needs.role)

@@ -1,7 +1,7 @@
 """Guard of one container's service: `python -m deploy.guard NAME -- COMMAND …`.
 
 A container has no supervisor, and Docker restarts only processes that end. The guard applies the
-local supervisor's rule (`deploy/stack/watch.py`) with the same probes. It sends SIGCONT to a
+local supervisor's rule (`deploy/stack/repair_rule.py`) with the same probes. It sends SIGCONT to a
 suspended process. It ends a silent process and itself, and the restart policy starts both again.
 Nothing inside the container notices a suspended guard or a paused container.
 """
@@ -20,8 +20,8 @@ import structlog
 
 from cdc.logs import configure_logging
 from deploy.stack.processes import GRACE_S, ProcessId, end, identify, suspended
-from deploy.stack.service import Ask
-from deploy.stack.watch import SUSPENDED_S, Repair, Watch, silent_limit_s
+from deploy.stack.repair_rule import SUSPENDED_S, Repair, RepairRule, silent_limit_s
+from deploy.stack.service import LivenessProbe
 
 SILENT: Final = 75  # EX_TEMPFAIL: the service didn't answer, another start may cure it
 USAGE: Final = 64
@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 class Guard:
     """One child process with its watch."""
 
-    def __init__(self, command: Sequence[str], alive: Ask, watch: Watch) -> None:
+    def __init__(self, command: Sequence[str], alive: LivenessProbe, watch: RepairRule) -> None:
         self._alive = alive
         self._watch = watch
         self._answered = False
@@ -64,7 +64,7 @@ class Guard:
         self._answered = self._answered or answer is True
         is_starting = not self._answered and now - self._started < start_s
         seen = None if is_starting else answer
-        due = self._watch.look(now, suspended=is_suspended, answer=seen)
+        due = self._watch.due_repair(now, suspended=is_suspended, answer=seen)
         if due is Repair.CONTINUE:
             log.warning("service continued", reason=self._watch.reason)
             os.kill(self._process.pid, signal.SIGCONT)
@@ -88,7 +88,7 @@ def _exit_code(code: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def alive_probe(name: str, variables: Mapping[str, str]) -> Ask:
+def alive_probe(name: str, variables: Mapping[str, str]) -> LivenessProbe:
     """Return the `alive` probe of the service `name` in this container."""
     from deploy.stack.probes import WORKER, probes_of  # noqa: PLC0415 -- loads every part's client
 
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str]) -> int:
             ("SUSPENDED_S", SUSPENDED_S),
         )
     }
-    watch = Watch(limits["SILENT_S"], limits["SUSPENDED_S"])
+    watch = RepairRule(limits["SILENT_S"], limits["SUSPENDED_S"])
     guard = Guard(command, alive_probe(name, os.environ), watch)
     return guard.run(limits["EVERY_S"], limits["START_S"])
 

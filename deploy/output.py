@@ -38,4 +38,5 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
         console.print(drawn)
         return
     natural = console.measure(drawn, options=console.options.update(width=_WIDEST)).maximum
-    console.print(drawn, width=natural, crop=False)
+    # A console never prints wider than itself, and one without a terminal is 80 columns wide.
+    Console(file=console.file, highlight=False, width=natural).print(drawn)

@@ -105,7 +105,7 @@ CONNECT_HEAP: Final = "-Xmx256m"
 _PRINTABLE: Final = range(0x20, 0x7F)
 
 
-def jaas(credentials: str) -> str:
+def jaas_config(credentials: str) -> str:
     """Return the login configuration of Connect's REST API; `credentials` is a properties file."""
     module = "org.apache.kafka.connect.rest.basic.auth.extension.PropertyFileLoginModule"
     return f'KafkaConnect {{ {module} required file="{credentials}"; }};\n'

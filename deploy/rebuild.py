@@ -36,7 +36,7 @@ from deploy.stack import fleet
 from deploy.stack.generation import PREPARE
 from deploy.stack.home import Home
 from deploy.stack.membership import leave
-from deploy.stack.wanted import REPAIR
+from deploy.stack.requested import REPAIR
 from inventory.model.ids import InvKey
 from inventory.revision import LOGIC_REVISION
 
@@ -47,12 +47,12 @@ _POLL_S: Final = 0.2
 _DIGEST_BYTES: Final = 16
 _FORGET: Final = "DELETE FROM read_model.sink_position WHERE topic = ANY(%s)"
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 States = Mapping[InvKey, tuple[int, bytes]]  # offset and digest of each key's state
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt:
+class RebuildReport:
     """Result of a rebuild: keys with equal bytes, keys that changed since, and keys that differ.
 
     `not_compared` is the reason why the former state could not be read, or empty.
@@ -83,25 +83,27 @@ class Rebuilt:
         }
 
 
-def rebuild(home: Home, settings: Connections, *, timeout_s: float, say: Say) -> Rebuilt:
+def rebuild(
+    home: Home, settings: Connections, *, timeout_s: float, report: Progress
+) -> RebuildReport:
     """Delete the workers' changelogs, offsets and files, and wait until they folded all again.
 
     Raises:
         StackError: no stack is ready, the source topic is incomplete, or it took too long.
     """
     began = time.monotonic()
-    refuse_cut_source(settings)
-    with _paused(home, say) as names:
+    refuse_truncated_source(settings)
+    with _paused(home, report) as names:
         before, problem = _fingerprints(settings)
-        _throw_away(settings, names)
-        say("changelogs, offsets and snapshots are made anew")
+        _delete_state(settings, names)
+        report("changelogs, offsets and snapshots are made anew")
     barrier = progress.ends(settings)
     progress.wait_past(settings, barrier, LOGIC_REVISION, time.monotonic() + timeout_s)
     after, _ = _fingerprints(settings)
     common = before.keys() & after.keys()
     moved = {key for key in common if after[key][0] > before[key][0]}
     equal = {key for key in common if after[key] == before[key]}
-    return Rebuilt(
+    return RebuildReport(
         records=sum(barrier.values()),
         seconds=time.monotonic() - began,
         equal=len(equal),
@@ -111,7 +113,7 @@ def rebuild(home: Home, settings: Connections, *, timeout_s: float, say: Say) ->
     )
 
 
-def refuse_cut_source(settings: Connections) -> None:
+def refuse_truncated_source(settings: Connections) -> None:
     """Raise `StackError` unless `stock.events` is the complete log behind the workers' state."""
     asked = settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions
     for number, first in kafka.start_offsets(*asked).items():
@@ -119,11 +121,11 @@ def refuse_cut_source(settings: Connections) -> None:
             message = f"{STOCK_EVENTS}[{number}] begins at {first}: history is missing before it"
             raise StackError(message, repair=PREPARE)
     try:
-        told = progress.told(settings, LOGIC_REVISION)
+        committed = progress.committed_progress(settings, LOGIC_REVISION)
     except (KafkaException, kafka.TopicUnreadable, UnreadableRecord):
         return  # no changelog that could contradict it
     source, ends = kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS), progress.ends(settings)
-    for number, state in told.items():
+    for number, state in committed.items():
         if state.source_topic_id not in (None, source) or state.next_offset > ends[number]:
             message = (
                 f"{STOCK_EVENTS}[{number}] has the id {source} and ends at {ends[number]}, the "
@@ -134,22 +136,22 @@ def refuse_cut_source(settings: Connections) -> None:
 
 
 @contextmanager
-def _paused(home: Home, say: Say) -> Iterator[tuple[str, ...]]:
+def _paused(home: Home, report: Progress) -> Iterator[tuple[str, ...]]:
     """Pause workers and projector within the context, resume them after it; yield their names.
 
     After an error they stay paused.
     """
     names = fleet.pause(home, _READER)
-    say(f"{', '.join(names)} paused")
+    report(f"{', '.join(names)} paused")
     try:
         yield names
     except Exception as error:
         message = f"{error!r}: {', '.join(names)} stay paused"
         raise StackError(message, repair=REPAIR) from error
     stopped = fleet.resume(home)
-    say(f"{', '.join(name for name in names if name not in stopped)} run again")
+    report(f"{', '.join(name for name in names if name not in stopped)} run again")
     if stopped:
-        say(f"{', '.join(stopped)} stopped, as before")
+        report(f"{', '.join(stopped)} stopped, as before")
 
 
 def _fingerprints(settings: Connections) -> tuple[States, str]:
@@ -167,7 +169,7 @@ def _digest(live: LiveState, key: InvKey) -> bytes:
     return blake2b(encode_state(live.state(key)), digest_size=_DIGEST_BYTES).digest()
 
 
-def _throw_away(settings: Connections, names: Iterable[str]) -> None:
+def _delete_state(settings: Connections, names: Iterable[str]) -> None:
     for name in names:
         leave(settings.kafka_bootstrap, name)
     _forget_group(settings.kafka_bootstrap)

@@ -3,16 +3,16 @@
 A house test compares the pages with the code.
 """
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, cast
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 from deploy.cli.main import app
+from deploy.reference_pages import http, metrics, topics
 from deploy.stack.home import PROJECT
-from streams.exit_codes import MEANINGS, WAYS_OUT, Ending
+from streams.exit_codes import MEANINGS, REPAIRS, ExitCode
 
 Words = tuple[str, ...]
 Named = tuple[Words, TyperCommand]
@@ -29,13 +29,9 @@ _COMMON_CODES: Final = (
 )
 
 
-def pages() -> dict[Path, str]:
-    """Return the text of each generated page by its path."""
-    return {
-        FOLDER / "cli.md": _cli(),
-        FOLDER / "exit-codes.md": _exit_codes(),
-        FOLDER / "settings.md": _settings(),
-    }
+def page_of(name: str) -> str:
+    """Return the text of one generated page."""
+    return _PAGES[name]()
 
 
 def _cli() -> str:
@@ -94,7 +90,8 @@ def _cell(text: str) -> str:
 def _exit_codes() -> str:
     rows = [f"| {code} | {meaning} |" for code, meaning in _COMMON_CODES]
     own = [
-        f"| {code.value} | {MEANINGS[code]} | {_shown(WAYS_OUT.get(code, ''))} |" for code in Ending
+        f"| {code.value} | {MEANINGS[code]} | {_shown(REPAIRS.get(code, ''))} |"
+        for code in ExitCode
     ]
     return "\n".join(
         [
@@ -114,7 +111,8 @@ def _exit_codes() -> str:
 
 
 def _shown(command: str) -> str:
-    return f"`{command.strip()}`" if command else "none: the restart is enough"
+    alone = "none: a restart is enough after the cause has ended"
+    return f"`{command.strip()}`" if command else alone
 
 
 def _settings() -> str:
@@ -147,11 +145,26 @@ def _shown_default(text: str) -> str:
     return f"`{text}`" if text else "empty"
 
 
+def _titled(title: str, text: str) -> str:
+    return f"# {title}\n\n{_MADE}\n{text}"
+
+
+_PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "cli.md": _cli,
+    "exit-codes.md": _exit_codes,
+    "http.md": lambda: _titled("HTTP", http.page()),
+    "metrics.md": lambda: _titled("Metrics", metrics.page()),
+    "settings.md": _settings,
+    "topics.md": lambda: _titled("Topics and schemas", topics.page()),
+}
+NAMES: Final = tuple(_PAGES)
+
+
 def main() -> None:
     """Write all pages."""
     FOLDER.mkdir(exist_ok=True)
-    for path, text in pages().items():
-        path.write_text(text, encoding="utf-8")
+    for name in NAMES:
+        (FOLDER / name).write_text(page_of(name), encoding="utf-8")
 
 
 if __name__ == "__main__":

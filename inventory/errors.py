@@ -54,7 +54,7 @@ class BrokenInvariant(InventoryError):
     """An impossible state of the log or of a key. Continuing would spread it to other records."""
 
 
-def shown(found: object, most: int = 80) -> str:
+def short_text(found: object, most: int = 80) -> str:
     """Return `found` as text for an error message, at most `most` characters.
 
     `repr` fails for lists nested a thousand deep and for numbers with thousands of digits. The type

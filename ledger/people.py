@@ -6,9 +6,10 @@ from typing import Final
 from django.contrib.auth.models import Group, User
 from django.db import connection, transaction
 
-ROLES: Final = ("associate", "manager", "buyer", "lead", "pricing", "analyst", "operator")
-# Roles that work in a store; the others work for the company.
-STORE_ROLES: Final = frozenset({"associate", "manager"})
+from ledger.access import roles
+
+ROLES: Final = tuple(role.code for role in roles.ROLES)
+STORE_ROLES: Final = frozenset(role.code for role in roles.ROLES if role.is_of_store)
 PASSWORD_BYTES: Final = 9
 DEMO_STORE: Final = "BERLIN-1"
 DEMO_REGION: Final = "DE"
@@ -70,7 +71,7 @@ def seed_demo_users(password: str | None = None, *, everywhere: bool = False) ->
             person.groups.set([groups[name]])
             if everywhere or name not in STORE_ROLES:
                 write_memberships(person, everywhere=True)
-            elif name == "manager":
+            elif name == roles.MANAGER:
                 write_memberships(person, regions=(DEMO_REGION,))
             else:
                 write_memberships(person, stores=(DEMO_STORE,))

@@ -1,12 +1,12 @@
-"""Every write to the system of record: keyword-only, one transaction each, with the `actor`.
+"""Every write to the system of record: one transaction each, with the `actor`.
 
 A service checks the input of a person, takes the locks that the rule needs, and writes facts. The
 workers derive the consequences of facts; change capture brings the facts to them.
 """
 
 from ledger.counts.adjustments import (
-    Asked,
-    Wanted,
+    Booked,
+    Waiting,
     approve_adjustment,
     on_hand_sign,
     refuse_adjustment,
@@ -21,7 +21,7 @@ from ledger.counts.approvals import (
     ask_for_recount,
     refuse_waiting_count,
 )
-from ledger.counts.service import adjust, approve_count, void_count
+from ledger.counts.service import Adjust, ApproveCount, adjust, approve_count, void_count
 from ledger.counts.sheets import (
     Entry,
     Refused,
@@ -59,6 +59,7 @@ from ledger.items.service import (
     set_policy,
 )
 from ledger.kernel.errors import Conflict, LedgerError, ServiceError
+from ledger.ordering.commands import ConfirmOrderLine, LineChanged, LineDeleted, PlaceOrderLine
 from ledger.ordering.lines import (
     cancel_order_units,
     change_order_line,
@@ -68,33 +69,52 @@ from ledger.ordering.lines import (
     place_order_line,
     restore_order_units,
 )
-from ledger.ordering.orders import send_order
-from ledger.ordering.supplier_terms import set_supplier_terms
+from ledger.ordering.orders import OrderSent, send_order
+from ledger.ordering.supplier_terms import SetSupplierTerms, set_supplier_terms
 from ledger.pricing.prices import (
     FirstPrice,
+    SetPrice,
     roll_back_price,
     set_first_prices,
     set_price,
     set_price_kill_switch,
 )
-from ledger.pricing.proposals import approve_price, reject_price, snooze_price
+from ledger.pricing.proposals import (
+    PriceWritten,
+    PriceWrittenBefore,
+    approve_price,
+    reject_price,
+    snooze_price,
+)
 from ledger.receiving.receipt_rows import Delivered
-from ledger.receiving.receipts import LineReceipt, correct_receipt, receive_order, refuse_delivery
+from ledger.receiving.receipts import (
+    LineReceipt,
+    ReceiptCorrected,
+    correct_receipt,
+    receive_order,
+    refuse_delivery,
+)
 from ledger.receiving.shipments import receive_shipment, ship_order_line
-from ledger.reorders.approval import Approval, Part
+from ledger.reorders.approval import (
+    ApproveReorder,
+    NotOrdered,
+    Ordered,
+    OrderedBefore,
+    Part,
+)
 from ledger.reorders.service import (
     approve_reorder,
     approve_reorders,
     reject_reorder,
     resume_reorder,
     snooze_reorder,
-    split_reorder,
 )
-from ledger.sales.service import Recorded, SaleRow, record_sale, record_sales
+from ledger.sales.service import Recorded, RecordSale, record_sale, record_sales
 from ledger.transfers.pair import Transfer
 from ledger.transfers.receipts import correct_transfer_receipt, receive_transfer
 from ledger.transfers.route import Route
 from ledger.transfers.service import (
+    ShipTransfer,
     cancel_transfer,
     move_transfer_due_date,
     plan_transfer,
@@ -103,15 +123,24 @@ from ledger.transfers.service import (
 )
 
 __all__ = [
-    "Approval",
+    "Adjust",
+    "ApproveCount",
+    "ApproveReorder",
     "Approved",
-    "Asked",
+    "Booked",
+    "ConfirmOrderLine",
     "Conflict",
     "Delivered",
     "Entry",
     "FirstPrice",
     "LedgerError",
+    "LineChanged",
+    "LineDeleted",
     "LineReceipt",
+    "NotOrdered",
+    "OrderSent",
+    "Ordered",
+    "OrderedBefore",
     "Part",
     "PastAdjustment",
     "PastCount",
@@ -119,16 +148,23 @@ __all__ = [
     "PastPrice",
     "PastReceipt",
     "PastTransfer",
+    "PlaceOrderLine",
+    "PriceWritten",
+    "PriceWrittenBefore",
     "RangedItem",
+    "ReceiptCorrected",
+    "RecordSale",
     "Recorded",
     "Refused",
     "Route",
-    "SaleRow",
     "ServiceError",
+    "SetPrice",
+    "SetSupplierTerms",
+    "ShipTransfer",
     "ShortLine",
     "Submitted",
     "Transfer",
-    "Wanted",
+    "Waiting",
     "add_entries",
     "adjust",
     "approve_adjustment",
@@ -193,7 +229,6 @@ __all__ = [
     "ship_transfer",
     "snooze_price",
     "snooze_reorder",
-    "split_reorder",
     "submit_sheet",
     "unavailable_sign",
     "undo_entry",

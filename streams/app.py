@@ -13,11 +13,7 @@ from typing_extensions import override
 from cdc.contracts.topics import APP_ID, PARTITIONS
 from streams.settings import WorkerSettings
 
-# A poll processes one partition's fetch completely before the next partition's. In bulk a record
-# takes about 100 bytes. In a stream, 4 MiB made the last of six partitions wait for 200,000
-# records. Lanes don't wait for each other.
-FETCH_BYTES = {"stream": 256 << 10, "chunks": 1 << 20}
-
+FETCH_BYTES: Final = 1 << 20  # of one partition; in bulk a record takes about 100 bytes
 
 _TOPICS: Final[dict[str, Any]] = {
     "topic_partitions": PARTITIONS,
@@ -86,7 +82,7 @@ def create_app(settings: WorkerSettings) -> faust.App:
         **_PRODUCER,
         **_WEB,
         **_membership(settings),
-        consumer_max_fetch_size=FETCH_BYTES[settings.consumer],
+        consumer_max_fetch_size=FETCH_BYTES,
     )
 
 

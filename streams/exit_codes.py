@@ -12,14 +12,15 @@ from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
 
 REBUILD: Final = "inventory workers rebuild --yes"
 NEW_GENERATION: Final = "inventory down && inventory generation --yes && inventory up --detach"
+START_AGAIN: Final = "inventory down && inventory up --detach"
 _OR_NEWER: Final = "  # or start the newer code that wrote it"
-_TAKE_ALL: Final = (
+_ACCEPT_UNDECODABLE: Final = (
     "inventory down && INVENTORY_UNDECODABLE_PERMILLE=1000 inventory up --detach  "
     "# if they are no facts"
 )
 
 
-class Ending(IntEnum):
+class ExitCode(IntEnum):
     """The reason for a worker's end. The last log line before it has the details."""
 
     FAILED = 1
@@ -34,42 +35,42 @@ class Ending(IntEnum):
 
 
 MEANINGS: Final = {
-    Ending.FAILED: "an error without a code of its own",
-    Ending.UNREADABLE: "a changelog record of an unknown version",
-    Ending.LOG_MISMATCH: "a topic was deleted, made anew, cut off or grown",
-    Ending.BROKER: "the broker could not be reached or refused",
-    Ending.BROKEN_INVARIANT: "state and log contradict each other",
-    Ending.DISK: "the disk was full, or took no file",
-    Ending.FENCED: "another worker owned a partition, or a transaction took too long",
-    Ending.SCHEMA_BREAK: "more than 1 % of the last records could not be decoded",
-    Ending.STUCK: "records or partitions waited and nothing moved",
+    ExitCode.FAILED: "an error without a code of its own",
+    ExitCode.UNREADABLE: "a changelog record of an unknown version",
+    ExitCode.LOG_MISMATCH: "a topic was deleted, made anew, cut off or grown",
+    ExitCode.BROKER: "the broker could not be reached or refused",
+    ExitCode.BROKEN_INVARIANT: "state and log contradict each other",
+    ExitCode.DISK: "the disk was full, or took no file",
+    ExitCode.FENCED: "another worker owned a partition, or a transaction took too long",
+    ExitCode.SCHEMA_BREAK: "more than 1 % of the last records could not be decoded",
+    ExitCode.STUCK: "records or partitions waited and nothing moved",
 }
 
 
 # The repair command for errors that name none; no entry if a restart suffices. `inventory verify`
 # is not a repair: it waits for the stopped worker and compares nothing.
-WAYS_OUT: Final = {
-    Ending.UNREADABLE: f"{REBUILD}{_OR_NEWER}",
-    Ending.LOG_MISMATCH: REBUILD,
-    Ending.BROKER: "inventory restart kafka",
-    Ending.BROKEN_INVARIANT: REBUILD,
-    Ending.SCHEMA_BREAK: _TAKE_ALL,
+REPAIRS: Final = {
+    ExitCode.UNREADABLE: f"{REBUILD}{_OR_NEWER}",
+    ExitCode.LOG_MISMATCH: REBUILD,
+    ExitCode.BROKER: "inventory restart kafka",
+    ExitCode.BROKEN_INVARIANT: REBUILD,
+    ExitCode.SCHEMA_BREAK: _ACCEPT_UNDECODABLE,
 }
 
 
-def way_out_of(code: int) -> str:
+def repair_of_code(code: int) -> str:
     """Return the repair command for an exit code, or "" if no command fits all its reasons."""
-    return WAYS_OUT[Ending(code)] if code in list(WAYS_OUT) else ""
+    return REPAIRS[ExitCode(code)] if code in list(REPAIRS) else ""
 
 
-def way_out_at(topic: str, code: Ending) -> str:
+def repair_at_topic(topic: str, code: ExitCode) -> str:
     """Return the repair command for a sink that can't continue in `topic`.
 
     A rebuild writes the changelogs again. Topics of decisions, late sales and rejected records are
     written again only with the complete log.
     """
     is_changelog = topic in (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
-    comment = _OR_NEWER if code is Ending.UNREADABLE else ""
+    comment = _OR_NEWER if code is ExitCode.UNREADABLE else ""
     return f"{REBUILD if is_changelog else NEW_GENERATION}{comment}"
 
 
@@ -77,4 +78,4 @@ def meaning_of(code: int) -> str:
     """Return the meaning of a worker's exit code. A negative code is the signal that ended it."""
     if code < 0:
         return f"signal {-code}"
-    return MEANINGS[Ending(code)] if code in list(Ending) else f"exit code {code}"
+    return MEANINGS[ExitCode(code)] if code in list(ExitCode) else f"exit code {code}"

@@ -1,7 +1,6 @@
 """Settings of the stream processes, read once at start from `INVENTORY_*` variables."""
 
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
@@ -24,9 +23,6 @@ class WorkerSettings(StreamSettings):
     `worker_id` is its static group membership. A worker that restarts under its id within the
     session gets its partitions back, and no other worker's partitions move.
 
-    `consumer` chooses the record source: fetched chunks from a subclass of Faust's consumer, or
-    Faust's public stream, which is slower and uses no private name.
-
     `undecodable_permille` of the last 1,000 records may be undecodable before a worker stops. An
     operator who knows that they are no facts raises it to get past them.
     """
@@ -34,11 +30,7 @@ class WorkerSettings(StreamSettings):
     worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")
     worker_host: str = "127.0.0.1"  # state is readable here: loopback by default
     worker_port: int = Field(default=6066, ge=1, le=65_535)
-    consumer: Literal["chunks", "stream"] = "chunks"
     chunk_records: int = Field(default=1_000, ge=1, le=100_000)
-    batch_records: int = Field(default=5_000, ge=1, le=100_000)
-    batch_pause_s: float = Field(default=0.005, ge=0, le=5)
-    batch_within_s: float = Field(default=0.05, ge=0, le=5)
     session_timeout_s: float = Field(default=6.0, ge=1, le=300)
     republish_s: float = Field(default=60.0, ge=1, le=3_600)
     snapshot_s: float = Field(default=60.0, ge=1, le=3_600)

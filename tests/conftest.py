@@ -4,6 +4,7 @@ import gc
 import os
 import random
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -39,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.hypothesis_seed = config.option.hypothesis_seed or SEED
     if (chosen := config.getoption("--gates")) is not None:
         is_one_of_several = hasattr(config, "workerinput")
-        gate = Share.of_this_process() if is_one_of_several else CoverageGate(GATES[chosen])
+        gate = Share.of_this_process(chosen) if is_one_of_several else CoverageGate(chosen)
         config.pluginmanager.register(gate)
 
 
@@ -66,6 +67,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneStac
     return OneStack(config, log)
 
 
+# They write thousands of records, and each recomputation after them folds these too.
+WRITING = frozenset({"test_elastic", "test_faults", "test_workers"})
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run service tests last and browser tests after them: their driver leaves an event loop."""
-    items.sort(key=lambda item: ("tests/stack" in str(item.path)) + ("browser" in str(item.path)))
+    items.sort(key=lambda item: _turn(item.path))
+
+
+def _turn(path: Path) -> tuple[bool, bool, bool]:
+    needs_services = "tests/stack" in str(path)
+    is_writing = needs_services and path.stem in WRITING
+    return needs_services, needs_services and path.parent.name == "browser", is_writing

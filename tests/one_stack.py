@@ -13,6 +13,7 @@ APART: Final = frozenset({"test_foreground", "test_lost_topics", "test_revision_
 # About how many seconds the longest take in `make soak`; the others go by their number of tests.
 SECONDS: Final = {
     STACK: 1_250,
+    "test_compiled_rules": 120,
     "test_terms_add_up": 60,
     "test_defects": 150,
     "test_laws_of_decisions": 150,
@@ -23,6 +24,7 @@ SECONDS: Final = {
     "test_every_crash": 60,
     "test_revision_deployed": 60,
     "test_engines": 50,
+    "test_places": 30,
     "test_schemas": 30,
     "test_policy": 25,
 }

@@ -6,9 +6,13 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from inventory.model.arithmetic import DAY_US, HOUR_US, MINUTE_US
+from inventory.model.policy import ItemLocation
 from inventory.model.record import Record
-from inventory.tables.facts import ItemLocation
-from inventory.tables.parsing import ADJUSTMENT_REASONS, CONDITIONS, COUNT_KINDS, COUNT_STATUSES
+from inventory.replenishment import families
+from inventory.tables.sale_line import CONDITIONS
+from inventory.tables.stock_adjustment import REASONS as ADJUSTMENT_REASONS
+from inventory.tables.stock_count import KINDS as COUNT_KINDS
+from inventory.tables.stock_count import STATUSES as COUNT_STATUSES
 from tests.inventory.builders import (
     KEY,
     MONDAY_US,
@@ -20,10 +24,10 @@ from tests.inventory.builders import (
     sale,
     shipment,
 )
+from tests.inventory.decision_inputs import NOW_US, policy
 from tests.oracle.generate import written
-from tests.policies.builders import NOW_US, policy
 
-FAMILIES = ["off", "sQ", "sS", "RS", "RsS", "par", "cover"]
+FAMILIES = [*families.FAMILIES]
 PERMILLE = st.integers(0, 1000)
 LATER_US = st.one_of(
     st.just(0),

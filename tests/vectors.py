@@ -16,6 +16,7 @@ from inventory.model.ids import InvKey
 from inventory.model.outputs import Output, ReorderOutput
 from inventory.model.record import Record
 from tests.oracle.partition import Model, state_of
+from tests.outcomes import late_of, outputs_of
 
 DATA = Path(__file__).parent / "data" / "domain_vectors.toml"
 VECTORS: dict[str, Any] = tomllib.loads(DATA.read_text(encoding="utf-8"))
@@ -122,9 +123,10 @@ class Product:
     def apply(self, record: dict[str, Any]) -> Seen:
         folded = self.partition.apply(Record(**record))
         state = self.partition.states[InvKey(record["key"])]
-        late = [] if folded.late is None else [[folded.late.units, folded.late.amount_minor]]
-        outputs = [_said(output) for output in folded.outputs]
-        return Seen(folded.verdict, late, outputs, state_document(state))
+        late = late_of(folded)
+        told = [] if late is None else [[late.units, late.amount_minor]]
+        outputs = [_said(output) for output in outputs_of(folded)]
+        return Seen(folded.verdict, told, outputs, state_document(state))
 
     def variances(self, key: str) -> list[tuple[int, int]]:
         state = self.partition.states[InvKey(key)]

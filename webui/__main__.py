@@ -50,14 +50,14 @@ def read_model_offsets() -> dict[int, int]:
 
 def encrypt_stored_secrets() -> None:
     """Encrypt authenticator secrets in clear text; each later login retries its own secret."""
-    from webui.accounts.second_factor import seal_stored  # noqa: PLC0415 -- needs Django's setup
+    from webui.accounts.second_factor import encrypt_stored  # noqa: PLC0415 -- needs Django's setup
 
     # A key generated for this process alone would make the secrets unreadable for ever.
     if "secret_key" not in django_settings.ENVIRONMENT.model_fields_set:
         log.warning("no secret key is set: sessions and second factors end with this process")
         return
     try:
-        if found := seal_stored():
+        if found := encrypt_stored():
             log.info("secrets of authenticators encrypted", secrets=found)
     except DatabaseError as failure:
         log.warning("secrets of authenticators not checked", error=type(failure).__name__)
@@ -100,20 +100,20 @@ async def serve(settings: ServerSettings) -> None:
             timeout_graceful_shutdown=3,
         )
     )
-    reading = asyncio.create_task(feed.run())
+    feed_task = asyncio.create_task(feed.run())
 
     def stop_serving(_: asyncio.Task[None]) -> None:
         # Without the feed, pages would show stale data. The supervisor restarts the process.
         HUB.close()
         server.should_exit = True
 
-    reading.add_done_callback(stop_serving)
+    feed_task.add_done_callback(stop_serving)
     try:
         await server.serve()
     finally:
-        reading.cancel()
+        feed_task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await reading
+            await feed_task
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import structlog
 from analytics.archive.entries import REARCHIVE
 from analytics.archive.follow import follow, only_archiver
 from analytics.archive.manifest import BrokenArchive
-from analytics.beacon import Beacon
+from analytics.heartbeat import Heartbeat
 from cdc.logs import configure_logging
 from cdc.processes import stop_event
 from cdc.settings import Connections
@@ -37,19 +37,21 @@ def main() -> int:
 def _archive() -> int:
     settings = Connections()
     stop = stop_event()
-    beacon = Beacon("archiver", settings.database_url.get_secret_value())
+    heartbeat = Heartbeat("archiver", settings.database_url.get_secret_value())
 
     def progress(next_offsets: Mapping[int, int]) -> None:
-        beacon.shine({"next_offsets": {str(number): at for number, at in next_offsets.items()}})
+        heartbeat.write_if_due(
+            {"next_offsets": {str(number): at for number, at in next_offsets.items()}}
+        )
 
     deadline = time.monotonic() + _LOCK_TIMEOUT_S
     while time.monotonic() < deadline and not stop.is_set():
-        with only_archiver(settings.archive_dir) as mine:
-            if mine:
-                follow(settings, goes_on=lambda: not stop.is_set(), progress=progress)
+        with only_archiver(settings.archive_dir) as is_held:
+            if is_held:
+                follow(settings, should_continue=lambda: not stop.is_set(), progress=progress)
                 deadline = time.monotonic() + _LOCK_TIMEOUT_S
         stop.wait(1.0)
-    beacon.close()
+    heartbeat.close()
     if stop.is_set():
         return 0
     _log.error("another process archives", directory=str(settings.archive_dir))

@@ -17,7 +17,6 @@ from analytics.archive.manifest import Manifest
 from analytics.archive.rows import ArchiveRow, count_of, read
 
 _OWN: Final = re.compile(r"seq-(\d{12})-\d{12}(\.\d+\.tmp|\.parquet)")
-_SUFFIXES: Final = (".parquet", ".tmp")
 
 
 def checked_rows(
@@ -123,4 +122,4 @@ def _is_ahead(manifest: Manifest, path: Path) -> bool:
 
 
 def _differs(directory: Path, source: Source, problem: str) -> BrokenArchive:
-    return broken(f"{directory / source.file} ({source.place}): {problem}")
+    return broken(f"{directory / source.file} ({source.position_text}): {problem}")

@@ -43,7 +43,7 @@ class Source:
     sha256: str
 
     @property
-    def place(self) -> str:
+    def position_text(self) -> str:
         """Return partition and offsets, for messages."""
         return f"stock.events[{self.partition}]@{self.first_offset} to {self.next_offset}"
 
@@ -102,7 +102,7 @@ def line_of(file: ArchiveFile) -> bytes:
     return json.dumps(asdict(file), sort_keys=True, separators=(",", ":")).encode()
 
 
-def parsed(line: bytes, place: Path | str) -> ArchiveFile:
+def parsed(line: bytes, position: Path | str) -> ArchiveFile:
     """Return the file that a line lists, of any released schema.
 
     Raises:
@@ -112,7 +112,7 @@ def parsed(line: bytes, place: Path | str) -> ArchiveFile:
         row: dict[str, Any] = document_of(KIND, line)
         return built(KIND, row, _typed)
     except UnreadableRecord as error:
-        problem = f"{place}: not an archive line: {line!r:.120}: {error}"
+        problem = f"{position}: not an archive line: {line!r:.120}: {error}"
         raise broken(problem) from error
 
 

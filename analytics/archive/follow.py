@@ -24,7 +24,7 @@ from cdc.settings import Connections
 
 _LOCK: Final = "lock"
 _FLUSH: Final = "flush"
-ASIDE: Final = "aside"  # a file by which `rearchive` asks a running archiver for its lock
+RELEASE_REQUEST: Final = "aside"  # a file by which `rearchive` asks a running archiver for its lock
 _WAIT_S: Final = 0.5
 _log = structlog.get_logger(__name__)
 
@@ -38,8 +38,8 @@ class ArchiveBehind(Damage):
 @contextmanager
 def only_archiver(directory: Path) -> Iterator[bool]:
     """Hold the archive's lock. Yield False if another process holds it or has moved the file."""
-    with exclusive(directory / _LOCK) as mine:
-        yield mine
+    with exclusive(directory / _LOCK) as is_held:
+        yield is_held
 
 
 def archive_until(
@@ -52,8 +52,8 @@ def archive_until(
     """
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
-        with only_archiver(settings.archive_dir) as mine:
-            if mine:
+        with only_archiver(settings.archive_dir) as is_held:
+            if is_held:
                 _archive_here(settings, ends, deadline)
         manifest = Manifest(settings.archive_dir)
         if manifest.covers(ends):
@@ -86,12 +86,14 @@ def _archive_here(settings: Connections, ends: Mapping[int, int], deadline: floa
         writer.roll()
 
 
-def follow(settings: Connections, *, goes_on: Callable[[], bool], progress: Progress) -> None:
-    """Archive new records while `goes_on()` is true, then write the buffered ones.
+def follow(
+    settings: Connections, *, should_continue: Callable[[], bool], progress: Progress
+) -> None:
+    """Archive new records while `should_continue()` is true, then write the buffered ones.
 
     Also end when another process asks for the lock, so that it can move the archive away.
     """
-    given_up = settings.archive_dir / ASIDE
+    given_up = settings.archive_dir / RELEASE_REQUEST
     given_up.unlink(missing_ok=True)  # left by a command that was killed
     writers = open_writers(
         settings.archive_dir,
@@ -104,13 +106,13 @@ def follow(settings: Connections, *, goes_on: Callable[[], bool], progress: Prog
     _log.info("archiver follows", topic=STOCK_EVENTS, next_offsets=starts)
     request = _FlushRequest(settings.archive_dir / _FLUSH)
     try:
-        while goes_on() and not given_up.exists():
-            asked = request.is_new()
+        while should_continue() and not given_up.exists():
+            is_flush_due = request.is_new()
             for message in kafka.records(client):
                 if message.error() is None:
                     writers[message.partition()].take(arrival(message))
             for writer in writers:
-                if asked:
+                if is_flush_due:
                     writer.roll()
                 else:
                     writer.roll_if_due()

@@ -129,12 +129,12 @@ class Manifest:
     def _take_lines(self, content: bytes) -> None:
         *lines, rest = content.split(b"\n")
         for line in lines:
-            file = parsed(line, self._place())
+            file = parsed(line, self._position())
             self._refuse_former(file)
             self._check(file)
             self._take(file, line)
         if rest:
-            problem = f"{self._place()}: ends in the middle of a line: {rest!r:.120}"
+            problem = f"{self._position()}: ends in the middle of a line: {rest!r:.120}"
             raise broken(problem)
 
     def _take(self, file: ArchiveFile, line: bytes) -> None:
@@ -147,32 +147,32 @@ class Manifest:
     def _check(self, file: ArchiveFile) -> None:
         """Raise `BrokenArchive` if the line doesn't continue its partition at the previous end."""
         end, known = self.next_offset(file.partition), self._hashes.get(file.partition, "")
-        place = f"{self._place()}: partition {file.partition}, {file.file}"
+        position = f"{self._position()}: partition {file.partition}, {file.file}"
         if file.previous_next_offset != end:
             problem = (
-                f"{place}: follows offset {file.previous_next_offset}, but the line before it "
+                f"{position}: follows offset {file.previous_next_offset}, but the line before it "
                 f"ends at {end}: a line of offsets {min(end, file.previous_next_offset)} to "
                 f"{max(end, file.previous_next_offset)} was removed, doubled or moved"
             )
             raise broken(problem)
         if file.previous_hash != known:
             problem = (
-                f"{place}: follows a line with hash {file.previous_hash!r:.14}, the line before it "
-                f"(up to offset {end}) has {known!r:.14}: that line was changed"
+                f"{position}: follows a line with hash {file.previous_hash!r:.14}, the line before "
+                f"it (up to offset {end}) has {known!r:.14}: that line was changed"
             )
             raise broken(problem)
-        self._check_place(file, place, end)
+        self._check_offsets(file, position, end)
 
-    def _check_place(self, file: ArchiveFile, place: str, end: int) -> None:
+    def _check_offsets(self, file: ArchiveFile, position: str, end: int) -> None:
         is_ordered = end <= file.first_offset < file.next_offset
         if not is_ordered:
             problem = (
-                f"{place}: holds offsets {file.first_offset} to {file.next_offset}, but partition "
-                f"{file.partition} is archived up to {end}"
+                f"{position}: holds offsets {file.first_offset} to {file.next_offset}, but "
+                f"partition {file.partition} is archived up to {end}"
             )
             raise broken(problem)
         if file.file != file.expected_name:
-            problem = f"{place}: expected the name {file.expected_name}"
+            problem = f"{position}: expected the name {file.expected_name}"
             raise broken(problem)
 
     def _compare(self, head: Head) -> None:
@@ -202,16 +202,16 @@ class Manifest:
             return
         with self.path.open("rb") as stream:
             line = stream.readline().rstrip(b"\n")
-        self._refuse_former(parsed(line, self._place()))
+        self._refuse_former(parsed(line, self._position()))
         problem = f"{self.directory / HEAD}: missing, so nothing says where {MANIFEST} ends"
         raise broken(problem)
 
     def _refuse_former(self, file: ArchiveFile) -> None:
         if file.schema == FORMER_SCHEMA:
-            problem = f"{self._place()}: {FORMER}"
+            problem = f"{self._position()}: {FORMER}"
             raise broken(problem)
 
-    def _place(self) -> str:
+    def _position(self) -> str:
         return f"{self.path} line {self._lines + 1}"
 
 

@@ -35,7 +35,7 @@ def ring_at(
             with suppress(Malformed):  # malformed: no member, whatever older code stored
                 record = decode(row.key, row.value, offset=row.offset)
                 if row.admission == RESENT:  # its first delivery may be in a file before these
-                    ring.take_again(record)
+                    ring.note_resent(record)
                 else:
                     ring.replay(record)
     return ring

@@ -21,7 +21,7 @@ from cdc.contracts.topics import STOCK_EVENTS
 from cdc.contracts.versions import UnreadableRecord, built, document_of, known
 from cdc.settings import Connections
 
-WAY_OUT: Final = "`inventory backfill rearchive --yes` puts the archive aside and makes it anew"
+REPAIR: Final = "`inventory backfill rearchive --yes` puts the archive aside and makes it anew"
 SOURCE: Final = "source.json"
 KIND: Final = "archive_source"
 _ID: Final = "topic_id"
@@ -35,7 +35,7 @@ def source_id(directory: Path) -> str | None:
     """
     path = directory / SOURCE
     try:
-        row = document_of(KIND, path.read_bytes(), unsaid=1)
+        row = document_of(KIND, path.read_bytes(), default_version=1)
         return built(KIND, row, lambda found: str(found[_ID]))
     except FileNotFoundError:
         return None
@@ -55,7 +55,7 @@ def refuse_other_log(settings: Connections, next_offsets: Mapping[int, int]) -> 
     _refuse_other_offsets(settings, next_offsets)
     if source_id(directory) is None:
         _refuse_other_records(settings)
-        settle_source(directory, topic_id)
+        write_source_id(directory, topic_id)
 
 
 def refuse_other_source(directory: Path, topic_id: str) -> None:
@@ -64,19 +64,19 @@ def refuse_other_source(directory: Path, topic_id: str) -> None:
     if known not in (None, topic_id):
         problem = (
             f"{directory}: made of the {STOCK_EVENTS} with id {known}, the broker's has {topic_id}:"
-            f" it was deleted and made anew; {WAY_OUT}"
+            f" it was deleted and made anew; {REPAIR}"
         )
         raise BrokenArchive(problem)
 
 
 def _refuse_other_offsets(settings: Connections, next_offsets: Mapping[int, int]) -> None:
-    asked = settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions
-    first, end = kafka.start_offsets(*asked), kafka.end_offsets(*asked)
+    topic = settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions
+    first, end = kafka.start_offsets(*topic), kafka.end_offsets(*topic)
     for number, expected in next_offsets.items():
         if not first[number] <= expected <= end[number]:
             problem = (
                 f"{STOCK_EVENTS}[{number}] holds offsets {first[number]} to {end[number]}, the "
-                f"archive needs {expected} next: the topic was cut or recreated; {WAY_OUT}"
+                f"archive needs {expected} next: the topic was cut or recreated; {REPAIR}"
             )
             raise BrokenArchive(problem)
 
@@ -104,7 +104,7 @@ def _refuse_other_records(settings: Connections) -> None:
             problem = (
                 f"{settings.archive_dir} ends with another record at {STOCK_EVENTS}[{number}]"
                 f"@{last.offset} than the broker has there: the topic was deleted and made anew;"
-                f" {WAY_OUT}"
+                f" {REPAIR}"
             )
             raise BrokenArchive(problem)
 
@@ -119,7 +119,7 @@ def _last_records(manifest: Manifest) -> dict[int, Arrival]:
     return found
 
 
-def settle_source(directory: Path, topic_id: str) -> None:
+def write_source_id(directory: Path, topic_id: str) -> None:
     """Write the archive's topic id, unless it has one."""
     if source_id(directory) is not None:
         return
@@ -130,7 +130,7 @@ def settle_source(directory: Path, topic_id: str) -> None:
 
 
 def refuse_changed_source(directory: Path) -> None:
-    """Raise `BrokenArchive` unless the file has exactly the bytes that `settle_source` writes."""
+    """Raise `BrokenArchive` unless the file has exactly the bytes that `write_source_id` writes."""
     path = directory / SOURCE
     found = source_id(directory)
     if found is None or path.read_bytes() != _encoded(found):

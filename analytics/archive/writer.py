@@ -84,7 +84,7 @@ class PartitionWriter:
 
     def take(self, arrival: Arrival) -> None:
         """Decide the record's verdict and buffer it. A full buffer becomes a file."""
-        row = self._judged(arrival)
+        row = self._admitted(arrival)
         if not self._rows:
             self._oldest_waiting = self.clock()
         self._rows.append(row)
@@ -143,12 +143,12 @@ class PartitionWriter:
             )
             raise BrokenArchive(problem)
 
-    def _judged(self, arrival: Arrival) -> ArchiveRow:
+    def _admitted(self, arrival: Arrival) -> ArchiveRow:
         try:
             record = decode(arrival.key, arrival.value, offset=arrival.offset)
         except Malformed:
             return _row(arrival, None, MALFORMED)
-        admission = self.ring.fresh(record).name.lower()
+        admission = self.ring.admit(record).name.lower()
         return _row(arrival, record, admission)
 
 

@@ -3,10 +3,10 @@
 A proposal names the record of its newest revision. If that record is at or after the end of the
 recomputed history, the check is weaker: its id may be unknown, but its revision may not be lower.
 
-Only the deciding logic revision makes proposals (`analytics.backfill.reign`). A decision may have
-been closed while another revision decided. Its proposal may then be missing, or may have kept the
-revision at which a switch closed it. Proposals of other revisions are only counted, because this
-code can't judge them.
+Only the deciding logic revision makes proposals (`analytics.backfill.deciding_revision`). A
+decision may have been closed while another revision decided. Its proposal may then be missing, or
+may have kept the revision at which a switch closed it. Proposals of other revisions are only
+counted, because this code can't judge them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,11 @@ from typing import Any, Final
 
 import psycopg
 
-from analytics.backfill.reign import STANDING, Reign, read_reign
+from analytics.backfill.deciding_revision import (
+    OPEN_STATUSES,
+    DecidingRevision,
+    read_deciding_revision,
+)
 from analytics.engines.results import OUTPUTS, read_rows
 from analytics.engines.unit import ManifestRow
 from analytics.verification.barrier import Barrier, NotCaughtUp
@@ -39,7 +43,7 @@ _CLOSED: Final = frozenset({"superseded", "cancelled"})
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class DecisionRevision:
     """The newest revision of a decision or of a proposal, and the record it comes from.
 
     `commit_us` is the record's commit time; 0 for proposals, which don't store it.
@@ -81,11 +85,11 @@ def compare_decisions(
     with psycopg.connect(url, autocommit=True) as connection:
         try:
             # The workers have passed `ends`. Wait until the actuator has, too.
-            Barrier(settings, connection, TIMEOUT_S).pass_now()
+            Barrier(settings, connection, TIMEOUT_S).wait_until_now()
         except NotCaughtUp as problem:
             return Decisions(0, (), problem.behind)
         proposed = {
-            row[0]: Said(
+            row[0]: DecisionRevision(
                 row[1],
                 row[2],
                 int(row[3]["partition"]),
@@ -94,81 +98,86 @@ def compare_decisions(
             )
             for row in connection.execute(_PROPOSALS)
         }
-        reign = read_reign(connection, settings)
+        deciding = read_deciding_revision(connection, settings)
     return Decisions(
         compared=len({*decided, *proposed}),
-        differing=tuple(differences(decided, proposed, ends, reign)),
-        others=sum(said.logic_revision != LOGIC_REVISION for said in proposed.values()),
-        decides=reign.revision,
+        differing=tuple(differences(decided, proposed, ends, deciding)),
+        others=sum(entry.logic_revision != LOGIC_REVISION for entry in proposed.values()),
+        decides=deciding.revision,
     )
 
 
-def newest(events: Iterable[tuple[str, Said]]) -> dict[str, Said]:
+def newest(events: Iterable[tuple[str, DecisionRevision]]) -> dict[str, DecisionRevision]:
     """Return the highest revision of each id."""
-    found: dict[str, Said] = {}
-    for identity, said in events:
-        if identity not in found or said.revision > found[identity].revision:
-            found[identity] = said
+    found: dict[str, DecisionRevision] = {}
+    for identity, entry in events:
+        if identity not in found or entry.revision > found[identity].revision:
+            found[identity] = entry
     return found
 
 
 def differences(
-    decided: Mapping[str, Said],
-    proposed: Mapping[str, Said],
+    decided: Mapping[str, DecisionRevision],
+    proposed: Mapping[str, DecisionRevision],
     ends: Mapping[int, int],
-    reign: Reign | None = None,
+    deciding: DecidingRevision | None = None,
 ) -> Iterable[dict[str, Any]]:
     """Yield each id on which the fold and Postgres differ, with both sides and the broken rule."""
     for identity in sorted({*decided, *proposed}):
-        fresh, shown = decided.get(identity), proposed.get(identity)
-        rule = _broken(fresh, shown, ends, reign or Reign())
+        decision, proposal = decided.get(identity), proposed.get(identity)
+        rule = _broken(decision, proposal, ends, deciding or DecidingRevision())
         if rule is not None:
             yield {
                 "id": identity,
                 "rule": rule,
-                "decision": None if fresh is None else f"{fresh.revision} {fresh.status}",
-                "proposal": None if shown is None else f"{shown.revision} {shown.status}",
+                "decision": None if decision is None else f"{decision.revision} {decision.status}",
+                "proposal": None if proposal is None else f"{proposal.revision} {proposal.status}",
             }
 
 
 def _broken(
-    fresh: Said | None, shown: Said | None, ends: Mapping[int, int], reign: Reign
+    decision: DecisionRevision | None,
+    proposal: DecisionRevision | None,
+    ends: Mapping[int, int],
+    deciding: DecidingRevision,
 ) -> str | None:
     """Return the rule that decision and proposal break, given the deciding revision; else None."""
-    missed = fresh is not None and reign.may_have_missed(
-        fresh.status, fresh.partition, fresh.offset, fresh.commit_us
+    missed = decision is not None and deciding.may_have_missed(
+        decision.status, decision.partition, decision.offset, decision.commit_us
     )
-    if shown is None:
+    if proposal is None:
         return None if missed else MISSING
-    is_standing = shown.status in STANDING
-    if shown.logic_revision != LOGIC_REVISION:
-        if fresh is None:
-            return EXTRA if is_standing and reign.is_ours else None
+    is_open = proposal.status in OPEN_STATUSES
+    if proposal.logic_revision != LOGIC_REVISION:
+        if decision is None:
+            return EXTRA if is_open and deciding.decides_here else None
         return None if missed else OTHER_RULES
-    rule = _differs(fresh, shown, ends)
-    if not reign.is_ours:
-        return EXTRA if is_standing or rule == EXTRA else None
-    if missed and not is_standing and rule != EXTRA:
+    rule = _differs(decision, proposal, ends)
+    if not deciding.decides_here:
+        return EXTRA if is_open or rule == EXTRA else None
+    if missed and not is_open and rule != EXTRA:
         return None
     return rule
 
 
-def _differs(fresh: Said | None, shown: Said, ends: Mapping[int, int]) -> str | None:
+def _differs(
+    decision: DecisionRevision | None, proposal: DecisionRevision, ends: Mapping[int, int]
+) -> str | None:
     """Return the rule that a proposal of this logic revision breaks, or None."""
-    is_newer = shown.offset >= ends.get(shown.partition, 0)
-    if fresh is None:
+    is_newer = proposal.offset >= ends.get(proposal.partition, 0)
+    if decision is None:
         return None if is_newer else EXTRA
-    if shown.revision < fresh.revision:
+    if proposal.revision < decision.revision:
         return LOWER
     if is_newer:
         return None
-    if shown.revision > fresh.revision:
+    if proposal.revision > decision.revision:
         return EXTRA
-    is_same = shown.status == fresh.status or {shown.status, fresh.status} <= _CLOSED
+    is_same = proposal.status == decision.status or {proposal.status, decision.status} <= _CLOSED
     return None if is_same else OTHER
 
 
-def _events(row: ManifestRow) -> Iterable[tuple[str, Said]]:
+def _events(row: ManifestRow) -> Iterable[tuple[str, DecisionRevision]]:
     """Yield the decisions of one unit of the recomputation."""
     for _key, offset, content in read_rows(row, OUTPUTS):
         try:
@@ -178,7 +187,7 @@ def _events(row: ManifestRow) -> Iterable[tuple[str, Said]]:
         output = event.output
         yield (
             str(output.id),
-            Said(
+            DecisionRevision(
                 output.revision,
                 output.status,
                 event.at.origin.partition,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from analytics.archive.aside import move_aside
+from analytics.archive.move_away import move_directory_away
 from analytics.backfill.lock import only_run
 
 
@@ -14,4 +14,4 @@ def discard(directory: Path) -> Path:
     """
     home = directory.parents[2]  # home/backfill/runs/NAME
     with only_run(directory):
-        return move_aside(directory, home / "former" / "runs")
+        return move_directory_away(directory, home / "former" / "runs")

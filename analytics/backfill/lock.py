@@ -25,8 +25,8 @@ def only_run(directory: Path) -> Iterator[None]:
     Raises:
         RunInUse: another process holds it.
     """
-    with exclusive(directory / LOCK) as mine:
-        if not mine:
+    with exclusive(directory / LOCK) as is_held:
+        if not is_held:
             process = holder(directory / LOCK)
             problem = f"run {directory.name} is in use by process {process}"
             kept = "this command changed nothing"

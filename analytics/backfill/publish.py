@@ -28,7 +28,7 @@ from inventory.revision import LOGIC_REVISION
 
 KEPT: Final = "nothing was published"
 STEP: Final = "`inventory backfill run` computes a run that can be, if archive and rules are right"
-_SETTLE_S: Final = 3.0  # an archiver writes the head within milliseconds of a line
+_TAIL_WAIT_S: Final = 3.0  # an archiver writes the head within milliseconds of a line
 _POLL_S: Final = 0.1
 _NAMED: Final = 3  # number of files listed in a message about uncommitted ones
 
@@ -76,7 +76,7 @@ def publishable(settings: Connections, name: str) -> Publishable:
 
 
 def examined(
-    settings: Connections, directory: Path, plan: Plan, *, settle_s: float = _SETTLE_S
+    settings: Connections, directory: Path, plan: Plan, *, tail_wait_s: float = _TAIL_WAIT_S
 ) -> tuple[Manifest, tuple[ManifestRow, ...]]:
     """Return archive and units of a run, after each of their files was read and compared.
 
@@ -93,16 +93,16 @@ def examined(
     again = make_plan(archive, engine=plan.engine, ends=plan.ends, buckets=plan.buckets)
     refuse_changed(directory, again)
     refuse_changed_source(archive.directory)
-    _refuse_tail(archive, settle_s)
+    _refuse_tail(archive, tail_wait_s)
     refuse_unlisted(archive)
     refuse_damaged(archive, plan.ends)
     results.refuse_damaged(rows)
     return archive, rows
 
 
-def _refuse_tail(archive: Manifest, settle_s: float) -> None:
+def _refuse_tail(archive: Manifest, tail_wait_s: float) -> None:
     """Raise `NotPublishable` if the manifest still has bytes that its head doesn't cover."""
-    deadline = time.monotonic() + settle_s
+    deadline = time.monotonic() + tail_wait_s
     while archive.behind_head():
         if time.monotonic() > deadline:
             problem = (
@@ -180,16 +180,16 @@ def _archive_of(settings: Connections, plan: Plan) -> Manifest:
 
 def refuse_other_log(settings: Connections, plan: Plan) -> None:
     """Raise `NotPublishable` unless the broker holds the run's topic, complete up to its ends."""
-    asked = settings.kafka_bootstrap, STOCK_EVENTS
-    topic_id = kafka.topic_id(*asked)
+    topic = settings.kafka_bootstrap, STOCK_EVENTS
+    topic_id = kafka.topic_id(*topic)
     if topic_id != plan.source_topic_id:
         problem = (
             f"run {plan.run} is of the {STOCK_EVENTS} with id {plan.source_topic_id}, the broker's "
             f"has {topic_id}: it was deleted and made anew"
         )
         raise NotPublishable(problem)
-    first = kafka.start_offsets(*asked, settings.partitions)
-    last = kafka.end_offsets(*asked, settings.partitions)
+    first = kafka.start_offsets(*topic, settings.partitions)
+    last = kafka.end_offsets(*topic, settings.partitions)
     for number, end in plan.ends.items():
         if first[number] > 0 or last[number] < end:
             problem = (

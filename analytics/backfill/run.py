@@ -38,7 +38,7 @@ _DIGESTS: Final = (
 Progress = Callable[[int, int, str], None]  # units done, units planned, name of the last one
 
 
-def _silent(_done: int, _planned: int, _unit: str) -> None:
+def _no_progress(_done: int, _planned: int, _unit: str) -> None:
     """No progress wanted."""
 
 
@@ -85,7 +85,7 @@ def run(
     settings: Connections | None = None,
     buckets: int = 1,
     master: str = spark.DEFAULT_MASTER,
-    progress: Progress = _silent,
+    progress: Progress = _no_progress,
 ) -> RunReport:
     """Recompute all keys from the first record up to `until`.
 
@@ -100,7 +100,7 @@ def run(
 
 
 def execute(
-    plan: Plan, runs: Path, *, master: str = spark.DEFAULT_MASTER, progress: Progress = _silent
+    plan: Plan, runs: Path, *, master: str = spark.DEFAULT_MASTER, progress: Progress = _no_progress
 ) -> RunReport:
     """Compute the units of `plan` that no earlier start has finished."""
     started = time.monotonic()

@@ -72,7 +72,7 @@ def _document(directory: Path) -> dict[str, Any] | None:
         return None
     content = path.read_bytes()
     try:
-        row = document_of(KIND, content, unsaid=1)
+        row = document_of(KIND, content, default_version=1)
     except UnreadableRecord as error:
         problem = f"{path}: {error}"
         raise damaged(directory, problem) from error

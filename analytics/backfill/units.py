@@ -21,15 +21,15 @@ def finished_units(directory: Path, plan: Plan) -> dict[str, ManifestRow]:
     planned = {unit.name: unit for unit in plan.units}
     found: dict[str, ManifestRow] = {}
     for number, line in enumerate(lines, 1):
-        place = f"run {plan.run} can't be continued: {path} line {number}"
+        position = f"run {plan.run} can't be continued: {path} line {number}"
         try:
             row = manifest_row(line)
         except UnreadableRecord as error:
-            problem = f"{place}: {error}"
+            problem = f"{position}: {error}"
             raise damaged(directory, problem) from error
         problem = _problem(row, planned, found)
         if problem:
-            raise damaged(directory, f"{place}: {problem}")
+            raise damaged(directory, f"{position}: {problem}")
         found[row.unit] = row
     return found
 

@@ -18,7 +18,7 @@ from analytics.archive.follow import archive_until
 from analytics.backfill.decisions import Decisions, compare_decisions
 from analytics.backfill.live import LivePartition, live_partitions
 from analytics.backfill.plan import make_plan
-from analytics.backfill.run import Progress, RunReport, _silent, execute, runs_dir
+from analytics.backfill.run import Progress, RunReport, _no_progress, execute, runs_dir
 from analytics.digest import as_hex, total
 from analytics.engines.results import STATES, read_rows
 from analytics.engines.spark import DEFAULT_MASTER
@@ -90,7 +90,7 @@ def verify(
     *,
     settings: Connections | None = None,
     master: str = DEFAULT_MASTER,
-    progress: Progress = _silent,
+    progress: Progress = _no_progress,
 ) -> BackfillVerifyReport:
     """Compare the live workers' states with a recomputation to the same offsets."""
     known = settings or Connections()

@@ -25,11 +25,13 @@ class UnitFailed:
 
 
 def failed(
-    unit: str, stage: str, error: Exception, *, place: str = "", key: bytes | None = None
+    unit: str, stage: str, error: Exception, *, position: str = "", key: bytes | None = None
 ) -> UnitFailed:
-    """Describe the error of one unit. `place` and `key` are those of the current record, if any."""
+    """Describe the error of one unit, with `position` and `key` of the current record, if any."""
     key_text = "" if key is None else f"key {key.decode('utf-8', 'replace')}"
-    about = ", ".join(part for part in (f"unit {unit}", f"stage {stage}", place, key_text) if part)
+    about = ", ".join(
+        part for part in (f"unit {unit}", f"stage {stage}", position, key_text) if part
+    )
     if isinstance(error, Damage):
         return UnitFailed(unit, f"{about}: {error.problem}", error.step)
     if isinstance(error, OSError):

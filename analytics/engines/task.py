@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import assert_never
 
 from analytics.archive.checked import checked_rows
 from analytics.archive.rows import MALFORMED, ArchiveRow
@@ -26,7 +27,7 @@ from analytics.engines.results import (
 )
 from analytics.engines.unit import ArchiveUnit, ManifestRow
 from cdc.contracts.decisions import (
-    Circumstances,
+    DecisionContext,
     PriceEvent,
     ReorderEvent,
     encode_price,
@@ -34,11 +35,11 @@ from cdc.contracts.decisions import (
 )
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import beat_of, encode_beat
-from cdc.contracts.rejects import Late, Origin, Rejection, encode_late, encode_rejection, kept
+from cdc.contracts.rejects import Late, Origin, Rejection, encode_late, encode_rejection, truncated
 from cdc.contracts.state import encode_state, encode_window
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.fold.partition import Partition
-from inventory.fold.record import Folded
+from inventory.fold.record import Applied, Refused, Replayed, Resent
 from inventory.log.dedupe import Admission, Ring
 from inventory.log.validation import is_heartbeat_key
 from inventory.model.ids import InvKey
@@ -47,11 +48,9 @@ from inventory.model.record import Record
 from inventory.model.state import KeyState
 from inventory.revision import LOGIC_REVISION
 
-_REJECTED = "rejected:"
-
 
 @dataclass(slots=True)
-class At:
+class CurrentRecord:
     """The current stage and record of a task, for error messages."""
 
     stage: str = "read"
@@ -60,7 +59,7 @@ class At:
 
 def attempt(unit: ArchiveUnit, results: Path) -> ManifestRow | UnitFailed:
     """Recompute one unit. An error is returned, so that no engine retries it or prints a trace."""
-    at = At()
+    at = CurrentRecord()
     try:
         return recompute(unit, results, at)
     except Exception as error:  # noqa: BLE001 -- the edge of a pool process or executor
@@ -69,25 +68,25 @@ def attempt(unit: ArchiveUnit, results: Path) -> ManifestRow | UnitFailed:
             unit.name,
             at.stage,
             error,
-            place="" if row is None else f"{STOCK_EVENTS}[{unit.partition}]@{row.offset}",
+            position="" if row is None else f"{STOCK_EVENTS}[{unit.partition}]@{row.offset}",
             key=None if row is None else row.key,
         )
 
 
-def recompute(unit: ArchiveUnit, results: Path, at: At | None = None) -> ManifestRow:
+def recompute(unit: ArchiveUnit, results: Path, at: CurrentRecord | None = None) -> ManifestRow:
     """Fold one (partition, bucket) in offset order.
 
     Return its manifest row with counts and digests.
     """
     sink = RunSink(results, unit.name)
     try:
-        return _recomputed(unit, sink, at or At())
+        return _recomputed(unit, sink, at or CurrentRecord())
     except BaseException:
         sink.abandon()
         raise
 
 
-def _recomputed(unit: ArchiveUnit, sink: RunSink, at: At) -> ManifestRow:
+def _recomputed(unit: ArchiveUnit, sink: RunSink, at: CurrentRecord) -> ManifestRow:
     started = time.monotonic_ns()
     partition = Partition(unit.generation)
     beats: dict[bytes, tuple[int, bytes]] = {}
@@ -103,7 +102,7 @@ def _recomputed(unit: ArchiveUnit, sink: RunSink, at: At) -> ManifestRow:
     return _manifest_row(unit, sink, partition.ring, records, open_reorders, started)
 
 
-def _rows(unit: ArchiveUnit, at: At) -> Iterator[ArchiveRow]:
+def _rows(unit: ArchiveUnit, at: CurrentRecord) -> Iterator[ArchiveRow]:
     archive, part = Path(unit.archive), {"bucket": unit.bucket, "buckets": unit.buckets}
     for source in unit.sources:
         at.stage, at.row = "read", None
@@ -120,7 +119,7 @@ def _apply(
     row: ArchiveRow,
     sink: RunSink,
     beats: dict[bytes, tuple[int, bytes]],
-    at: At,
+    at: CurrentRecord,
 ) -> None:
     origin = Origin(unit.generation, unit.partition, row.offset)
     at.stage = "decode"
@@ -138,21 +137,26 @@ def _apply(
         partition.ring.replay(record)
     folded = partition.apply_admitted(record, admission)
     at.stage = "write outputs"
-    if folded.verdict.startswith(_REJECTED):
-        reason = folded.verdict.removeprefix(_REJECTED)
-        _reject(sink, row, origin, reason=reason, stage="fold", detail=folded.detail)
-        return
-    _write_late(sink, record, folded, origin)
-    _write_expired(sink, before, folded)
+    match folded:
+        case Refused(reason=reason, detail=detail):
+            _reject(sink, row, origin, reason=reason, stage="fold", detail=detail)
+            return
+        case Applied():
+            _write_late(sink, record, folded, origin)
+            _write_expired(sink, before, folded)
+            for output in folded.outputs:
+                event = _event(output, folded, record, origin)
+                sink.files[OUTPUTS].write(row.key or b"", row.offset, event)
+        case Resent() | Replayed():
+            pass
+        case _:
+            assert_never(folded)
     beat = beat_of(record)
     if beat is not None and folded.state is not None:
         beats[record.key.encode()] = record.offset, encode_beat(beat)
-    for output in folded.outputs:
-        event = _event(output, folded, record, origin)
-        sink.files[OUTPUTS].write(row.key or b"", row.offset, event)
 
 
-def _write_late(sink: RunSink, record: Record, folded: Folded, origin: Origin) -> None:
+def _write_late(sink: RunSink, record: Record, folded: Applied, origin: Origin) -> None:
     if folded.late is None:
         return
     late = Late(
@@ -166,7 +170,7 @@ def _write_late(sink: RunSink, record: Record, folded: Folded, origin: Origin) -
     sink.files[LATE].write(record.key.encode(), record.offset, encode_late(late))
 
 
-def _write_expired(sink: RunSink, before: KeyState | None, folded: Folded) -> None:
+def _write_expired(sink: RunSink, before: KeyState | None, folded: Applied) -> None:
     """Write windows that the state drops here; a worker's changelog keeps them (`stages`)."""
     if before is None:
         return
@@ -175,11 +179,11 @@ def _write_expired(sink: RunSink, before: KeyState | None, folded: Folded) -> No
         sink.files[EXPIRED].write(before.key.encode(), before.position.offset, content)
 
 
-def _event(output: Output, folded: Folded, record: Record, origin: Origin) -> bytes:
-    at = Circumstances(record.key, origin, record.commit_us, LOGIC_REVISION)
+def _event(output: Output, folded: Applied, record: Record, origin: Origin) -> bytes:
+    at = DecisionContext(record.key, origin, record.commit_us, LOGIC_REVISION)
     if not isinstance(output, ReorderOutput):
         return encode_price(PriceEvent(output, at))
-    policy = None if folded.state is None else folded.state.policy
+    policy = folded.state.policy
     supplier = None if policy is None else policy.supplier
     return encode_reorder(ReorderEvent(output, supplier, policy.cost_minor if policy else 0, at))
 
@@ -193,7 +197,7 @@ def _reject(
     stage: str,
     detail: str,
 ) -> None:
-    content, detail = kept(row.value, detail)
+    content, detail = truncated(row.value, detail)
     rejection = Rejection(
         origin=origin,
         topic=STOCK_EVENTS,

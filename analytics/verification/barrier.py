@@ -18,10 +18,10 @@ from cdc.contracts.topics import (
     SALES_WINDOWS_CHANGELOG,
     STOCK_LATE,
     STOCK_REJECTED,
-    written_by,
+    output_topics,
 )
+from cdc.deciding import deciding_revision
 from cdc.settings import Connections
-from inventory.revision import LOGIC_REVISION
 
 SHOWN: Final = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_LATE, STOCK_REJECTED)
 _EVERY_S: Final = 0.2
@@ -29,13 +29,9 @@ _BEATS_S: Final = 10.0
 _NAMED: Final = 20  # keys in a message
 _NOW: Final = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _BEATS: Final = "SELECT partition, commit_us FROM read_model.heartbeat"
-# The actuator follows the revision that decides, which need not be that of this code.
-_DECIDES: Final = """
-SELECT coalesce((SELECT revision FROM app.revision_switch ORDER BY id DESC LIMIT 1), %s)
-"""
 _SINKS: Final = "SELECT sink, topic, partition, next_offset FROM read_model.sink_position"
 
-Place = tuple[str, str, int]  # sink, topic, partition
+SinkPartition = tuple[str, str, int]  # sink, topic, partition
 
 
 class NotCaughtUp(RuntimeError):
@@ -68,26 +64,26 @@ class Barrier:
         """Seconds until the deadline, but at least 10 s for some heartbeats."""
         return max(_BEATS_S, self.deadline - time.monotonic())
 
-    def pass_now(self) -> int:
+    def wait_until_now(self) -> int:
         """Wait until everything committed before this call is applied and shown; return its moment.
 
         Raises:
             NotCaughtUp: the deadline came first.
         """
-        asked_us = self._one(_NOW)
-        self.pass_moment(asked_us)
-        return asked_us
+        moment_us = self._one(_NOW)
+        self.wait_until(moment_us)
+        return moment_us
 
-    def pass_moment(self, asked_us: int) -> None:
+    def wait_until(self, moment_us: int) -> None:
         """Wait until everything committed before this moment is applied and shown.
 
         Raises:
             NotCaughtUp: the deadline came first.
         """
-        self._wait(lambda: self._partitions_behind(asked_us))
+        self._wait(lambda: self._partitions_behind(moment_us))
         ends = {
             (sink, topic, number): end
-            for sink, topics in self._feeds().items()
+            for sink, topics in self._topics_by_sink().items()
             for topic in topics
             for number, end in kafka.end_offsets(
                 self.settings.kafka_bootstrap, topic, self.settings.partitions
@@ -103,34 +99,39 @@ class Barrier:
             time.sleep(_EVERY_S)
             missing = behind()
 
-    def _feeds(self) -> dict[str, tuple[str, ...]]:
+    def _topics_by_sink(self) -> dict[str, tuple[str, ...]]:
         """Return the topics that each sink reads."""
-        decides = written_by(self._one(_DECIDES, (LOGIC_REVISION,)))
+        # The actuator follows the deciding revision, which may differ from that of this code.
+        decides = output_topics(deciding_revision(self.connection))
         return {"projector": SHOWN, "actuator": (decides.reorder_events, decides.price_events)}
 
-    def _partitions_behind(self, asked_us: int) -> dict[str, Any]:
+    def _partitions_behind(self, moment_us: int) -> dict[str, Any]:
         beats: dict[int, int] = {
             number: commit_us or 0 for number, commit_us in self.connection.execute(_BEATS)
         }
         behind = {
             f"partition {number}": "no heartbeat applied yet"
             if number not in beats
-            else f"applied up to {(asked_us - beats[number]) / 1e6:.1f} s before the question"
+            else f"applied up to {(moment_us - beats[number]) / 1e6:.1f} s before the question"
             for number in range(self.settings.partitions)
-            if beats.get(number, 0) < asked_us
+            if beats.get(number, 0) < moment_us
         }
         return {"heartbeats": behind} if behind else {}
 
-    def _sinks_behind(self, ends: dict[Place, int]) -> dict[str, Any]:
+    def _sinks_behind(self, ends: dict[SinkPartition, int]) -> dict[str, Any]:
         rows = self.connection.execute(_SINKS).fetchall()
-        at: dict[Place, int] = {
+        at: dict[SinkPartition, int] = {
             (sink, topic, number): next_at for sink, topic, number, next_at in rows
         }
-        suspects = [place for place, end in ends.items() if at.get(place, 0) < end]
+        suspects = [
+            sink_partition
+            for sink_partition, end in ends.items()
+            if at.get(sink_partition, 0) < end
+        ]
         behind: dict[str, int] = {}
-        for (sink, topic), places in _by_topic(suspects).items():
-            starts = {number: at.get((sink, topic, number), 0) for number in places}
-            count = self._waiting(topic, starts, {n: ends[sink, topic, n] for n in places})
+        for (sink, topic), sink_partitions in _by_topic(suspects).items():
+            starts = {number: at.get((sink, topic, number), 0) for number in sink_partitions}
+            count = self._waiting(topic, starts, {n: ends[sink, topic, n] for n in sink_partitions})
             if count:
                 behind[f"{sink} on {topic}"] = count
         return {"records not shown": behind} if behind else {}
@@ -141,16 +142,16 @@ class Barrier:
         messages = tail.read_until(ends, deadline=time.monotonic() + kafka.TIMEOUT_S)
         return sum(message.error() is None for message in messages)
 
-    def _one(self, statement: str, parameters: tuple[int, ...] = ()) -> int:
-        row = self.connection.execute(statement, parameters).fetchone()
+    def _one(self, statement: str) -> int:
+        row = self.connection.execute(statement).fetchone()
         if row is None:
             problem = f"no row from {statement!r}"
             raise RuntimeError(problem)
         return int(row[0])
 
 
-def _by_topic(places: Iterable[Place]) -> dict[tuple[str, str], list[int]]:
+def _by_topic(sink_partitions: Iterable[SinkPartition]) -> dict[tuple[str, str], list[int]]:
     grouped: dict[tuple[str, str], list[int]] = {}
-    for sink, topic, number in places:
+    for sink, topic, number in sink_partitions:
         grouped.setdefault((sink, topic), []).append(number)
     return grouped

@@ -20,7 +20,7 @@ from inventory.model.arithmetic import WINDOW_US
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState, WindowRow
 
-Place = tuple[str, int]  # key and start of a window
+WindowKey = tuple[str, int]  # key and start of a window
 Ends = Mapping[int, int]
 
 
@@ -31,7 +31,7 @@ class Version:
     `offset` is the last source record that it includes, `at` its own offset in `partition`.
     """
 
-    place: Place
+    window_key: WindowKey
     row: WindowRow
     offset: int
     partition: int
@@ -44,7 +44,7 @@ class Changelogs:
 
     settings: Connections
     levels: dict[InvKey, KeyState] = field(default_factory=dict)
-    rows: dict[Place, Version] = field(default_factory=dict)  # expected in the read model
+    rows: dict[WindowKey, Version] = field(default_factory=dict)  # expected in the read model
     _next_offset: dict[int, int] = field(default_factory=dict)
     _ahead: list[Version] = field(default_factory=list)  # after the offsets of the read model
     _tails: dict[str, kafka.Tail] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Changelogs:
         for message in last_chunk.values():
             self._take_progress(message)
         for message in newest.values():
-            with kafka.reading(message):
+            with kafka.with_position(message):
                 level, _dropped = decode_level(message.value())
             self.levels[level.inv_key] = level
 
@@ -81,15 +81,15 @@ class Changelogs:
         newest: dict[bytes, Any] = {}
         for message in self._records(SALES_WINDOWS_CHANGELOG, ends, deadline):
             name = message.key()
-            if name in newest or self._is_retained(*_place(name)):
+            if name in newest or self._is_retained(*_window_key(name)):
                 newest[name] = message
         for message in newest.values():
             version = _version(message)
-            self.rows[version.place] = version
+            self.rows[version.window_key] = version
 
     def windows_at_cut(
         self, shown: Ends, ends: Ends, deadline: float
-    ) -> dict[Place, WindowRow | None]:
+    ) -> dict[WindowKey, WindowRow | None]:
         """Return the window rows at the cut that differ from those shown; None for no row.
 
         The projector may have read further in one changelog than in the other. `shown` holds its
@@ -98,29 +98,29 @@ class Changelogs:
         cut = self.cut()
         messages = self._records(SALES_WINDOWS_CHANGELOG, ends, deadline)
         self._ahead += [_version(message) for message in messages]
-        instead: dict[Place, WindowRow | None] = {}
+        instead: dict[WindowKey, WindowRow | None] = {}
         still: list[Version] = []
         for version in self._ahead:
-            place = version.place
-            is_before = cut.holds(place[0], version.partition, version.offset)
+            window_key = version.window_key
+            is_before = cut.holds(window_key[0], version.partition, version.offset)
             if version.at >= shown.get(version.partition, 0):
                 still.append(version)
                 if is_before:
-                    instead[place] = version.row
+                    instead[window_key] = version.row
                 continue
             if not is_before:
-                known = self.rows.get(place)
-                instead.setdefault(place, None if known is None else known.row)
-            self.rows[place] = version
+                known = self.rows.get(window_key)
+                instead.setdefault(window_key, None if known is None else known.row)
+            self.rows[window_key] = version
         self._ahead = still
         return instead
 
-    def held(self, horizons: Mapping[str, int]) -> dict[Place, Version]:
+    def retained_rows(self, horizons: Mapping[str, int]) -> dict[WindowKey, Version]:
         """Return the rows that a worker retains for keys with these horizons."""
         return {
-            place: version
-            for place, version in self.rows.items()
-            if place[0] in horizons and place[1] + WINDOW_US > horizons[place[0]]
+            window_key: version
+            for window_key, version in self.rows.items()
+            if window_key[0] in horizons and window_key[1] + WINDOW_US > horizons[window_key[0]]
         }
 
     def keys(self, location: str | None = None) -> list[InvKey]:
@@ -129,7 +129,7 @@ class Changelogs:
         return sorted(key for key in self.levels if key.startswith(start))
 
     def _take_progress(self, message: Any) -> None:  # noqa: ANN401 -- the client has no types
-        with kafka.reading(message):
+        with kafka.with_position(message):
             progress = progress_in(message.headers())
         if progress is not None:
             self._next_offset[message.partition()] = progress.next_offset
@@ -149,20 +149,20 @@ class Changelogs:
                 yield message
 
 
-def _place(name: bytes) -> tuple[InvKey, int]:
+def _window_key(name: bytes) -> tuple[InvKey, int]:
     """Return key and window start from the key of a record in the changelog of windows."""
     key, _, start = name.decode().rpartition("@")
     return InvKey(key), int(start)
 
 
 def _version(message: Any) -> Version:  # noqa: ANN401 -- the client has no types
-    with kafka.reading(message):
+    with kafka.with_position(message):
         _key, row, position = decode_window(message.value())
     return Version(
-        _place(message.key()), row, position.offset, message.partition(), message.offset()
+        _window_key(message.key()), row, position.offset, message.partition(), message.offset()
     )
 
 
-def in_time(seconds: float = 300.0) -> float:
+def deadline_in(seconds: float = 300.0) -> float:
     """Return a deadline for reading complete changelogs, on the monotonic clock."""
     return time.monotonic() + seconds

@@ -1,11 +1,11 @@
-"""The deciding logic revision, and those of its decisions that the actuator has not applied.
+"""Decisions of the deciding logic revision, applied by the actuator or not yet.
 
 They are read from the topics of that revision, with positions and proposals of one snapshot.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import psycopg
 
@@ -13,19 +13,11 @@ from analytics import kafka
 from analytics.verification.cut import Positions
 from analytics.verification.reorders import Needs
 from cdc.contracts.decisions import SIMULATED_PREFIX, ReorderEvent, decode_reorder
-from cdc.contracts.topics import written_by
+from cdc.contracts.topics import output_topics
 from cdc.contracts.versions import UnreadableRecord
+from cdc.deciding import deciding_revision
 from cdc.settings import Connections
 from inventory.revision import LOGIC_REVISION
-
-# Before the first start of an actuator none decides; then this code's revision will.
-_DECIDES: Final = "SELECT revision FROM app.revision_switch ORDER BY id DESC LIMIT 1"
-
-
-def deciding_revision(connection: psycopg.Connection) -> int:
-    """Return the logic revision whose decisions become proposals."""
-    row = connection.execute(_DECIDES).fetchone()
-    return LOGIC_REVISION if row is None else int(row[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +26,17 @@ class DecisionLog:
 
     settings: Connections
     revision: int
-    taken_in: dict[int, int]
+    applied_offsets: dict[int, int]
     deadline: float
 
-    def on_their_way(self) -> set[str]:
+    def ids_in_flight(self) -> set[str]:
         """Return the ids of needs that the actuator has not applied."""
-        starts = dict(self.taken_in)
+        starts = dict(self.applied_offsets)
         return {str(event.output.id) for _, event in self._events(starts, self._ends())}
 
     def open_needs(self) -> dict[str, str]:
         """Return the need of each key whose newest applied decision is open."""
-        newest = dict(self._events({}, self.taken_in))
+        newest = dict(self._events({}, self.applied_offsets))
         return {
             key: str(event.output.id)
             for key, event in newest.items()
@@ -52,14 +44,14 @@ class DecisionLog:
         }
 
     def _ends(self) -> dict[int, int]:
-        topic = written_by(self.revision).reorder_events
+        topic = output_topics(self.revision).reorder_events
         return kafka.end_offsets(self.settings.kafka_bootstrap, topic, self.settings.partitions)
 
     def _events(
         self, starts: dict[int, int], ends: dict[int, int]
     ) -> Iterator[tuple[str, ReorderEvent]]:
         bootstrap, partitions = self.settings.kafka_bootstrap, self.settings.partitions
-        topic = written_by(self.revision).reorder_events
+        topic = output_topics(self.revision).reorder_events
         tail = kafka.Tail(bootstrap, topic, partitions, starts)
         for message in tail.read_until(ends, deadline=self.deadline):
             event = None if message.error() else _event(message, self.revision)
@@ -72,11 +64,11 @@ def needs_of(
 ) -> Needs:
     """Return the needs that must have proposals, in the connection's snapshot."""
     revision = deciding_revision(connection)
-    topic = written_by(revision).reorder_events
-    taken_in = positions.of("actuator", topic, settings.partitions)
-    log = DecisionLog(settings, revision, taken_in, deadline)
+    topic = output_topics(revision).reorder_events
+    applied_offsets = positions.of("actuator", topic, settings.partitions)
+    log = DecisionLog(settings, revision, applied_offsets, deadline)
     others = None if revision == LOGIC_REVISION else log.open_needs()
-    return Needs(log.on_their_way, others)
+    return Needs(log.ids_in_flight, others)
 
 
 def _event(message: Any, revision: int) -> ReorderEvent | None:  # noqa: ANN401 -- the client has no types

@@ -42,9 +42,9 @@ class Rejections:
     """Rows to leave out, images that replace them, and the number of rejected records.
 
     `sale_lines` counts committed lines whose record was refused, for its content or because it came
-    again too late to be recognised. `beside` are rows of `stock_count` with a refused change and a
-    later one. If the count that the refused change should have reversed was folded, it may be in
-    force beside the new one (domain.md 11.4).
+    again too late to be recognised. `possibly_doubled` are rows of `stock_count` with a refused
+    change and a later one. If the count that the refused change should have reversed was folded, it
+    may be in force beside the new one (domain.md 11.4).
     """
 
     records: int
@@ -52,7 +52,7 @@ class Rejections:
     kept: tuple[tuple[str, str], ...]  # table, image as JSON
     sale_lines: int
     by_reason: dict[str, int]
-    beside: tuple[Row, ...] = ()
+    possibly_doubled: tuple[Row, ...] = ()
 
     def parameters(self, moved: Mapping[Row, Moved]) -> dict[str, object]:
         """Return the parameters of the sums: rows left out, and images in force instead.
@@ -87,18 +87,18 @@ def read_rejections(
     in_force: dict[Row, str | None] = {}
     sale_lines: set[Row] = set()
     by_reason: dict[str, int] = {}
-    beside: set[Row] = set()
+    possibly_doubled: set[Row] = set()
     rows = _rejected(connection, location, cut, more)
     for key, content, _partition, offset, reason in rows:
         by_reason[reason] = by_reason.get(reason, 0) + 1
-        record = _judged_by_content(key, content, offset, reason)
+        record = _record_of(key, content, offset, reason)
         row = None if record is None else _row_of(record)
         if record is None or row is None:
             continue
         found = _now(connection, row, moved or {})
         if not _is_current(record, found):
             if _is_folded(record, found):
-                beside.add(row)
+                possibly_doubled.add(row)
             continue
         if reason in _BY_CONTENT:
             in_force.setdefault(row, _before(record))
@@ -110,7 +110,7 @@ def read_rejections(
         kept=tuple((table, image) for (table, _), image in in_force.items() if image is not None),
         sale_lines=len(sale_lines),
         by_reason=by_reason,
-        beside=tuple(sorted(beside)),
+        possibly_doubled=tuple(sorted(possibly_doubled)),
     )
 
 
@@ -133,9 +133,7 @@ def _rejected(
     return [row for row in rows if cut.holds(_text(row[0]), row[2], row[3])]
 
 
-def _judged_by_content(
-    key: bytes | None, content: bytes | None, offset: int, reason: str
-) -> Record | None:
+def _record_of(key: bytes | None, content: bytes | None, offset: int, reason: str) -> Record | None:
     if reason not in _BY_CONTENT and reason != _TOO_OLD:
         return None
     try:

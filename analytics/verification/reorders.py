@@ -51,11 +51,11 @@ class Needs:
     """Needs of the logic revision that decides, as far as its decisions were read.
 
     `others` maps keys to open needs if this code's revision doesn't decide; None if it does.
-    `on_their_way` returns the ids that the actuator has not applied yet. It is called only if an
+    `ids_in_flight` returns the ids that the actuator has not applied yet. It is called only if an
     open need has no proposal.
     """
 
-    on_their_way: Callable[[], set[str]]
+    ids_in_flight: Callable[[], set[str]]
     others: Mapping[str, str] | None = None
 
 
@@ -67,10 +67,10 @@ def check_reorders(
     only: Iterable[str] | None = None,
 ) -> Reorders:
     """Compare the needs of the deciding revision with proposals and order lines."""
-    asked = {"location": location}
-    lines = connection.execute(_DUPLICATE_LINES, asked).fetchall()
-    proposals = connection.execute(_DUPLICATE_PROPOSALS, asked).fetchall()
-    proposed = {row[0] for row in connection.execute(_PROPOSALS, asked)}
+    parameters = {"location": location}
+    lines = connection.execute(_DUPLICATE_LINES, parameters).fetchall()
+    proposals = connection.execute(_DUPLICATE_PROPOSALS, parameters).fetchall()
+    proposed = {row[0] for row in connection.execute(_PROPOSALS, parameters)}
     missing: list[dict[str, Any]] = []
     open_needs = 0
     for state in states:
@@ -80,8 +80,8 @@ def check_reorders(
             missing.append({"key": state.inv_key, "rule": rule, "reorder_id": state.episode.id})
     missing += _missing_others(needs.others or {}, proposed, location, only)
     if any(entry["rule"] == UNPROPOSED for entry in missing):
-        coming = needs.on_their_way()
-        missing = [entry for entry in missing if entry["reorder_id"] not in coming]
+        in_flight = needs.ids_in_flight()
+        missing = [entry for entry in missing if entry["reorder_id"] not in in_flight]
     duplicates = [{"reorder_id": name, "order_lines": count} for name, count in lines]
     duplicates += [{"key": key, "open_proposals": count} for key, count in proposals]
     return Reorders(open_needs, tuple(duplicates), tuple(missing))

@@ -13,6 +13,8 @@ changed since the cut. `instead_*` are window rows at the cut that differ from t
 
 from typing import Final
 
+from inventory.tables.catalogue import CAPTURED
+
 
 def _wanted(key: str, location: str) -> str:
     return (
@@ -73,13 +75,13 @@ _MOVEMENTS: Final = _effects(
     "movement",
     "movement_of",
     "fact.business_at, fact.on_hand_units, fact.unavailable_units",
-    ("sale_line", "shipment_line", "stock_adjustment"),
+    tuple(table.name for table in CAPTURED if table.has_movements),
 )
 _INBOUND: Final = _effects(
     "inbound",
     "inbound_of",
     "fact.on_order_units, fact.in_transit_units",
-    ("purchase_order_line", "shipment_line"),
+    tuple(table.name for table in CAPTURED if table.has_inbound),
 )
 
 _EXPECTED: Final = """

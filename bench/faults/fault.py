@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bench.faults.ground import Ground
+from bench.faults.stack_under_test import StackUnderTest
 
 Status = dict[str, Any]
-Cause = Callable[[Ground], None]
-Truth = Callable[[Ground], bool]
+Cause = Callable[[StackUnderTest], None]
+Check = Callable[[StackUnderTest], bool]
 SERVICES: Final = (
     *("postgres", "kafka", "connect", "worker-1", "worker-2", "projector", "actuator"),
     *("archiver", "heartbeat", "automation", "capture", "web", "trading"),
@@ -19,7 +19,7 @@ SERVICES: Final = (
 class Expected:
     """Two checks: whether the damage still exists, and whether a `status` shows it."""
 
-    is_broken: Truth
+    is_broken: Check
     is_shown: Callable[[Status], bool]
 
 
@@ -34,13 +34,13 @@ class Fault:
 
     name: str
     cause: Cause
-    prepare: Callable[[Ground], Expected]
+    prepare: Callable[[StackUnderTest], Expected]
     heals: bool = True
-    repairs_of: Callable[[Ground], list[str]] | None = None
-    undo: Cause = lambda _ground: None
+    repairs_of: Callable[[StackUnderTest], list[str]] | None = None
+    undo: Cause = lambda _stack: None
 
 
-def named(*words: str) -> Callable[[Status], bool]:
+def mentions(*words: str) -> Callable[[Status], bool]:
     """Return a check: does a failing `status` have a sentence with one of these words?"""
 
     def is_shown(status: Status) -> bool:
@@ -56,6 +56,6 @@ def is_well(status: Status) -> bool:
     return bool(status["exit_code"] == 0)
 
 
-def sound(_ground: Ground) -> bool:
+def never_broken(_stack: StackUnderTest) -> bool:
     """Return False, for damage that leaves every service working."""
     return False

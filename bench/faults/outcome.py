@@ -30,12 +30,12 @@ class Outcome:
 
     def line(self) -> str:
         """Return one row of the table."""
-        told = "-" if self.status_s is None else f"{self.status_s:.1f}"
+        after = "-" if self.status_s is None else f"{self.status_s:.1f}"
         well = "-" if self.well_s is None else f"{self.well_s:.0f}"
         how = " ; ".join(self.repairs) or "by itself"
         end = "ok" if self.ok else "FAILED: " + "; ".join(self.problems)
         shown = f" [{self.shown}]" if self.shown else ""
-        return f"{self.fault:<28} {told:>8} {well:>7} {self.seconds:>6.0f}  {end}{shown} ({how})"
+        return f"{self.fault:<28} {after:>8} {well:>7} {self.seconds:>6.0f}  {end}{shown} ({how})"
 
 
 def as_json(outcomes: Sequence[Outcome], skipped: dict[str, str]) -> dict[str, Any]:

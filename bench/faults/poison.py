@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from confluent_kafka import Producer
 
-from bench.faults.fault import Expected, Fault, Status, sound
-from bench.faults.ground import Ground, wait_for
+from bench.faults.fault import Expected, Fault, Status, never_broken
+from bench.faults.stack_under_test import StackUnderTest, wait_for
 
 KEY: Final = "POISON|K1"
 _COUNT: Final = "SELECT count(*) FROM read_model.rejected WHERE value = %s"
@@ -26,13 +26,13 @@ def faults() -> Iterator[Fault]:
         yield Fault(f"poison: {kind.name}", kind.send, _expected)
 
 
-def _expected(ground: Ground) -> Expected:
-    before = int(ground.sql(_ALL)[0][0])
+def _expected(stack: StackUnderTest) -> Expected:
+    before = int(stack.sql(_ALL)[0][0])
 
     def is_shown(status: Status) -> bool:
         return status["exit_code"] == 0 and (status.get("rejected") or 0) > before
 
-    return Expected(sound, is_shown)
+    return Expected(never_broken, is_shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,21 @@ class Kind:
     value: bytes
     key: bytes | None = KEY.encode()
 
-    def send(self, ground: Ground) -> None:
+    def send(self, stack: StackUnderTest) -> None:
         """Write the record and wait until the read model lists it as rejected."""
-        before = self._rejected(ground)
+        before = self._rejected(stack)
         producer = Producer(
             {
-                "bootstrap.servers": ground.variables["INVENTORY_KAFKA_BOOTSTRAP"],
+                "bootstrap.servers": stack.variables["INVENTORY_KAFKA_BOOTSTRAP"],
                 "partitioner": "murmur2_random",
             }
         )
         producer.produce("stock.events", self.value, self.key)
         producer.flush(30)
-        wait_for(lambda: self._rejected(ground) > before, f"rejection of {self.name}", _SEEN_S)
+        wait_for(lambda: self._rejected(stack) > before, f"rejection of {self.name}", _SEEN_S)
 
-    def _rejected(self, ground: Ground) -> int:
-        return int(ground.sql(_COUNT, self.value)[0][0])
+    def _rejected(self, stack: StackUnderTest) -> int:
+        return int(stack.sql(_COUNT, self.value)[0][0])
 
 
 def _sale(**changes: Any) -> bytes:  # noqa: ANN401 -- values that no column takes

@@ -4,15 +4,15 @@ import signal
 from collections.abc import Iterator
 from typing import Final
 
-from bench.faults.fault import SERVICES, Expected, Fault, named
-from bench.faults.ground import Ground, send, state_of
+from bench.faults.fault import SERVICES, Expected, Fault, mentions
+from bench.faults.stack_under_test import StackUnderTest, send, state_of
 
 _KINDS: Final = (
     ("kill", signal.SIGKILL),
     ("stop", signal.SIGTERM),
     ("pause", signal.SIGSTOP),
 )
-_AWAY: Final = ("T", "Z", "")
+_NOT_RUNNING: Final = ("T", "Z", "")
 
 
 def faults() -> Iterator[Fault]:
@@ -29,32 +29,32 @@ def supervisor_faults() -> Iterator[Fault]:
 
 
 def _of_service(name: str, service: str, number: signal.Signals) -> Fault:
-    def prepare(ground: Ground) -> Expected:
-        pid = ground.pid(service)
+    def prepare(stack: StackUnderTest) -> Expected:
+        pid = stack.pid(service)
 
-        def is_broken(now: Ground) -> bool:
+        def is_broken(now: StackUnderTest) -> bool:
             entry = now.entry(service)
-            is_same = entry["pid"] in (pid, None) and state_of(pid) in _AWAY
+            is_same = entry["pid"] in (pid, None) and state_of(pid) in _NOT_RUNNING
             return is_same or entry["state"] != "running"
 
-        return Expected(is_broken, named(service))
+        return Expected(is_broken, mentions(service))
 
-    def cause(ground: Ground) -> None:
-        send(ground.pid(service), number)
+    def cause(stack: StackUnderTest) -> None:
+        send(stack.pid(service), number)
 
     return Fault(name, cause, prepare)
 
 
 def _of_supervisor(name: str, number: signal.Signals) -> Fault:
-    def prepare(ground: Ground) -> Expected:
-        pid = ground.supervisor
+    def prepare(stack: StackUnderTest) -> Expected:
+        pid = stack.supervisor
 
-        def is_broken(now: Ground) -> bool:
-            return now.supervisor == pid and state_of(pid) in _AWAY
+        def is_broken(now: StackUnderTest) -> bool:
+            return now.supervisor == pid and state_of(pid) in _NOT_RUNNING
 
-        return Expected(is_broken, named("supervisor", "phase is down"))
+        return Expected(is_broken, mentions("supervisor", "phase is down"))
 
-    def cause(ground: Ground) -> None:
-        send(ground.supervisor, number)
+    def cause(stack: StackUnderTest) -> None:
+        send(stack.supervisor, number)
 
     return Fault(name, cause, prepare, heals=False)

@@ -29,7 +29,7 @@ _FRESH_S: Final = 120.0
 _VERIFY_S: Final = 300.0
 _POLL_S: Final = 0.05
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 class Stack(Protocol):
@@ -93,8 +93,8 @@ class Report:
         lines = [f"seed {self.seed}, {self.transactions} transactions", ""]
         lines.append("fault         times   fresh after s: median      max")
         for kind, times in sorted(self.fresh_s.items()):
-            told = _summary(times)
-            median, most = told.get("median"), told.get("max")
+            summary = _summary(times)
+            median, most = summary.get("median"), summary.get("max")
             lines.append(f"{kind:<12} {len(times):>6} {_cell(median):>23} {_cell(most):>8}")
         counts = ("keys_differing", "windows_differing", "duplicate_reorders", "missing_reorders")
         lines += ["", *(f"{name:<20} {self.verified.get(name, '-')}" for name in counts)]
@@ -112,7 +112,7 @@ def _cell(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds:.1f}"
 
 
-def run(stack: Stack, plan: Plan, tell: Say) -> Report:
+def run(stack: Stack, plan: Plan, progress: Progress) -> Report:
     """Trade, cause the faults, and compare.
 
     Raises:
@@ -126,17 +126,17 @@ def run(stack: Stack, plan: Plan, tell: Say) -> Report:
         probe.wait_fresh(_FRESH_S)
         workers = stack.workers()
         for fault in draw(plan.seed, rounds=plan.rounds, workers=workers, kinds=plan.kinds):
-            seconds = _suffer(stack, fault, plan, probe)
+            seconds = _cause_and_measure(stack, fault, plan, probe)
             report.fresh_s.setdefault(fault.kind, []).append(seconds)
             after = f", fresh after {seconds:.1f} s" if seconds is not None else ""
-            tell(f"{fault.kind} {' '.join(fault.victims)}{after}")
+            progress(f"{fault.kind} {' '.join(fault.victims)}{after}")
         probe.sell()
         probe.wait_fresh(_FRESH_S)
     report.verified = verify(timeout=_VERIFY_S, settings=stack.settings).as_json()
     return report
 
 
-def _suffer(stack: Stack, fault: Fault, plan: Plan, probe: Probe) -> float | None:
+def _cause_and_measure(stack: Stack, fault: Fault, plan: Plan, probe: Probe) -> float | None:
     """Cause the fault; return the seconds until all keys were fresh, None without a check."""
     pids = [_pid(stack, name) for name in fault.victims]
     began = time.monotonic()

@@ -9,8 +9,8 @@ from typing import Final
 
 from confluent_kafka import KafkaException
 
-from bench.faults.fault import Expected, Fault, is_well, named, sound
-from bench.faults.ground import Ground, NotReached, send, wait_for
+from bench.faults.fault import Expected, Fault, is_well, mentions, never_broken
+from bench.faults.stack_under_test import ConditionTimeout, StackUnderTest, send, wait_for
 from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS
 
 FILL: Final = "fill disk"
@@ -22,9 +22,9 @@ _PIECES: Final = (64 << 20, 1 << 20, 1 << 12)
 
 def state_faults() -> Iterator[Fault]:
     """Yield the faults after which all data is restored from other stores."""
-    at_work = Expected(sound, is_well)
+    at_work = Expected(never_broken, is_well)
     yield Fault("damage snapshots", _damage_snapshots, lambda _: at_work)
-    yield Fault("remove group", _remove_group, lambda _: Expected(_halts, named(*_WORKERS)))
+    yield Fault("remove group", _remove_group, lambda _: Expected(_halts, mentions(*_WORKERS)))
     yield Fault(
         "damage archive",
         _damage_archive,
@@ -35,7 +35,7 @@ def state_faults() -> Iterator[Fault]:
 
 
 def topic_faults() -> Iterator[Fault]:
-    """Yield the removal of a changelog and of the log itself."""
+    """Yield the faults that delete a changelog, and `stock.events`."""
     yield _remove_topic("changelog", ON_HAND_CHANGELOG)
     yield _remove_topic("stock.events", STOCK_EVENTS)
 
@@ -45,37 +45,37 @@ def disk_fault() -> Fault:
     return Fault(
         FILL,
         _fill,
-        lambda _: Expected(_disk_full, named("disk", "No space left")),
+        lambda _: Expected(_disk_full, mentions("disk", "No space left")),
         heals=False,
-        undo=lambda ground: _filler(ground).unlink(missing_ok=True),
+        undo=lambda stack: _filler(stack).unlink(missing_ok=True),
     )
 
 
 def _remove_topic(label: str, name: str) -> Fault:
-    def prepare(ground: Ground) -> Expected:
-        known = ground.topic_id(name)
+    def prepare(stack: StackUnderTest) -> Expected:
+        known = stack.topic_id(name)
         return Expected(
-            lambda now: now.topic_id(name) in (None, known) or _halts(now), named(name, "topic")
+            lambda now: now.topic_id(name) in (None, known) or _halts(now), mentions(name, "topic")
         )
 
-    def cause(ground: Ground) -> None:
-        admin = ground.admin  # its answers end with it
+    def cause(stack: StackUnderTest) -> None:
+        admin = stack.admin  # its answers end with it
         admin.delete_topics([name])[name].result()
 
     return Fault(f"remove topic {label}", cause, prepare, heals=False)
 
 
-def _halts(ground: Ground) -> bool:
-    return any(ground.entry(name).get("state") != "running" for name in _WORKERS)
+def _halts(stack: StackUnderTest) -> bool:
+    return any(stack.entry(name).get("state") != "running" for name in _WORKERS)
 
 
-def _remove_group(ground: Ground) -> None:
+def _remove_group(stack: StackUnderTest) -> None:
     """Delete the workers' group while both workers are suspended.
 
     The broker deletes only a group without members, so their sessions have to time out first.
     """
-    pids = [ground.pid(name) for name in _WORKERS]
-    admin = ground.admin
+    pids = [stack.pid(name) for name in _WORKERS]
+    admin = stack.admin
 
     def deleted() -> bool:
         try:
@@ -99,18 +99,18 @@ def _flip(file: Path) -> None:
     file.write_bytes(content)
 
 
-def _damage_snapshots(ground: Ground) -> None:
+def _damage_snapshots(stack: StackUnderTest) -> None:
     """Flip a byte of every snapshot; workers that start afterwards have to discard them."""
-    folder, logs = ground.home / "workers", ground.home / "logs"
+    folder, logs = stack.home / "workers", stack.home / "logs"
     wait_for(lambda: list(folder.rglob("*.snapshot")), "a snapshot")
     before = _discarded(logs)
-    ground.inventory("workers", "stop", "worker-1")
+    stack.inventory("workers", "stop", "worker-1")
     for file in folder.rglob("*.snapshot"):
         _flip(file)
-    done = ground.inventory("workers", "start", "worker-1")
+    done = stack.inventory("workers", "start", "worker-1")
     if done.code:
         problem = f"inventory workers start worker-1 ended with {done.code}: {done.text[-300:]}"
-        raise NotReached(problem)
+        raise ConditionTimeout(problem)
     wait_for(lambda: _discarded(logs) > before, "a log line about a discarded snapshot")
 
 
@@ -119,33 +119,33 @@ def _discarded(logs: Path) -> int:
     return sum(file.read_bytes().count(b'"snapshot discarded"') for file in files)
 
 
-def _damage_archive(ground: Ground) -> None:
+def _damage_archive(stack: StackUnderTest) -> None:
     """Flip a byte of the newest archive file; a first backfill makes the archiver write one."""
-    ground.inventory("backfill", "run")
-    folder = ground.home / "archive"
+    stack.inventory("backfill", "run")
+    folder = stack.home / "archive"
     files: list[Path] = wait_for(lambda: sorted(folder.rglob("*.parquet")), f"a file in {folder}")
     _flip(max(files, key=lambda file: file.stat().st_mtime))
-    if not _archive_damaged(ground):
+    if not _archive_damaged(stack):
         problem = "backfill run read a damaged archive without an error"
-        raise NotReached(problem)
+        raise ConditionTimeout(problem)
 
 
-def _archive_damaged(ground: Ground) -> bool:
-    return ground.inventory("backfill", "run").code != 0
+def _archive_damaged(stack: StackUnderTest) -> bool:
+    return stack.inventory("backfill", "run").code != 0
 
 
-def _archive_repairs(ground: Ground) -> list[str]:
+def _archive_repairs(stack: StackUnderTest) -> list[str]:
     """Return the command in the error of the backfill that reads the damaged file."""
-    return _COMMAND.findall(ground.inventory("backfill", "run").text)[-1:]
+    return _COMMAND.findall(stack.inventory("backfill", "run").text)[-1:]
 
 
-def _filler(ground: Ground) -> Path:
+def _filler(stack: StackUnderTest) -> Path:
     """Return a file beside the home: `inventory move` moves only the home."""
-    return ground.home.parent / "filler"
+    return stack.home.parent / "filler"
 
 
-def _fill(ground: Ground) -> None:
-    with _filler(ground).open("wb") as file:
+def _fill(stack: StackUnderTest) -> None:
+    with _filler(stack).open("wb") as file:
         for size in _PIECES:
             while _extended(file.fileno(), size):
                 pass
@@ -159,8 +159,8 @@ def _extended(descriptor: int, size: int) -> bool:
     return True
 
 
-def _disk_full(ground: Ground) -> bool:
-    test = ground.home / ".space"
+def _disk_full(stack: StackUnderTest) -> bool:
+    test = stack.home / ".space"
     try:
         test.write_bytes(b"\0" * (1 << 20))
     except OSError:

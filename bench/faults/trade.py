@@ -9,7 +9,7 @@ from typing import Final
 
 import psycopg
 
-from bench.faults.ground import Ground
+from bench.faults.stack_under_test import StackUnderTest
 
 _EVERY_S: Final = 0.2
 _SELL: Final = """
@@ -29,14 +29,14 @@ class Load:
 
 
 @contextmanager
-def trading(ground: Ground, load: Load) -> Iterator[None]:
+def trading(stack: StackUnderTest, load: Load) -> Iterator[None]:
     """Sell until the block ends."""
     stopped = threading.Event()
 
     def trade() -> None:
         while not stopped.wait(_EVERY_S):
             try:
-                ground.sql(_SELL, uuid.uuid4().hex, role="app_rw")
+                stack.sql(_SELL, uuid.uuid4().hex, role="app_rw")
             except (psycopg.Error, OSError, ValueError, KeyError):
                 load.refused += 1  # the next one is another sale
             else:

@@ -8,7 +8,7 @@ import httpx
 import psycopg
 
 from bench.peers import outputs
-from bench.peers.peer import Peer, Place, Services
+from bench.peers.peer import Peer, PeerContext, Services
 from bench.peers.programs.sql_consumer import DATABASE_VARIABLE
 from bench.peers.topics import CHANGELOG, committed, create, delete, ends, forget_group
 from bench.peers.worker_prelude import opening_units
@@ -22,39 +22,39 @@ def _module(name: str) -> Sequence[str]:
     return ("-m", f"bench.peers.programs.{name}")
 
 
-def _group_position(place: Place) -> int:
-    return sum(committed(place.services.bootstrap, place.name, place.topic).values())
+def _group_position(context: PeerContext) -> int:
+    return sum(committed(context.services.bootstrap, context.name, context.topic).values())
 
 
-def _changelogs(place: Place) -> None:
-    names = (f"{place.name}-on_hand-changelog", f"{place.name}-windows-changelog")
-    create(place.services.bootstrap, names, CHANGELOG)
+def _changelogs(context: PeerContext) -> None:
+    names = (f"{context.name}-on_hand-changelog", f"{context.name}-windows-changelog")
+    create(context.services.bootstrap, names, CHANGELOG)
 
 
-def _done(place: Place) -> int:
-    return _EVERYTHING if (place.directory / "done").exists() else 0
+def _done(context: PeerContext) -> int:
+    return _EVERYTHING if (context.directory / "done").exists() else 0
 
 
-def _database(place: Place) -> str:
-    base, _, _ = place.services.database_url.rpartition("/")
-    return f"{base}/{place.name.replace('-', '_')}"
+def _database(context: PeerContext) -> str:
+    base, _, _ = context.services.database_url.rpartition("/")
+    return f"{base}/{context.name.replace('-', '_')}"
 
 
-def _create_database(place: Place) -> None:
-    with psycopg.connect(place.services.database_url, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{place.name.replace("-", "_")}"')
+def _create_database(context: PeerContext) -> None:
+    with psycopg.connect(context.services.database_url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{context.name.replace("-", "_")}"')
 
 
-def _sql_position(place: Place) -> int:
-    with psycopg.connect(_database(place)) as connection:
+def _sql_position(context: PeerContext) -> int:
+    with psycopg.connect(_database(context)) as connection:
         found = connection.execute(
             "SELECT coalesce(sum(next_offset), 0)::bigint FROM positions"
         ).fetchone()
     return 0 if found is None else int(found[0])
 
 
-def _sql_variables(place: Place) -> Mapping[str, str]:
-    return {DATABASE_VARIABLE: _database(place)}
+def _sql_variables(context: PeerContext) -> Mapping[str, str]:
+    return {DATABASE_VARIABLE: _database(context)}
 
 
 def _postgres(services: Services) -> int:
@@ -65,27 +65,27 @@ _EVERYTHING: Final = 1 << 62
 _WORKER_PORT: Final = "INVENTORY_WORKER_PORT"
 
 
-def fresh_worker(place: Place) -> None:
+def fresh_worker(context: PeerContext) -> None:
     """Reset the worker's topics and group to the state before its first start."""
-    bootstrap = place.services.bootstrap
-    forget_group(bootstrap, place.name)
+    bootstrap = context.services.bootstrap
+    forget_group(bootstrap, context.name)
     delete(bootstrap, [topic.name for topic in TOPICS if topic.name != STOCK_EVENTS])
     create_topics(bootstrap)
 
 
-def _worker_begun(place: Place) -> Callable[[], bool]:
+def _worker_begun(context: PeerContext) -> Callable[[], bool]:
     """Return a condition that is true once the changelog grows: a worker sends no signal."""
-    bootstrap = place.services.bootstrap
+    bootstrap = context.services.bootstrap
     before = sum(ends(bootstrap, ON_HAND_CHANGELOG).values())
     return lambda: sum(ends(bootstrap, ON_HAND_CHANGELOG).values()) > before
 
 
-def _worker_ready(place: Place) -> Callable[[], bool]:
+def _worker_ready(context: PeerContext) -> Callable[[], bool]:
     """Return a condition that is true once the worker restored all partitions.
 
     It asks by HTTP, because a restored worker repeats no completed work.
     """
-    port = place.services.worker_environment[_WORKER_PORT]
+    port = context.services.worker_environment[_WORKER_PORT]
 
     def ready() -> bool:
         try:
@@ -96,9 +96,9 @@ def _worker_ready(place: Place) -> Callable[[], bool]:
     return ready
 
 
-def _worker_variables(place: Place) -> Mapping[str, str]:
-    own = {"INVENTORY_HOME": str(place.directory), "INVENTORY_WORKER_ID": "worker-1"}
-    return {**place.services.worker_environment, **own}
+def _worker_variables(context: PeerContext) -> Mapping[str, str]:
+    own = {"INVENTORY_HOME": str(context.directory), "INVENTORY_WORKER_ID": "worker-1"}
+    return {**context.services.worker_environment, **own}
 
 
 PEERS: Final = (
@@ -109,7 +109,7 @@ PEERS: Final = (
         environment="ours",
         command=lambda _: _module("engine_common"),
         position=_group_position,
-        outputs=lambda place: outputs.of_rows(place.services.bootstrap, place.name),
+        outputs=lambda context: outputs.of_rows(context.services.bootstrap, context.name),
         prepare=_changelogs,
     ),
     Peer(
@@ -119,8 +119,8 @@ PEERS: Final = (
         environment="ours",
         command=lambda _: ("-m", "streams.worker"),
         position=_group_position,
-        outputs=lambda place: outputs.of_worker(
-            place.services.bootstrap, opening_units(place.keys)
+        outputs=lambda context: outputs.of_worker(
+            context.services.bootstrap, opening_units(context.keys)
         ),
         prepare=fresh_worker,
         begun=_worker_begun,
@@ -136,7 +136,7 @@ PEERS: Final = (
         environment="ours",
         command=lambda _: _module("plain_loop"),
         position=_group_position,
-        outputs=lambda place: outputs.of_rows(place.services.bootstrap, place.name),
+        outputs=lambda context: outputs.of_rows(context.services.bootstrap, context.name),
         prepare=_changelogs,
     ),
     Peer(
@@ -146,7 +146,7 @@ PEERS: Final = (
         environment="ours",
         command=lambda _: _module("sql_consumer"),
         position=_sql_position,
-        outputs=lambda place: outputs.of_tables(_database(place)),
+        outputs=lambda context: outputs.of_tables(_database(context)),
         prepare=_create_database,
         variables=_sql_variables,
         beside=_postgres,
@@ -159,7 +159,7 @@ PEERS: Final = (
         environment="kstreams",
         command=lambda _: ("peers.Peer",),
         position=_group_position,
-        outputs=lambda place: outputs.of_streams(place.services.bootstrap, place.name),
+        outputs=lambda context: outputs.of_streams(context.services.bootstrap, context.name),
     ),
     Peer(
         name="faust",
@@ -168,7 +168,7 @@ PEERS: Final = (
         environment="ours",
         command=lambda _: _module("faust_tables"),
         position=_group_position,
-        outputs=lambda place: outputs.of_faust(place.services.bootstrap, place.name),
+        outputs=lambda context: outputs.of_faust(context.services.bootstrap, context.name),
         # Topics that Faust creates may be missing in its metadata at first; Faust then stops.
         prepare=_changelogs,
         most_records=20_000,
@@ -180,7 +180,7 @@ PEERS: Final = (
         environment="bytewax",
         command=lambda _: (str(_FOREIGN / "bytewax_flow.py"),),
         position=_done,
-        outputs=lambda place: outputs.of_bytewax(place.directory / "outputs.json"),
+        outputs=lambda context: outputs.of_bytewax(context.directory / "outputs.json"),
         restores=False,
         ends_itself=True,
     ),
@@ -191,7 +191,9 @@ PEERS: Final = (
         environment="quix",
         command=lambda _: (str(_FOREIGN / "quix_streams.py"),),
         position=_group_position,
-        outputs=lambda place: outputs.of_quix(place.services.bootstrap, place.name, place.topic),
+        outputs=lambda context: outputs.of_quix(
+            context.services.bootstrap, context.name, context.topic
+        ),
     ),
 )
 BY_NAME: Final = {peer.name: peer for peer in PEERS}

@@ -30,7 +30,7 @@ class Services:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PeerContext:
     """The input, group and directory of one run of a peer.
 
     `name` is its consumer group and the prefix of its topics; `keys` is the number of drawn keys.
@@ -43,13 +43,13 @@ class Place:
     keys: int
 
 
-def nothing(_place: Place) -> None:
+def prepare_nothing(_context: PeerContext) -> None:
     """Prepare nothing, for a peer that creates its own topics."""
 
 
-def marked_first(place: Place) -> Callable[[], bool]:
+def first_record_marked(context: PeerContext) -> Callable[[], bool]:
     """Return a condition that is true once the peer has created the file `first`."""
-    return (place.directory / "first").exists
+    return (context.directory / "first").exists
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,13 @@ class Peer:
     title: str
     what: str
     environment: str
-    command: Callable[[Place], Sequence[str]]
-    position: Callable[[Place], int]
-    outputs: Callable[[Place], Sums]
-    prepare: Callable[[Place], None] = nothing
-    begun: Callable[[Place], Callable[[], bool]] = marked_first
-    restored: Callable[[Place], Callable[[], bool]] | None = None
-    variables: Callable[[Place], Mapping[str, str]] = lambda _place: {}
+    command: Callable[[PeerContext], Sequence[str]]
+    position: Callable[[PeerContext], int]
+    outputs: Callable[[PeerContext], Sums]
+    prepare: Callable[[PeerContext], None] = prepare_nothing
+    begun: Callable[[PeerContext], Callable[[], bool]] = first_record_marked
+    restored: Callable[[PeerContext], Callable[[], bool]] | None = None
+    variables: Callable[[PeerContext], Mapping[str, str]] = lambda _context: {}
     beside: Callable[[Services], int] = lambda _services: 0
     restores: bool = True
     ends_itself: bool = False

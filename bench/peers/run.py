@@ -6,14 +6,14 @@ from itertools import chain, count
 from pathlib import Path
 
 from bench.peers import trial
-from bench.peers.peer import SALES, Peer, Place, Services
+from bench.peers.peer import SALES, Peer, PeerContext, Services
 from bench.peers.report import Report
 from bench.peers.sales import Sales, Sums, draw
 from bench.peers.topics import ends, produce, wake_groups
 from bench.peers.trial import Trial
 from bench.peers.worker_prelude import opening
 
-Tell = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class Input:
     expected: Sums
 
 
-def run(plan: Plan, services: Services, scratch: Path, tell: Tell) -> Report:
+def run(plan: Plan, services: Services, scratch: Path, progress: Progress) -> Report:
     """Produce the input once, then measure; report no figure before its outputs were compared."""
     sales = draw(plan.records, plan.keys)
     whole = sales.sums()
     size = f"{len(whole.on_hand):,} keys, {len(whole.windows):,} windows"
-    tell(f"{plan.records:,} records, {size}")
+    progress(f"{plan.records:,} records, {size}")
     wake_groups(services.bootstrap)
     inputs = _produced(plan, services, sales)
     trials: list[Trial] = []
@@ -66,10 +66,10 @@ def run(plan: Plan, services: Services, scratch: Path, tell: Tell) -> Report:
         else:
             name = peer.fixed_name or f"{peer.name}-{number}"
             given = inputs[plan.topic(peer)]
-            place = Place(services, given.topic, name, scratch / f"{number}", plan.keys)
-            place.directory.mkdir()
-            trials.append(trial.run(peer, place, given.length, given.expected, plan.timeout_s))
-        tell(_verdict(trials[-1]))
+            context = PeerContext(services, given.topic, name, scratch / f"{number}", plan.keys)
+            context.directory.mkdir()
+            trials.append(trial.run(peer, context, given.length, given.expected, plan.timeout_s))
+        progress(_verdict(trials[-1]))
     return Report(plan.peers, trials, len(whole.on_hand), len(whole.windows))
 
 

@@ -208,7 +208,7 @@ def records(bootstrap: str, topic: str) -> Iterator[tuple[int, bytes, bytes | No
 def _to_the_end(
     consumer: Consumer, topic: str, unfinished: set[int]
 ) -> Iterator[tuple[int, bytes, bytes | None]]:
-    heard_at = time.monotonic()
+    last_message_at = time.monotonic()
     while unfinished:
         messages = consumer.consume(_BATCH, _WAIT_S)
         for message in messages:
@@ -221,8 +221,8 @@ def _to_the_end(
             else:
                 raise KafkaException(error)
         if messages:
-            heard_at = time.monotonic()
-        elif time.monotonic() - heard_at > _SILENCE_S:
+            last_message_at = time.monotonic()
+        elif time.monotonic() - last_message_at > _SILENCE_S:
             problem = f"{topic}: no record for {_SILENCE_S:.0f} s before the end"
             raise BenchFailed(problem)
 

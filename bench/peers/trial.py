@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from subprocess import Popen
 from typing import Final
 
-from bench.children import last_words, stop
-from bench.peers.peer import Peer, Place, Services
+from bench.children import log_tail, stop
+from bench.peers.peer import Peer, PeerContext, Services
 from bench.peers.sales import Sums
 from bench.peers.topics import step_back
 from bench.peers.usage import usage
@@ -56,25 +56,25 @@ class Trial:
 class Run:
     """A started peer that is observed until a condition holds."""
 
-    def __init__(self, peer: Peer, place: Place, deadline: float) -> None:
+    def __init__(self, peer: Peer, context: PeerContext, deadline: float) -> None:
         self._peer = peer
-        self._place = place
+        self._context = context
         self._deadline = deadline
         self.peak_bytes = 0
         self.began_at = time.monotonic()
         arguments = [
-            *("--bootstrap", place.services.bootstrap, "--topic", place.topic),
-            *("--name", place.name, "--directory", str(place.directory)),
+            *("--bootstrap", context.services.bootstrap, "--topic", context.topic),
+            *("--name", context.name, "--directory", str(context.directory)),
         ]
-        self._process: Popen[bytes] = place.services.start(
-            [*place.services.launchers[peer.environment], *peer.command(place), *arguments],
-            peer.variables(place),
-            place.directory / "peer.log",
+        self._process: Popen[bytes] = context.services.start(
+            [*context.services.launchers[peer.environment], *peer.command(context), *arguments],
+            peer.variables(context),
+            context.directory / "peer.log",
         )
 
     def cpu(self) -> tuple[float, float, float]:
         """Return the CPU seconds of the peer, of its server and of the broker."""
-        services = self._place.services
+        services = self._context.services
         beside = self._peer.beside(services)
         return (
             usage(self._process.pid).cpu_s,
@@ -95,8 +95,8 @@ class Run:
             if condition():
                 return
             if ended:
-                said = last_words(self._place.directory / "peer.log")
-                problem = f"ended with {self._process.wait()} before {what}: {said}"
+                tail = log_tail(self._context.directory / "peer.log")
+                problem = f"ended with {self._process.wait()} before {what}: {tail}"
                 raise PeerFailed(problem)
             if time.monotonic() > self._deadline:
                 problem = f"timed out before {what}"
@@ -108,17 +108,17 @@ class Run:
         pid = self._process.pid
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
-    def stop(self, *, ask: bool = True) -> None:
-        """Stop the process, or with `ask` False wait until it ends."""
-        stop(self._process, ask=ask)
+    def stop(self, *, terminate: bool = True) -> None:
+        """Stop the process, or with `terminate` False wait until it ends."""
+        stop(self._process, terminate=terminate)
 
 
-def run(peer: Peer, place: Place, records: int, expected: Sums, timeout_s: float) -> Trial:
+def run(peer: Peer, context: PeerContext, records: int, expected: Sums, timeout_s: float) -> Trial:
     """Run the job on `peer` once and compare its outputs."""
     try:
-        peer.prepare(place)
-        figures = _measured(peer, place, records, timeout_s)
-        differing = expected.differing(peer.outputs(place))
+        peer.prepare(context)
+        figures = _measured(peer, context, records, timeout_s)
+        differing = expected.differing(peer.outputs(context))
         if differing:
             return Trial(peer.name, differing=differing, problem="wrong")
     except PeerFailed as failure:
@@ -128,21 +128,21 @@ def run(peer: Peer, place: Place, records: int, expected: Sums, timeout_s: float
     if not peer.restores:
         return Trial(peer.name, figures)
     try:
-        return Trial(peer.name, figures, restore_s=_restored(peer, place, timeout_s))
+        return Trial(peer.name, figures, restore_s=_restored(peer, context, timeout_s))
     except (PeerFailed, BenchFailed) as failure:
         return Trial(peer.name, figures, problem=f"restore: {failure}")
 
 
-def _measured(peer: Peer, place: Place, records: int, timeout_s: float) -> Figures:
-    begun = peer.begun(place)
-    running = Run(peer, place, time.monotonic() + timeout_s)
+def _measured(peer: Peer, context: PeerContext, records: int, timeout_s: float) -> Figures:
+    begun = peer.begun(context)
+    running = Run(peer, context, time.monotonic() + timeout_s)
     try:
         running.until(begun, "its first record")
         first_at, at_first = time.monotonic(), running.cpu()
-        running.until(lambda: peer.position(place) >= records, "its last commit")
+        running.until(lambda: peer.position(context) >= records, "its last commit")
         wall_s, at_last = time.monotonic() - first_at, running.cpu()
         if peer.ends_itself:
-            running.stop(ask=False)
+            running.stop(terminate=False)
         spent = [after - before for before, after in zip(at_first, at_last, strict=True)]
         return Figures(
             records=records,
@@ -158,15 +158,15 @@ def _measured(peer: Peer, place: Place, records: int, timeout_s: float) -> Figur
         running.stop()
 
 
-def _restored(peer: Peer, place: Place, timeout_s: float) -> float:
+def _restored(peer: Peer, context: PeerContext, timeout_s: float) -> float:
     """Return the seconds from a start with an empty directory to the first record after it.
 
     A peer that reports the end of its restore is timed by that report.
     """
-    step_back(place.services.bootstrap, place.name, place.topic)
-    again = place.directory.with_name(f"{place.directory.name}-restore")
+    step_back(context.services.bootstrap, context.name, context.topic)
+    again = context.directory.with_name(f"{context.directory.name}-restore")
     again.mkdir()
-    cold = replace(place, directory=again)
+    cold = replace(context, directory=again)
     restored = (peer.restored or peer.begun)(cold)
     running = Run(peer, cold, time.monotonic() + timeout_s)
     try:

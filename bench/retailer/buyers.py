@@ -17,6 +17,7 @@ from bench.retailer.shelves import rows
 from bench.retailer.tally import Traded
 from ledger.kernel.transactions import database_now
 from ledger.services import (
+    ApproveReorder,
     LedgerError,
     Part,
     approve_price,
@@ -25,7 +26,6 @@ from ledger.services import (
     reject_reorder,
     send_order,
     snooze_reorder,
-    split_reorder,
 )
 
 BUYER: Final = "simulated-buyer"
@@ -80,40 +80,41 @@ class Need(NamedTuple):
     pack: int
 
 
-def is_left(proposal: str, habits: Habits) -> bool:
+def is_left_to_people(proposal: str, habits: Habits) -> bool:
     """Return True if the proposal is left to people at the pages."""
     random = Random(f"left:{proposal}")  # noqa: S311 -- traffic, not a secret
     return random.randrange(1000) < habits.left_permille
 
 
-def buy(seed: int, habits: Habits, done: Traded) -> None:
+def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
     """Decide open needs, then send the draft orders that collect their lines."""
     # Fetch more than needed: the proposals left to people are the oldest and would fill the list.
     found = rows(_OPEN_NEEDS, [habits.patience_s, 10 * habits.at_once])
-    needs = [need for row in found if not is_left((need := Need(*row)).reorder_id, habits)]
+    needs = [
+        need for row in found if not is_left_to_people((need := Need(*row)).reorder_id, habits)
+    ]
     for need in needs[: habits.at_once]:
-        _attempt(done, "reorder", partial(_answer, seed, need, done))
+        _attempt(done, "reorder", partial(_answer_need, seed, need, done))
     for (order_ref,) in rows(_OWN_DRAFTS, [BUYER, habits.patience_s / 4, habits.at_once]):
         _attempt(done, "send_order", partial(_send, order_ref, done))
 
 
-def price(seed: int, habits: Habits, done: Traded) -> None:
+def decide_prices(seed: int, habits: Habits, done: Traded) -> None:
     """Decide open price proposals."""
     found = rows(_OPEN_PRICES, [habits.patience_s, 10 * habits.at_once])
-    wanted = [row for row in found if not is_left(row[0], habits)]
+    wanted = [row for row in found if not is_left_to_people(row[0], habits)]
     for proposal, revision in wanted[: habits.at_once]:
-        _attempt(done, "price", partial(_judge, seed, proposal, revision, done))
+        _attempt(done, "price", partial(_answer_price, seed, proposal, revision, done))
 
 
-def _answer(seed: int, need: Need, done: Traded) -> None:
+def _answer_need(seed: int, need: Need, done: Traded) -> None:
     random = Random(f"{seed}:{need.reorder_id}:{need.revision}")  # noqa: S311 -- traffic
     word = random.choices(WORDS, WORD_SHARES)[0]
-    given: dict[str, Any] = {
-        "reorder_id": need.reorder_id,
-        "shown_revision": need.revision,
+    by: dict[str, Any] = {
         "actor": BUYER,
         "command_id": command_id(need.reorder_id, need.revision, word),
     }
+    given = by | {"reorder_id": need.reorder_id, "shown_revision": need.revision}
     if word == "reject":
         reject_reorder(**given, reason="enough for the season")
         done.rejected += 1
@@ -123,11 +124,12 @@ def _answer(seed: int, need: Need, done: Traded) -> None:
         done.snoozed += 1
     elif word == "split" and need.units >= 2 * need.pack:
         later = need.units // need.pack // 2 * need.pack
-        split_reorder(**given, parts=(Part(need.units - later), Part(later)))
+        parts = (Part(need.units - later), Part(later))
+        approve_reorder(ApproveReorder(need.reorder_id, need.revision, parts=parts), **by)
         done.approved, done.split = done.approved + 1, done.split + 1
     else:
         units = need.units + random.choice((-1, 1)) * need.pack if word == "change" else need.units
-        approve_reorder(**given, units=max(need.pack, units))
+        approve_reorder(ApproveReorder(need.reorder_id, need.revision, max(need.pack, units)), **by)
         done.approved, done.changed = done.approved + 1, done.changed + (word == "change")
 
 
@@ -136,7 +138,7 @@ def _send(order_ref: str, done: Traded) -> None:
     done.orders_sent += 1
 
 
-def _judge(seed: int, proposal: str, revision: int, done: Traded) -> None:
+def _answer_price(seed: int, proposal: str, revision: int, done: Traded) -> None:
     random = Random(f"{seed}:{proposal}")  # noqa: S311 -- traffic, not a secret
     given: dict[str, Any] = {
         "proposal_id": proposal,

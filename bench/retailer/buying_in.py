@@ -9,15 +9,16 @@ from random import Random
 from typing import Final
 
 from bench.retailer.commands import command_id
+from bench.retailer.deliveries import STAFF
 from bench.retailer.demand import UNITS_PER_LINE
-from bench.retailer.goods import STAFF
 from bench.retailer.shelves import Shop
-from bench.retailer.tills import Tills
+from bench.retailer.shop_floor import ShopFloor
 from ledger.kernel.transactions import database_now, ledger_transaction
 from ledger.services import (
     LedgerError,
     PastOrder,
     PastReceipt,
+    SetPrice,
     record_past_orders,
     record_past_receipts,
     set_price,
@@ -26,27 +27,27 @@ from ledger.services import (
 MOST_UNITS: Final = 500_000
 
 
-def buy_in(tills: Tills, seconds: float) -> int:
+def buy_in(shop_floor: ShopFloor, seconds: float) -> int:
     """Order and receive the units that are expected to be missing; return their number."""
-    least, most = tills.scenario.bought_in
-    expected = tills.demand.expected_lines(seconds)
+    least, most = shop_floor.scenario.bought_in
+    expected = shop_floor.demand.expected_lines(seconds)
     missing: list[tuple[Shop, int]] = []
-    for shop, lines in zip(tills.shops, expected, strict=True):
-        random = Random(f"{tills.done.seed}:bought in:{shop.inv_key}")  # noqa: S311 -- traffic
+    for shop, lines in zip(shop_floor.shops, expected, strict=True):
+        random = Random(f"{shop_floor.done.seed}:bought in:{shop.inv_key}")  # noqa: S311 -- traffic
         wanted = lines * UNITS_PER_LINE * random.randint(least, most) / 1000
-        units = ceil(wanted) - tills.shelves.on(shop.inv_key)
+        units = ceil(wanted) - shop_floor.shelves.on(shop.inv_key)
         if units > 0 and shop.supplier:
             packs = -(-units // shop.pack_units)
             missing.append((shop, min(MOST_UNITS, packs * shop.pack_units)))
-    _write(tills, missing)
+    _write(shop_floor, missing)
     for shop, units in missing:
-        tills.shelves.put(shop.inv_key, units)
+        shop_floor.shelves.put(shop.inv_key, units)
     return sum(units for _, units in missing)
 
 
-def _write(tills: Tills, missing: list[tuple[Shop, int]]) -> None:
+def _write(shop_floor: ShopFloor, missing: list[tuple[Shop, int]]) -> None:
     now = database_now()
-    reference = f"PO-{tills.source}"
+    reference = f"PO-{shop_floor.source}"
     with ledger_transaction():
         record_past_orders(
             rows=[
@@ -74,21 +75,19 @@ def _write(tills: Tills, missing: list[tuple[Shop, int]]) -> None:
         )
 
 
-def cut_prices(tills: Tills) -> None:
+def cut_prices(shop_floor: ShopFloor) -> None:
     """Write promotion prices for hot items, from the next window on; skip those below the floor."""
-    cut = tills.scenario.hot_cut_permille
+    cut = shop_floor.scenario.hot_cut_permille
     if not cut:
         return
-    for shop in tills.shops[: tills.demand.hot]:
+    for shop in shop_floor.shops[: shop_floor.demand.hot]:
         price = shop.price_minor * (1000 - cut) // 1000 // 50 * 50 - 1
         try:
             set_price(
-                location=shop.location,
-                sku=shop.sku,
-                price_minor=max(1, price),
+                SetPrice(shop.location, shop.sku, max(1, price)),
                 actor="simulated-pricing",
-                command_id=command_id(tills.source, "leaflet", shop.inv_key),
+                command_id=command_id(shop_floor.source, "leaflet", shop.inv_key),
             )
-            tills.done.prices_set += 1
+            shop_floor.done.prices_set += 1
         except LedgerError:
-            tills.done.at_the_floor += 1
+            shop_floor.done.at_the_floor += 1

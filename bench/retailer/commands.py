@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 from uuid import UUID, uuid5
 
-from ledger.kernel.transactions import Row, ledger_transaction, once
+from ledger.kernel.transactions import Row, ledger_transaction, run_idempotent
 
 NAMESPACE: Final = UUID("7d3b2a64-0f1c-5e0a-9a51-2f6f1c1d7e10")
 
@@ -18,7 +18,7 @@ def command_id(*parts: object) -> UUID:
     return uuid5(NAMESPACE, ":".join(str(part) for part in parts))
 
 
-def once_only(identity: UUID, kind: str, actor: str, work: Callable[[], object]) -> bool:
+def run_once(identity: UUID, kind: str, actor: str, work: Callable[[], object]) -> bool:
     """Execute `work` unless an earlier call with this id has committed; return True if it ran."""
     done = []
 
@@ -28,5 +28,5 @@ def once_only(identity: UUID, kind: str, actor: str, work: Callable[[], object])
         return {}
 
     with ledger_transaction():
-        once(identity, f"simulated {kind}", actor, first)
+        run_idempotent(identity, f"simulated {kind}", actor, first)
     return bool(done)

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from bench.retailer.commands import command_id
-from bench.retailer.goods import STAFF
+from bench.retailer.deliveries import STAFF
 from bench.retailer.tally import Traded
 from ledger.kernel.transactions import fetch_all
 from ledger.services import (
@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 
 class Found(NamedTuple):
-    """The units that an associate counted on a shelf; `identity` names the errand."""
+    """The units that an associate counted on a shelf; `identity` names the action."""
 
     location: str
     sku: str
@@ -55,15 +55,15 @@ class Counting:
         """Submit the queued counts, one sheet per location, and approve them."""
         # Counts left over by a lost database come first, unchanged, because commands keep their
         # ids.
-        self._hand_in()
+        self._submit()
         by_location: dict[str, dict[str, Found]] = defaultdict(dict)
         while not self.found.empty():
             found = self.found.get()
             by_location[found.location][found.sku] = found
         self._waiting = {place: list(items.values()) for place, items in by_location.items()}
-        self._hand_in()
+        self._submit()
 
-    def _hand_in(self) -> None:
+    def _submit(self) -> None:
         for location, items in sorted(self._waiting.items()):
             try:
                 self._sheet(location, items)

@@ -12,7 +12,7 @@ from math import pi, sin
 from random import Random
 from typing import Final, NamedTuple
 
-from bench.retailer.poisson import thinned
+from bench.retailer.poisson import poisson
 from bench.retailer.scenarios import Scenario
 
 TICKS_PER_S: Final = 10
@@ -35,7 +35,7 @@ class PlannedLine(NamedTuple):
     shift_s: float
 
 
-class Errand(NamedTuple):
+class PlannedAction(NamedTuple):
     """Any other event in a shop: its kind, and the index of its key."""
 
     kind: str
@@ -46,11 +46,11 @@ class Errand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """The lines and errands of a tenth of a second."""
+    """The sale lines and other actions of a tenth of a second."""
 
     number: int
     lines: tuple[PlannedLine, ...]
-    errands: tuple[Errand, ...]
+    actions: tuple[PlannedAction, ...]
 
 
 class Demand:
@@ -67,13 +67,13 @@ class Demand:
         )
 
     def tick(self, number: int) -> Tick:
-        """Return the lines and errands of one tick."""
+        """Return the sale lines and other actions of one tick."""
         random = Random(f"{self._seed}:{number}")  # noqa: S311 -- traffic, not a secret
         # A sine around 1: full minutes have as many lines as without waves.
         swing = 1 + self._scenario.waves * sin(2 * pi * number / WAVE_TICKS)
-        count = thinned(random, self._rate / TICKS_PER_S * swing)
+        count = poisson(random, self._rate / TICKS_PER_S * swing)
         lines = tuple(self._line(random) for _ in range(count))
-        return Tick(number, lines, tuple(self._errands(random)))
+        return Tick(number, lines, tuple(self._actions(random)))
 
     def expected_lines(self, seconds: float) -> list[float]:
         """Return the expected number of lines of each key in this many seconds."""
@@ -118,7 +118,7 @@ class Demand:
             return random.randrange(self.hot)
         return self._key(random)
 
-    def _errands(self, random: Random) -> list[Errand]:
+    def _actions(self, random: Random) -> list[PlannedAction]:
         per_line = self._rate / TICKS_PER_S / 100
         scenario = self._scenario
         wanted = (
@@ -129,9 +129,11 @@ class Demand:
             ("price", scenario.prices_per_100),
         )
         return [
-            Errand(kind, self._key(random), random.randrange(1, 4), random.choice(LOSS_REASONS))
+            PlannedAction(
+                kind, self._key(random), random.randrange(1, 4), random.choice(LOSS_REASONS)
+            )
             for kind, per_100 in wanted
-            for _ in range(thinned(random, per_100 * per_line))
+            for _ in range(poisson(random, per_100 * per_line))
         ]
 
     def _key(self, random: Random) -> int:

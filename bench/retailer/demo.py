@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from bench.retailer.catalogue import STORES, WAREHOUSES, Item, suppliers
 from bench.retailer.demo_history import chunks, write_history
 from bench.retailer.history import plan_history
-from bench.retailer.past import History
+from bench.retailer.history_values import History
 from bench.retailer.retailer import HISTORY_DAYS, PlannedKey, plan, policy, size_named
 from ledger.kernel.transactions import database_now, fetch_value, ledger_transaction
 from ledger.services import (
@@ -26,7 +26,7 @@ from ledger.services import (
     set_policies,
 )
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 def is_seeded() -> bool:
@@ -44,7 +44,7 @@ def seed_demo(
     seed: int = 1,
     size: str = "demo",
     midnight: datetime | None = None,
-    progress: Say | None = None,
+    progress: Progress | None = None,
 ) -> bool:
     """Write the retailer once; return False if it exists. An interrupted run continues.
 
@@ -52,25 +52,25 @@ def seed_demo(
     """
     if is_seeded():
         return False
-    say = progress or (lambda _: None)
+    report = progress or (lambda _: None)
     ends = midnight or _started_at()
     items, keys = plan(seed, size_named(size))
     history = plan_history(seed, ends, keys)
-    told = f"{len(items)} items, {len(STORES)} stores, {len(keys)} item-locations"
-    say(f"demo retailer: {told}")
+    size_text = f"{len(items)} items, {len(STORES)} stores, {len(keys)} item-locations"
+    report(f"demo retailer: {size_text}")
     _write_names(items, seed)
     _range(keys, history, ends)
-    say("ranged, counted and priced")
+    report("ranged, counted and priced")
     write_history(history, f"demo:{seed}:{size}")
     tally = history.tally
-    say(
+    report(
         f"history of {HISTORY_DAYS} days: {tally.sale_lines} sale lines, {tally.transfers}"
         f" transfers, {tally.orders} orders, {tally.counts} counts ({tally.variances} with a"
         f" variance); {tally.units_lost} units not sold because the shelf was empty,"
         f" {tally.thefts} stolen"
     )
     _go_live(keys)
-    say("live")
+    report("live")
     return True
 
 

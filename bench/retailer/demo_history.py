@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, TypeVar
 
-from bench.retailer.past import Day, History
+from bench.retailer.history_values import Day, History
 from ledger.kernel.transactions import ledger_transaction
 from ledger.services import (
     close_past_lines,
@@ -43,7 +43,7 @@ def _write_day(day: Day, part: str, begins: datetime) -> None:
         rows += record_past_receipts(rows=day.receipts)
         rows += close_past_lines(rows=day.short)
         for chunk in chunks(day.sales):
-            rows += record_sales(rows=chunk).inserted
+            rows += record_sales(chunk).inserted
         rows += record_past_adjustments(rows=day.adjustments)
         rows += record_past_counts(rows=day.counts)
         keep_past(name=part, rows=rows, actor=f"history of {begins:%Y-%m-%d}")

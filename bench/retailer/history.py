@@ -10,11 +10,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import accumulate
+from operator import attrgetter
 from random import Random
 from typing import Final
 
-from bench.retailer.past import Closing, Day, History, Tally
-from bench.retailer.poisson import thinned
+from bench.retailer.history_values import Closing, Day, History, Tally
+from bench.retailer.poisson import poisson
 from bench.retailer.resupply import Resupply, Shelf
 from bench.retailer.retailer import HISTORY_DAYS, PlannedKey
 from bench.retailer.seasons import (
@@ -25,7 +26,7 @@ from bench.retailer.seasons import (
     moment_of_sale,
     promotions,
 )
-from ledger.services import PastAdjustment, PastCount, PastPrice, SaleRow
+from ledger.services import PastAdjustment, PastCount, PastPrice, RecordSale
 
 THEFTS_PER_DAY: Final = 0.0025
 DAMAGED_PER_DAY: Final = 0.0012
@@ -77,7 +78,7 @@ def plan_history(seed: int, midnight: datetime, keys: list[PlannedKey]) -> Histo
     chain = _chain(seed, midnight, keys)
     openings = {key: shelf.in_book for key, shelf in chain.shelves.items()}
     for number in range(HISTORY_DAYS):
-        _live(chain, number)
+        _simulate_day(chain, number)
     chain.resupply.write_under_way(chain.days[midnight - timedelta(days=1)])
     _miscount_openings(chain, openings)
     tally = chain.tally
@@ -86,7 +87,7 @@ def plan_history(seed: int, midnight: datetime, keys: list[PlannedKey]) -> Histo
     tally.orders, tally.transfers = chain.resupply.orders, chain.resupply.transfers
     for day in chain.days.values():
         # Sort by business time within the day; sales that a till sends late come first.
-        day.sales.sort(key=lambda row: row.occurred_at)
+        day.sales.sort(key=attrgetter("occurred_at"))
     return History(dict(sorted(chain.days.items())), openings, closings, tally)
 
 
@@ -154,12 +155,12 @@ def _plan_key(seed: int, key: PlannedKey, factors: list[float]) -> _Planned:
     days = range(HISTORY_DAYS)
     demand: dict[int, int] = defaultdict(int)
     if key.is_store:
-        lines = thinned(random, key.daily_units * factors[-1])
+        lines = poisson(random, key.daily_units * factors[-1])
         for day in random.choices(days, cum_weights=factors, k=lines):
             demand[day] += 1
 
     def some(per_day: float) -> frozenset[int]:
-        return frozenset(random.choices(days, k=thinned(random, per_day * HISTORY_DAYS)))
+        return frozenset(random.choices(days, k=poisson(random, per_day * HISTORY_DAYS)))
 
     if not key.is_store:
         return _Planned(demand, frozenset(), frozenset(), some(COUNTS_PER_DAY / 3), random)
@@ -174,7 +175,7 @@ def _opening(random: Random, key: PlannedKey, place: int, touched: set[int]) -> 
     return Shelf(units, units, place, touched)
 
 
-def _live(chain: _Chain, number: int) -> None:
+def _simulate_day(chain: _Chain, number: int) -> None:
     """Simulate one day: deliveries in the morning, customers, then the evening's work."""
     begins = chain.midnight - timedelta(days=HISTORY_DAYS - number)
     today = chain.days[begins]
@@ -200,7 +201,7 @@ def _evening(chain: _Chain, place: int, number: int, today: Day, begins: datetim
     """Apply the mishaps of the key, and reorder it if its book changed."""
     key = chain.keys[place]
     shelf = chain.shelves[key.inv_key]
-    _mishaps(chain, key, number, today, begins)
+    _losses_and_counts(chain, key, number, today, begins)
     if shelf.is_phantom:
         chain.phantom.add(place)
     else:
@@ -256,7 +257,7 @@ def _price_at(chain: _Chain, key: PlannedKey, begins: datetime) -> int:
     return item.regular_minor
 
 
-def _sell(chain: _Chain, key: PlannedKey, begins: datetime, wanted: int) -> list[SaleRow]:
+def _sell(chain: _Chain, key: PlannedKey, begins: datetime, wanted: int) -> list[RecordSale]:
     """Return the lines of the key's customers, limited by the shelf."""
     shelf, random = chain.shelves[key.inv_key], chain.planned[key.inv_key].random
     price = _price_at(chain, key, begins)
@@ -282,10 +283,10 @@ def _line(
     price: int,
     at: datetime,
     condition: str = "resaleable",
-) -> SaleRow:
+) -> RecordSale:
     chain.tally.sale_lines += 1
     chain.tally.units_sold += max(0, units)
-    return SaleRow(
+    return RecordSale(
         location=key.location,
         sku=key.item.sku,
         source=f"demo:{chain.seed}:{chain.midnight:%Y-%m-%d}",
@@ -310,15 +311,18 @@ def _bring_back(chain: _Chain, key: PlannedKey, begins: datetime, price: int) ->
         chain.returned[day].append(key)
 
 
-def _file_lines(chain: _Chain, begins: datetime, lines: list[SaleRow], *, is_late: bool) -> None:
+def _file_lines(chain: _Chain, begins: datetime, lines: list[RecordSale], *, is_late: bool) -> None:
     """File lines under their day, or under the next one if the till was offline in the evening."""
     for line in lines:
-        held = is_late and line.occurred_at.hour >= EVENING_HOUR
+        sold_at = line.occurred_at
+        held = is_late and sold_at is not None and sold_at.hour >= EVENING_HOUR
         chain.tally.late_lines += held
         chain.days[begins + timedelta(days=int(held))].sales.append(line)
 
 
-def _mishaps(chain: _Chain, key: PlannedKey, number: int, today: Day, begins: datetime) -> None:
+def _losses_and_counts(
+    chain: _Chain, key: PlannedKey, number: int, today: Day, begins: datetime
+) -> None:
     planned, shelf = chain.planned[key.inv_key], chain.shelves[key.inv_key]
     random = planned.random
     if number in planned.thefts and shelf.on_shelf > 0:

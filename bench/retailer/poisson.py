@@ -6,7 +6,7 @@ from typing import Final
 MANY: Final = 50  # above it a normal distribution is close enough and needs one draw
 
 
-def thinned(random: Random, mean: float) -> int:
+def poisson(random: Random, mean: float) -> int:
     """Return a Poisson-distributed number of arrivals with this mean."""
     if mean > MANY:
         return max(0, round(random.gauss(mean, mean**0.5)))

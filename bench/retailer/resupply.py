@@ -11,7 +11,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from bench.retailer.catalogue import Supplier, suppliers
-from bench.retailer.past import Day
+from bench.retailer.history_values import Day
 from bench.retailer.retailer import HISTORY_DAYS, PlannedKey
 from ledger.services import PastOrder, PastReceipt, PastTransfer, ShortLine
 

@@ -12,6 +12,16 @@ from random import Random
 from typing import Final, NamedTuple
 
 from bench.retailer.catalogue import MARGIN_PERMILLE, STORE_SHARES, TAX_BP, Item, catalogue
+from inventory.replenishment.families import (
+    COVER,
+    FAMILIES,
+    FIXED_LOT,
+    MIN_MAX,
+    OFF,
+    PAR,
+    PERIODIC,
+    PERIODIC_MIN_MAX,
+)
 from ledger.services import ServiceError
 
 HISTORY_DAYS: Final = 90
@@ -19,8 +29,8 @@ HISTORY_DAYS: Final = 90
 WAREHOUSE_DAYS: Final = 30
 LEAD_DAYS_DIRECT: Final = 6
 SERVICE_95: Final = 1_644_854
-# Replenishment families and their shares in per cent: most are min/max.
-FAMILIES: Final = ("sS", "par", "sQ", "RS", "RsS", "cover")
+# Replenishment families of the stores' keys, and their shares in per cent: most are min/max.
+FAMILIES_DRAWN: Final = (MIN_MAX, PAR, FIXED_LOT, PERIODIC, PERIODIC_MIN_MAX, COVER)
 FAMILY_SHARES: Final = (62, 12, 8, 6, 6, 6)
 COMPUTED_PERCENT: Final = 40
 ADVISED_PERCENT: Final = 30
@@ -111,8 +121,8 @@ def _assortments(seed: int, items: list[Item], size: Size) -> Iterator[tuple[str
 
 def _store_key(seed: int, store: str, item: Item, daily: float) -> PlannedKey:
     random = Random(f"{seed}:key:{store}|{item.sku}")  # noqa: S311 -- a demo, not a secret
-    family = random.choices(FAMILIES, FAMILY_SHARES)[0]
-    is_computed = family != "par" and random.randrange(100) < COMPUTED_PERCENT
+    family = random.choices(FAMILIES_DRAWN, FAMILY_SHARES)[0]
+    is_computed = bool(family.computed) and random.randrange(100) < COMPUTED_PERCENT
     lead = LEAD_DAYS_DIRECT if item.is_direct else 2
     reorder_point = max(1, ceil(daily * (lead + 3)))
     return PlannedKey(
@@ -120,10 +130,10 @@ def _store_key(seed: int, store: str, item: Item, daily: float) -> PlannedKey:
         item=item,
         daily_units=daily,
         fate=random.choices(FATES, FATE_SHARES)[0],
-        family=family,
+        family=family.code,
         levels="computed" if is_computed else "fixed",
         reorder_point_units=reorder_point,
-        order_up_to_units=reorder_point + (1 if family == "par" else max(4, ceil(daily * 21))),
+        order_up_to_units=reorder_point + (1 if not family.computed else max(4, ceil(daily * 21))),
         price_mode="advise" if random.randrange(100) < ADVISED_PERCENT else "off",
     )
 
@@ -136,7 +146,7 @@ def _warehouse_key(seed: int, item: Item, drawn: float) -> PlannedKey:
         item=item,
         daily_units=drawn,
         fate="ordinary",
-        family="sS",
+        family=MIN_MAX.code,
         levels="fixed",
         reorder_point_units=reorder_point,
         order_up_to_units=reorder_point
@@ -151,7 +161,7 @@ def policy(key: PlannedKey) -> dict[str, object]:
     slow = key.daily_units < SLOW_BELOW
     return {
         "clock_mode": "replayed",
-        "replenish_family": "off",
+        "replenish_family": OFF.code,
         "price_mode": "off",
         # Ten-minute windows from 08:00 to 21:00 UTC.
         "trading_windows": 78,
@@ -171,7 +181,7 @@ def policy(key: PlannedKey) -> dict[str, object]:
         "safety_method": "days" if slow else "service",
         "safety_centidays": 300,
         "service_z_micro": SERVICE_95,
-        "order_days_mask": 0b0101010 if key.family in ("RS", "RsS") else 127,
+        "order_days_mask": 0b0101010 if FAMILIES[key.family].is_periodic else 127,
         "supplier": item.supplier,
         "cost_minor": item.cost_minor,
         "pack_units": item.pack_units,

@@ -94,10 +94,10 @@ class Shelves:
 def real_shelves(seed: int) -> Shelves:
     """Return the books of now minus the unrecorded differences of the seed."""
     books = rows(_BOOKS, {"locations": [*STORES, *WAREHOUSES]})
-    return Shelves({key: max(0, units - unseen(seed, key)) for key, units in books})
+    return Shelves({key: max(0, units - unrecorded_units(seed, key)) for key, units in books})
 
 
-def unseen(seed: int, inv_key: str) -> int:
+def unrecorded_units(seed: int, inv_key: str) -> int:
     """Return the book units missing on the shelf; negative if the shelf has more."""
     random = Random(f"{seed}:unseen:{inv_key}")  # noqa: S311 -- traffic, not a secret
     drawn = random.randrange(1000)

@@ -13,37 +13,37 @@ from typing_extensions import override
 from bench.retailer import buyers
 from bench.retailer.buyers import Habits
 from bench.retailer.counting import Counting
-from bench.retailer.goods import Goods
+from bench.retailer.deliveries import Deliveries
 from bench.retailer.tally import Traded
 
 ROUND_S: Final = 1.0
 # A restart of Postgres on a busy machine may take this long.
-PATIENCE_S: Final = 60.0
+RETRY_S: Final = 60.0
 
 log = structlog.get_logger()
 
 
 @dataclass(slots=True)
 class Staff:
-    """One round of goods, decisions and counts; `look` reads prices again every 15 rounds."""
+    """Rounds of deliveries, decisions and counts; every 15 rounds prices are read again."""
 
     seed: int
     habits: Habits
-    goods: Goods
+    deliveries: Deliveries
     counting: Counting
     done: Traded
-    look: Callable[[], None]
+    reload_prices: Callable[[], None]
     rounds: int = field(default=0)
 
     def work(self) -> None:
         """Execute one round."""
-        self.goods.work()
-        buyers.buy(self.seed, self.habits, self.done)
-        buyers.price(self.seed, self.habits, self.done)
+        self.deliveries.work()
+        buyers.decide_reorders(self.seed, self.habits, self.done)
+        buyers.decide_prices(self.seed, self.habits, self.done)
         self.counting.work()
         self.rounds += 1
         if self.rounds % 15 == 0:
-            self.look()
+            self.reload_prices()
 
 
 class StaffThread(threading.Thread):
@@ -60,8 +60,8 @@ class StaffThread(threading.Thread):
         """Work rounds until `finish` is called."""
         try:
             while not self._stopping.wait(ROUND_S):
-                patiently(self._staff.work)
-            patiently(self._staff.counting.work)
+                retry_on_database_loss(self._staff.work)
+            retry_on_database_loss(self._staff.counting.work)
         except Exception as problem:  # noqa: BLE001 -- the edge of the thread: raised by `finish`
             self._problem = problem
         finally:
@@ -80,17 +80,17 @@ class StaffThread(threading.Thread):
             raise self._problem
 
 
-def patiently(work: Callable[[], None]) -> None:
+def retry_on_database_loss(work: Callable[[], None]) -> None:
     """Execute `work`; if the database restarts, wait and execute it again, for up to 60 s.
 
     So `work` must be repeatable: its commands carry ids.
     """
-    gives_up = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + RETRY_S
     while True:
         try:
             work()
         except OperationalError as problem:
-            if time.monotonic() > gives_up:
+            if time.monotonic() > deadline:
                 raise
             log.warning("database_lost", error=str(problem).strip())
             connection.close()

@@ -42,7 +42,7 @@ class Traded:
     behind_s: float = 0.0
 
     @property
-    def errands(self) -> int:
+    def actions(self) -> int:
         """Number of transfers, counts and adjustments."""
         return self.transfers + self.counts + self.adjustments
 
@@ -65,7 +65,7 @@ class Traded:
         return (
             f"{self.seconds:.0f} s: {self.lines} sale lines, {self.lost_units} units not sold,"
             f" {self.receipts} receipts, {self.approved} reorders approved,"
-            f" {self.errands} transfers, counts and adjustments, {self.refused} refused{behind}"
+            f" {self.actions} transfers, counts and adjustments, {self.refused} refused{behind}"
         )
 
     def summary(self) -> list[tuple[str, str]]:

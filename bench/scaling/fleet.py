@@ -10,7 +10,7 @@ from typing import Final
 
 import httpx
 
-from bench.children import last_words, stop
+from bench.children import log_tail, stop
 from bench.peers.peer import Services
 from bench.peers.usage import usage
 from bench.watch import BenchFailed
@@ -59,8 +59,8 @@ class Fleet:
         while not condition():
             for process, log in zip(self._processes, self._logs, strict=True):
                 if process.poll() is not None:
-                    said = last_words(log)
-                    problem = f"a worker ended with {process.returncode} before {what}: {said}"
+                    tail = log_tail(log)
+                    problem = f"a worker ended with {process.returncode} before {what}: {tail}"
                     raise BenchFailed(problem)
             if time.monotonic() > deadline:
                 problem = f"after {timeout_s:.0f} s still no {what}"
@@ -72,7 +72,7 @@ class Fleet:
         for process in self._processes:
             process.terminate()
         for process in self._processes:
-            stop(process, ask=False)
+            stop(process, terminate=False)
 
 
 @contextmanager

@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from bench.peers.catalogue import fresh_worker
 from bench.peers.outputs import of_worker
-from bench.peers.peer import Place, Services
+from bench.peers.peer import PeerContext, Services
 from bench.peers.sales import Sums, draw
 from bench.peers.topics import committed, ends, produce, wake_groups
 from bench.peers.worker_prelude import opening, opening_units
 from bench.scaling.fleet import Fleet, started
-from bench.scaling.questions import Questions
+from bench.scaling.query_load import QueryLoad
 from bench.watch import BenchFailed
 from cdc.contracts.topics import APP_ID, STOCK_EVENTS
 
@@ -29,7 +29,7 @@ COUNTS: Final = (1, 2)
 _ASKED: Final = 50  # keys that are queried meanwhile
 _FOLLOW: Final = 5_000  # lines that each run adds to the log
 
-Tell = Callable[[str], None]
+Progress = Callable[[str], None]
 Ports = Callable[[int], Sequence[int]]
 
 
@@ -104,7 +104,7 @@ class Report:
         return "\n".join([*lines, "", gain])
 
 
-def run(plan: Plan, services: Services, ports: Ports, scratch: Path, tell: Tell) -> Report:
+def run(plan: Plan, services: Services, ports: Ports, scratch: Path, progress: Progress) -> Report:
     """Write the log once, then have one worker and two fold it in turn.
 
     Raises:
@@ -120,54 +120,54 @@ def run(plan: Plan, services: Services, ports: Ports, scratch: Path, tell: Tell)
     asked, expected = sales.names[:_ASKED], Sums()
     runs = []
     for number, workers in enumerate(order, 1):
-        place = Place(services, STOCK_EVENTS, APP_ID, scratch / f"{number}", plan.keys)
-        fresh_worker(place)
-        with started(services, ports(workers), place.directory) as fleet:
+        context = PeerContext(services, STOCK_EVENTS, APP_ID, scratch / f"{number}", plan.keys)
+        fresh_worker(context)
+        with started(services, ports(workers), context.directory) as fleet:
             last = list(islice(lines, follow))
-            runs.append(_measured(place, fleet, asked, last, plan.timeout_s))
+            runs.append(_measured(context, fleet, asked, last, plan.timeout_s))
         written += follow
         expected = sales.first(written).sums()
-        _refuse_wrong(place, expected)
-        tell(f"{workers} workers: {runs[-1].rate:,.0f} records/s, every key and window right")
+        _refuse_wrong(context, expected)
+        progress(f"{workers} workers: {runs[-1].rate:,.0f} records/s, every key and window right")
     return Report(runs, len(expected.on_hand), len(expected.windows))
 
 
 def _measured(
-    place: Place,
+    context: PeerContext,
     fleet: Fleet,
     asked: Sequence[str],
     last: Sequence[tuple[bytes, bytes]],
     timeout_s: float,
 ) -> Figures:
-    workers, bootstrap = len(fleet.urls), place.services.bootstrap
+    workers, bootstrap = len(fleet.urls), context.services.bootstrap
     length = sum(ends(bootstrap, STOCK_EVENTS).values()) + len(last)
     fleet.until(lambda: len(fleet.owners()) == workers, "owner of each partition", timeout_s)
-    with Questions(fleet.urls[0], fleet.token, asked) as questions:
-        fleet.until(lambda: bool(questions.waited_s), "answer", timeout_s)
-        before, cpu_before, began = _position(place), fleet.cpu_s(), time.monotonic()
+    with QueryLoad(fleet.urls[0], fleet.token, asked) as query_load:
+        fleet.until(lambda: bool(query_load.waited_s), "answer", timeout_s)
+        before, cpu_before, began = _position(context), fleet.cpu_s(), time.monotonic()
         produce(bootstrap, STOCK_EVENTS, last)
-        fleet.until(lambda: _position(place) >= length, "commit of the last record", timeout_s)
+        fleet.until(lambda: _position(context) >= length, "commit of the last record", timeout_s)
         wall_s, cpu_s = time.monotonic() - began, fleet.cpu_s() - cpu_before
-    waited = sorted(questions.waited_s)
+    waited = sorted(query_load.waited_s)
     return Figures(
         workers=workers,
         records=length - before,
         wall_s=wall_s,
         cpu_s=cpu_s,
         answers=len(waited),
-        unanswered=questions.unanswered,
+        unanswered=query_load.unanswered,
         wait_p99_s=waited[len(waited) * 99 // 100],
         wait_longest_s=waited[-1],
         load=os.getloadavg()[0],
     )
 
 
-def _position(place: Place) -> int:
-    return sum(committed(place.services.bootstrap, place.name, place.topic).values())
+def _position(context: PeerContext) -> int:
+    return sum(committed(context.services.bootstrap, context.name, context.topic).values())
 
 
-def _refuse_wrong(place: Place, expected: Sums) -> None:
-    found = of_worker(place.services.bootstrap, opening_units(place.keys))
+def _refuse_wrong(context: PeerContext, expected: Sums) -> None:
+    found = of_worker(context.services.bootstrap, opening_units(context.keys))
     differing = expected.differing(found)
     if differing:
         problem = f"{differing:,} keys and windows differ"

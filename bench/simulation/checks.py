@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 import orjson
 
 from bench.simulation.oracle import GENERATION, Truth, newest
-from bench.simulation.source import APPLIED, Sent
+from bench.simulation.source import APPLIED, SentRecord
 from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
 from cdc.contracts.progress import Progress, beat_in, progress_in
 from cdc.contracts.rejects import Origin, decode_late, decode_rejection
@@ -49,13 +49,13 @@ class Violation(Exception):
     """A broken promise; the message has the promise and the observed value."""
 
 
-def broken(promise: str, seen: object) -> NoReturn:
+def violated(promise: str, seen: object) -> NoReturn:
     """Raise `Violation` with the promise and the observed value."""
     problem = f"{promise}: {seen}"
     raise Violation(problem)
 
 
-def check_rules(sent: Sequence[Sent], truth: Truth) -> None:
+def check_rules(sent: Sequence[SentRecord], truth: Truth) -> None:
     """Check the single pass against the definition of idempotence and of a key's clock.
 
     Raises:
@@ -65,7 +65,7 @@ def check_rules(sent: Sequence[Sent], truth: Truth) -> None:
     for offset, record in enumerate(sent):
         verdict = truth.verdicts[offset]
         if record.verdict not in (None, verdict):
-            broken(f"record {offset} is {record.verdict}", verdict)
+            violated(f"record {offset} is {record.verdict}", verdict)
         key = InvKey((record.key or b"").decode(errors="replace"))
         state = truth.states.get(key, {}).get(offset)
         if state is None:
@@ -75,9 +75,9 @@ def check_rules(sent: Sequence[Sent], truth: Truth) -> None:
         if verdict == APPLIED and record.clock_us is not None:
             wanted_us = record.clock_us if before_us is None else max(before_us, record.clock_us)
         elif any(offset in found for found in truth.outputs.values()):
-            broken(f"record {offset} decides nothing", verdict)
+            violated(f"record {offset} decides nothing", verdict)
         if state.stream_time_us != wanted_us:
-            broken(f"stream time of {key}@{offset} is {wanted_us}", state.stream_time_us)
+            violated(f"stream time of {key}@{offset} is {wanted_us}", state.stream_time_us)
         clocks[key] = wanted_us
 
 
@@ -108,13 +108,13 @@ class Visible:
         """
         stages = [_STAGES[topic] for topic, _ in sends]
         if stages != sorted(stages):
-            broken("refusals before levels before rows and decisions", [t for t, _ in sends])
+            violated("refusals before levels before rows and decisions", [t for t, _ in sends])
         carried: dict[InvKey, set[int]] = {}
         written: dict[InvKey, set[int]] = {}
         progress = None
         for topic, record in sends:
             if progress is not None and topic == ON_HAND_CHANGELOG:
-                broken("progress stands on the last level of its chunk", record.key)
+                violated("progress stands on the last level of its chunk", record.key)
             if topic == ON_HAND_CHANGELOG:
                 self._level(record, carried)
                 progress = progress_in(record.headers)
@@ -123,7 +123,7 @@ class Visible:
         for key, starts in carried.items():
             self._check_rows(key, starts, written.get(key, set()))
         if carried and progress is None:
-            broken("progress stands on the last level of its chunk", None)
+            violated("progress stands on the last level of its chunk", None)
         if progress is not None:
             self._check_progress(progress)
 
@@ -132,27 +132,29 @@ class Visible:
         document = orjson.loads(content)
         key = InvKey(document["inv_key"])
         if (record.key or b"").decode() != key:
-            broken(f"level of {key}", record.key)
+            violated(f"level of {key}", record.key)
         state = self._true_state(key, Position(**document["position"]))
         starts = {row["start_us"] for row in document["rows"]}
         if encode_level(state, starts) != content:
-            broken(f"level of {key}@{state.position.offset} is that of one pass", content.decode())
-        told = retained_in(record.headers)
-        if told != (len(state.windows) if starts < state.windows.keys() else None):
-            broken(f"level of {key} tells how many rows it has beside its own", told)
+            violated(
+                f"level of {key}@{state.position.offset} is that of one pass", content.decode()
+            )
+        retained = retained_in(record.headers)
+        if retained != (len(state.windows) if starts < state.windows.keys() else None):
+            violated(f"level of {key} tells how many rows it has beside its own", retained)
         at, before = state.position.offset, self.positions.get(key, -1)
         if at < before:
-            broken(f"positions of {key} never go back", at)
+            violated(f"positions of {key} never go back", at)
         beat = self.truth.beats.get(at) if at > before else None  # none for a re-send
         if beat_in(record.headers) != beat:
-            broken(f"level of {key}@{at} tells the heartbeat {beat}", beat_in(record.headers))
+            violated(f"level of {key}@{at} tells the heartbeat {beat}", beat_in(record.headers))
         self.positions[key] = at
         carried[key] = starts
 
     def _true_state(self, key: InvKey, position: Position) -> KeyState:
         state = self.truth.states.get(key, {}).get(position.offset)
         if state is None or position.generation != GENERATION:
-            broken(f"{key} has a state at its position", position)
+            violated(f"{key} has a state at its position", position)
         return state
 
     def _other(self, topic: str, content: bytes, written: dict[InvKey, set[int]]) -> None:
@@ -167,7 +169,7 @@ class Visible:
     def _window(self, content: bytes, written: dict[InvKey, set[int]]) -> None:
         key, row, position = decode_window(content)
         if self._true_state(key, position).windows.get(row.start_us) != row:
-            broken(f"row {key}@{row.start_us} is that of one pass", row)
+            violated(f"row {key}@{row.start_us} is that of one pass", row)
         self.rows[key, row.start_us] = row
         if position.offset == self.positions.get(key):
             written.setdefault(key, set()).add(row.start_us)
@@ -177,13 +179,13 @@ class Visible:
             late = decode_late(content)
             at = self._offset(late.origin)
             if self.truth.late.get(at) != LateSale(late.units, late.amount_minor):
-                broken(f"{late.origin.id} is late as in one pass", late)
+                violated(f"{late.origin.id} is late as in one pass", late)
             self.late.add(at)
             return
         rejection = decode_rejection(content)
         at = self._offset(rejection.origin)
         if self.truth.rejected.get(at) != rejection.reason:
-            broken(f"{rejection.origin.id} is rejected as in one pass", rejection.reason)
+            violated(f"{rejection.origin.id} is rejected as in one pass", rejection.reason)
         self.rejected.add(at)
 
     def _decision(self, event: ReorderEvent | PriceEvent) -> None:
@@ -191,31 +193,31 @@ class Visible:
         history = self.truth.outputs.get(output.id, {})
         decided_at = [at for at, known in history.items() if known == output]
         if not decided_at:
-            broken(f"decision {output.id} revision {output.revision} is that of one pass", output)
+            violated(f"decision {output.id} revision {output.revision} is that of one pass", output)
         at = self._offset(event.at.origin)
         if not decided_at[0] <= at <= self.positions.get(key, -1):
-            broken(f"{output.id} is no older and no newer than its level", at)
+            violated(f"{output.id} is no older and no newer than its level", at)
         self.decided[output.id] = max(output.revision, self.decided.get(output.id, 0))
 
     def _offset(self, origin: Origin) -> int:
         if (origin.generation, origin.partition) != (GENERATION, self.number):
-            broken(f"origins lie in partition {self.number}", origin.id)
+            violated(f"origins lie in partition {self.number}", origin.id)
         return origin.offset
 
     def _check_rows(self, key: InvKey, carried: set[int], written: set[int]) -> None:
         if carried != written:
-            broken(f"level of {key} carries its rows, {sorted(written)}", sorted(carried))
+            violated(f"level of {key} carries its rows, {sorted(written)}", sorted(carried))
 
     def _check_progress(self, progress: Progress) -> None:
         """Check that exactly the records before the progress are visible, and the ring's marks."""
         at = progress.next_offset
         if at < self.progress:
-            broken("progress never goes back", at)
+            violated("progress never goes back", at)
         self.progress = at
         ring_from = progress.ring_from
         marks = (progress.newest_commit_us, progress.highest_lsn, progress.streamed, ring_from)
         if at >= len(self.truth.marks) or marks != self.truth.marks[at]:
-            broken(f"progress {at} has the marks of one pass", marks)
+            violated(f"progress {at} has the marks of one pass", marks)
         self.check_complete(at)
 
     def check_complete(self, before: int) -> None:
@@ -223,22 +225,22 @@ class Visible:
         truth = self.truth
         for key, states in truth.states.items():
             if self.positions.get(key, -1) != newest(states, before):
-                broken(f"progress {before} is that of {key}", self.positions.get(key))
+                violated(f"progress {before} is that of {key}", self.positions.get(key))
         for (key, start_us), rows in truth.rows.items():
             at = newest(rows, before)
             if at >= 0 and self.rows.get((key, start_us)) != rows[at]:
-                broken(f"row {key}@{start_us} is visible", self.rows.get((key, start_us)))
+                violated(f"row {key}@{start_us} is visible", self.rows.get((key, start_us)))
         for identifier, history in truth.outputs.items():
             at = newest(history, before)
             if at >= 0 and self.decided.get(identifier, 0) < history[at].revision:
-                broken(f"last revision of {identifier} is visible", self.decided.get(identifier))
+                violated(f"last revision of {identifier} is visible", self.decided.get(identifier))
         self._check_refusals(truth.late, self.late, before)
         self._check_refusals(truth.rejected, self.rejected, before)
 
     def _check_refusals(self, true: Mapping[int, object], seen: set[int], before: int) -> None:
         missing = [at for at in true if at < before and at not in seen]
         if missing:
-            broken("late and rejected records are there before the progress behind them", missing)
+            violated("late and rejected records are there before the progress behind them", missing)
 
 
 def check_published(owned: OwnedPartition, visible: Visible, shown: dict[InvKey, int]) -> None:
@@ -254,11 +256,11 @@ def check_published(owned: OwnedPartition, visible: Visible, shown: dict[InvKey,
         if at == shown.get(key):
             continue
         if at > visible.positions.get(key, -1):
-            broken(f"{key} is published after it is committed", state.position)
+            violated(f"{key} is published after it is committed", state.position)
         if at < shown.get(key, -1):
-            broken(f"published positions of {key} never go back", state.position)
+            violated(f"published positions of {key} never go back", state.position)
         if state != visible.truth.states.get(key, {}).get(at):
-            broken(f"published state of {key}@{at} is that of one pass", state)
+            violated(f"published state of {key}@{at} is that of one pass", state)
         shown[key] = at
     _check_as_of(owned, visible.truth, shown)
 
@@ -266,10 +268,10 @@ def check_published(owned: OwnedPartition, visible: Visible, shown: dict[InvKey,
 def _check_as_of(owned: OwnedPartition, truth: Truth, shown: dict[InvKey, int]) -> None:
     before = owned.published_offset
     if owned.as_of_us != truth.marks[before][0]:
-        broken(f"{before} records are as of {truth.marks[before][0]}", owned.as_of_us)
+        violated(f"{before} records are as of {truth.marks[before][0]}", owned.as_of_us)
     if shown.get(_PARTITION) == before:
         return
     shown[_PARTITION] = before
     for key, states in truth.states.items():
         if newest(states, before) > shown.get(key, -1):
-            broken(f"all of {key} before {before} is published", shown.get(key))
+            violated(f"all of {key} before {before} is published", shown.get(key))

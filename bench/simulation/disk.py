@@ -13,7 +13,7 @@ from typing import Final, Self
 from bench.simulation import faults
 from bench.simulation.oracle import GENERATION
 from bench.simulation.scale import scaled
-from bench.simulation.source import Sent
+from bench.simulation.source import SentRecord
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import Progress
 from inventory.fold.partition import Partition
@@ -100,7 +100,12 @@ class Disk:
                     path.write_bytes(other)
 
     def spoof(
-        self, slot: int, partition: int, sent: list[Sent], positions: Positions, topic_ids: TopicIds
+        self,
+        slot: int,
+        partition: int,
+        sent: list[SentRecord],
+        positions: Positions,
+        topic_ids: TopicIds,
     ) -> None:
         """Write a file of another generation with positions that look like this generation's."""
         other = _of_another_log(partition, sent, positions, topic_ids)
@@ -119,7 +124,7 @@ def _frame_ends(content: bytes) -> list[int]:
 
 
 def _of_another_log(
-    partition: int, sent: list[Sent], positions: Positions, topic_ids: TopicIds
+    partition: int, sent: list[SentRecord], positions: Positions, topic_ids: TopicIds
 ) -> Snapshot:
     """Return a snapshot of the same records in another order, as of an earlier topic."""
     folded = Partition(_OTHER_GENERATION)
@@ -137,7 +142,7 @@ def _of_another_log(
         generation=_OTHER_GENERATION,
         positions=positions,
         topic_ids=topic_ids,
-        told_offset=len(sent),
+        changelog_next_offset=len(sent),
         progress=Progress(
             len(sent), ring.newest_commit_us, ring.highest_lsn, streamed=ring.streamed
         ),

@@ -8,7 +8,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from bench.simulation.checks import Visible, broken
+from bench.simulation.checks import Visible, violated
 from bench.simulation.faults import HALVES, QUARTERS
 from cdc.contracts.topics import STOCK_EVENTS
 from streams.engine.memory import MemoryBroker, Transaction
@@ -33,7 +33,7 @@ class WatchedBroker(MemoryBroker):
     def commit(self, transaction: Transaction) -> None:
         super().commit(transaction)
         if transaction.partition in self._closed:
-            broken("nothing is folded into the state of another source", transaction.sent)
+            violated("nothing is folded into the state of another source", transaction.sent)
         self._visible[transaction.partition].committed(transaction.sent)
 
     def lose(self, topic: str, quarters: int) -> None:

@@ -7,10 +7,11 @@ and not only at the end.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from bench.simulation.source import Sent
+from bench.simulation.source import SentRecord
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import Beat
-from inventory.fold.partition import Folded, Partition
+from inventory.fold.partition import FoldResult, Partition
+from inventory.fold.record import Applied, Refused
 from inventory.model.ids import InvKey
 from inventory.model.outputs import LateSale, Output
 from inventory.model.record import Record
@@ -40,7 +41,7 @@ class Truth:
     beats: dict[int, Beat] = field(default_factory=dict)
     rejected: dict[int, str] = field(default_factory=dict)
 
-    def take(self, sent: Sent) -> None:
+    def take(self, sent: SentRecord) -> None:
         """Fold the next record."""
         offset = len(self.verdicts)
         try:
@@ -56,21 +57,25 @@ class Truth:
         marks = ring.newest_commit_us, ring.highest_lsn, ring.streamed
         self.marks.append((*marks, ring.replayed_from(offset + 1)))
 
-    def _keep(self, offset: int, record: Record, folded: Folded) -> None:
-        if folded.verdict.startswith("rejected:"):
-            self.rejected[offset] = folded.verdict.removeprefix("rejected:")
+    def _keep(self, offset: int, record: Record, folded: FoldResult) -> None:
+        if isinstance(folded, Refused):
+            self.rejected[offset] = folded.reason
             return
-        if folded.late is not None:
-            self.late[offset] = folded.late
         key, state = InvKey(record.key), folded.state
         if state is None:
             return
         self.states.setdefault(key, {})[offset] = state
         if record.table == "pipeline_heartbeat" and isinstance(record.after, dict):
             self.beats[offset] = Beat(record.after["beat"], record.commit_us)
-        for start_us in folded.windows_changed:
-            self.rows.setdefault((key, start_us), {})[offset] = state.windows[start_us]
-        for output in folded.outputs:
+        if isinstance(folded, Applied):
+            self._keep_effects(offset, key, folded)
+
+    def _keep_effects(self, offset: int, key: InvKey, applied: Applied) -> None:
+        if applied.late is not None:
+            self.late[offset] = applied.late
+        for start_us in applied.windows_changed:
+            self.rows.setdefault((key, start_us), {})[offset] = applied.state.windows[start_us]
+        for output in applied.outputs:
             self.outputs.setdefault(output.id, {})[offset] = output
 
 
@@ -79,7 +84,7 @@ def newest(history: Mapping[int, object], before: int) -> int:
     return max((at for at in history if at < before), default=-1)
 
 
-def truth_of(sent: Iterable[Sent], partition: int) -> Truth:
+def truth_of(sent: Iterable[SentRecord], partition: int) -> Truth:
     """Fold the records of one partition."""
     truth = Truth()
     for record in sent:

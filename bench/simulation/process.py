@@ -11,7 +11,7 @@ from contextvars import copy_context
 from typing import Final, Protocol
 
 from bench.simulation import faults
-from bench.simulation.checks import Visible, broken, check_published
+from bench.simulation.checks import Visible, check_published, violated
 from bench.simulation.disk import Disk
 from bench.simulation.event_loop import SLEEP, WAIT, StepLoop
 from bench.simulation.reader import Reader
@@ -29,8 +29,8 @@ JOIN: Final = "join the group"
 COMMIT: Final = "commit"
 COMMITTED: Final = "committed"
 REST: Final = "lay to rest"
-# Waits of the snapshot keeper, and its work in threads; the rest of its work takes no step.
-_OF_THE_KEEPER: Final = {SLEEP: REST, "load": "load snapshot", "write": "write snapshot"}
+# Waits of the snapshot writer, and its work in threads; the rest of its work takes no step.
+_SNAPSHOT_EFFECTS: Final = {SLEEP: REST, "load": "load snapshot", "write": "write snapshot"}
 
 
 class BrokerFailed(Exception):
@@ -41,8 +41,8 @@ class Stopped(Exception):
     """The process was asked to stop, and has stopped."""
 
 
-class Surroundings(Protocol):
-    """The interface of a process to the world around it."""
+class Environment(Protocol):
+    """The interface of a process to the simulation around it."""
 
     broker: MemoryBroker
     visible: list[Visible]
@@ -63,11 +63,11 @@ class Surroundings(Protocol):
         """Return the number of records of the next fetch."""
         ...
 
-    def is_time_to_keep(self) -> bool:
+    def is_snapshot_due(self) -> bool:
         """Return True if the timer of snapshots is due."""
         ...
 
-    def died(self, process: "Process", error: BaseException) -> None:
+    def process_ended(self, process: "Process", error: BaseException) -> None:
         """Report that the process has ended itself."""
         ...
 
@@ -75,7 +75,7 @@ class Surroundings(Protocol):
 class Process:
     """A member of the group, from its start to its end."""
 
-    def __init__(self, world: Surroundings, slot: int) -> None:
+    def __init__(self, environment: Environment, slot: int) -> None:
         self.slot = slot
         self.asleep_until = 0
         self.held_until: dict[str, int] = {}  # effects that take long
@@ -84,11 +84,11 @@ class Process:
         self._stopping = False
         self.positions: dict[int, int] = {}
         self._round = -1
-        self._world = world
+        self._environment = environment
         self._writers: dict[int, MemoryWriter] = {}
         self.sent: dict[int, list[Send]] = {}
         self._shown: dict[int, dict[InvKey, int]] = {}
-        self._worker = Worker(self, self._open_log, world.disk.directory(slot), self._fail)
+        self._worker = Worker(self, self._open_log, environment.disk.directory(slot), self._fail)
 
     @property
     def ownership(self) -> Ownership:
@@ -116,7 +116,7 @@ class Process:
         """Make the broker fail at the next such effect."""
         self._fails_at = effect
 
-    def misfetch(self, how: str) -> None:
+    def fail_next_fetch(self, how: str) -> None:
         """Make the next fetch return records that are not consecutive."""
         self._misfetches = how
 
@@ -124,21 +124,21 @@ class Process:
         """Run `work` beside everything else; if it fails, the process ends."""
         context = copy_context()
         context.run(WAIT.set, self._wait)
-        self._world.loop.start(self._guarded(work), context)
+        self._environment.loop.start(self._guarded(work), context)
 
     @property
     def has_work(self) -> bool:
         """True if a fetch would return records."""
         if self._stopping:
             return False
-        log = self._world.broker.topics
+        log = self._environment.broker.topics
         newest = {p: log[STOCK_EVENTS, p][-1:] for p in self.positions}
         return any(found and found[0].offset >= self.positions[p] for p, found in newest.items())
 
     @property
     def is_behind(self) -> bool:
         """True if the group has rebalanced without this member."""
-        return self._round != self._world.group_round
+        return self._round != self._environment.group_round
 
     @property
     def is_fenced(self) -> bool:
@@ -149,9 +149,9 @@ class Process:
         """Execute the timer that sends open decisions again."""
         await self._worker.send_open_decisions()
 
-    async def keep(self) -> None:
+    async def write_snapshots(self) -> None:
         """Execute the timer that writes snapshots, beside the chunks."""
-        await self._worker.keeper.round()
+        await self._worker.snapshot_writer.write_changed()
 
     async def stop(self) -> None:
         """Stop as a worker does on SIGTERM: finish the current chunk, save, release all partitions.
@@ -162,7 +162,7 @@ class Process:
         self._stopping = True
         async with AsyncExitStack() as stack:
             await self._wait_for_chunks(stack)
-        self._world.disk.remember(self.slot)
+        self._environment.disk.remember(self.slot)
         await self._worker.close()
         raise Stopped
 
@@ -170,7 +170,7 @@ class Process:
         """Initialise a producer for each partition."""
         for partition in sorted(partitions):
             await self._reach(f"initialise {partition}")
-            self._writers[partition] = self._world.broker.writer(partition, self._reach)
+            self._writers[partition] = self._environment.broker.writer(partition, self._reach)
 
     async def disown(self, partitions: Iterable[int]) -> None:
         """Close producers."""
@@ -189,26 +189,26 @@ class Process:
     async def _guarded(self, work: Coroutine[None, None, None]) -> None:
         try:
             await work
-        except Exception as error:  # noqa: BLE001 -- the edge of a process: the world judges it
+        except Exception as error:  # noqa: BLE001 -- the edge of a process: the simulation judges it
             self._fail(error)
 
     def _fail(self, error: BaseException) -> None:
-        self._world.died(self, error)
+        self._environment.process_ended(self, error)
 
     async def _reach(self, effect: str) -> None:
         if effect == COMMIT:
-            self._look_at_all()
-        await self._world.reach(self, effect)
+            self._check_published()
+        await self._environment.reach(self, effect)
         if effect == self._fails_at:
             raise BrokerFailed(effect)
 
-    def _look_at_all(self) -> None:
+    def _check_published(self) -> None:
         """Check everything that is published."""
         for partition, owned in self.ownership.ready.items():
             if partition not in self.ownership.assigned:
-                broken("nothing is shown of a partition that is not assigned", partition)
+                violated("nothing is shown of a partition that is not assigned", partition)
             shown = self._shown.setdefault(partition, {})
-            check_published(owned, self._world.visible[partition], shown)
+            check_published(owned, self._environment.visible[partition], shown)
 
     async def _follow(self) -> None:
         while True:
@@ -218,9 +218,9 @@ class Process:
                 await self.ownership.revoked()
             self.positions = {}
             await self._reach(JOIN)
-            self._round = self._world.group_round
-            mine = self._world.partitions_of(self.slot)
-            self.positions = {p: self._world.group_offsets[p] for p in mine}
+            self._round = self._environment.group_round
+            mine = self._environment.partitions_of(self.slot)
+            self.positions = {p: self._environment.group_offsets[p] for p in mine}
             await self.ownership.assign(mine)
 
     async def _wait_for_chunks(self, until: AsyncExitStack) -> None:
@@ -240,20 +240,20 @@ class Process:
             fetched_in = self._round
             chunks = {p: self._fetched(p, at) for p, at in self.positions.items()}
             await asyncio.gather(*(self._handle(p, chunk) for p, chunk in chunks.items() if chunk))
-            self._look_at_all()
+            self._check_published()
             await self._reach("commit offsets")
-            if fetched_in == self._world.group_round:
+            if fetched_in == self._environment.group_round:
                 for partition, chunk in chunks.items():
                     if chunk:
-                        self._world.group_offsets[partition] = chunk[-1].offset + 1
-            if self._world.is_time_to_keep():
-                self.run(self.keep())
+                        self._environment.group_offsets[partition] = chunk[-1].offset + 1
+            if self._environment.is_snapshot_due():
+                self.run(self.write_snapshots())
 
     def _fetched(self, partition: int, start: int) -> list[SourceRecord]:
         """Return the next records; if the start was cut off, those after the cut."""
-        records = self._world.broker.topics[STOCK_EVENTS, partition]
+        records = self._environment.broker.topics[STOCK_EVENTS, partition]
         found = [SourceRecord(r.offset, r.key, r.value) for r in records if r.offset >= start]
-        chunk = found[: self._world.chunk_size()]
+        chunk = found[: self._environment.chunk_size()]
         if self._misfetches == faults.LEAVE_OUT:
             chunk = [*found[:1], *found[2:4]]
         elif self._misfetches == faults.FETCH_TWICE:
@@ -271,11 +271,11 @@ class Process:
             raise
 
     async def _wait(self, what: str) -> None:
-        """Wait as the keeper does for a sleep or the work of a thread."""
-        if what in _OF_THE_KEEPER:
-            await self._reach(_OF_THE_KEEPER[what])
+        """Wait as the snapshot writer does for a sleep or the work of a thread."""
+        if what in _SNAPSHOT_EFFECTS:
+            await self._reach(_SNAPSHOT_EFFECTS[what])
         if what == "write":
-            self._world.disk.remember(self.slot)
+            self._environment.disk.remember(self.slot)
 
     def _open_log(self) -> Reader:
-        return Reader(self._world.broker, self._reach)
+        return Reader(self._environment.broker, self._reach)

@@ -3,16 +3,16 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Self
 
-from streams.engine.memory import MemoryBroker, Reach
+from streams.engine.memory import EffectHook, MemoryBroker
 from streams.engine.records import LogRecord, TopicIds
 
 
 class Reader:
     """A reader of committed records; each access to the broker is an effect of its own."""
 
-    def __init__(self, broker: MemoryBroker, reach: Reach) -> None:
+    def __init__(self, broker: MemoryBroker, before_effect: EffectHook) -> None:
         self._broker = broker
-        self._reach = reach
+        self._before_effect = before_effect
 
     async def __aenter__(self) -> Self:
         return self
@@ -22,18 +22,18 @@ class Reader:
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
         """Return the first offset, and the offset after the last record."""
-        await self._reach(f"bounds {topic}")
+        await self._before_effect(f"bounds {topic}")
         return await self._broker.bounds(topic, partition)
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
         """Return the ids of topics; each deletion changes them."""
-        await self._reach("topic ids")
+        await self._before_effect("topic ids")
         return await self._broker.topic_ids(topics)
 
     async def read(
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[Sequence[LogRecord]]:
         """Yield the records of [start, end) in batches."""
-        await self._reach(f"read {topic}")
+        await self._before_effect(f"read {topic}")
         async for batch in self._broker.read(topic, partition, start, end):
             yield batch

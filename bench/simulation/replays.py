@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from bench.simulation.checks import broken
+from bench.simulation.checks import violated
 from cdc.contracts.decisions import decode_price, decode_reorder
 from cdc.contracts.state import window_key
 from cdc.contracts.topics import (
@@ -36,7 +36,7 @@ class Owed(NamedTuple):
         decisions = {_decision_id(send) for send in sends}
         missing = [*(self.levels - levels), *(self.rows - rows), *(self.decisions - decisions)]
         if missing:
-            broken("a skipped replay and the timer send again", missing)
+            violated("a skipped replay and the timer send again", missing)
 
 
 def _decision_id(send: Send) -> str:

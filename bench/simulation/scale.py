@@ -23,10 +23,10 @@ _SCALED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
     (restore_reader, "SLICE", 1),
     (rings, "LOOK_BACK", 1),
     # Yield after each record, and sleep after each block.
-    (loop, "LOOK_EVERY", 1),
+    (loop, "CLOCK_EVERY", 1),
     (loop, "SLICE_S", -_FOR_EVER),
     (snapshot_writer, "SLICE_S", -_FOR_EVER),
-    (snapshot_writer, "PAUSES", -1),
+    (snapshot_writer, "PAUSE_FACTOR", -1),
     (snapshot_writer, "STOP_S", _FOR_EVER),
 )
 

@@ -8,7 +8,7 @@ from typing import Final
 from bench.simulation.checks import Violation
 from bench.simulation.disk import Disk
 from bench.simulation.plan import Plan, draw_plan
-from bench.simulation.world import World
+from bench.simulation.simulation import Simulation
 
 _MOST_TRIES: Final = 600
 _LAST_LINES: Final = 25
@@ -45,9 +45,9 @@ def violation_of(plan: Plan, disk: Disk) -> tuple[Violation | None, list[str]]:
     """Return the violation of a plan's run, if any, and the trace of the run."""
     trace: list[str] = []
     try:
-        world = World(plan, disk)
-        trace = world.trace
-        world.run()
+        simulation = Simulation(plan, disk)
+        trace = simulation.trace
+        simulation.run()
     except Violation as violation:
         return violation, trace
     return None, trace
@@ -59,8 +59,8 @@ def shortest(seed: int, disk: Disk, kept: Kept | None = None) -> Found | None:
     Greedy: a fault, a step, or two of them are left out if the rest still fails, for any reason.
     """
     plan = draw_plan(seed)
-    whole = tuple(range(len(plan.steps))), tuple(range(len(plan.faults)))
-    steps, faults = whole if kept is None else kept
+    complete = tuple(range(len(plan.steps))), tuple(range(len(plan.faults)))
+    steps, faults = complete if kept is None else kept
     if violation_of(plan.kept(steps, faults), disk)[0] is None:
         return None
     tries = 0

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from bench.simulation.history import HOUR_US, KEYS, PARTITIONS, SECOND_US, Step
+from inventory.replenishment.families import MIN_MAX
 
 Row = dict[str, Any]
 Identity = tuple[str, int, int | None, str]
@@ -31,7 +32,7 @@ _STRANGE_KEYS: Final[dict[int, bytes | None]] = {7: None, 8: b"\xff\xfe", 9: b""
 _POLICY: Final[Row] = {
     "status": "active",
     "clock_mode": "live",
-    "replenish_family": "sS",
+    "replenish_family": MIN_MAX.code,
     "levels": "fixed",
     "reorder_point_units": 6,
     "order_up_to_units": 20,
@@ -49,7 +50,7 @@ _PRICED: Final[Row] = {
 }
 
 
-class Sent(NamedTuple):
+class SentRecord(NamedTuple):
     """One record as the broker has it.
 
     `verdict` is None if the rules of the key decide. `clock_us` is the time to which the record
@@ -74,7 +75,7 @@ class _Seen:
     highest_lsn: int | None = None
     streamed: bool = False
 
-    def judge(self, identity: Identity, *, lsn: int, commit_us: int) -> str:
+    def verdict_of(self, identity: Identity, *, lsn: int, commit_us: int) -> str:
         oldest_us = None if self.newest_us is None else self.newest_us - _HORIZON_US
         known_us = self.commits.get(identity)
         if known_us is not None and (
@@ -128,7 +129,7 @@ class _Change:
         return orjson.dumps({**images, "source": source, "op": self.op})
 
 
-class Till:
+class SourceWriter:
     """A writer of steps in the connector's format."""
 
     def __init__(self) -> None:
@@ -138,25 +139,25 @@ class Till:
         self._seen = [_Seen() for _ in range(PARTITIONS)]
         self._changes: dict[int, _Change] = {}
 
-    def write(self, step: Step) -> Sent | None:
+    def write(self, step: Step) -> SentRecord | None:
         """Return the record of the step; None if the step that it refers to was left out."""
         self._now_us += step.gap_us
         at_ms = self._now_us // 1000 + 5 + step.skew_ms
         if step.kind in ("garbage", "tombstone"):
             value = None if step.kind == "tombstone" else b"\x00not a change"
             key = _STRANGE_KEYS.get(step.units, KEYS[step.key].encode())
-            return Sent(step.number, step.partition, key, value, at_ms, MALFORMED)
+            return SentRecord(step.number, step.partition, key, value, at_ms, MALFORMED)
         change = self._change(step)
         if change is None:
             return None
         self._changes[step.number] = change
-        verdict: str | None = self._seen[step.partition].judge(
+        verdict: str | None = self._seen[step.partition].verdict_of(
             change.identity, lsn=change.lsn, commit_us=change.commit_us
         )
         if verdict == APPLIED:
             verdict = change.fate
         is_clock = change.op != "r" and change.table != "pipeline_heartbeat"
-        return Sent(
+        return SentRecord(
             step.number,
             step.partition,
             change.key.encode(),
@@ -235,10 +236,10 @@ class Till:
         }
 
 
-def written(steps: Iterable[Step]) -> tuple[Sent, ...]:
+def sent_records(steps: Iterable[Step]) -> tuple[SentRecord, ...]:
     """Return the records of all steps that have one, in the order in which they are sent."""
-    till = Till()
-    sent = (till.write(step) for step in steps)
+    writer = SourceWriter()
+    sent = (writer.write(step) for step in steps)
     return tuple(record for record in sent if record is not None)
 
 

@@ -1,4 +1,4 @@
-"""The real runtime and keeper of a worker, with the broker and disk of a simulation."""
+"""The real runtime and snapshot writer of a worker, with the broker and disk of a simulation."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from streams.query.metrics import Metrics
 from streams.settings import WorkerSettings
 from streams.worker.gaps import Gaps
 from streams.worker.runtime import Runtime
-from streams.worker.snapshot_writer import Keeper
+from streams.worker.snapshot_writer import SnapshotWriter
 
 # Gaps are read in parts whose size is no divisor of the log's batch size.
 _SETTINGS: Final = WorkerSettings.model_construct(chunk_records=2)
@@ -50,8 +50,10 @@ class Worker(Runtime):
         self.producers = cast(PartitionProducers, client)
         self._client = client
         self._open = open_log
-        self.keeper = Keeper(directory, GENERATION, lambda: self.ownership.ready)
-        self.ownership = Ownership(GENERATION, client, open_log, on_failure, self.keeper.find)
+        self.snapshot_writer = SnapshotWriter(directory, GENERATION, lambda: self.ownership.ready)
+        self.ownership = Ownership(
+            GENERATION, client, open_log, on_failure, self.snapshot_writer.find
+        )
         self.gaps = Gaps(open_log, self._fold, _SETTINGS.chunk_records)
 
     @override

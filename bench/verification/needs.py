@@ -4,10 +4,10 @@ import time
 from typing import Final
 
 from analytics import kafka
-from analytics.verification.deciding import deciding_revision
 from bench.verification.states import Target
 from cdc.contracts.partition import partition_of
-from cdc.contracts.topics import written_by
+from cdc.contracts.topics import output_topics
+from cdc.deciding import deciding_revision
 
 _FRESH_S: Final = 20.0
 _LONGEST_S: Final = 120.0
@@ -22,14 +22,14 @@ def wait_repeated(target: Target, key: str) -> None:
     deadline = time.monotonic() + _LONGEST_S
     while _age_s(target, key) > _FRESH_S and time.monotonic() < deadline:
         time.sleep(_POLL_S)
-    target.pass_now()
+    target.wait_until_now()
 
 
 def _age_s(target: Target, key: str) -> float:
     """Return the age of the newest decision on the key in seconds, by its topic time."""
     bootstrap, partitions = target.settings.kafka_bootstrap, target.settings.partitions
     with target.reading() as connection:
-        topic = written_by(deciding_revision(connection)).reorder_events
+        topic = output_topics(deciding_revision(connection)).reorder_events
     number = partition_of(key.encode(), partitions)
     ends = kafka.end_offsets(bootstrap, topic, partitions)
     tail = kafka.Tail(bootstrap, topic, partitions)

@@ -11,7 +11,15 @@ from typing import Final
 import psycopg
 
 from bench.verification.needs import wait_repeated
-from bench.verification.rows import LEVEL_COUNTER, WINDOW_COUNTER, Planted, counter, proposal
+from bench.verification.rows import (
+    LEVEL_COUNTER,
+    WINDOW_COUNTER,
+    Counter,
+    Planted,
+    counter,
+    proposal,
+    undecided_need,
+)
 from bench.verification.shop import AT_REST, HOT, NEEDED
 from bench.verification.states import Target, changelog_level, changelog_window, worker_state
 
@@ -39,27 +47,43 @@ def planted(kind: str, number: int, target: Target) -> AbstractContextManager[Pl
         return changelog_window(target, target.shop.key(resting))
     if kind == HOT_LEVEL:
         return _hot_level(target, HOT[number % len(HOT)])
-    return _row(kind, target, target.shop.key(NEEDED if kind == PROPOSAL else resting))
+    if kind == PROPOSAL:
+        return _proposal(target)
+    return _row(WINDOW_COUNTER if kind == WINDOW else LEVEL_COUNTER, target, resting)
 
 
 @contextmanager
-def _row(kind: str, target: Target, key: str) -> Iterator[Planted]:
-    """Write a wrong row of the database with the rights of the sinks."""
+def _row(which: Counter, target: Target, sku: str) -> Iterator[Planted]:
+    with _writing(target) as connection, counter(connection, which, target.shop.key(sku)) as row:
+        yield row
+
+
+@contextmanager
+def _proposal(target: Target) -> Iterator[Planted]:
+    with _writing(target) as connection, proposal(connection, _need(target, connection)) as row:
+        yield row
+
+
+def _need(target: Target, connection: psycopg.Connection) -> str:
+    """Return the key of an open need, repeated just now and decided by nobody."""
+    keys = [target.shop.key(sku) for sku in NEEDED]
+    key = ""
+    while key != undecided_need(connection, keys):
+        key = undecided_need(connection, keys)
+        wait_repeated(target, key)
+    return key
+
+
+def _writing(target: Target) -> psycopg.Connection:
+    """Return a connection with the rights of the sinks."""
     url = target.settings.sink_database_url.get_secret_value()
-    with psycopg.connect(url, autocommit=True) as connection:
-        if kind == PROPOSAL:
-            wait_repeated(target, key)
-            wrong = proposal(connection, key)
-        else:
-            wrong = counter(connection, WINDOW_COUNTER if kind == WINDOW else LEVEL_COUNTER, key)
-        with wrong as row:
-            yield row
+    return psycopg.connect(url, autocommit=True)
 
 
 @contextmanager
 def _hot_level(target: Target, sku: str) -> Iterator[Planted]:
     """Write a wrong level of a key that was sold until now: the next sale would replace it."""
-    with target.shop.held(sku):
-        target.pass_now()
-        with _row(LEVEL, target, target.shop.key(sku)) as row:
+    with target.shop.without_sales(sku):
+        target.wait_until_now()
+        with _row(LEVEL_COUNTER, target, sku) as row:
             yield row

@@ -4,7 +4,7 @@ A row version of Postgres has an address (`ctid`) and the transaction that wrote
 both are those of the wrong row, no write has replaced it, so every snapshot in between holds it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final, LiteralString
@@ -18,6 +18,16 @@ _IS_IT: Final = sql.SQL("ctid = %(ctid)s::tid AND xmin::text = %(xmin)s")
 _NEED: Final = """
 SELECT reorder_id, (SELECT count(*) FROM app.reorder_proposal WHERE inv_key = %(key)s)
 FROM app.reorder_proposal WHERE inv_key = %(key)s AND status IN ('open', 'snoozed')
+"""
+_UNDECIDED: Final = """
+SELECT inv_key FROM app.reorder_proposal
+WHERE inv_key = ANY(%(keys)s) AND status = 'open' AND decided_at IS NULL
+ORDER BY opened_at, inv_key LIMIT 1
+"""
+# A row that has just changed: simulated buyers decide only older ones.
+_RENAME: Final = """
+UPDATE app.reorder_proposal SET reorder_id = %(other)s, updated_at = clock_timestamp()
+WHERE reorder_id = %(is)s RETURNING ctid::text, xmin::text
 """
 
 
@@ -81,6 +91,19 @@ def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterato
         connection.execute(which.back(), row)
 
 
+def undecided_need(connection: psycopg.Connection, keys: Sequence[str]) -> str:
+    """Return the key of the oldest open need that nobody has decided.
+
+    Raises:
+        PlantFailed: all needs of these keys are decided.
+    """
+    found = connection.execute(_UNDECIDED, {"keys": list(keys)}).fetchone()
+    if found is None:
+        problem = f"app.reorder_proposal has no undecided row of {keys[0]} to {keys[-1]}"
+        raise PlantFailed(problem)
+    return str(found[0])
+
+
 @contextmanager
 def proposal(connection: psycopg.Connection, key: str) -> Iterator[Planted]:
     """Leave an open need whose proposal has another id, so that the need has none.
@@ -93,11 +116,7 @@ def proposal(connection: psycopg.Connection, key: str) -> Iterator[Planted]:
         problem = f"app.reorder_proposal has no open row of {key}"
         raise PlantFailed(problem)
     name = {"is": need[0], "other": f"{need[0].rpartition(':')[0]}:0-{need[1]}"}
-    found = connection.execute(
-        "UPDATE app.reorder_proposal SET reorder_id = %(other)s WHERE reorder_id = %(is)s"
-        " RETURNING ctid::text, xmin::text",
-        name,
-    ).fetchone()
+    found = connection.execute(_RENAME, name).fetchone()
     row = {} if found is None else {"ctid": found[0], "xmin": found[1]}
     try:
         yield Planted(key, lambda: _exists(connection, _PROPOSALS, row))

@@ -23,9 +23,11 @@ SOUND: Final = "sound"
 _TRIES: Final = 3
 _POLL_S: Final = 0.5
 _SHOWN: Final = 300
-_PROPOSED: Final = "SELECT count(*) FROM app.reorder_proposal WHERE inv_key = %s"
+_PROPOSED: Final = (
+    "SELECT count(DISTINCT inv_key) FROM app.reorder_proposal WHERE inv_key = ANY(%s)"
+)
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,9 @@ COLUMNS: Final = (
 )
 
 
-def run(settings: Connections, owner: Callable[[int], int | None], plan: Plan, tell: Say) -> Report:
+def run(
+    settings: Connections, owner: Callable[[int], int | None], plan: Plan, progress: Progress
+) -> Report:
     """Trade, compare repeatedly, and compare once more at rest."""
     shop = Shop(settings.database_url.get_secret_value(), plan.load, plan.seed)
     target = Target(settings, shop, owner, plan.timeout_s)
@@ -165,7 +169,7 @@ def run(settings: Connections, owner: Callable[[int], int | None], plan: Plan, t
     try:
         _wait_proposed(target)
         with shop.trading():
-            _rounds(target, report, tell)
+            _rounds(target, report, progress)
     except PlantFailed as problem:
         report.problem = str(problem)
     report.lines, report.seconds = shop.lines, time.monotonic() - began
@@ -173,11 +177,11 @@ def run(settings: Connections, owner: Callable[[int], int | None], plan: Plan, t
     return report
 
 
-def _rounds(target: Target, report: Report, tell: Say) -> None:
+def _rounds(target: Target, report: Report, progress: Progress) -> None:
     for number in range(report.plan.rounds):
         one = _round(target, report.plan.kind_of(number), number)
         report.rounds.append(one)
-        tell(f"{number + 1} of {report.plan.rounds}: {one.as_text()}")
+        progress(f"{number + 1} of {report.plan.rounds}: {one.as_text()}")
         target.shop.check()
 
 
@@ -219,12 +223,12 @@ def _named(answer: VerifyReport | BehindReport) -> frozenset[str]:
 
 
 def _wait_proposed(target: Target) -> None:
-    """Wait until the need of the shop has a proposal: the pipeline has processed the shop then."""
+    """Wait until each need of the shop has a proposal: the pipeline has processed the shop then."""
     deadline = time.monotonic() + target.timeout_s
-    key = target.shop.key(NEEDED)
+    keys = [target.shop.key(sku) for sku in NEEDED]
     with target.reading() as connection:
-        while connection.execute(_PROPOSED, (key,)).fetchone() == (0,):
+        while connection.execute(_PROPOSED, (keys,)).fetchone() != (len(keys),):
             if time.monotonic() > deadline:
-                problem = f"no proposal for {key} after {target.timeout_s:g} s"
+                problem = f"no proposals for {keys[0]} to {keys[-1]} after {target.timeout_s:g} s"
                 raise PlantFailed(problem)
             time.sleep(_POLL_S)

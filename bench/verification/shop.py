@@ -20,7 +20,8 @@ class PlantFailed(RuntimeError):
 HOT: Final = tuple(f"H{number}" for number in range(10))
 _OTHERS: Final = tuple(f"T{number}" for number in range(400))
 AT_REST: Final = tuple(f"Q{number}" for number in range(12))
-NEEDED: Final = "N0"
+# Several, because the simulated buyers of a demo order about half of them.
+NEEDED: Final = tuple(f"N{number}" for number in range(12))
 _BATCHES_A_SECOND: Final = 10
 _FOR_EVER_S: Final = 86_400.0
 _OPEN: Final = """
@@ -32,7 +33,8 @@ FROM unnest(%(skus)s::text[]) sku
 _RANGE: Final = """
 INSERT INTO retail.item_location (inv_key, location, sku, status, replenish_family,
     reorder_point_units, order_up_to_units, supplier, cost_minor)
-VALUES (%(location)s || '|' || %(sku)s, %(location)s, %(sku)s, 'active', 'sS', 20, 60, 'ACME', 500)
+SELECT %(location)s || '|' || sku, %(location)s, sku, 'active', 'sS', 20, 60, 'ACME', 500
+FROM unnest(%(skus)s::text[]) sku
 """
 _SELL: Final = """
 INSERT INTO retail.sale_line (source, source_ref, inv_key, location, sku, quantity_units,
@@ -59,7 +61,7 @@ WHERE order_ref = %(location)s || '-' || %(run)s AND status = 'sent'
 class Shop:
     """The location and its written lines; `trading` sells in a thread of its own.
 
-    Items that are `held` are not sold for a while, and those in `_more` are sold with the hot ones.
+    Items in `_held` are not sold for a while, and those in `_more` are sold with the hot ones.
     """
 
     url: str
@@ -77,12 +79,12 @@ class Shop:
         return f"{self.location}|{sku}"
 
     def open(self) -> None:
-        """Count every item, range the one that needs an order, and sell each of the others once."""
-        items = [*HOT, *_OTHERS, *AT_REST, NEEDED]
+        """Count every item, range those that need an order, and sell each of the others once."""
+        sold = [*HOT, *_OTHERS, *AT_REST]
         with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute(_OPEN, {"location": self.location, "skus": items})
-            connection.execute(_RANGE, {"location": self.location, "sku": NEEDED})
-            self._sell(connection, items[:-1], "open")
+            connection.execute(_OPEN, {"location": self.location, "skus": [*sold, *NEEDED]})
+            connection.execute(_RANGE, {"location": self.location, "skus": list(NEEDED)})
+            self._sell(connection, sold, "open")
 
     def sell(self, sku: str) -> None:
         """Sell one unit."""
@@ -90,13 +92,13 @@ class Shop:
             self._sell(connection, [sku], f"one{uuid.uuid4().hex}")
 
     @contextmanager
-    def held(self, sku: str) -> Iterator[None]:
+    def without_sales(self, sku: str) -> Iterator[None]:
         """Sell none of the item within the block; all earlier sales are committed."""
         with self._with(self._held, sku):
             yield
 
     @contextmanager
-    def also(self, sku: str) -> Iterator[None]:
+    def sell_often(self, sku: str) -> Iterator[None]:
         """Sell the item as often as a hot one within the block."""
         with self._with(self._more, sku):
             yield

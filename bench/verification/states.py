@@ -46,7 +46,7 @@ class Target:
     owner: Callable[[int], int | None]
     timeout_s: float
 
-    def pass_now(self) -> None:
+    def wait_until_now(self) -> None:
         """Return once everything committed before this call is applied and shown.
 
         Raises:
@@ -54,7 +54,7 @@ class Target:
         """
         with self.reading() as connection:
             try:
-                Barrier(self.settings, connection, self.timeout_s).pass_now()
+                Barrier(self.settings, connection, self.timeout_s).wait_until_now()
             except NotCaughtUp as problem:
                 raise PlantFailed(str(problem)) from problem
 
@@ -100,22 +100,22 @@ def worker_state(target: Target, sku: str) -> Iterator[Planted]:
     """
     _restore(target, sku, units=1, surplus=1)
     try:
-        with target.shop.also(sku):
+        with target.shop.sell_often(sku):
             yield Planted(target.shop.key(sku), lambda: _surplus(target, sku) == 1)
     finally:
         _restore(target, sku, units=-1, surplus=0)
 
 
 def _restore(target: Target, sku: str, *, units: int, surplus: int) -> None:
-    """Have the key's worker restore a level with so many units more, until it counts on from it.
+    """Make the key's worker restore a level with `units` more, and check that it continues from it.
 
-    The worker is killed right behind the record: one that ends in order writes a snapshot of its
-    memory first, and the next start reads the changelog from there on.
+    The worker is killed right after the record is written. A worker that stops in order would write
+    a snapshot of its memory, and the next start would read only later records.
     """
     key, settings = target.shop.key(sku), target.settings
     for _ in range(_TRIES):
-        with target.shop.held(sku):
-            target.pass_now()
+        with target.shop.without_sales(sku):
+            target.wait_until_now()
             _name, known = _newest(settings, ON_HAND_CHANGELOG, key, key.encode())
             _write(settings, ON_HAND_CHANGELOG, key, (key.encode(), _changed(known, units)))
             _kill(target, partition_of(key.encode(), settings.partitions))
@@ -140,8 +140,8 @@ def _kill(target: Target, partition: int) -> None:
 def _surplus(target: Target, sku: str) -> int:
     """Return shown units less those that follow from the facts, with no sale on its way."""
     key = target.shop.key(sku)
-    with target.shop.held(sku), target.reading() as connection:
-        target.pass_now()
+    with target.shop.without_sales(sku), target.reading() as connection:
+        target.wait_until_now()
         asked = {**_NOTHING_MOVED, "only": [key]}
         row = connection.execute(sums.LEVELS, asked).fetchone()
     if row is None or row[6] is None:

@@ -29,7 +29,7 @@ _NO_COORDINATOR: Final = (
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
 )
-_GONE: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.GROUP_ID_NOT_FOUND)
+_ALREADY_DELETED: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.GROUP_ID_NOT_FOUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ def _committed_offsets(
     settings = {"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0}
     consumer = Consumer({**settings, "enable.auto.commit": False})
     try:
-        places = [TopicPartition(topic, number) for number in partitions]
-        found = consumer.committed(places, timeout=timeout_s)
+        tps = [TopicPartition(topic, number) for number in partitions]
+        found = consumer.committed(tps, timeout=timeout_s)
     finally:
         consumer.close()
-    for place in found:
-        if place.error is not None:
-            raise KafkaException(place.error)
-    return {place.partition: place.offset for place in found if place.offset >= 0}
+    for tp in found:
+        if tp.error is not None:
+            raise KafkaException(tp.error)
+    return {tp.partition: tp.offset for tp in found if tp.offset >= 0}
 
 
 def broker_answers(bootstrap: str, *, timeout_s: float = 2.0) -> bool:
@@ -116,11 +116,11 @@ def create_topics(
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
-    _settle(client, [topic for topic in topics if topic.name not in created])
+    _update_settings(client, [topic for topic in topics if topic.name not in created])
     return tuple(sorted(created))
 
 
-def _settle(client: AdminClient, topics: Iterable[Topic]) -> None:
+def _update_settings(client: AdminClient, topics: Iterable[Topic]) -> None:
     """Set the current settings on topics of an earlier release."""
     drifted = [
         ConfigResource(
@@ -145,11 +145,13 @@ def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
     """Delete the topics that exist. Return once the broker lists none of them."""
     wanted = list(names)
     client = admin_client(bootstrap)
-    _wait_gone(client.delete_topics(wanted, operation_timeout=_TIMEOUT_S).values())
+    _wait_deleted(client.delete_topics(wanted, operation_timeout=_TIMEOUT_S).values())
     deadline = time.monotonic() + _TIMEOUT_S
-    while left := client.list_topics(timeout=_TIMEOUT_S).topics.keys() & set(wanted):
+    while remaining := client.list_topics(timeout=_TIMEOUT_S).topics.keys() & set(wanted):
         if time.monotonic() > deadline:
-            problem = f"topics {sorted(left)} are still there {_TIMEOUT_S:g} s after their deletion"
+            problem = (
+                f"topics {sorted(remaining)} are still there {_TIMEOUT_S:g} s after their deletion"
+            )
             raise TimeoutError(problem)
         time.sleep(_POLL_S)
 
@@ -161,15 +163,15 @@ def delete_group(bootstrap: str, group: str) -> None:
         KafkaException: it has members (NON_EMPTY_GROUP), or the broker cannot delete it.
     """
     client = admin_client(bootstrap)  # an answer arrives only while its client lives
-    _wait_gone(client.delete_consumer_groups([group]).values())
+    _wait_deleted(client.delete_consumer_groups([group]).values())
 
 
-def _wait_gone(futures: Iterable[Future[None]]) -> None:
+def _wait_deleted(futures: Iterable[Future[None]]) -> None:
     for future in futures:
         try:
             future.result(timeout=_TIMEOUT_S)
         except KafkaException as error:
-            if error.args[0].code() not in _GONE:
+            if error.args[0].code() not in _ALREADY_DELETED:
                 raise
 
 

@@ -15,6 +15,8 @@ from typing import Any, Final
 import httpx
 import psycopg
 
+from cdc.contracts.topics import CAPTURED, REFERENCE_TABLES
+
 CONNECTOR: Final = "retail-cdc"
 SLOT: Final = "retail_cdc"
 PUBLICATION: Final = "retail_cdc"
@@ -50,8 +52,11 @@ class ConnectorState:
 
 
 def connector_config(host: str, port: int, dbname: str = "retail") -> dict[str, str]:
-    """Return the committed connector definition with the address of one Postgres."""
-    config: dict[str, str] = json.loads(DEFINITION.read_text(encoding="utf-8"))
+    """Return the committed connector definition with our tables and the address of one Postgres."""
+    text = DEFINITION.read_text(encoding="utf-8")
+    for name, tables in (("<captured>", CAPTURED), ("<reference>", REFERENCE_TABLES)):
+        text = text.replace(name, "|".join(tables))
+    config: dict[str, str] = json.loads(text)
     return config | {
         "database.hostname": host,
         "database.port": str(port),
@@ -157,7 +162,7 @@ class ConnectClient:
         """Stop the task. Configuration and offsets remain."""
         self._http.put(f"/connectors/{CONNECTOR}/stop").raise_for_status()
 
-    def forget_offsets(self, config: Mapping[str, str]) -> None:
+    def delete_offsets(self, config: Mapping[str, str]) -> None:
         """Stop the connector, registered with `config` if it is missing, and delete its offsets.
 
         Connect keeps the offsets of a connector that was deleted, and deletes only those of one
@@ -183,7 +188,7 @@ class ConnectClient:
         """Resume a paused or stopped connector."""
         self._http.put(f"/connectors/{CONNECTOR}/resume").raise_for_status()
 
-    def go_on(self) -> None:
+    def resume_if_paused(self) -> None:
         """Resume the connector if it is paused or stopped."""
         if self.state().connector in ("PAUSED", "STOPPED"):
             self.resume()
@@ -234,7 +239,7 @@ def wait_captured(client: ConnectClient, database_url: str, *, timeout_s: float)
 
 
 def _until(
-    look: Callable[[], ConnectorState],
+    read_state: Callable[[], ConnectorState],
     accept: Callable[[ConnectorState], bool],
     *,
     timeout_s: float,
@@ -246,15 +251,15 @@ def _until(
     """
     began = alive_at = time.monotonic()
     while True:
-        seen, now = look(), time.monotonic()
-        if accept(seen):
-            return seen
-        alive_at = alive_at if seen.failed else now
+        state, now = read_state(), time.monotonic()
+        if accept(state):
+            return state
+        alive_at = alive_at if state.failed else now
         if now - began > timeout_s or now - alive_at > failed_for_s:
             message = (
                 f"connector {CONNECTOR} is not streaming after {now - began:.0f} s: "
-                f"connector {seen.connector}, task {seen.task}, slot {SLOT} not active\n"
-                f"{seen.trace[:2000]}"
+                f"connector {state.connector}, task {state.task}, slot {SLOT} not active\n"
+                f"{state.trace[:2000]}"
             )
             raise CaptureError(message)
         time.sleep(_POLL_S)

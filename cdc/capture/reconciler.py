@@ -1,11 +1,11 @@
-"""Keeps change capture as it is wanted: `python -m cdc.capture.reconciler`.
+"""Restores the requested state of change capture: `python -m cdc.capture.reconciler`.
 
-Every 2 s it compares the connector with its definition and with `app.capture`. It registers a
+Every second it compares the connector with its definition and with `app.capture`. It registers a
 connector that is missing or differs, resumes one that was paused or stopped, and restarts a failed
 task. Connect keeps the offsets of a deleted connector, so a new registration loses no change.
 
-It never goes on behind damage to publication or slot: then it stops the connector, because a log
-without some of the changes makes wrong numbers, and a stale one is reported everywhere.
+After damage to publication or slot it stops the connector. A log without some of the changes gives
+wrong numbers that nobody notices; pages and `inventory status` report a log that has stopped.
 """
 
 import os
@@ -20,14 +20,14 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.json import Jsonb
 
 from cdc.capture.client import CaptureError, ConnectClient, ConnectorState, connector_config
-from cdc.capture.restart_policy import Patience
-from cdc.capture.source import Connection, Damage, damage_of, paused_by, record, slot_of
+from cdc.capture.restart_policy import RestartPolicy
+from cdc.capture.source import Connection, Damage, damage_of, paused_by, slot_of, store_publication
 from cdc.logs import configure_logging
 from cdc.processes import RETRY_AFTER_S, stop_event, work_in_database
 from cdc.settings import Connections
 
 SERVICE: Final = "capture"
-LOOK_EVERY_S: Final = 2.0
+RECONCILE_EVERY_S: Final = 1.0
 _REQUEST_S: Final = 10.0
 _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('inventory-capture', 0))"
 _ALIVE: Final = """
@@ -44,7 +44,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Report:
-    """The keeper's last look, as `read_model.service_heartbeat` shows it."""
+    """The last comparison, as `read_model.service_heartbeat` shows it."""
 
     connector: str = ""
     task: str = ""
@@ -58,16 +58,16 @@ class Report:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-class Keeper:
+class Reconciler:
     """Repairs of one connector, with their limits."""
 
     def __init__(self, client: ConnectClient, config: dict[str, str]) -> None:
         self.report = Report()
         self._client = client
         self._config = config
-        self._patience = Patience()
+        self._restart_policy = RestartPolicy()
 
-    def look(self, connection: Connection, now: float) -> None:
+    def reconcile(self, connection: Connection, now: float) -> None:
         """Compare once, and repair what is safe.
 
         Raises:
@@ -83,12 +83,12 @@ class Keeper:
         try:
             self._repair(state, damage, by, now)
         except (httpx.HTTPError, CaptureError) as problem:
-            # Connect refuses while it restarts or rebalances; the next look finds it again.
+            # Connect refuses while it restarts or rebalances; the next comparison finds it again.
             self.report.problem = self.report.problem or str(problem)[:300]
             log.warning("capture_not_repaired", problem=str(problem)[:300])
             return
         if state.running and not damage and _streams(connection):
-            record(connection)
+            store_publication(connection)
 
     def _repair(self, state: ConnectorState, damage: Damage | None, by: str, now: float) -> None:
         if damage:
@@ -106,9 +106,9 @@ class Keeper:
         elif state.connector in _HALTED:
             self._client.resume()
             self._count("resumed", state.connector)
-        elif self._patience.is_over(now, failed=state.failed):
+        elif self._restart_policy.is_restart_due(now, failed=state.failed):
             self._client.restart_failed()
-            self._patience.restarted(now)
+            self._restart_policy.count_restart(now)
             self._count("restarted", state.trace.partition("\n")[0][:300])
 
     def _count(self, action: str, reason: str) -> None:
@@ -129,25 +129,28 @@ def config_of(database_url: str) -> dict[str, str]:
 
 
 def run(connections: Connections, stop: threading.Event) -> None:
-    """Look and repair until `stop`; wait for a lost database, and for another keeper to end."""
+    """Compare and repair until `stop`; wait for a lost database and for another reconciler."""
     url = connections.database_url.get_secret_value()
     password = connections.connect_password.get_secret_value()
     client = ConnectClient(connections.connect_url, password, timeout_s=_REQUEST_S)
-    keeper = Keeper(client, config_of(url))
+    reconciler = Reconciler(client, config_of(url))
     work_in_database(
-        url, "inventory-capture", lambda connection: _keep(keeper, connection, stop), stop
+        url,
+        "inventory-capture",
+        lambda connection: _reconcile_until(reconciler, connection, stop),
+        stop,
     )
     client.close()
 
 
-def _keep(keeper: Keeper, connection: Connection, stop: threading.Event) -> None:
+def _reconcile_until(reconciler: Reconciler, connection: Connection, stop: threading.Event) -> None:
     while not stop.is_set() and connection.execute(_LOCK).fetchone() != (True,):
         stop.wait(RETRY_AFTER_S)
     log.info("capture_keeper_started")
     while not stop.is_set():
-        keeper.look(connection, time.monotonic())
-        connection.execute(_ALIVE, (SERVICE, os.getpid(), Jsonb(keeper.report.detail())))
-        stop.wait(LOOK_EVERY_S)
+        reconciler.reconcile(connection, time.monotonic())
+        connection.execute(_ALIVE, (SERVICE, os.getpid(), Jsonb(reconciler.report.detail())))
+        stop.wait(RECONCILE_EVERY_S)
 
 
 def main() -> None:

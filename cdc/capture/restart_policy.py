@@ -7,7 +7,7 @@ _RESTARTS_PER_HOUR: Final = 5
 _HOUR_S: Final = 3600.0
 
 
-class Patience:
+class RestartPolicy:
     """The rule for restarting a failed task: after 5 s, and at most five times an hour.
 
     A row that the connector can't process fails at every restart, and each restart reads the log
@@ -18,17 +18,18 @@ class Patience:
         self._restarts: list[float] = []
         self._failed_since: float | None = None
 
-    def is_over(self, now: float, *, failed: bool) -> bool:
+    def is_restart_due(self, now: float, *, failed: bool) -> bool:
         """Return True if a task seen as `failed` at `now` (seconds) is due for a restart."""
         if not failed:
             self._failed_since = None
             return False
-        self._failed_since = self._failed_since or now
+        if self._failed_since is None:
+            self._failed_since = now
         self._restarts = [at for at in self._restarts if now - at < _HOUR_S]
         long_enough = now - self._failed_since >= _FAILED_FOR_S
         return long_enough and len(self._restarts) < _RESTARTS_PER_HOUR
 
-    def restarted(self, now: float) -> None:
+    def count_restart(self, now: float) -> None:
         """Count a restart at `now`."""
         self._restarts.append(now)
         self._failed_since = None

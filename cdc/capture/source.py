@@ -127,12 +127,12 @@ def damage_of(connection: Connection) -> Damage | None:
     return Damage("slot", "has lost its WAL") if slot.wal_status == "lost" else None
 
 
-def record(connection: Connection) -> None:
+def store_publication(connection: Connection) -> None:
     """Store the identity of the publication that captures the log now."""
     connection.execute(_RECORD, {"found": Jsonb(_identity(connection))})
 
 
-def forget(connection: Connection) -> None:
+def clear_publication(connection: Connection) -> None:
     """Clear the stored publication of the former log, and a pause of its capture."""
     connection.execute(_RECORD, {"found": None})
     connection.execute(_PAUSE, {"by": ""})
@@ -144,12 +144,12 @@ def paused_by(connection: Connection) -> str:
     return str(by)
 
 
-def want_paused(connection: Connection, by: str) -> None:
-    """Request that the keeper pauses the capture for `by`, or resumes it if `by` is empty."""
+def request_pause(connection: Connection, by: str) -> None:
+    """Request that the reconciler pauses the capture for `by`, or resumes it if `by` is empty."""
     connection.execute(_PAUSE, {"by": by})
 
 
-def publish(connection: Connection) -> bool:
+def create_publication(connection: Connection) -> bool:
     """Create the publication as the contract defines it. Return False if it already exists so.
 
     The owner of the tables calls this before a complete new capture only. A change from before this

@@ -11,7 +11,8 @@ from cdc.contracts.versions import check_version, known
 
 Document = dict[str, Any]
 
-_UNSAID: Final = 1  # version of documents without `schema`: that release wrote fewer fields
+# Version of documents without `schema`: that release wrote fewer fields.
+_DEFAULT_VERSION: Final = 1
 
 KEY: Final = "answer_key"
 ON_HAND: Final = "answer_on_hand"
@@ -49,5 +50,5 @@ def checked(kind: str, document: Document) -> Document:
     Raises:
         UnknownVersion: the document has another version.
     """
-    check_version(kind, "schema", document.get("schema", _UNSAID), known(kind))
+    check_version(kind, "schema", document.get("schema", _DEFAULT_VERSION), known(kind))
     return document

@@ -9,7 +9,7 @@ from typing import Any
 
 from cdc.contracts.rejects import Origin, origin_of, position_json
 from cdc.contracts.versions import UnreadableRecord, document_of
-from inventory.errors import shown
+from inventory.errors import short_text
 from inventory.model.outputs import PriceOutput, ReorderOutput
 from inventory.model.value import value
 
@@ -24,7 +24,7 @@ class NotADecision(UnreadableRecord):
 
 
 @value
-class Circumstances:
+class DecisionContext:
     """The key of a decision, its source record, as-of time and logic revision."""
 
     inv_key: str
@@ -50,7 +50,7 @@ class ReorderEvent:
     output: ReorderOutput
     supplier: str | None
     cost_minor: int
-    at: Circumstances
+    at: DecisionContext
 
 
 @value
@@ -58,7 +58,7 @@ class PriceEvent:
     """One revision of a price proposal."""
 
     output: PriceOutput
-    at: Circumstances
+    at: DecisionContext
 
 
 def encode_reorder(event: ReorderEvent) -> bytes:
@@ -117,7 +117,7 @@ def decode_reorder(payload: bytes) -> ReorderEvent:
             reason=row["reason"],
             terms=_terms(row),
         )
-        return ReorderEvent(output, row["supplier"], row["cost_minor"], _circumstances(row))
+        return ReorderEvent(output, row["supplier"], row["cost_minor"], _context(row))
     except (KeyError, TypeError) as error:
         raise _incomplete(row, error) from error
 
@@ -148,12 +148,12 @@ def decode_price(payload: bytes) -> PriceEvent:
             regular_minor=row["regular_minor"],
             terms=_terms(row),
         )
-        return PriceEvent(output, _circumstances(row))
+        return PriceEvent(output, _context(row))
     except (KeyError, TypeError) as error:
         raise _incomplete(row, error) from error
 
 
-def _common(output: ReorderOutput | PriceOutput, at: Circumstances) -> dict[str, object]:
+def _common(output: ReorderOutput | PriceOutput, at: DecisionContext) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "id": output.id,
@@ -170,8 +170,8 @@ def _common(output: ReorderOutput | PriceOutput, at: Circumstances) -> dict[str,
     }
 
 
-def _circumstances(row: dict[str, Any]) -> Circumstances:
-    return Circumstances(
+def _context(row: dict[str, Any]) -> DecisionContext:
+    return DecisionContext(
         row["inv_key"],
         origin_of(row["position"]),
         row["as_of_us"],
@@ -190,7 +190,7 @@ def _dumps(row: dict[str, object]) -> bytes:
 def _loads(payload: bytes, kind: str, statuses: tuple[str, ...]) -> dict[str, Any]:
     row = document_of(f"{kind}_event", payload)
     if row.get("kind") != kind:
-        problem = f"{kind} event: kind {kind!r} expected, got {shown(row, 120)}"
+        problem = f"{kind} event: kind {kind!r} expected, got {short_text(row, 120)}"
         raise NotADecision(problem)
     if row.get("status") not in statuses:
         problem = f"{kind} event {row.get('id')!r}: status {row.get('status')!r} not in {statuses}"

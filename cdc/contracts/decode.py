@@ -7,11 +7,13 @@ a float.
 """
 
 from datetime import datetime
+from typing import Final
 
 from cdc.contracts.envelope import Malformed, parse_envelope
 from cdc.contracts.times import us_of
-from inventory.errors import shown
+from inventory.errors import short_text
 from inventory.model.record import Record
+from inventory.tables.catalogue import CAPTURED
 
 __all__ = ["TIMESTAMP_COLUMNS", "Malformed", "decode", "timestamp_us"]
 
@@ -19,18 +21,7 @@ _PLAIN_LENGTH = len("2026-11-21T02:48:05Z")
 _LONGEST = len("2026-11-21T02:48:05.032085Z")
 
 # timestamptz columns of domain.md 2.6. `due_on` is a date that no rule reads and stays text.
-TIMESTAMP_COLUMNS: dict[str, tuple[str, ...]] = {
-    "sale_line": ("recorded_at", "occurred_at"),
-    "purchase_order_line": ("recorded_at", "ordered_at"),
-    "shipment_line": ("recorded_at", "shipped_at", "received_at"),
-    "stock_count": ("recorded_at", "occurred_at"),
-    "stock_adjustment": ("recorded_at", "occurred_at"),
-    "price_change": ("recorded_at", "effective_from"),
-    "reorder_decision": ("recorded_at", "until_at"),
-    "price_decision": ("recorded_at", "until_at"),
-    "pipeline_heartbeat": ("recorded_at", "occurred_at"),
-    "item_location": ("recorded_at", "reviewed_at", "no_touch_from", "no_touch_until"),
-}
+TIMESTAMP_COLUMNS: Final = {table.name: table.times for table in CAPTURED}
 
 
 def decode(key: bytes | None, value: bytes | None, *, offset: int) -> Record:
@@ -74,7 +65,7 @@ def timestamp_us(text: object) -> int | str:
     its unit (seconds, milliseconds or microseconds) would be a guess.
     """
     if type(text) is not str:
-        return f"not a timestamp: {shown(text)}"
+        return f"not a timestamp: {short_text(text)}"
     if not _PLAIN_LENGTH <= len(text) <= _LONGEST or text[10] != "T" or text[-1] != "Z":
         return text
     try:

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from inventory.errors import shown
+from inventory.errors import short_text
 from inventory.model.arithmetic import MAX_STORED
 from inventory.model.value import value
 
@@ -61,17 +61,17 @@ def parse_envelope(payload: bytes | None) -> Envelope:
 def _envelope_of(parsed: dict[str, Any]) -> Envelope:
     source = parsed.get("source")
     if type(source) is not dict:
-        detail = f"source must be an object, got {shown(source)}"
+        detail = f"source must be an object, got {short_text(source)}"
         raise Malformed(detail)
     op, table = parsed.get("op"), source.get("table")
     lsn, commit_us = source.get("lsn"), source.get("ts_us")
     if type(op) is not str or type(table) is not str:
-        detail = f"op and source.table must be text, got {shown(op)} and {shown(table)}"
+        detail = f"op and source.table must be text, got {short_text(op)} and {short_text(table)}"
         raise Malformed(detail)
     if lsn is not None and (type(lsn) is not int or lsn < 0):
-        detail = f"source.lsn must be an integer from 0 on, or null, got {shown(lsn)}"
+        detail = f"source.lsn must be an integer from 0 on, or null, got {short_text(lsn)}"
         raise Malformed(detail)
     if type(commit_us) is not int or not -MAX_STORED <= commit_us <= MAX_STORED:
-        detail = f"source.ts_us must be an integer within ±(2^53 - 1), got {shown(commit_us)}"
+        detail = f"source.ts_us must be an integer within ±(2^53 - 1), got {short_text(commit_us)}"
         raise Malformed(detail)
     return Envelope(table, op, parsed.get("before"), parsed.get("after"), lsn, commit_us)

@@ -12,8 +12,9 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn, assert_never
 
-from inventory.errors import shown
-from inventory.fold.partition import Folded, Partition
+from inventory.errors import short_text
+from inventory.fold.partition import FoldResult, Partition
+from inventory.fold.record import Applied
 from inventory.model.arithmetic import half_even
 from inventory.model.outputs import Output, PriceOutput, ReorderOutput
 from inventory.model.price_timeline import in_force
@@ -71,7 +72,7 @@ def state_document(state: KeyState) -> dict[str, Any]:
         "on_order": stock.on_order_units,
         "in_transit": stock.in_transit_units,
         "allocated": state.allocated_units,
-        "stock_known": stock.known,
+        "stock_known": stock.is_counted,
         "sum_movements": stock.sum_movements_units,
         "sum_variances": stock.sum_variances_units,
         "shrink": stock.shrink_units,
@@ -108,10 +109,14 @@ def _record(line_number: int, line: str) -> Record:
         raise HistoryError(line_number, "missing field " + ", ".join(missing))
     for name, wanted in (("table", str), ("op", str), ("key", str)):
         if type(parsed[name]) is not wanted:
-            raise HistoryError(line_number, f"{name} must be a text, got {shown(parsed[name])}")
+            raise HistoryError(
+                line_number, f"{name} must be a text, got {short_text(parsed[name])}"
+            )
     for name in ("offset", "lsn", "commit_us"):
         if type(parsed[name]) is not int and not (name == "lsn" and parsed[name] is None):
-            raise HistoryError(line_number, f"{name} must be an integer, got {shown(parsed[name])}")
+            raise HistoryError(
+                line_number, f"{name} must be an integer, got {short_text(parsed[name])}"
+            )
     return Record(
         offset=parsed["offset"],
         key=parsed["key"],
@@ -138,13 +143,13 @@ def _parsed(line_number: int, line: str) -> Any:  # noqa: ANN401 -- JSON has no 
         raise HistoryError(line_number, f"not JSON: {error}") from error
 
 
-def _record_line(record: Record, folded: Folded) -> dict[str, Any]:
-    late = folded.late
+def _record_line(record: Record, folded: FoldResult) -> dict[str, Any]:
+    late, outputs = (folded.late, folded.outputs) if isinstance(folded, Applied) else (None, ())
     return {
         "offset": record.offset,
         "verdict": folded.verdict,
         "late": [] if late is None else [{"units": late.units, "amount_minor": late.amount_minor}],
-        "outputs": [_output(output) for output in folded.outputs],
+        "outputs": [_output(output) for output in outputs],
     }
 
 

@@ -12,7 +12,7 @@ from cdc.contracts.versions import built, document_of
 from inventory.model.value import value
 
 SCHEMA = 1
-KEPT_BYTES = 500_000  # base64 of more than this exceeds the broker's largest message
+MOST_BYTES = 500_000  # base64 of more than this exceeds the broker's largest message
 
 
 @value
@@ -56,12 +56,12 @@ class Late:
     commit_us: int
 
 
-def kept(content: bytes | None, detail: str) -> tuple[bytes | None, str]:
-    """Return a refused record's bytes, cut to `KEPT_BYTES`, and the detail, which notes the cut."""
-    if content is None or len(content) <= KEPT_BYTES:
+def truncated(content: bytes | None, detail: str) -> tuple[bytes | None, str]:
+    """Return a refused record's bytes, cut to `MOST_BYTES`, and the detail, which notes the cut."""
+    if content is None or len(content) <= MOST_BYTES:
         return content, detail
-    detail = f"{detail} (first {KEPT_BYTES} of {len(content)} bytes kept here)"
-    return content[:KEPT_BYTES], detail
+    detail = f"{detail} (first {MOST_BYTES} of {len(content)} bytes kept here)"
+    return content[:MOST_BYTES], detail
 
 
 def encode_rejection(rejection: Rejection) -> bytes:

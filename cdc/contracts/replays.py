@@ -19,7 +19,7 @@ REPLAYABLE: Final = frozenset(
 _THOUSAND: Final = 1000
 
 
-def sent_again(payload: bytes, commit_us: int) -> bytes:
+def with_commit_time(payload: bytes, commit_us: int) -> bytes:
     """Return the envelope of `payload`, committed at `commit_us`.
 
     Raises:

@@ -65,7 +65,7 @@ def level_document(state: KeyState) -> Document:
         "clock_mode": state.clock_mode,
         "stream_time_us": state.stream_time_us,
         "stock": _stock(state.stock),
-        "stock_known": state.stock.known,
+        "stock_known": state.stock.is_counted,
         "sum_variances_units": state.stock.sum_variances_units,
         "final_demand": demand if is_final else _demand(state.final_demand),
         "demand": demand,

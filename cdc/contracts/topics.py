@@ -8,20 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from inventory.revision import LOGIC_REVISION
+from inventory.tables import catalogue
 
 PARTITIONS: Final = 12  # fixed for a generation: another count moves every key
-CAPTURED: Final = (
-    "item_location",
-    "sale_line",
-    "purchase_order_line",
-    "shipment_line",
-    "stock_count",
-    "stock_adjustment",
-    "price_change",
-    "reorder_decision",
-    "price_decision",
-    "pipeline_heartbeat",
-)
+CAPTURED: Final = tuple(table.name for table in catalogue.CAPTURED)
 REFERENCE_TABLES: Final = ("product", "location", "supplier")
 
 _DAY_MS: Final = 86_400_000
@@ -67,7 +57,7 @@ def application_id(revision: int = LOGIC_REVISION) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class OutputTopics:
     """Names of the topics that only workers of one logic revision write.
 
     The outputs of the first revision have the names that external consumers know. Those of later
@@ -83,11 +73,11 @@ class Written:
     stock_rejected: str
 
 
-def written_by(revision: int) -> Written:
+def output_topics(revision: int) -> OutputTopics:
     """Return the topic names of one logic revision."""
     app_id = application_id(revision)
     outputs = "" if revision == 1 else f"{app_id}-"
-    return Written(
+    return OutputTopics(
         on_hand_changelog=f"{app_id}-on_hand-changelog",
         sales_windows_changelog=f"{app_id}-sales_windows-changelog",
         reorder_events=f"{outputs}reorder.events",
@@ -99,7 +89,7 @@ def written_by(revision: int) -> Written:
 
 def topics_of(revision: int) -> tuple[Topic, ...]:
     """Return the topics of one logic revision with their settings."""
-    names = written_by(revision)
+    names = output_topics(revision)
     return (
         Topic(names.on_hand_changelog, config=_COMPACT | _LARGE),
         Topic(names.sales_windows_changelog, config=_COMPACT_DELETE),
@@ -113,13 +103,13 @@ def topics_of(revision: int) -> tuple[Topic, ...]:
 APP_ID: Final = application_id()
 STOCK_EVENTS: Final = "stock.events"
 REFERENCE: Final = tuple(f"reference.{table}" for table in REFERENCE_TABLES)
-_OURS: Final = written_by(LOGIC_REVISION)
-ON_HAND_CHANGELOG: Final = _OURS.on_hand_changelog
-SALES_WINDOWS_CHANGELOG: Final = _OURS.sales_windows_changelog
-REORDER_EVENTS: Final = _OURS.reorder_events
-PRICE_EVENTS: Final = _OURS.price_events
-STOCK_LATE: Final = _OURS.stock_late
-STOCK_REJECTED: Final = _OURS.stock_rejected
+_OUTPUT_TOPICS: Final = output_topics(LOGIC_REVISION)
+ON_HAND_CHANGELOG: Final = _OUTPUT_TOPICS.on_hand_changelog
+SALES_WINDOWS_CHANGELOG: Final = _OUTPUT_TOPICS.sales_windows_changelog
+REORDER_EVENTS: Final = _OUTPUT_TOPICS.reorder_events
+PRICE_EVENTS: Final = _OUTPUT_TOPICS.price_events
+STOCK_LATE: Final = _OUTPUT_TOPICS.stock_late
+STOCK_REJECTED: Final = _OUTPUT_TOPICS.stock_rejected
 
 TOPICS: Final = (
     Topic(STOCK_EVENTS, config=_KEPT),

@@ -22,12 +22,12 @@ _RELEASED: Final[dict[str, tuple[int, ...]]] = {  # kinds with versions other th
 
 
 class UnreadableRecord(ValueError):
-    """Bytes that are no record of this project. `place` is their position, if known."""
+    """Bytes that are no record of this project. `position` is their position, if known."""
 
-    def __init__(self, problem: str, place: str = "") -> None:
-        super().__init__(f"{place}: {problem}" if place else problem)
+    def __init__(self, problem: str, position: str = "") -> None:
+        super().__init__(f"{position}: {problem}" if position else problem)
         self.problem = problem
-        self.place = place
+        self.position = position
 
     def at(self, topic: str, partition: int, offset: int) -> Self:
         """Return the same error with the position in the topic, which only the reader knows."""
@@ -51,11 +51,12 @@ def document_of(
     content: bytes,
     parse: Callable[[bytes], Any] = json.loads,
     *,
-    unsaid: int | None = None,
+    default_version: int | None = None,
 ) -> dict[str, Any]:
     """Return the JSON object in `content`, of a schema version that this code knows.
 
-    `unsaid` is the version of a document without `schema`, for kinds whose first release had none.
+    `default_version` is the version of a document without `schema`, for kinds whose first release
+    had none.
 
     Raises:
         UnreadableRecord: it is no JSON object.
@@ -69,8 +70,8 @@ def document_of(
     if type(document) is not dict:
         problem = f"{record} record: a JSON object was expected, got {content!r:.80}"
         raise UnreadableRecord(problem)
-    if unsaid is not None:
-        document.setdefault("schema", unsaid)
+    if default_version is not None:
+        document.setdefault("schema", default_version)
     check_version(record, "schema", document.get("schema"), known(record))
     return document
 

@@ -31,7 +31,7 @@ def cache_root() -> Path:
             return candidate
     tried = ", ".join(map(str, candidates))
     message = f"none of {tried} can be written; nothing was fetched"
-    raise StackError(message, repair="INVENTORY_CACHE=/a/writable/directory make demo")
+    raise StackError(message, repair='INVENTORY_CACHE="$(mktemp -d)" make demo')
 
 
 def maven_repository() -> Path | None:

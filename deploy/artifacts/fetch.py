@@ -57,19 +57,19 @@ def present() -> Artifacts | None:
     return Artifacts(root) if root.is_dir() else None
 
 
-def ensure(say: Callable[[str], None] = lambda _: None) -> Artifacts:
+def ensure(progress: Callable[[str], None] = lambda _: None) -> Artifacts:
     """Return the parts. Fetch and verify them first if they are missing."""
     found = present()
     if found:
         return found
     cache_root().mkdir(parents=True, exist_ok=True)
-    say("fetching the JVM parts with Maven, about 60 MB")
+    progress("fetching the JVM parts with Maven, about 60 MB")
     with tempfile.TemporaryDirectory(dir=cache_root(), prefix=".fetch-") as scratch:
         download(Path(scratch))
         verify(Path(scratch))
         target = cache_root() / cache_name()
         _move_into_place(Path(scratch), target)
-    say(f"{len(read_list())} files verified in {target}")
+    progress(f"{len(read_list())} files verified in {target}")
     return Artifacts(target)
 
 

@@ -16,10 +16,11 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from deploy.artifacts.caches import cache_root, uv_cache
 from deploy.errors import StackError
@@ -33,8 +34,10 @@ BUILT: Final = "pyspark"
 _DECIDING: Final = (BUILT, "setuptools")
 _DIGEST: Final = "sha256"
 _NAME_CHARS: Final = 16
-_PYTHON: Final = ((3, 11), (3, 13))
+_PYTHON: Final = ((3, 11), (3, 13))  # from, and before
 _COMPLETE: Final = ".complete"
+_WAIT_S: Final = 1800.0  # building PySpark takes minutes on a slow machine
+_POLL_S: Final = 0.2
 # Tests of libraries, packages that no process of a stack imports, and packages compiled already.
 _NOT_COMPILED: Final = "/(tests?|lexers|locale|mypy|mypyc|pip|playwright|pyspark|setuptools)/"
 
@@ -45,9 +48,14 @@ def entries(lock: str) -> dict[str, str]:
     return {entry.split("==")[0]: entry for entry in found if "==" in entry}
 
 
-def refuse_other(python: tuple[int, ...]) -> None:
+def is_supported(python: tuple[int, ...]) -> bool:
+    """Return whether the locks support this Python version."""
+    return _PYTHON[0] <= python[:2] < _PYTHON[1]
+
+
+def refuse_unsupported(python: tuple[int, ...]) -> None:
     """Raise `StackError` for a Python version that the locks don't support."""
-    if not _PYTHON[0] <= python[:2] < _PYTHON[1]:
+    if not is_supported(python):
         seen = ".".join(map(str, python[:2]))
         message = f"this is Python {seen}; expected 3.11 or 3.12. Nothing was installed."
         raise StackError(message, repair="make demo PYTHON=python3.11")
@@ -61,9 +69,9 @@ def installer() -> Path:
     """
     text = f"{sys.version} {sys.executable} {INSTALLER.read_text(encoding='utf-8')}"
     root = cache_root() / f"installer-{_name(text)}"
-    with _turn("installer"):
+    with _lock("installer"):
         if not (root / _COMPLETE).exists():
-            _say("making the installer's environment, once for this machine")
+            _print("making the installer's environment, once for this machine")
             _run([sys.executable, "-m", "venv", "--clear", str(root)], {})
             pip = [str(root / "bin/python"), "-m", "pip", "install", "-q", "--require-hashes"]
             _run([*pip, "-r", str(INSTALLER)], {})
@@ -86,7 +94,7 @@ def wheel(lock: str, programs: Path) -> Path:
         StackError: the build failed.
     """
     target = cache_root() / f"{BUILT}-{key(lock)}"
-    with _turn(BUILT):
+    with _lock(BUILT):
         return _kept(target) or _build(entries(lock)[BUILT], target, programs)
 
 
@@ -100,7 +108,7 @@ def _kept(target: Path) -> Path | None:
 
 
 def _build(entry: str, target: Path, programs: Path) -> Path:
-    _say(f"building {entry.split(maxsplit=1)[0]} from source, once for this machine")
+    _print(f"building {entry.split(maxsplit=1)[0]} from source, once for this machine")
     target.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".build-") as scratch:
         wanted = Path(scratch) / "wanted.txt"
@@ -133,7 +141,7 @@ def requirements(lock: str, built: Path) -> str:
 
 def install() -> None:
     """Install everything that `requirements/dev.txt` locks, then this project."""
-    refuse_other(sys.version_info[:2])
+    refuse_unsupported(sys.version_info[:2])
     lock, programs = LOCK.read_text(encoding="utf-8"), installer()
     cache, python = uv_cache(), str(VENV / "bin/python")
     extra = {"UV_CACHE_DIR": str(cache)} if cache else {}
@@ -155,12 +163,39 @@ def install() -> None:
 
 
 @contextmanager
-def _turn(name: str) -> Iterator[None]:
-    """Hold the lock `name` of this machine, so that only one of two clones does the work."""
+def _lock(name: str) -> Iterator[None]:
+    """Hold the lock `name` of this machine, so that only one of two clones does the work.
+
+    Raises:
+        StackError: another installation has held it for half an hour.
+    """
     cache_root().mkdir(parents=True, exist_ok=True)
-    with (cache_root() / f".{name}.lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
+    with (cache_root() / f".{name}.lock").open("a+") as turn:
+        _wait_for(turn, name)
+        turn.truncate(0)
+        turn.write(f"{os.getpid()}")
+        turn.flush()
         yield
+
+
+def _wait_for(turn: TextIO, name: str) -> None:
+    deadline = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                turn.seek(0)
+                pid = turn.read() or "unknown"
+                message = (
+                    f"process {pid} of another clone has held the lock {name} for more than "
+                    f"{_WAIT_S / 60:.0f} min. What was installed before is kept. If it hangs, end "
+                    "it first."
+                )
+                raise StackError(message, repair="make install") from None
+            time.sleep(_POLL_S)
+        else:
+            return
 
 
 def _name(text: str) -> str:
@@ -183,12 +218,12 @@ def _run(command: Sequence[str], extra: Mapping[str, str]) -> None:
         check=False,
     )
     if result.returncode:
-        said = (result.stderr or result.stdout)[-1500:].strip()
-        message = f"{Path(command[0]).name} failed: {said}\nWhat was installed before is kept."
+        output = (result.stderr or result.stdout)[-1500:].strip()
+        message = f"{Path(command[0]).name} failed: {output}\nWhat was installed before is kept."
         raise StackError(message, repair="make install")
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 

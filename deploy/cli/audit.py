@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cdc.settings import Connections
     from ledger.audit.chain import Verdict
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _BACKUP: Final = "inventory audit verify --json > audit.json  # compare these entries with a backup"
 
 _REFUSED: Final = (
@@ -24,7 +24,7 @@ _REFUSED: Final = (
     *("first", "last"),
 )
 
-audit = typer.Typer(help="The log of who did what.", no_args_is_help=True)
+audit = typer.Typer(help="The audit log: it records who did what.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 @audit.command()
 def verify(*, json: Json = False) -> None:
-    """Check each entry's hash and the end of the log; exits 1 where an entry was tampered with."""
+    """Check the hash of each entry and the end of the log. Exit 1 if an entry was changed."""
     load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment loaded above
 
@@ -55,9 +55,12 @@ def verify(*, json: Json = False) -> None:
 
 @audit.command()
 def accept(
-    *, reason: Annotated[str, typer.Option(help="Why the log may differ, for the log.")]
+    *, reason: Annotated[str, typer.Option(help="Reason for the difference; the log keeps it.")]
 ) -> None:
-    """Take the log's present end for the truth, after a restore from a backup; this is logged."""
+    """Accept the present end of the audit log, after a restore of Postgres from a backup.
+
+    The log gets an entry with the reason and your account.
+    """
     load_environment()
     import psycopg  # noqa: PLC0415 -- other verbs start without it
 
@@ -81,12 +84,14 @@ def accept(
 @audit.command()
 def refused(
     *,
-    hours: Annotated[int, typer.Option(min=1, max=2_160, help="How far to look back.")] = 24,
-    account: Annotated[str, typer.Option(help="Of one person only.")] = "",
-    most: Annotated[int, typer.Option(min=1, max=100_000, help="Number of lines.")] = 200,
+    hours: Annotated[
+        int, typer.Option(min=1, max=2_160, help="Hours to look back, up to now.")
+    ] = 24,
+    account: Annotated[str, typer.Option(help="User name: show one account only.")] = "",
+    most: Annotated[int, typer.Option(min=1, max=100_000, help="Largest number of rows.")] = 200,
     json: Json = False,
 ) -> None:
-    """List refused requests and logins: who, from where, which address, why, how often."""
+    """List refused requests and logins with account, source, address, reason and count."""
     connect_django()
     from webui.accounts.refusals import refusals  # noqa: PLC0415 -- needs Django set up
 

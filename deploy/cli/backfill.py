@@ -9,19 +9,24 @@ from typing import Annotated, Any, Final
 import typer
 
 from deploy import output
-from deploy.cli import given
-from deploy.cli.reports import only, report, rows
+from deploy.cli import option_checks
+from deploy.cli.reports import print_and_exit, print_report, rows
 from deploy.errors import StackError
 from deploy.stack.home import default_home
 from deploy.stack.runtime import load_environment
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Engine = Annotated[str, typer.Option(help="local or spark.")]
-Master = Annotated[str | None, typer.Option(help="Spark master; local cores by default.")]
-Code = Annotated[
-    Path | None, typer.Option(help="Tree with the code of another revision; this one by default.")
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Engine = Annotated[str, typer.Option(help="Engine: local or spark.")]
+Master = Annotated[
+    str | None,
+    typer.Option(help="Address of the Spark master. Default: the cores of this machine."),
 ]
-Python = Annotated[str, typer.Option(help="Interpreter with the packages of that code.")]
+Code = Annotated[
+    Path | None, typer.Option(help="Source tree of another logic revision. Default: this one.")
+]
+Python = Annotated[
+    str, typer.Option(help="Python interpreter with the packages that --code needs.")
+]
 
 ENGINES: Final = ("local", "spark")
 _RUN_COLUMNS: Final = (
@@ -39,7 +44,9 @@ _REARCHIVE: Final = "inventory backfill rearchive --yes"
 _HELD_S: Final = 20.0  # an archiver writes its buffered records before it releases its lock
 _MODULE: Final = "deploy.cli.main"
 
-backfill = typer.Typer(help="Recompute all state from history.", no_args_is_help=True)
+backfill = typer.Typer(
+    help="Recompute the state of all keys from the archived log.", no_args_is_help=True
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -53,20 +60,25 @@ def run(
     engine: Engine = "local",
     until: Annotated[
         str | None,
-        typer.Option(metavar="RUN", help="The history of an earlier run, by name, or last."),
+        typer.Option(
+            metavar="RUN", help="Read the same offsets as an earlier run: its name, or last."
+        ),
     ] = None,
-    buckets: Annotated[int, typer.Option(help="Parts of each partition.")] = 1,
+    buckets: Annotated[
+        int, typer.Option(help="Number of parts into which each partition is split.")
+    ] = 1,
     master: Master = None,
     code: Code = None,
     python: Python = "",
     json: Json = False,
 ) -> None:
-    """Recompute every key from the first record on, with the same rules.
+    """Recompute every key from the first record on, with the rules that the workers use.
 
-    With --code it is those of another revision, whose changelogs `publish` can fill from it.
+    With --code the run uses the rules of another revision. `backfill publish` can then fill the
+    changelogs of that revision from the run.
     """
-    given.one_of("--engine", engine, ENGINES)
-    given.whole("--buckets", buckets)
+    option_checks.check_choice("--engine", engine, ENGINES)
+    option_checks.check_int("--buckets", buckets)
     _refuse_other_project(code)
     load_environment()
     if code is not None:
@@ -77,33 +89,33 @@ def run(
 
     chosen = master or DEFAULT_MASTER
     found = backfills.run(engine, until, buckets=buckets, progress=_units, master=chosen)
-    only("backfill run", found.as_json(), json=json)
+    print_report("backfill run", found.as_json(), json=json)
 
 
 @backfill.command()
 def verify(*, engine: Engine = "local", master: Master = None, json: Json = False) -> None:
-    """Compare a recomputation with the live workers at the same offsets, byte for byte."""
-    given.one_of("--engine", engine, ENGINES)
+    """Recompute every key and compare the bytes with the live workers' at the same offsets."""
+    option_checks.check_choice("--engine", engine, ENGINES)
     load_environment()
     from analytics.backfill import verify as comparison  # noqa: PLC0415 -- reads the environment
     from analytics.engines.spark import DEFAULT_MASTER  # noqa: PLC0415 -- late like its user
 
     found = comparison.verify(engine, progress=_units, master=master or DEFAULT_MASTER)
-    report("backfill verify", found, json=json)
+    print_and_exit("backfill verify", found, json=json)
 
 
 @backfill.command()
 def publish(
-    name: Annotated[str, typer.Argument(metavar="RUN", help="A finished run, or last.")],
+    name: Annotated[str, typer.Argument(metavar="RUN", help="Name of a finished run, or last.")],
     *,
     code: Code = None,
     python: Python = "",
     json: Json = False,
 ) -> None:
-    """Let a logic revision begin at the end of a run instead of replaying stock.events.
+    """Fill the changelogs of a logic revision from a run, so that its workers need no replay.
 
-    The run has to be of the rules of this code (or of --code), as they are committed, and of the
-    log that is there now; the revision may have no state yet. Cut off, start it again.
+    The run must use the committed rules of this code (or of --code), and the present log. The
+    revision must have no state yet. After an interruption start the command again.
     """
     _refuse_other_project(code)
     load_environment()
@@ -112,29 +124,29 @@ def publish(
     from deploy.revisions.publish import publish as write  # noqa: PLC0415 -- writes topics
 
     found = write(_settings(), name, output.errors.print)
-    only("backfill publish", found.as_json(), json=json)
+    print_report("backfill publish", found.as_json(), json=json)
 
 
 @backfill.command()
 def rearchive(
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Really put it aside.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the move.")] = False,
 ) -> None:
-    """Put the archive aside: it is made again from the first record of stock.events.
+    """Move the archive away, so that it is written again from the first record of stock.events.
 
-    By the archiver, or by the next run. Runs of the former archive can't be published any more.
+    The archiver or the next run writes it. Runs of the former archive can't be published any more.
     """
     archive = default_home() / "archive"
     if not yes:
         message = f"{archive} would be put aside, and its runs could not be published any more"
         raise StackError(message, repair=_REARCHIVE)
-    from analytics.archive.aside import put_aside  # noqa: PLC0415 -- loads the file format
-    from analytics.archive.manifest import MANIFEST  # noqa: PLC0415 -- as above
+    from analytics.archive.manifest import MANIFEST  # noqa: PLC0415 -- loads the file format
+    from analytics.archive.move_away import move_archive_away  # noqa: PLC0415 -- as above
 
     if not (archive / MANIFEST).exists():
         message = f"{archive}: nothing is archived yet"
         raise StackError(message)
-    aside = put_aside(archive, timeout_s=_HELD_S)
+    aside = move_archive_away(archive, timeout_s=_HELD_S)
     if aside is None:
         message = f"{archive}: an archiver kept its lock for {_HELD_S:.0f} s; nothing was moved"
         raise StackError(message, repair=f"inventory down && {_REARCHIVE}")
@@ -144,27 +156,27 @@ def rearchive(
 @backfill.command()
 def unlisted(
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Really put them aside.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the move.")] = False,
 ) -> None:
-    """Put files in the archive aside that no line of its manifest lists."""
-    from analytics.archive.aside import put_unlisted_aside  # noqa: PLC0415 -- loads the file format
-    from analytics.archive.entries import UNLISTED  # noqa: PLC0415 -- as above
+    """Move away the files in the archive that its manifest doesn't list."""
+    from analytics.archive.entries import UNLISTED  # noqa: PLC0415 -- loads the file format
+    from analytics.archive.move_away import move_unlisted_away  # noqa: PLC0415 -- as above
 
     archive = default_home() / "archive"
     if not yes:
         message = f"files in {archive} that no line lists would be put aside; nothing was moved"
         raise StackError(message, repair=UNLISTED)
-    for path in put_unlisted_aside(archive):
+    for path in move_unlisted_away(archive):
         output.console.print(f"put aside: {path}", soft_wrap=True, markup=False)
 
 
 @backfill.command()
 def discard(
-    name: Annotated[str, typer.Argument(metavar="RUN", help="A run, or last.")],
+    name: Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or last.")],
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Really put it aside.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the move.")] = False,
 ) -> None:
-    """Put a run aside: the next `backfill run` over the same history computes it again."""
+    """Move a run away, so that the next `backfill run` over its history computes it again."""
     load_environment()
     from analytics.backfill.discard import discard as put_aside  # noqa: PLC0415 -- reads files
     from analytics.backfill.plan import directory_of  # noqa: PLC0415 -- as above
@@ -180,7 +192,7 @@ def discard(
 
 @backfill.command()
 def status(*, json: Json = False) -> None:
-    """List archive and runs."""
+    """Show the archive and list all runs."""
     load_environment()
     from analytics.backfill import status as runs  # noqa: PLC0415 -- reads the environment
 
@@ -221,10 +233,18 @@ def _in_tree(
 ) -> None:
     """Run the command of the tree `code` on this stack, and exit with its code."""
     tree = code.resolve()
-    told = [
-        text for name, said in options.items() if said is not None for text in (name, str(said))
+    flags = [
+        text for name, value in options.items() if value is not None for text in (name, str(value))
     ]
-    command = [given.interpreter(python), "-m", _MODULE, "backfill", verb, *arguments, *told]
+    command = [
+        option_checks.interpreter(python),
+        "-m",
+        _MODULE,
+        "backfill",
+        verb,
+        *arguments,
+        *flags,
+    ]
     command += ["--json"] if json else []
     mine = {"INVENTORY_HOME": str(default_home()), "PYTHONPATH": str(tree)}
     done = subprocess.run(command, cwd=tree, env=os.environ | mine, check=False)  # noqa: S603 -- a tree that the operator has named

@@ -7,7 +7,7 @@ import typer
 
 from deploy import output
 from deploy.artifacts.prerequisites import CHROMIUM, find
-from deploy.cli import given
+from deploy.cli import option_checks
 from deploy.cli.bench_faults import bench_faults
 from deploy.cli.bench_fold import bench_fold
 from deploy.cli.bench_peers import bench_peers
@@ -20,10 +20,12 @@ from deploy.stack.runtime import load_environment, read_runtime
 if TYPE_CHECKING:
     from bench.screen import Screen
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LEAST_ITEMS = 4
 
-bench = typer.Typer(help="Measurements.", no_args_is_help=True)
+bench = typer.Typer(
+    help="Measure speed, restores, faults and replenishment rules.", no_args_is_help=True
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -39,15 +41,19 @@ def register(app: typer.Typer) -> None:
 @bench.command("pipeline")
 def bench_pipeline(
     *,
-    rates: Annotated[str, typer.Option(help="Offered lines a second.")] = "2000,4000,6000",
-    seconds: Annotated[float, typer.Option(help="Of each rate.")] = 20.0,
-    latency_rate: Annotated[int, typer.Option(help="Lines a second for latency.")] = 100,
+    rates: Annotated[
+        str, typer.Option(help="Sale lines a second, one round for each number.")
+    ] = "2000,4000,6000",
+    seconds: Annotated[float, typer.Option(help="Seconds for each rate.")] = 20.0,
+    latency_rate: Annotated[
+        int, typer.Option(help="Sale lines a second while latency is measured.")
+    ] = 100,
     json: Json = False,
 ) -> None:
-    """Measure commit to acknowledged state, to the read model and to the painted page."""
-    offered = given.whole_numbers("--rates", rates, "2000,4000")
-    given.whole("--latency-rate", latency_rate)
-    given.seconds("--seconds", seconds, least=1)
+    """Measure the time from a commit to the worker's state, the read model and the open page."""
+    offered = option_checks.parse_ints("--rates", rates, "2000,4000")
+    option_checks.check_int("--latency-rate", latency_rate)
+    option_checks.check_seconds("--seconds", seconds, least=1)
     load_environment()
     from bench import pipeline  # noqa: PLC0415 -- reads the environment
 
@@ -81,16 +87,16 @@ def _screen() -> "Screen | None":
 @bench.command("policy")
 def bench_policy(
     *,
-    seed: Annotated[int, typer.Option(help="Same seed, same items and demand.")] = 1,
-    items: Annotated[int, typer.Option(help="Items, a quarter of each class.")] = 100,
-    days: Annotated[int, typer.Option(help="Days of trade.")] = 364,
+    seed: Annotated[int, typer.Option(help="Seed of the random items and their demand.")] = 1,
+    items: Annotated[int, typer.Option(help="Number of items; each class gets a quarter.")] = 100,
+    days: Annotated[int, typer.Option(help="Days to simulate.")] = 364,
     json: Json = False,
 ) -> None:
-    """Judge replenishment rules by a year of trade: fill rate, stock, orders, waste, margin."""
+    """Compare replenishment rules in a simulated year: fill rate, stock, orders, waste, margin."""
     if items < LEAST_ITEMS:
         message = f"--items {items}: expected {LEAST_ITEMS} or more, one of each class"
         raise StackError(message)
-    given.whole("--days", days)
+    option_checks.check_int("--days", days)
     from bench import policy  # noqa: PLC0415 -- late like the others
 
     report = policy.run(seed=seed, number=items, days=days, progress=output.errors.print)
@@ -104,12 +110,14 @@ def bench_policy(
 @bench.command("restore")
 def bench_restore(
     *,
-    keys: Annotated[int, typer.Option(help="Keys of all partitions, 12 or more.")] = 120_000,
-    seed: Annotated[int, typer.Option(help="Same seed, same keys.")] = 1,
+    keys: Annotated[
+        int, typer.Option(help="Number of keys over all partitions, 12 or more.")
+    ] = 120_000,
+    seed: Annotated[int, typer.Option(help="Seed of the random keys.")] = 1,
     json: Json = False,
 ) -> None:
-    """Time how keys come back, from changelogs and from snapshots; needs no stack."""
-    given.whole("--keys", keys, least=12)
+    """Measure how long a restore takes, from changelogs and from snapshots. Needs no stack."""
+    option_checks.check_int("--keys", keys, least=12)
     from bench.restore import run  # noqa: PLC0415 -- loads the trading code
 
     report = run(keys=keys, seed=seed)
@@ -122,34 +130,35 @@ def bench_restore(
 @bench.command("simulate")
 def bench_simulate(
     *,
-    seeds: Annotated[int, typer.Option(help="How many histories.")] = 10_000,
-    start: Annotated[int, typer.Option(help="The first seed.")] = 0,
-    seed: Annotated[int | None, typer.Option(help="This seed and no other.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes side by side.")] = 1,
+    seeds: Annotated[int, typer.Option(help="Number of random histories.")] = 10_000,
+    start: Annotated[int, typer.Option(help="First seed.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Run this seed only.")] = None,
+    workers: Annotated[int, typer.Option(help="Number of parallel processes.")] = 1,
     keep: Annotated[
-        str | None, typer.Option(help="Only these steps/faults of the first seed, like 0,3/1.")
+        str | None, typer.Option(help="Run only these steps and faults of the first seed: 0,3/1.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Try the engine on crashes, rebalances and clock steps; exit code 1 if a promise breaks.
+    """Run the engine against random crashes, rebalances and clock steps. Needs no stack.
 
-    Ctrl-C prints what was seen until then and where to go on, exit code 130.
+    Exit 1 if a guarantee of the engine is violated. Ctrl-C prints the results so far and the next
+    seed, with exit code 130.
     """
-    given.whole("--seeds", seeds)
-    given.whole("--start", start, least=0)
-    given.whole("--workers", workers)
+    option_checks.check_int("--seeds", seeds)
+    option_checks.check_int("--start", start, least=0)
+    option_checks.check_int("--workers", workers)
     if seed is not None:
-        given.whole("--seed", seed, least=0)
+        option_checks.check_int("--seed", seed, least=0)
         start, seeds = seed, 1
     from bench import simulate  # noqa: PLC0415 -- late like the others
 
     if keep is not None:
-        kept = _kept(keep)
+        kept = _parse_kept(keep)
         _refuse_missing(keep, kept, simulate.sizes(start))
         found = simulate.replay(start, kept)
         output.plain("nothing is violated" if found is None else found.as_text())
         raise typer.Exit(0 if found is None else 1)
-    report = simulate.run(start=start, seeds=seeds, workers=workers, tell=output.errors.print)
+    report = simulate.run(start=start, seeds=seeds, workers=workers, progress=output.errors.print)
     if json:
         output.as_json(report.as_json())
     else:
@@ -157,7 +166,7 @@ def bench_simulate(
     raise typer.Exit(report.exit_code)
 
 
-def _kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _parse_kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the positions of steps and of faults; a dash means none."""
     try:
         steps, faults = (

@@ -10,8 +10,8 @@ from deploy.errors import StackError
 
 if TYPE_CHECKING:
     from bench.faults.fault import Fault
-    from bench.faults.ground import Ground
     from bench.faults.outcome import Outcome
+    from bench.faults.stack_under_test import StackUnderTest
 
 _SOUND_TRIES = 5
 _UP = ("up", "--detach", "--seed-data", "demo")
@@ -19,16 +19,16 @@ _UP = ("up", "--detach", "--seed-data", "demo")
 
 def run(only: str, *, json: bool) -> bool:
     """Run the chosen faults and print the table; return whether every promise held."""
-    from bench.faults.ground import Ground  # noqa: PLC0415 -- loads clients
-    from bench.faults.outcome import as_json  # noqa: PLC0415 -- as above
+    from bench.faults.outcome import as_json  # noqa: PLC0415 -- loads clients
+    from bench.faults.stack_under_test import StackUnderTest  # noqa: PLC0415 -- as above
 
-    with scratch.directory(output.errors.print) as place:
-        faults, skipped = _possible(chosen(only), place)
+    with scratch.directory(output.errors.print) as scratch_disk:
+        faults, skipped = _possible(chosen(only), scratch_disk)
         for name, reason in skipped.items():
             output.errors.print(f"{name}: skipped, because {reason}", markup=False)
-        ground = Ground(place.base / "home")
-        with _stack(ground):
-            outcomes = list(_outcomes(ground, faults))
+        stack = StackUnderTest(scratch_disk.base / "home")
+        with _stack(stack):
+            outcomes = list(_outcomes(stack, faults))
     good = sum(outcome.ok for outcome in outcomes)
     if json:
         output.as_json(as_json(outcomes, skipped))
@@ -56,71 +56,71 @@ def chosen(only: str) -> "tuple[Fault, ...]":
 
 
 def _possible(
-    faults: "tuple[Fault, ...]", place: scratch.Place
+    faults: "tuple[Fault, ...]", scratch_disk: scratch.ScratchDirectory
 ) -> "tuple[tuple[Fault, ...], dict[str, str]]":
     """Return the faults that can be caused here, and the reasons of the others by name."""
     from bench.faults.stores import FILL  # noqa: PLC0415 -- loads clients
 
-    reason = place.not_mounted or _no_other_disk(place)
+    reason = scratch_disk.not_mounted or _no_other_disk(scratch_disk)
     if not reason:
         return faults, {}
     skipped = {fault.name: reason for fault in faults if fault.name == FILL}
     return tuple(fault for fault in faults if fault.name not in skipped), skipped
 
 
-def _no_other_disk(place: scratch.Place) -> str:
+def _no_other_disk(scratch_disk: scratch.ScratchDirectory) -> str:
     """Return why the printed repair of a full disk could name no directory, empty if it can."""
-    from deploy.doctor.disk import roomier  # noqa: PLC0415 -- beside its only use
-    from deploy.stack.home import Home  # noqa: PLC0415 -- as above
+    from deploy.stack.home import Home  # noqa: PLC0415 -- beside its only use
+    from deploy.stack.room import larger_disk  # noqa: PLC0415 -- as above
 
-    if roomier(Home(place.base / "home")) is not None:
+    if larger_disk(Home(scratch_disk.base / "home")) is not None:
         return ""
     return "no other disk of this machine has 5 GB free, to which the home could be moved"
 
 
-def _outcomes(ground: "Ground", faults: "tuple[Fault, ...]") -> "Iterator[Outcome]":
+def _outcomes(stack: "StackUnderTest", faults: "tuple[Fault, ...]") -> "Iterator[Outcome]":
     """Yield the rows; a stack that isn't well after a fault is replaced by a new one."""
-    from bench.faults import everything  # noqa: PLC0415 -- loads clients
+    from bench.faults import every_fault  # noqa: PLC0415 -- loads clients
 
-    say = _say
-    for outcome in everything.run(ground, faults, say):
+    progress = _print
+    for outcome in every_fault.run(stack, faults, progress):
         yield outcome
-        if not outcome.ok and ground.status()["exit_code"] != 0:
-            say(f"{outcome.fault}: the stack is not well; the next fault gets a new one")
-            ground.inventory("reset", "--yes")
-            _start(ground)
-    found = everything.search_everything(ground)
-    say(found.line())
+        if not outcome.ok and stack.status()["exit_code"] != 0:
+            progress(f"{outcome.fault}: the stack is not well; the next fault gets a new one")
+            stack.inventory("reset", "--yes")
+            _start(stack)
+    found = every_fault.search_everything(stack)
+    progress(found.line())
     yield found
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     output.errors.print(line, markup=False, soft_wrap=True)
 
 
 @contextmanager
-def _stack(ground: "Ground") -> "Iterator[None]":
+def _stack(stack: "StackUnderTest") -> "Iterator[None]":
     """Start a stack with the demo's items, and stop it afterwards."""
     try:
-        _start(ground)
+        _start(stack)
         yield
     finally:
         scratch.ignore_signals()
-        ground.inventory("down")
+        stack.inventory("down")
 
 
-def _start(ground: "Ground") -> None:
+def _start(stack: "StackUnderTest") -> None:
     """Start the stack and wait until it has processed what was written at its start.
 
     Raises:
         StackError: it did not start, or `verify` doesn't end with 0 without any fault.
     """
-    done = ground.inventory(*_UP)
+    done = stack.inventory(*_UP)
     if done.code:
         message = f"the stack of the bench did not start: {done.text[-800:]}"
         raise StackError(message, repair="inventory up")
     for _ in range(_SOUND_TRIES):
-        done = ground.inventory("verify")
+        done = stack.inventory("verify")
         if done.code == 0:
             return
     message = f"verify ended with {done.code} before any fault: {done.text[-800:]}"

@@ -7,7 +7,7 @@ import typer
 
 from bench.faults.plan import KINDS
 from deploy import output
-from deploy.cli import bench_all_faults, given
+from deploy.cli import bench_all_faults, option_checks
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.processes import ProcessId, alive
@@ -41,31 +41,34 @@ class RunningHome:
 
 def bench_faults(
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Really kill processes.")] = False,
-    rounds: Annotated[int, typer.Option(help="How many faults.")] = 20,
-    seed: Annotated[int, typer.Option(help="Same seed, same faults.")] = 1,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm that processes are killed.")] = False,
+    rounds: Annotated[int, typer.Option(help="Number of faults.")] = 20,
+    seed: Annotated[int, typer.Option(help="Seed of the random faults.")] = 1,
     kinds: Annotated[
-        str, typer.Option(help="Of kill, kill-all, freeze, sinks, connect, broker.")
+        str, typer.Option(help="Kinds of faults to draw from, with commas.")
     ] = "kill,kill-all,freeze,sinks,connect,broker",
-    freeze: Annotated[float, typer.Option(help="Seconds of a freeze.")] = 20.0,
+    freeze: Annotated[float, typer.Option(help="Seconds that a process stays frozen.")] = 20.0,
     every: Annotated[
-        float | None, typer.Option(help="Seconds between faults, without waiting for keys.")
+        float | None, typer.Option(help="Seconds between faults. Default: wait for all keys.")
     ] = None,
     every_kind: Annotated[
-        bool, typer.Option("--all", help="Every fault there is, on a stack of its own.")
+        bool, typer.Option("--all", help="Cause every known fault once, on a separate stack.")
     ] = False,
-    only: Annotated[str, typer.Option(help="With --all: parts of faults' names.")] = "",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    only: Annotated[str, typer.Option(help="With --all: parts of names, with commas.")] = "",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Kill and freeze parts of the running stack under load, then verify. Exit 1 if it differs."""
+    """Kill and freeze processes of the running stack under load. Then run `verify`.
+
+    Exit 1 if `verify` finds a difference.
+    """
     if every_kind:
         raise typer.Exit(0 if bench_all_faults.run(only, json=json) else 1)
-    given.whole("--rounds", rounds)
-    given.seconds("--freeze", freeze)
-    given.seconds("--every", every)
+    option_checks.check_int("--rounds", rounds)
+    option_checks.check_seconds("--freeze", freeze)
+    option_checks.check_seconds("--every", every)
     chosen = tuple(kinds.split(","))
     for kind in chosen:
-        given.one_of("--kinds", kind, KINDS)
+        option_checks.check_choice("--kinds", kind, KINDS)
     home = Home(default_home())
     load_environment(home)
     if not yes:
@@ -75,8 +78,8 @@ def bench_faults(
     from cdc.settings import Connections  # noqa: PLC0415 -- as above
 
     stack: Stack = RunningHome(home, Connections())
-    wish = run.Plan(seed, rounds, chosen, freeze, every)
-    report = run.run(stack, wish, output.errors.print)
+    plan = run.Plan(seed, rounds, chosen, freeze, every)
+    report = run.run(stack, plan, output.errors.print)
     if json:
         output.as_json(report.as_json())
     else:

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 import typer
 
 from deploy import compiled_rules, output
-from deploy.cli import given
+from deploy.cli import option_checks
 from deploy.stack.home import default_home
 
 _STORES: Final[dict[str, Literal["single", "country"]]] = {"single": "single", "country": "country"}
@@ -18,40 +18,42 @@ _STORES: Final[dict[str, Literal["single", "country"]]] = {"single": "single", "
 
 def bench_fold(
     file: Annotated[
-        Path | None, typer.Argument(help="A file in the UCI Online Retail format.")
+        Path | None, typer.Argument(help="Sales file in the UCI Online Retail format. Optional.")
     ] = None,
     *,
-    stores: Annotated[str, typer.Option(help="Of the file: single or country.")] = "single",
-    limit: Annotated[int | None, typer.Option(help="Of the file: only so many lines.")] = None,
-    keys: Annotated[str, typer.Option(help="Sizes of a made retailer.")] = "10000,100000",
-    rounds: Annotated[int, typer.Option(help="Records a key, after its opening.")] = 4,
-    seed: Annotated[int, typer.Option(help="Same seed, same log.")] = 1,
-    small_pages: Annotated[
-        bool, typer.Option("--small-pages", help="Leave memory on the kernel's ordinary pages.")
-    ] = False,
+    stores: Annotated[
+        str, typer.Option(help="single: one location. country: one location per country.")
+    ] = "single",
+    limit: Annotated[
+        int | None, typer.Option(help="Largest number of lines to read from the file.")
+    ] = None,
+    keys: Annotated[
+        str, typer.Option(help="Numbers of keys of the generated retailers.")
+    ] = "10000,100000",
+    rounds: Annotated[int, typer.Option(help="Records per key after its opening count.")] = 4,
+    seed: Annotated[int, typer.Option(help="Seed of the random log.")] = 1,
     compiled: Annotated[
-        bool, typer.Option("--compiled", help="With machine code, made first if it is not there.")
+        bool, typer.Option("--compiled", help="Use compiled rules. Compile them first if needed.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure all rules on one core, from bytes to bytes; needs no stack."""
+    """Measure records per second of one core: decode, dedupe, fold, encode. Needs no stack."""
     if file is not None:
-        given.retail_file(file)
-    given.one_of("--stores", stores, tuple(_STORES))
-    given.whole("--limit", limit)
-    given.whole("--rounds", rounds)
-    sizes = given.whole_numbers("--keys", keys, "10000,100000")
+        option_checks.check_retail_file(file)
+    option_checks.check_choice("--stores", stores, tuple(_STORES))
+    option_checks.check_int("--limit", limit)
+    option_checks.check_int("--rounds", rounds)
+    sizes = option_checks.parse_ints("--keys", keys, "10000,100000")
     if compiled:
         options = {"--stores": stores, "--keys": keys, "--rounds": rounds, "--seed": seed}
-        chosen = {"--limit": limit, "--small-pages": small_pages, "--json": json}
-        _again(file, {**options, **chosen})
+        chosen = {"--limit": limit, "--json": json}
+        _run_compiled(file, {**options, **chosen})
     from bench.fold import Retailers, SalesFile, run  # noqa: PLC0415 -- loads the trading code
 
     report = run(
         file=None if file is None else SalesFile(file, _STORES[stores], limit),
         retailers=Retailers(sizes, rounds, seed),
-        huge_pages=not small_pages,
-        tell=output.errors.print,
+        progress=output.errors.print,
     )
     if json:
         output.as_json(report.as_json())
@@ -59,7 +61,7 @@ def bench_fold(
         output.plain(report.as_text())
 
 
-def _again(file: Path | None, options: Mapping[str, object]) -> None:
+def _run_compiled(file: Path | None, options: Mapping[str, object]) -> None:
     """Run the same command in a process with the compiled rules, and exit with its code."""
     home = default_home()
     output.errors.print(f"compiled rules: {compiled_rules.ensure(home)}", soft_wrap=True)

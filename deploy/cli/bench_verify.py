@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from deploy import output
-from deploy.cli import given
+from deploy.cli import option_checks
 from deploy.cli.bench_faults import RunningHome
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
@@ -14,25 +14,25 @@ from deploy.stack.runtime import load_environment
 
 def bench_verify(
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Really write wrong rows.")] = False,
-    rounds: Annotated[int, typer.Option(help="How many comparisons.")] = 100,
-    load: Annotated[int, typer.Option(help="Sale lines a second.")] = 165,
-    seed: Annotated[int, typer.Option(help="Same seed, same sales.")] = 1,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the wrong rows.")] = False,
+    rounds: Annotated[int, typer.Option(help="Number of comparisons.")] = 100,
+    load: Annotated[int, typer.Option(help="Sale lines a second during the run.")] = 165,
+    seed: Annotated[int, typer.Option(help="Seed of the random sales.")] = 1,
     plant_every: Annotated[
-        int, typer.Option(help="Every so many rounds one row is wrong; the kinds take turns.")
+        int, typer.Option(help="Plant one wrong row in every Nth round; its kind changes.")
     ] = 2,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for what is behind.")] = 300.0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for lagging readers.")] = 300.0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Run verify again and again under load, with and without a wrong row.
+    """Test `verify`: run it many times under load, with and without a planted wrong row.
 
-    Exit 1 on a false alarm or a missed wrong row, 2 if a round could not be decided. Wrong rows are
-    written for a location of this run alone and put back after each comparison.
+    Exit 1 on a false alarm or a missed wrong row, 2 if a round could not compare. Wrong rows belong
+    to a location of this run only. Each is corrected after its comparison.
     """
-    given.whole("--rounds", rounds)
-    given.whole("--load", load)
-    given.whole("--plant-every", plant_every)
-    given.seconds("--timeout", timeout, least=1)
+    option_checks.check_int("--rounds", rounds)
+    option_checks.check_int("--load", load)
+    option_checks.check_int("--plant-every", plant_every)
+    option_checks.check_seconds("--timeout", timeout, least=1)
     home = Home(default_home())
     load_environment(home)
     if not yes:

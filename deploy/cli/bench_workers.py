@@ -6,43 +6,49 @@ from typing import Annotated
 import typer
 
 from deploy import compiled_rules, output
-from deploy.cli import given
+from deploy.cli import option_checks
 from deploy.stack.home import default_home
 from deploy.stack.ports import free_port
 
 
 def bench_workers(
     *,
-    records: Annotated[int, typer.Option(help="Sale lines, produced once.")] = 300_000,
-    keys: Annotated[int, typer.Option(help="Keys to draw from, by Zipf's law.")] = 20_000,
-    rounds: Annotated[int, typer.Option(help="Blocks; every other one backwards.")] = 2,
-    timeout: Annotated[float, typer.Option(help="Seconds for one run.")] = 900.0,
+    records: Annotated[
+        int, typer.Option(help="Number of sale lines in the input topic.")
+    ] = 300_000,
+    keys: Annotated[
+        int, typer.Option(help="Number of keys; their popularity follows Zipf's law.")
+    ] = 20_000,
+    rounds: Annotated[
+        int, typer.Option(help="Rounds; every second round runs in reverse order.")
+    ] = 2,
+    timeout: Annotated[float, typer.Option(help="Time limit of one run in seconds.")] = 900.0,
     compiled: Annotated[
-        bool, typer.Option("--compiled", help="With machine code, made first if it is not there.")
+        bool, typer.Option("--compiled", help="Use compiled rules. Compile them first if needed.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure what a second worker brings, and how long questions wait meanwhile."""
+    """Compare one worker with two: records per second, and the latency of queries meanwhile."""
     for name, number in (("records", records), ("keys", keys), ("rounds", rounds)):
-        given.whole(f"--{name}", number)
-    given.seconds("--timeout", timeout, least=1)
+        option_checks.check_int(f"--{name}", number)
+    option_checks.check_seconds("--timeout", timeout, least=1)
     from bench.scaling.run import Plan, run  # noqa: PLC0415 -- loads clients and trading code
     from deploy.peers import environments, services  # noqa: PLC0415 -- late like their user
 
-    tell = output.errors.print
-    form = _compiled(tell) if compiled else {}
-    made = environments.make(["ours"], tell)
+    progress = output.errors.print
+    form = _compiled(progress) if compiled else {}
+    made = environments.make(["ours"], progress)
     plan = Plan(records, keys, rounds, timeout)
     with services.running(made, with_postgres=False, worker_variables=form) as (running, scratch):
-        report = run(plan, running, _ports, scratch, tell)
+        report = run(plan, running, _ports, scratch, progress)
     if json:
         output.as_json(report.as_json())
     else:
         output.plain(report.as_text())
 
 
-def _compiled(tell: Callable[[str], None]) -> dict[str, str]:
-    tell(f"compiled rules: {compiled_rules.ensure(default_home())}")
+def _compiled(progress: Callable[[str], None]) -> dict[str, str]:
+    progress(f"compiled rules: {compiled_rules.ensure(default_home())}")
     return compiled_rules.environment(default_home())
 
 

@@ -8,7 +8,7 @@ from deploy import output
 from deploy.stack.home import Home, default_home
 
 capture = typer.Typer(
-    help="Change capture from Postgres: pause it on purpose; resume, which also repairs.",
+    help="Change capture from Postgres: pause it, resume it, repair it.",
     no_args_is_help=True,
 )
 
@@ -20,16 +20,18 @@ def register(app: typer.Typer) -> None:
 
 @capture.command("pause")
 def capture_pause() -> None:
-    """Pause the connector until `resume`; Postgres keeps at most 4 GB of WAL for it meanwhile."""
+    """Pause the connector until `capture resume`. Postgres keeps up to 4 GB of WAL for it."""
     from deploy.stack import capture as captures  # noqa: PLC0415 -- loads the driver
 
     captures.pause(Home(default_home()), getpass.getuser())
-    output.console.print("capture is paused; `inventory capture resume` goes on where it ended")
+    output.console.print(
+        "capture is paused; `inventory capture resume` continues at the same position"
+    )
 
 
 @capture.command("resume")
 def capture_resume() -> None:
-    """Register, resume or restart the connector as needed; returns when it streams."""
+    """Register, resume or restart the connector, whatever it needs. Return when it streams."""
     from deploy.stack import capture as captures  # noqa: PLC0415 -- loads the driver
 
     captures.resume(Home(default_home()))

@@ -17,12 +17,16 @@ def register(app: typer.Typer) -> None:
 
 def generation(
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Really put them aside.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the move.")] = False,
     own_rules: Annotated[
-        bool, typer.Option("--own-rules", help="This code's logic revision decides, whichever did.")
+        bool,
+        typer.Option("--own-rules", help="Make the logic revision of this code the deciding one."),
     ] = False,
 ) -> None:
-    """Have the next start capture all rows of Postgres into empty topics: a new generation."""
+    """Prepare a new generation: the next start captures all rows of Postgres into empty topics.
+
+    The former topics, archive and snapshots are moved away. Open proposals are closed.
+    """
     from deploy.stack import generation as generations  # noqa: PLC0415 -- loads the driver
     from inventory.revision import LOGIC_REVISION  # noqa: PLC0415 -- loads the rules
 

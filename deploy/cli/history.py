@@ -6,21 +6,24 @@ from typing import Annotated, Any, Final, Protocol
 import typer
 
 from deploy import output
-from deploy.cli import given
-from deploy.cli.reports import report
+from deploy.cli import option_checks
+from deploy.cli.reports import print_and_exit
 from deploy.errors import StackError
 from deploy.stack.runtime import load_environment
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Timeout = Annotated[float, typer.Option(help="Seconds to wait for what is behind.")]
-Location = Annotated[str | None, typer.Option(help="One location only.")]
-Sku = Annotated[str, typer.Argument(metavar="SKU", help="Item code, such as 85123A; case matters.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait until readers have caught up.")]
+Location = Annotated[str | None, typer.Option(help="Compare one location only.")]
+Sku = Annotated[
+    str,
+    typer.Argument(metavar="SKU", help="Item code, such as 85123A. Upper and lower case differ."),
+]
 Where = Annotated[str, typer.Option(metavar="LOCATION", help="Store or warehouse, such as UCI.")]
 
 MOST_HOPS: Final = 1008  # a week of windows, as far back as the windows read go
 
 
-class Printed(Protocol):
+class Printable(Protocol):
     """A report on one item that can be printed."""
 
     def as_json(self) -> dict[str, Any]:
@@ -39,9 +42,9 @@ def register(app: typer.Typer) -> None:
 def verify(*, location: Location = None, timeout: Timeout = 120.0, json: Json = False) -> None:
     """Compare workers and read model with Postgres.
 
-    Exit 1 on a difference, 2 when nothing was compared: behind, or no stack runs.
+    Exit 1 on a difference. Exit 2 if nothing was compared: no stack runs, or a reader is behind.
     """
-    given.seconds("--timeout", timeout, least=1)
+    option_checks.check_seconds("--timeout", timeout, least=1)
     try:
         load_environment()
     except StackError as error:
@@ -49,7 +52,7 @@ def verify(*, location: Location = None, timeout: Timeout = 120.0, json: Json = 
         raise
     from analytics.verify import verify as run  # noqa: PLC0415 -- reads the environment
 
-    report("verify", run(location=location, timeout=timeout), json=json)
+    print_and_exit("verify", run(location=location, timeout=timeout), json=json)
 
 
 def explain(
@@ -58,14 +61,17 @@ def explain(
     location: Where,
     at: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="The explanation of this business time, ISO 8601, UTC."),
+        typer.Option(
+            metavar="TIME", help="Explain the numbers at this business time, ISO 8601, UTC."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show why a number is what it is: every fact in order, then every line of the arithmetic.
+    """Explain an item's numbers: every fact in order, then every line of the arithmetic.
 
-    Lines lead from the last count to on-hand, base position, reorder point, order quantity and
-    price; with --json each is a signed step, a sum or a note, with row, person and position.
+    The lines lead from the last count to on-hand, base position, reorder point, order quantity and
+    price. With --json each line is a signed step, a sum or a note. It names row, person and
+    position.
     """
     load_environment()
     from analytics import explain as explanation  # noqa: PLC0415 -- reads the environment
@@ -81,10 +87,12 @@ def sales(
     sku: Sku,
     *,
     location: Where,
-    hops: Annotated[int, typer.Option(help="How many of each span, ten minutes apart.")] = 6,
+    hops: Annotated[
+        int, typer.Option(help="Number of rows per span; each ends ten minutes earlier.")
+    ] = 6,
     json: Json = False,
 ) -> None:
-    """Show units sold in the last hour, 24 hours and 7 days, and the selling sessions."""
+    """Show the units sold in the last hour, 24 hours and 7 days, and the selling sessions."""
     if not 1 <= hops <= MOST_HOPS:
         message = f"--hops {hops}: expected 1 to {MOST_HOPS}"
         raise StackError(message)
@@ -98,7 +106,7 @@ def sales(
     _print(found, json=json)
 
 
-def _print(found: Printed, *, json: bool) -> None:
+def _print(found: Printable, *, json: bool) -> None:
     if json:
         output.as_json(found.as_json())
     else:
@@ -106,18 +114,21 @@ def _print(found: Printed, *, json: bool) -> None:
 
 
 def fold(
-    *, every: Annotated[int | None, typer.Option(help="Print state every N records.")] = None
+    *,
+    every: Annotated[
+        int | None, typer.Option(help="Print the state after every N records.")
+    ] = None,
 ) -> None:
-    """Fold a history from standard input with the pure rules; no service is needed.
+    """Fold a history from standard input with the rules. Needs no service.
 
-    Use: inventory fold < history.jsonl. One JSON record a line: offset, table, op, key, before,
-    after, lsn, commit_us; times in epoch microseconds, offsets rising. Each record gives a line
-    with its verdict and outputs, each key a line with its state at the end. A line that is no
-    record ends with its number, the reason and exit code 2.
+    Use: inventory fold < history.jsonl. Each line is one JSON record with offset, table, op, key,
+    before, after, lsn and commit_us. Times are epoch microseconds, and offsets rise. The command
+    prints verdict and outputs of each record, then the final state of each key. At an invalid line
+    it stops with exit code 2, the line number and the reason.
     """
     from cdc.contracts.history import HistoryError, fold_history  # noqa: PLC0415 -- late on purpose
 
-    given.whole("--every", every)
+    option_checks.check_int("--every", every)
     if sys.stdin.isatty():
         output.errors.print("reading records from the terminal, end with Ctrl-D")
     lines = 0

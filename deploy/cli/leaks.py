@@ -9,7 +9,7 @@ from deploy import output
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -20,11 +20,12 @@ def register(app: typer.Typer) -> None:
 def leaks(
     *,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Processes, logs and open addresses only.")
+        bool,
+        typer.Option("--quick", help="Skip pages that need a login, and files other than logs."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Search logs, processes, answers and pages for secrets; exits 1 if one is found."""
+    """Search logs, processes, HTTP answers and pages for secrets. Exit 1 if one is found."""
     from deploy.leaks.search import search  # noqa: PLC0415 -- other verbs start without it
 
     home = Home(default_home())

@@ -37,7 +37,7 @@ _CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
 _EXPECTED: Final = (StackError,)
 
 
-class Verbs(TyperGroup):
+class Commands(TyperGroup):
     """All commands; an error about a value's type shows the value and the expected form."""
 
     @override
@@ -56,10 +56,10 @@ class Verbs(TyperGroup):
 
 
 app = typer.Typer(
-    cls=Verbs,
+    cls=Commands,
     help=(
-        "Retail inventory: run the stack, trade, explain, recompute and verify."
-        " Begin with `inventory demo`, or `inventory up --detach` for a stack without a retailer."
+        "Run the retail inventory stack, simulate trade, explain numbers, recompute and verify."
+        " Begin with `inventory demo`, or with `inventory up --detach` for a stack without data."
     ),
     no_args_is_help=True,
     add_completion=False,
@@ -97,7 +97,7 @@ def main() -> None:
             print(f"error: {name}={wrong['input']!r}: {wrong['msg']}", file=sys.stderr)
         sys.exit(1)
     except _expected() as error:
-        message, repair = _told(error)
+        message, repair = _message_and_repair(error)
         print(f"error: {message}", file=sys.stderr)
         if repair:
             print(f"repair: {repair}", file=sys.stderr)
@@ -112,7 +112,7 @@ def main() -> None:
         sys.exit(130)
 
 
-def _told(error: Exception) -> tuple[str, str]:
+def _message_and_repair(error: Exception) -> tuple[str, str]:
     """Return the message of an expected error, and the command that repairs or shows its cause."""
     if isinstance(error, StackError):
         return str(error), error.repair
@@ -131,8 +131,8 @@ def _expected() -> tuple[type[Exception], ...]:
         ("analytics.damage", "Damage"),
         ("analytics.kafka", "TopicUnreadable"),
         ("cdc.capture.client", "CaptureError"),
-        ("streams.sinks.active", "RevisionMoved"),
-        ("streams.sinks.proposals", "ApprovalOnItsWay"),
+        ("streams.sinks.active", "RevisionSwitched"),
+        ("streams.sinks.proposals", "ApprovalInFlight"),
         ("cdc.contracts.versions", "UnreadableRecord"),
         ("psycopg", "OperationalError"),
         ("django.db.utils", "OperationalError"),

@@ -1,5 +1,6 @@
 """Subcommands about people: add, invite, disable, enable, list; roles, stores, password, region."""
 
+import shlex
 import sys
 from dataclasses import asdict
 from getpass import getpass, getuser
@@ -15,23 +16,27 @@ from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import read_runtime
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="User name.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Roles = Annotated[list[str] | None, typer.Option("--role", help="A role; may be given again.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Roles = Annotated[
+    list[str] | None, typer.Option("--role", help="Role. Repeat the option for several.")
+]
 Stores = Annotated[
-    list[str] | None, typer.Option("--store", help="A location; may be given again.")
+    list[str] | None, typer.Option("--store", help="Location. Repeat the option for several.")
 ]
 Regions = Annotated[
-    list[str] | None, typer.Option("--region", help="A region; may be given again.")
+    list[str] | None, typer.Option("--region", help="Region. Repeat the option for several.")
 ]
-Everywhere = Annotated[bool, typer.Option("--everywhere", help="Every location.")]
-Address = Annotated[str, typer.Option("--url", help="Where people reach the pages.")]
+Everywhere = Annotated[bool, typer.Option("--everywhere", help="All locations.")]
+Address = Annotated[
+    str, typer.Option("--url", help="Address of the pages for the link, like https://shop.example.")
+]
 _LOCAL: Final = "http://127.0.0.1:8080"
 _COLUMNS: Final = (
     *("name", "state", "roles", "works in", "second factor"),
     *("last login", "invited until"),
 )
 
-people = typer.Typer(help="Accounts: who may do what, and where.", no_args_is_help=True)
+people = typer.Typer(help="Accounts with their roles and stores.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -48,7 +53,7 @@ def _accounts() -> Any:  # noqa: ANN401 -- a module that needs Django set up
 
 @people.command("list")
 def list_people(*, json: Json = False) -> None:
-    """List accounts with roles, stores and state."""
+    """List all accounts with roles, stores and state."""
     found = _accounts().people()
     if json:
         output.as_json([asdict(person) for person in found])
@@ -80,7 +85,7 @@ def add(
 ) -> None:
     """Create an account and print a link with which the person sets a password, once.
 
-    Company-wide roles work everywhere unless stores or regions are given.
+    Company-wide roles apply to all locations, unless you give stores or regions.
     """
     accounts = _accounts()
     from ledger.people import STORE_ROLES  # noqa: PLC0415 -- needs Django set up
@@ -94,13 +99,13 @@ def add(
 
 @people.command()
 def invite(name: Name, *, url: Address = "") -> None:
-    """Print a new link for setting a password; an older one ends."""
+    """Print a new link for setting a password. An earlier link becomes invalid."""
     _print_link(_accounts().invite_person(name=name, actor=_me()), url)
 
 
 @people.command()
 def disable(name: Name) -> None:
-    """End an account's sessions and keep the person out."""
+    """Disable an account: its sessions end, and the person can't log in."""
     _accounts().disable_person(name=name, actor=_me())
     output.console.print(f"{name} is disabled; sessions and open pages have ended")
 
@@ -114,7 +119,7 @@ def enable(name: Name) -> None:
 
 @people.command()
 def roles(name: Name, *, role: Roles = None) -> None:
-    """Replace the roles of a person."""
+    """Replace a person's roles."""
     _accounts().set_roles(name=name, roles=role or (), actor=_me())
     output.console.print(f"{name}: {', '.join(role or ())}")
 
@@ -126,15 +131,18 @@ def stores(
     store: Stores = None,
     region: Regions = None,
     everywhere: Everywhere = False,
-    none: Annotated[bool, typer.Option("--none", help="No location at all.")] = False,
+    none: Annotated[bool, typer.Option("--none", help="No location.")] = False,
 ) -> None:
-    """Replace the stores and regions that a person works for."""
+    """Replace a person's stores and regions."""
     accounts = _accounts()
     if none is bool(store or region or everywhere):
-        message = "stores: expected --store, --region or --everywhere, or --none alone"
-        raise StackError(message, repair=f"inventory people stores {name} --store CODE")
+        message = (
+            "stores: expected --store, --region or --everywhere, or --none alone; "
+            f"{name} keeps theirs"
+        )
+        raise StackError(message, repair="inventory people stores --help")
     places = _places(accounts, store, region, everywhere=everywhere)
-    accounts.set_places(name=name, places=places, actor=_me())
+    accounts.set_store_access(name=name, places=places, actor=_me())
     output.console.print(f"{name}: {places.text}")
 
 
@@ -142,13 +150,13 @@ def stores(
 def password(
     name: Name,
     *,
-    generate: Annotated[bool, typer.Option(help="Make one up and print it once.")] = False,
+    generate: Annotated[bool, typer.Option(help="Generate a password and print it once.")] = False,
 ) -> None:
-    """Set a password: typed twice, read as one line of standard input, or generated."""
+    """Set a password: type it twice, send one line on standard input, or use --generate."""
     accounts = _accounts()
     import secrets  # noqa: PLC0415 -- this verb only
 
-    chosen = secrets.token_urlsafe(18) if generate else _typed_password()
+    chosen = secrets.token_urlsafe(18) if generate else _typed_password(name)
     accounts.set_password(name=name, password=chosen, actor=_me())
     if generate:
         output.plain(chosen)
@@ -157,7 +165,10 @@ def password(
 
 @people.command("reset-second-factor")
 def reset_second_factor(name: Name) -> None:
-    """Remove an authenticator, for a phone that is lost; the next login sets up another one."""
+    """Remove a person's authenticator, for example of a lost phone.
+
+    If the person's roles need one, the next login sets up another.
+    """
     had_one = _accounts().reset_second_factor(name=name, actor=_me())
     found = "was removed" if had_one else "was not set up; nothing was removed"
     output.console.print(f"the authenticator of {name} {found}")
@@ -165,7 +176,7 @@ def reset_second_factor(name: Name) -> None:
 
 @people.command()
 def sessions(name: Name, *, json: Json = False) -> None:
-    """List where a person is logged in."""
+    """List a person's sessions: browser, source, start and last use."""
     found = _accounts().sessions_of(name)
     if json:
         output.as_json([asdict(session) for session in found])
@@ -178,15 +189,17 @@ def sessions(name: Name, *, json: Json = False) -> None:
 
 @people.command("end-sessions")
 def end_sessions(name: Name) -> None:
-    """Log a person out everywhere; the password stays."""
+    """End all sessions of a person, and keep the password."""
     ended = _accounts().end_sessions_of(name=name, actor=_me())
     output.console.print(f"{ended} sessions of {name} have ended; the person may log in again")
 
 
 @people.command()
 def region(
-    location: Annotated[str, typer.Argument(metavar="LOCATION")],
-    code: Annotated[str, typer.Argument(metavar="REGION")],
+    location: Annotated[
+        str, typer.Argument(metavar="LOCATION", help="Code of a store or warehouse.")
+    ],
+    code: Annotated[str, typer.Argument(metavar="REGION", help="Code of the region.")],
 ) -> None:
     """Put a location into a region."""
     _accounts().set_region(location=location, region=code, actor=_me())
@@ -204,16 +217,16 @@ def _places(
     *,
     everywhere: bool,
 ) -> Any:  # noqa: ANN401 -- its class is imported late
-    return accounts.Places(everywhere, tuple(store or ()), tuple(region or ()))
+    return accounts.StoreAccess(everywhere, tuple(store or ()), tuple(region or ()))
 
 
-def _typed_password() -> str:
+def _typed_password(name: str) -> str:
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\r\n")
     first = getpass("Password: ")
     if getpass("The same again: ") != first:
         message = "the two passwords differ; none was set"
-        raise StackError(message, repair="inventory people password NAME")
+        raise StackError(message, repair=f"inventory people password {shlex.quote(name)}")
     return first
 
 

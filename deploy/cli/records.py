@@ -9,14 +9,16 @@ from typing import Annotated, Any, Final
 import typer
 
 from deploy import output
-from deploy.cli import given
+from deploy.cli import option_checks
 from deploy.errors import StackError
 from deploy.stack.django import connect_django
 from deploy.stack.runtime import load_environment
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="generation-partition-offset")]
-Reason = Annotated[str, typer.Option(help="Why; it is kept with the record.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Ids = Annotated[
+    list[str], typer.Argument(metavar="ID...", help="Record id: generation-partition-offset.")
+]
+Reason = Annotated[str, typer.Option(help="Your reason; it is kept with the record.")]
 
 _COLUMNS: Final = (
     'r.id, generation, partition, "offset", r.reason, stage, detail, logic_revision, commit_us,'
@@ -29,11 +31,13 @@ ORDER BY seen_at DESC, r.id LIMIT %(limit)s
 """  # noqa: S608 -- constants
 _ONE: Final = f"SELECT {_COLUMNS}, key, value FROM {_FROM} WHERE r.id = %(id)s"  # noqa: S608 -- constants
 _WARNING: Final = """\
-A replay is counted as if it had never been counted. Where ledger and workers agree already, the
-record was taken once, and sending it again counts it twice: dismiss it instead. Afterwards run
-`inventory verify`. Nothing was sent; add --yes to send."""
+Workers count a replayed record as new. If ledger and workers agree already, the record has been
+counted, and a replay would count it twice: dismiss it instead. Nothing was sent; add --yes to send.
+Afterwards run `inventory verify`."""
 
-rejected = typer.Typer(help="Records that no rule accepts.", no_args_is_help=True)
+rejected = typer.Typer(
+    help="Rejected records: the rules could not apply them.", no_args_is_help=True
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -44,12 +48,14 @@ def register(app: typer.Typer) -> None:
 @rejected.command("list")
 def rejected_list(
     *,
-    limit: Annotated[int, typer.Option(help="Newest first, so many.")] = 50,
-    still_open: Annotated[bool, typer.Option("--open", help="Only unsettled ones.")] = False,
+    limit: Annotated[int, typer.Option(help="Largest number of records.")] = 50,
+    still_open: Annotated[
+        bool, typer.Option("--open", help="Only records that are neither dismissed nor replayed.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """List records that no rule accepts, newest first."""
-    given.whole("--limit", limit)
+    """List rejected records, newest first."""
+    option_checks.check_int("--limit", limit)
     rows = _rows(load_environment(), _NEWEST, {"limit": limit, "open": still_open})
     if json:
         output.as_json(rows)
@@ -61,15 +67,17 @@ def rejected_list(
 
 @rejected.command("show")
 def rejected_show(
-    identity: Annotated[str, typer.Argument(metavar="ID", help="generation-partition-offset")],
+    identity: Annotated[
+        str, typer.Argument(metavar="ID", help="Record id: generation-partition-offset.")
+    ],
 ) -> None:
-    """Show one rejected record with its key, its bytes and its position, as JSON."""
+    """Print one rejected record as JSON: key, bytes, position and reason."""
     output.as_json(_one(load_environment(), identity))
 
 
 @rejected.command("dismiss")
 def rejected_dismiss(ids: Ids, *, reason: Reason) -> None:
-    """Close rejected records after a person has looked at them; they stay without effect."""
+    """Dismiss rejected records after a check. They stay without effect."""
     connect_django()
     from ledger.tasks.service import dismiss_rejected  # noqa: PLC0415 -- needs Django set up
 
@@ -83,19 +91,22 @@ def rejected_replay(
     ids: Ids,
     *,
     reason: Reason,
-    yes: Annotated[bool, typer.Option("--yes", help="Really send them.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm, and send them.")] = False,
     json: Json = False,
 ) -> None:
-    """Show records beside Postgres and the workers, and with --yes send them again."""
+    """Send rejected records again, after a comparison with Postgres and the workers.
+
+    Without --yes the command only compares, and ends with exit code 1.
+    """
     connect_django()
     from webui.desks.system import replay as replays  # noqa: PLC0415 -- needs Django set up
 
-    found = [replays.look(identity) for identity in ids]
+    found = [replays.preview(identity) for identity in ids]
     if json:
-        output.as_json([asdict(look) for look in found])
+        output.as_json([asdict(preview) for preview in found])
     else:
         columns = ("id", "reason", "inv_key", "op", "row", "ledger_units", "level_units", "settled")
-        shown = [[getattr(look, name) for name in columns] for look in found]
+        shown = [[getattr(preview, name) for name in columns] for preview in found]
         output.table("rejected beside the ledger", columns, shown)
     if not yes:
         output.errors.print(_WARNING)

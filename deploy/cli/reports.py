@@ -19,13 +19,13 @@ class Report(Protocol):
         """Return the report for scripts."""
 
 
-def report(title: str, found: Report, *, json: bool) -> NoReturn:
+def print_and_exit(title: str, found: Report, *, json: bool) -> NoReturn:
     """Print a report and end with its exit code."""
-    only(title, found.as_json(), json=json)
+    print_report(title, found.as_json(), json=json)
     raise typer.Exit(found.exit_code)
 
 
-def only(title: str, found: dict[str, Any], *, json: bool) -> None:
+def print_report(title: str, found: dict[str, Any], *, json: bool) -> None:
     """Print a report and return."""
     if json:
         output.as_json(found)

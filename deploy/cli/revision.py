@@ -8,22 +8,32 @@ from typing import Annotated, Any, Final
 import typer
 
 from deploy import output
-from deploy.cli import given
+from deploy.cli import option_checks
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Number = Annotated[int, typer.Argument(metavar="N", min=1, help="Logic revision, 1 or more.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Number = Annotated[
+    int, typer.Argument(metavar="N", min=1, help="Number of the logic revision, 1 or more.")
+]
 Timeout = Annotated[
-    float, typer.Option(min=1, max=given.LONGEST_S, help="Seconds for both to pass one place.")
+    float,
+    typer.Option(
+        min=1,
+        max=option_checks.LONGEST_S,
+        help="Seconds for both revisions to reach the same offsets.",
+    ),
 ]
 _COLUMNS: Final = (
     *("revision", "decides", "workers", "records_behind", "group", "outputs"),
     "changes",
 )
 
-revision = typer.Typer(help="Run other rules beside, compare and switch.", no_args_is_help=True)
+revision = typer.Typer(
+    help="Run another logic revision beside the stack, compare it, switch to it.",
+    no_args_is_help=True,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -40,11 +50,11 @@ def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by command
 
 @revision.command("list")
 def list_revisions(*, json: Json = False) -> None:
-    """Show which revision decides, where workers run and how far each is behind."""
+    """List logic revisions: the deciding one, their workers, and their lag in records."""
     settings = _settings()
-    from deploy.revisions.known import known  # noqa: PLC0415 -- asks the broker
+    from deploy.revisions.listing import known_revisions  # noqa: PLC0415 -- asks the broker
 
-    rows = [asdict(entry) for entry in known(Home(default_home()), settings)]
+    rows = [asdict(entry) for entry in known_revisions(Home(default_home()), settings)]
     if json:
         output.as_json(rows)
     else:
@@ -55,13 +65,16 @@ def list_revisions(*, json: Json = False) -> None:
 def start(
     number: Number,
     *,
-    code: Annotated[Path, typer.Option(help="Tree with the code of that revision.")],
-    workers: Annotated[int, typer.Option(min=1, max=12, help="Workers of the shadow.")] = 1,
-    python: Annotated[str, typer.Option(help="Interpreter with its packages.")] = "",
+    code: Annotated[Path, typer.Option(help="Source tree of that revision.")],
+    workers: Annotated[int, typer.Option(min=1, max=12, help="Number of workers.")] = 1,
+    python: Annotated[
+        str, typer.Option(help="Python interpreter with the packages that --code needs.")
+    ] = "",
 ) -> None:
-    """Start workers of another revision beside the stack; nothing they decide reaches a desk.
+    """Start workers of another revision beside the stack. Their decisions reach no page.
 
-    They replay stock.events from the beginning, or go on where they were. Returns when ready.
+    They replay stock.events from the beginning, or continue at their last offsets. The command
+    returns when they are ready.
     """
     load_environment()
     from deploy.revisions import shadow  # noqa: PLC0415 -- starts processes
@@ -70,20 +83,20 @@ def start(
     if number == LOGIC_REVISION:
         message = f"logic revision {number} is that of this stack's own workers"
         raise StackError(message, repair="inventory revision list")
-    chosen = shadow.Code(code.resolve(), given.interpreter(python))
-    beside = shadow.start(Home(default_home()), number, chosen, workers)
-    output.console.print(f"logic revision {number} runs beside; its logs are in {beside.logs}")
+    chosen = shadow.Code(code.resolve(), option_checks.interpreter(python))
+    shadow_home = shadow.start(Home(default_home()), number, chosen, workers)
+    output.console.print(f"logic revision {number} runs beside; its logs are in {shadow_home.logs}")
 
 
 @revision.command()
 def compare(
     number: Number,
     *,
-    states: Annotated[bool, typer.Option(help="Compare every key's state as well.")] = False,
+    states: Annotated[bool, typer.Option(help="Compare the state of every key, too.")] = False,
     timeout: Timeout = 300.0,
     json: Json = False,
 ) -> None:
-    """List what a revision decides differently. Exit 1 on a difference, as verify does."""
+    """List the differences between a revision's decisions and those in force. Exit 1 if any."""
     settings = _settings()
     from deploy.revisions import compare as comparing  # noqa: PLC0415 -- reads topics
     from deploy.revisions.decisions import Decisions  # noqa: PLC0415 -- as above
@@ -99,9 +112,9 @@ def compare(
     report = found.as_json()
     differing = len(found.differences)
     if states:
-        whole = compare_states(settings, former, number, dict(found.barrier), timeout)
-        report["states"] = whole.as_json()
-        differing += len(whole.differing)
+        states_found = compare_states(settings, former, number, dict(found.barrier), timeout)
+        report["states"] = states_found.as_json()
+        differing += len(states_found.differing)
     _show(report, json=json)
     raise typer.Exit(1 if differing else 0)
 
@@ -110,18 +123,22 @@ def compare(
 def promote(
     number: Number,
     *,
-    accept: Annotated[int, typer.Option(min=0, help="Differing keys that were looked at.")] = 0,
+    accept: Annotated[
+        int, typer.Option(min=0, help="Number of differing keys that you have checked.")
+    ] = 0,
     without_comparison: Annotated[
-        bool, typer.Option(help="The former revision's workers run no more.")
+        bool, typer.Option(help="Don't compare, because workers of the former revision don't run.")
     ] = False,
-    by: Annotated[str, typer.Option(help="Who decides this; you by default.")] = "",
+    by: Annotated[
+        str, typer.Option(help="Name of the person who switches. Default: your account.")
+    ] = "",
     timeout: Timeout = 300.0,
     json: Json = False,
 ) -> None:
-    """Compare, then let a revision decide: its needs stand on the desks, all others are closed.
+    """Compare a revision with the deciding one, then make it the deciding one.
 
-    Refused while it is behind, or while it differs in more keys than are accepted. The way back is
-    to promote the former one.
+    Pages then show its proposals; all others are closed. The command refuses if the revision is
+    behind, or differs in more keys than --accept. To switch back, promote the former revision.
     """
     settings = _settings()
     from deploy.revisions.promote import promote as switch  # noqa: PLC0415 -- reads topics
@@ -142,9 +159,11 @@ def promote(
 def retire(
     number: Number,
     *,
-    delete: Annotated[bool, typer.Option(help="Its topics, group and files go too.")] = False,
+    delete: Annotated[
+        bool, typer.Option(help="Delete its topics, consumer group and files, too.")
+    ] = False,
 ) -> None:
-    """End the workers of a revision that doesn't decide."""
+    """Stop the workers of a revision that isn't the deciding one."""
     settings = _settings()
     from deploy.revisions.retire import retire as end  # noqa: PLC0415 -- ends processes
 

@@ -24,7 +24,7 @@ _POLL_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScratchDirectory:
     """A new directory; `not_mounted` says why it is not on a disk of its own, empty if it is."""
 
     base: Path
@@ -32,19 +32,19 @@ class Place:
 
 
 @contextmanager
-def directory(say: Callable[[str], None]) -> Iterator[Place]:
+def directory(progress: Callable[[str], None]) -> Iterator[ScratchDirectory]:
     """Make the directory; end its processes and delete it when the block ends."""
     before = {number: signal.signal(number, signal.default_int_handler) for number in SIGNALS}
     base = Path(tempfile.mkdtemp(prefix="inventory-faults-"))
     base.chmod(0o711)
-    place = Place(base, "")
+    scratch = ScratchDirectory(base, "")
     try:
-        place = Place(base, _mount(base))
-        say(f"everything is written to {base}, and deleted at the end")
-        yield place
+        scratch = ScratchDirectory(base, _mount(base))
+        progress(f"everything is written to {base}, and deleted at the end")
+        yield scratch
     finally:
         ignore_signals()
-        _clean(place)
+        _clean(scratch)
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -72,38 +72,41 @@ def _command(*parts: str) -> str:
     return done.stderr.strip() or f"exit code {done.returncode}" if done.returncode else ""
 
 
-def _clean(place: Place) -> None:
-    home = place.base / "home"
+def _clean(scratch: ScratchDirectory) -> None:
+    home = scratch.base / "home"
     moved = home.resolve() if home.is_symlink() else None
-    end_processes((place.base, *([moved] if moved else [])))
+    end_processes((scratch.base, *([moved] if moved else [])))
     for path in filter(None, (moved, moved and moved.with_name(f"{moved.name}.partial"))):
         shutil.rmtree(path, ignore_errors=True)
-    if not place.not_mounted and _command("umount", str(place.base)):
-        _command("umount", "--lazy", str(place.base))
-    shutil.rmtree(place.base, ignore_errors=True)
+    if not scratch.not_mounted and _command("umount", str(scratch.base)):
+        _command("umount", "--lazy", str(scratch.base))
+    shutil.rmtree(scratch.base, ignore_errors=True)
 
 
-def end_processes(places: tuple[Path, ...]) -> None:
+def end_processes(directories: tuple[Path, ...]) -> None:
     """Kill every process that works in one of these directories or names one in its command."""
     deadline = time.monotonic() + _ENDED_S
-    while (found := list(_processes_in(places))) and time.monotonic() < deadline:
+    while (found := list(_processes_in(directories))) and time.monotonic() < deadline:
         for pid in found:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(_POLL_S)
 
 
-def _processes_in(places: tuple[Path, ...]) -> Iterator[int]:
+def _processes_in(directories: tuple[Path, ...]) -> Iterator[int]:
     for process in _PROC.glob("[0-9]*"):
         pid = int(process.name)
-        if pid != os.getpid() and _works_in(process, places):
+        if pid != os.getpid() and _works_in(process, directories):
             yield pid
 
 
-def _works_in(process: Path, places: tuple[Path, ...]) -> bool:
+def _works_in(process: Path, directories: tuple[Path, ...]) -> bool:
     try:
         words = (process / "cmdline").read_bytes() + b"\0" + (process / "environ").read_bytes()
         where = (process / "cwd").readlink()
     except OSError:  # it has ended, or belongs to another account
         return False
-    return any(str(place).encode() in words or where.is_relative_to(place) for place in places)
+    return any(
+        str(directory).encode() in words or where.is_relative_to(directory)
+        for directory in directories
+    )

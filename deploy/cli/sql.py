@@ -12,7 +12,7 @@ from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 
 SHOWN_ROWS: Final = 200
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -21,23 +21,28 @@ def register(app: typer.Typer) -> None:
 
 
 def sql(
-    statement: Annotated[str, typer.Argument(help="One SELECT; without it, the address.")] = "",
+    statement: Annotated[
+        str, typer.Argument(help="One SELECT. Without it, the command prints the address.")
+    ] = "",
     *,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Every row as CSV.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")] = False,
     json: Json = False,
 ) -> None:
-    """Ask Postgres as a reader, or print the address for psql and notebooks, without password."""
-    from deploy.stack import reading  # noqa: PLC0415 -- only this verb needs the driver
+    """Run a read-only query, or print the database address for psql and notebooks.
+
+    The address contains no password: it names a password file.
+    """
+    from deploy.stack import sql_access  # noqa: PLC0415 -- only this verb needs the driver
 
     if as_csv and json:
         message = "--csv and --json together: expected one of them"
         raise StackError(message)
     home = Home(default_home())
     if not statement:
-        address = reading.reading_address(home)
+        address = sql_access.read_only_url(home)
         output.as_json({"address": address}) if json else output.plain(address)
         return
-    with reading.answer(home, statement) as (columns, rows):
+    with sql_access.run_query(home, statement) as (columns, rows):
         if as_csv:
             csv.writer(sys.stdout).writerows([columns, *rows])
         elif json:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from deploy import output
-from deploy.cli import given
+from deploy.cli import option_checks
 from deploy.errors import StackError
 from deploy.stack import control
 from deploy.stack.context import DEFAULT_WORKERS, STEPS, Options
@@ -22,7 +22,7 @@ from deploy.stack.ports import LAST_PORT
 from deploy.stack.runtime import UP, Runtime, read_runtime
 
 _FAILURE: Final = 2  # the doctor's exit code
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -35,7 +35,7 @@ def _home() -> Home:
     return Home(default_home())
 
 
-def _say(step: dict[str, Any]) -> None:
+def _print_step(step: dict[str, Any]) -> None:
     output.console.print(f" ✔ {step['step']:<28} {step['seconds']:>6.1f} s")
 
 
@@ -63,15 +63,22 @@ def _wanted_ports() -> dict[str, int]:
 
 def up(
     *,
-    detach: Annotated[bool, typer.Option("--detach", "-d", help="Return when ready.")] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Return when all services are ready.")
+    ] = False,
     workers: Annotated[
-        int | None, typer.Option(help="Stream workers, 1 to 12; 2, or as many as run.")
+        int | None,
+        typer.Option(help="Number of stream workers, 1 to 12. Default: 2, or as many as run."),
     ] = None,
-    seed_data: Annotated[str, typer.Option(help="demo or none: a retailer to look at.")] = "none",
-    only: Annotated[str, typer.Option(help="Comma-separated services and steps.")] = "",
+    seed_data: Annotated[
+        str, typer.Option(help="demo writes a sample retailer with history; none writes nothing.")
+    ] = "none",
+    only: Annotated[
+        str, typer.Option(help="Start only these services and steps, with commas.")
+    ] = "",
 ) -> None:
-    """Start the whole stack; everything it writes lives in INVENTORY_HOME (.inventory)."""
-    from deploy.stack import cds  # noqa: PLC0415 -- only this verb needs the JVM parts
+    """Start the stack. It writes only below INVENTORY_HOME, by default .inventory."""
+    from deploy.stack import class_data  # noqa: PLC0415 -- only this verb needs the JVM parts
     from streams.settings import WorkerSettings  # noqa: PLC0415 -- and what a worker is made of
 
     home = _home()
@@ -80,22 +87,22 @@ def up(
     current = read_runtime(home)
     was_running = current.running
     if was_running:
-        _refuse_what_only_a_start_does(home, current, options)
+        _refuse_start_options(home, current, options)
     if options.wants("kafka") or options.wants("connect"):
-        cds.ensure(output.console.print)
+        class_data.ensure(output.console.print)
     if not detach:
-        _stay_in_front(home, options)
+        _run_in_foreground(home, options)
     else:
-        control.start_detached(home, options, _say)
+        control.start_detached(home, options, _print_step)
         if was_running and workers is not None:
             from deploy.stack import fleet  # noqa: PLC0415 -- only for a stack that runs already
 
             fleet.scale(home, workers)
-        _tell_addresses(home)
+        _print_addresses(home)
         _show_rules(home)
 
 
-def _refuse_what_only_a_start_does(home: Home, current: Runtime, options: Options) -> None:
+def _refuse_start_options(home: Home, current: Runtime, options: Options) -> None:
     """Say which wish a stack that runs already can't fulfil, instead of passing over it."""
     lacking = sorted({*options.only} - {*STEPS} - current.services.keys())
     lacking += ["the demo retailer"] if options.seed_data == "demo" and not home.has_demo() else []
@@ -106,12 +113,12 @@ def _refuse_what_only_a_start_does(home: Home, current: Runtime, options: Option
         raise StackError(message, repair=f"inventory down && {again}")
 
 
-def _stay_in_front(home: Home, options: Options) -> None:
+def _run_in_foreground(home: Home, options: Options) -> None:
     """Run the stack until it is stopped from elsewhere, or this command by Ctrl-C or SIGTERM."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        control.start_detached(home, options, _say)
-        _tell_addresses(home)
+        control.start_detached(home, options, _print_step)
+        _print_addresses(home)
         _show_rules(home)
         output.console.print("Ctrl-C stops it; `inventory up --detach` returns when it is ready.")
         control.wait_down(home)
@@ -121,7 +128,7 @@ def _stay_in_front(home: Home, options: Options) -> None:
 
 
 def demo() -> None:
-    """Start the stack with the demo retailer, live trading, and a proof on the page."""
+    """Start the stack with a sample retailer and live trading, and watch one sale reach a page."""
     from deploy.stack import proof  # noqa: PLC0415 -- loads Django
 
     up(detach=True, workers=2, seed_data="demo", only="")
@@ -134,7 +141,7 @@ def demo() -> None:
     output.console.print("   Try        .venv/bin/inventory status · doctor · verify · down")
 
 
-def _tell_addresses(home: Home) -> None:
+def _print_addresses(home: Home) -> None:
     runtime = read_runtime(home)
     rows = [
         (name, service.state, service.url)
@@ -157,7 +164,7 @@ def _show_rules(home: Home) -> None:
 
 
 def down() -> None:
-    """Stop the stack; data stays for the next `up`."""
+    """Stop the stack, and keep its data for the next `up`."""
     home = _home()
     if control.stop(home):
         output.console.print(f"stopped; data stays in {home.path}")
@@ -165,8 +172,8 @@ def down() -> None:
         output.console.print(f"nothing was running in {home.path}")
 
 
-def restart(name: Annotated[str, typer.Argument(help="One service, like kafka.")]) -> None:
-    """Restart one service and return when it does its work again."""
+def restart(name: Annotated[str, typer.Argument(help="Name of a service, like kafka.")]) -> None:
+    """Restart one service, and return when its readiness probe succeeds."""
     from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = fleet.restart_service(_home(), name)
@@ -174,11 +181,14 @@ def restart(name: Annotated[str, typer.Argument(help="One service, like kafka.")
 
 
 def hold(
-    name: Annotated[str, typer.Argument(help="One service, like worker-2.")],
+    name: Annotated[str, typer.Argument(help="Name of a service, like worker-2.")],
     *,
-    release: Annotated[bool, typer.Option("--release", help="Repair it again.")] = False,
+    release: Annotated[bool, typer.Option("--release", help="End the exemption.")] = False,
 ) -> None:
-    """Leave a suspended or silent service as it is, for a debugger; crashes are restarted."""
+    """Exempt a suspended or unresponsive service from repairs, for example for a debugger.
+
+    The supervisor still restarts it after a crash.
+    """
     from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
 
     fleet.hold(_home(), name, release=release)
@@ -187,9 +197,9 @@ def hold(
 
 
 def move(
-    directory: Annotated[Path, typer.Argument(help="A new directory, on another disk.")],
+    directory: Annotated[Path, typer.Argument(help="New directory, for example on another disk.")],
 ) -> None:
-    """Move the stopped stack's home with all its data; its old name becomes a link."""
+    """Move a stopped stack to another directory. The old one becomes a link to it."""
     from deploy.stack.move import move as move_home  # noqa: PLC0415 -- only this verb needs it
 
     home = _home()
@@ -199,9 +209,9 @@ def move(
 
 def prune(
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Really delete.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the deletion.")] = False,
 ) -> None:
-    """Delete what was put aside below `former`, and rotated logs: nothing reads them."""
+    """Delete files that no process reads: data moved to `former`, and rotated logs."""
     from deploy.stack import prune as unread  # noqa: PLC0415 -- only this verb needs it
 
     home = _home()
@@ -216,17 +226,19 @@ def prune(
 def status(
     *,
     json: Json = False,
-    location: Annotated[str | None, typer.Option(help="Counts of one location only.")] = None,
+    location: Annotated[
+        str | None, typer.Option(help="Count rejected records and late sales of one location only.")
+    ] = None,
 ) -> None:
-    """Each service, the connector, lag, freshness and what is not well. Exit 0 if all is well."""
+    """Show services, connector, lag, freshness and problems. Exit 0 if all is well."""
     from deploy.doctor import checks  # noqa: PLC0415 -- asks every part
     from deploy.stack import observe  # noqa: PLC0415 -- as above
     from deploy.stack import status as report  # noqa: PLC0415 -- as above
 
     home = _home()
-    seen = observe.look(home)
+    seen = observe.observe(home)
     with ThreadPoolExecutor(max_workers=1) as pool:
-        asked = pool.submit(checks.of_stack, home, seen)
+        asked = pool.submit(checks.stack_rows, home, seen)
         found = report.collect(home, seen, location)
         rows = [row for row in asked.result() if row.verdict != "ok"]
     found["problems"] = [asdict(row) for row in rows]
@@ -250,13 +262,17 @@ def _show_repairs(repairs: dict[str, list[str]]) -> None:
 
 
 def logs(
-    service: Annotated[str | None, typer.Argument(help="A service; all when left out.")] = None,
+    service: Annotated[str | None, typer.Argument(help="Name of a service. Default: all.")] = None,
     *,
-    lines: Annotated[int, typer.Option("--lines", "-n", help="Last lines of each.")] = 40,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing.")] = False,
+    lines: Annotated[
+        int, typer.Option("--lines", "-n", help="Number of last lines of each file.")
+    ] = 40,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Continue with new lines until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Print the services' log files."""
-    given.whole("--lines", lines, least=0)
+    option_checks.check_int("--lines", lines, least=0)
     home = _home()
     known = {path.stem: path for path in sorted(home.logs.glob("*.log"))}
     if not known:
@@ -277,7 +293,10 @@ def logs(
 
 
 def doctor(*, json: Json = False) -> None:
-    """Check every part; each failing row has the command that repairs it. Exit 0, 1 or 2."""
+    """Check the machine and every service, and print a repair command for each problem.
+
+    Exit 0 if all is well, 1 with warnings, 2 with failures.
+    """
     from deploy.doctor import checks  # noqa: PLC0415 -- asks every part
 
     rows = checks.run(_home())
@@ -295,9 +314,9 @@ def doctor(*, json: Json = False) -> None:
 
 def reset(
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Really delete.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the deletion.")] = False,
 ) -> None:
-    """Stop the stack and delete everything below INVENTORY_HOME, and nothing else."""
+    """Stop the stack and delete all files below INVENTORY_HOME."""
     home = _home()
     for path in home.contents():
         output.console.print(f"  {path}")
@@ -316,8 +335,8 @@ def reset(
 
 
 def fetch() -> None:
-    """Fetch and verify the JVM parts and archive their classes."""
-    from deploy.stack import cds  # noqa: PLC0415 -- only this verb needs the JVM parts
+    """Download Kafka, Connect and Debezium, verify their checksums, and archive their classes."""
+    from deploy.stack import class_data  # noqa: PLC0415 -- only this verb needs the JVM parts
 
-    cds.ensure(output.console.print)
+    class_data.ensure(output.console.print)
     output.console.print("the JVM parts are here and verified")

@@ -7,11 +7,11 @@ from typing import Annotated, Final, Literal
 import typer
 
 from deploy import output
-from deploy.cli import given
+from deploy.cli import option_checks
 from deploy.errors import StackError
 from deploy.stack.django import connect_django
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 # Listed here to avoid loading Django; a test compares them with the simulator's.
 SCENARIOS: Final = (
@@ -42,20 +42,27 @@ def _progress(done: object) -> None:
 
 def simulate(
     *,
-    seed: Annotated[int, typer.Option(help="Same seed, same plan.")] = 1,
-    rate: Annotated[str, typer.Option(help="Sale lines that customers want a second.")] = "5",
-    minutes: Annotated[str, typer.Option(help="How long; 0 = until Ctrl-C.")] = "1",
-    scenario: Annotated[str, typer.Option(help=f"Which day: {', '.join(SCENARIOS)}.")] = "normal",
-    size: Annotated[str, typer.Option(help="Of a retailer to write first: demo or full.")] = "demo",
-    leave: Annotated[int, typer.Option(help="Permille of proposals left to real people.")] = 0,
-    patience: Annotated[str, typer.Option(help="Seconds before a proposal is answered.")] = "5",
+    seed: Annotated[int, typer.Option(help="Seed of the random plan.")] = 1,
+    rate: Annotated[str, typer.Option(help="Sale lines a second that customers ask for.")] = "5",
+    minutes: Annotated[str, typer.Option(help="Minutes to run; 0 runs until Ctrl-C.")] = "1",
+    scenario: Annotated[str, typer.Option(help=f"Scenario: {', '.join(SCENARIOS)}.")] = "normal",
+    size: Annotated[
+        str,
+        typer.Option(help="Size of a retailer that is written first if none exists: demo or full."),
+    ] = "demo",
+    leave: Annotated[
+        int, typer.Option(help="Share of proposals left to real people, in thousandths.")
+    ] = 0,
+    patience: Annotated[
+        str, typer.Option(help="Seconds before simulated buyers answer a proposal.")
+    ] = "5",
     json: Json = False,
 ) -> None:
-    """Trade: customers, thieves, buyers, suppliers and staff, through the services."""
+    """Simulate customers, thieves, buyers, suppliers and staff, who use the ledger's services."""
     if scenario not in {*SCENARIOS, *_FORMER_SCENARIOS}:
         message = f"--scenario {scenario!r}: expected one of {', '.join(SCENARIOS)}"
         raise StackError(message)
-    given.one_of("--size", size, _SIZES)
+    option_checks.check_choice("--size", size, _SIZES)
     if not 0 <= leave <= _ALL_PERMILLE:
         message = f"--leave {leave}: expected 0 to {_ALL_PERMILLE}"
         raise StackError(message)
@@ -71,9 +78,8 @@ def simulate(
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=sys.stderr))
     from bench.retailer import simulate as trading  # noqa: PLC0415 -- needs Django set up
 
-    done = trading.run(
-        seed=seed, scenario=scenario, size=size, left_permille=leave, progress=_progress, **numbers
-    )
+    plan = trading.Trading(seed=seed, scenario=scenario, size=size, left_permille=leave, **numbers)
+    done = trading.run(plan, _progress)
     if json:
         output.as_json(done.as_json())
     else:
@@ -82,7 +88,7 @@ def simulate(
 
 def _finite(option: str, text: str, *, least: str) -> float:
     """Return the number of an option. Refuse a text that is no finite number in the range."""
-    value = given.finite(text)
+    value = option_checks.parse_finite(text)
     if value is None or value < 0 or (value == 0 and least == "above 0"):
         message = f"{option} {text}: expected a finite number {least}"
         raise StackError(message)
@@ -90,17 +96,19 @@ def _finite(option: str, text: str, *, least: str) -> float:
 
 
 def import_sales(
-    file: Annotated[Path, typer.Argument(help="A file in the UCI Online Retail format.")],
+    file: Annotated[Path, typer.Argument(help="Sales file in the UCI Online Retail format.")],
     *,
-    stores: Annotated[str, typer.Option(help="single or country.")] = "single",
-    rate: Annotated[str, typer.Option(help="Lines a second, or max.")] = "max",
-    limit: Annotated[int | None, typer.Option(help="Stop after so many lines.")] = None,
+    stores: Annotated[
+        str, typer.Option(help="single: one location. country: one location per country.")
+    ] = "single",
+    rate: Annotated[str, typer.Option(help="Lines a second, or max for no limit.")] = "max",
+    limit: Annotated[int | None, typer.Option(help="Largest number of lines to read.")] = None,
     json: Json = False,
 ) -> None:
-    """Replay a file of sales through Postgres; bad rows are listed and do not stop the others."""
-    given.retail_file(file)
-    given.one_of("--stores", stores, tuple(_STORES))
-    given.whole("--limit", limit)
+    """Import a sales file into Postgres. Invalid rows are listed; the others are imported."""
+    option_checks.check_retail_file(file)
+    option_checks.check_choice("--stores", stores, tuple(_STORES))
+    option_checks.check_int("--limit", limit)
     per_second = _rate(rate)
     connect_django()
     from ledger.imports.importer import import_sales as run  # noqa: PLC0415 -- needs Django set up
@@ -115,7 +123,7 @@ def import_sales(
 def _rate(text: str) -> float | None:
     if text == "max":
         return None
-    rate = given.finite(text)
+    rate = option_checks.parse_finite(text)
     if rate is None or rate <= 0:
         message = f"--rate {text!r}: expected lines a second above 0, or max"
         raise StackError(message)

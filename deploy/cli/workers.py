@@ -8,14 +8,14 @@ import typer
 
 from cdc.contracts.times import time_text
 from deploy import output
-from deploy.cli import given
+from deploy.cli import option_checks
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
+from deploy.stack.requested import REPAIR
 from deploy.stack.runtime import load_environment, read_runtime
-from deploy.stack.wanted import REPAIR
 from inventory.log.validation import is_key
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _COLUMNS: Final = (
     "worker",
@@ -35,7 +35,7 @@ _WIDE_CHARS: Final = 120
 _SECOND_US: Final = 1_000_000
 
 workers = typer.Typer(
-    help="Stream workers: who holds what (without a command), more or fewer, stops and restarts."
+    help="Stream workers: list, scale, stop, start and restart them. Without a command: list."
 )
 
 
@@ -51,7 +51,7 @@ def _home() -> Home:
 
 @workers.callback(invoke_without_command=True)
 def workers_list(context: typer.Context, *, json: Json = False) -> None:
-    """List the workers: partitions, lag and age; process, keys and address in 120 columns."""
+    """List workers with partitions, lag and age. A terminal of 120 columns shows more."""
     if context.invoked_subcommand is not None:
         return
     from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
@@ -83,8 +83,10 @@ def _row(row: dict[str, Any]) -> tuple[object, ...]:
 
 
 @workers.command()
-def scale(count: Annotated[int, typer.Argument(metavar="N", help="1 to 12.")]) -> None:
-    """Have N workers: start or stop some while the others go on."""
+def scale(
+    count: Annotated[int, typer.Argument(metavar="N", help="Number of workers, 1 to 12.")],
+) -> None:
+    """Set the number of workers. Running ones continue while others start or stop."""
     from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = fleet.scale(_home(), count)
@@ -92,8 +94,8 @@ def scale(count: Annotated[int, typer.Argument(metavar="N", help="1 to 12.")]) -
 
 
 @workers.command()
-def stop(name: Annotated[str, typer.Argument(help="One worker.")]) -> None:
-    """Stop one worker and leave it stopped; the others take its partitions."""
+def stop(name: Annotated[str, typer.Argument(help="Name of a worker, like worker-2.")]) -> None:
+    """Stop one worker until `workers start`. The others take over its partitions."""
     from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = fleet.stop(_home(), name)
@@ -101,8 +103,8 @@ def stop(name: Annotated[str, typer.Argument(help="One worker.")]) -> None:
 
 
 @workers.command()
-def start(name: Annotated[str, typer.Argument(help="One worker.")]) -> None:
-    """Start a worker that was stopped; it takes its share of the partitions."""
+def start(name: Annotated[str, typer.Argument(help="Name of a worker, like worker-2.")]) -> None:
+    """Start a stopped worker. It takes over its share of the partitions."""
     from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = fleet.start(_home(), name)
@@ -111,11 +113,13 @@ def start(name: Annotated[str, typer.Argument(help="One worker.")]) -> None:
 
 @workers.command()
 def restart(
-    name: Annotated[str | None, typer.Argument(help="One worker.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of a worker, like worker-2.")] = None,
     *,
-    rolling: Annotated[bool, typer.Option("--rolling", help="All, one after another.")] = False,
+    rolling: Annotated[
+        bool, typer.Option("--rolling", help="Restart all workers, one after another.")
+    ] = False,
 ) -> None:
-    """Restart one worker, or all in turn, each when the one before it serves again."""
+    """Restart one worker, or with --rolling all. Each waits until the one before serves again."""
     if rolling == (name is not None):
         message = "name a worker, or give --rolling for all of them"
         raise StackError(message)
@@ -130,12 +134,12 @@ def restart(
 @workers.command()
 def rebuild(
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Really delete them.")] = False,
-    timeout: Annotated[float, typer.Option(help="Seconds to fold everything again.")] = 600.0,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the deletion.")] = False,
+    timeout: Annotated[float, typer.Option(help="Time limit of the replay in seconds.")] = 600.0,
     json: Json = False,
 ) -> None:
-    """Delete changelogs and snapshots and fold stock.events again. Exit 1 if a key differs."""
-    given.seconds("--timeout", timeout, least=1)
+    """Delete changelogs and snapshots, and replay stock.events. Exit 1 if a key differs."""
+    option_checks.check_seconds("--timeout", timeout, least=1)
     home = _home()
     load_environment(home)
     if not yes:
@@ -144,7 +148,7 @@ def rebuild(
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
     from deploy.rebuild import rebuild as run  # noqa: PLC0415 -- as above
 
-    found = run(home, Connections(), timeout_s=timeout, say=output.errors.print)
+    found = run(home, Connections(), timeout_s=timeout, report=output.errors.print)
     if json:
         output.as_json(found.as_json())
     else:
@@ -155,9 +159,11 @@ def rebuild(
 @workers.command("compile")
 def compile_rules(
     *,
-    remove: Annotated[bool, typer.Option("--remove", help="Go back to the sources.")] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Delete the compiled rules and use the sources.")
+    ] = False,
 ) -> None:
-    """Make machine code of the rules: workers take it from their next start on."""
+    """Compile the rules to machine code. Workers use it from their next start on."""
     from deploy import compiled_rules  # noqa: PLC0415 -- only this verb makes them
 
     home = _home()
@@ -174,17 +180,23 @@ def compile_rules(
 
 def query(
     key: Annotated[
-        str, typer.Argument(metavar="KEY", help="LOCATION|SKU, in quotes for the shell.")
+        str, typer.Argument(metavar="KEY", help="LOCATION|SKU, in quotes because of the shell.")
     ],
     *,
-    windows: Annotated[bool, typer.Option("--windows", help="Sales windows too.")] = False,
-    since: Annotated[int | None, typer.Option("--from", help="Epoch microseconds.")] = None,
-    until: Annotated[int | None, typer.Option("--to", help="Epoch microseconds.")] = None,
+    windows: Annotated[
+        bool, typer.Option("--windows", help="Print the sales windows, too.")
+    ] = False,
+    since: Annotated[
+        int | None, typer.Option("--from", help="Earliest window start, epoch microseconds.")
+    ] = None,
+    until: Annotated[
+        int | None, typer.Option("--to", help="Upper bound of window starts, epoch microseconds.")
+    ] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait for a restoring worker.")] = 2.0,
     json: Json = False,
 ) -> None:
-    """Ask the workers for a key right now; any of them answers. Exit 1 without an answer."""
-    given.seconds("--wait", wait)
+    """Query the current state of a key. Any worker answers. Exit 1 without an answer."""
+    option_checks.check_seconds("--wait", wait)
     if not is_key(key):
         message = (
             f"KEY {key!r}: expected LOCATION|SKU, in quotes for the shell, such as 'UCI|85123A'"
@@ -194,11 +206,11 @@ def query(
 
     settings = fleet.connections(_home())
     place = quote(key, safe="")
-    found = fleet.ask(settings, f"/iq/v1/store/on-hand/{place}", wait)
+    found = fleet.query(settings, f"/iq/v1/store/on-hand/{place}", wait)
     if windows:
         span = {"from": since, "to": until}
         asked = urlencode({name: at for name, at in span.items() if at is not None})
-        found |= fleet.ask(settings, f"/iq/v1/store/sales-windows/{place}?{asked}", wait)
+        found |= fleet.query(settings, f"/iq/v1/store/sales-windows/{place}?{asked}", wait)
     if json:
         output.as_json(found)
         return

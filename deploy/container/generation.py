@@ -17,16 +17,16 @@ import psycopg
 from confluent_kafka import KafkaException
 
 from cdc.capture.admin import create_topics, delete_group, delete_topics
-from cdc.capture.client import CaptureError, ConnectClient, slot_active
+from cdc.capture.client import SLOT, CaptureError, ConnectClient, slot_active
 from cdc.capture.reconciler import config_of
 from cdc.contracts.topics import APP_ID, TOPICS
-from deploy.container.setup import AGAIN, GENERATION, STOP, server_of, variable
+from cdc.deciding import recorded_revision
+from deploy.container.setup import GENERATION, STOP, UP, server_of, variable
 from deploy.errors import StackError
 from deploy.stack import capture, generation, recapture
 from deploy.stack.generation import Generation
 from deploy.stack.home import Home
 from inventory.revision import LOGIC_REVISION
-from streams.sinks.active import active_revision
 
 OWN_RULES: Final = "--own-rules"
 _QUIET_S: Final = 15.0
@@ -53,14 +53,14 @@ def main(arguments: Sequence[str]) -> None:
     client = ConnectClient(variable("INVENTORY_CONNECT_URL"), password)
     coming, aside = generation.put_aside(home, generation.generation_of(home), own_rules)
     sys.stdout.write(f"what the services kept is in {aside}\n")
-    _throw_away(client, url, bootstrap)
+    _delete_log(client, url, bootstrap)
     _capture(client, home, url, bootstrap, coming)
-    sys.stdout.write(f"generation {coming.number} is captured; start the services: {AGAIN}\n")
+    sys.stdout.write(f"generation {coming.number} is captured; start the services: {UP}\n")
 
 
 def _refuse(url: str, own_rules: str) -> None:
     with psycopg.connect(url, connect_timeout=5, autocommit=True) as connection:
-        decides = active_revision(connection)
+        decides = recorded_revision(connection)
     if decides not in (None, LOGIC_REVISION) and not own_rules:
         message = (
             f"logic revision {decides} decides, the workers here are of {LOGIC_REVISION}; "
@@ -82,15 +82,31 @@ def _alive(url: str) -> list[str]:
         return [str(name) for (name,) in connection.execute(_ALIVE, (_QUIET_S,)).fetchall()]
 
 
-def _throw_away(client: ConnectClient, url: str, bootstrap: str) -> None:
-    """Delete the former log and all stored offsets in it."""
+def _delete_log(client: ConnectClient, url: str, bootstrap: str) -> None:
+    """Delete the former log and all stored offsets in it.
+
+    Raises:
+        StackError: workers are still in their group, or a connector still uses the slot.
+    """
     _delete_group(bootstrap)
-    client.forget_offsets(config_of(url))
-    deadline = time.monotonic() + _ENDED_WITHIN_S
-    while slot_active(url) and time.monotonic() < deadline:
-        time.sleep(_POLL_S)
+    client.delete_offsets(config_of(url))
+    wait_released(url, _ENDED_WITHIN_S)
     delete_topics(bootstrap, [topic.name for topic in TOPICS])
     create_topics(bootstrap)
+
+
+def wait_released(url: str, within_s: float) -> None:
+    """Wait until nothing streams through the connector's slot any more.
+
+    Raises:
+        StackError: something still does after `within_s` seconds.
+    """
+    deadline = time.monotonic() + within_s
+    while slot_active(url):
+        if time.monotonic() > deadline:
+            message = f"the slot {SLOT} is still in use after {within_s:g} s. The topics were kept"
+            raise StackError(message, repair=f"docker compose restart connect && {GENERATION}")
+        time.sleep(_POLL_S)
 
 
 def _delete_group(bootstrap: str) -> None:
@@ -112,9 +128,9 @@ def _capture(
     client: ConnectClient, home: Home, url: str, bootstrap: str, coming: Generation
 ) -> None:
     capture.publish_tables(variable("INVENTORY_OWNER_DATABASE_URL"))
-    recapture.settle(url, coming)
-    capture.capture(client, url, lambda asked, at: recapture.wait_whole(asked, at, bootstrap))
-    recapture.conclude(home, url)
+    recapture.forget_former_topics(url, coming)
+    capture.capture(client, url, lambda asked, at: recapture.wait_complete(asked, at, bootstrap))
+    recapture.finish(home, url)
 
 
 if __name__ == "__main__":

@@ -22,11 +22,11 @@ from deploy.stack.generation import generation_of
 from deploy.stack.home import Home
 
 # Errors while a part restarts; the container's restart policy runs these steps again.
-_AWAY: Final = (psycopg.OperationalError, httpx.HTTPError, KafkaException, OSError)
-AGAIN: Final = "docker compose up --detach --wait"
+_UNAVAILABLE: Final = (psycopg.OperationalError, httpx.HTTPError, KafkaException, OSError)
+UP: Final = "docker compose up --detach --wait"
 STOP: Final = f"docker compose stop worker-1 worker-2 {' '.join(APPLICATIONS)}"
 GENERATION: Final = "docker compose run --rm generation"
-ANEW: Final = f"{STOP} && {GENERATION} && {AGAIN}"
+CAPTURE_AGAIN: Final = f"{STOP} && {GENERATION} && {UP}"
 _PASSWORDS: Final = {
     "retail_owner": "RETAIL_OWNER_PASSWORD",
     "app_rw": "APP_RW_PASSWORD",
@@ -42,7 +42,7 @@ def refuse_half_captured() -> None:
     generation = generation_of(Home(Path(variable("INVENTORY_HOME"))))
     if not generation.captured:
         message = f"the capture of generation {generation.number} was cut off"
-        raise StackError(message, repair=ANEW)
+        raise StackError(message, repair=CAPTURE_AGAIN)
 
 
 def variable(name: str) -> str:
@@ -54,7 +54,7 @@ def variable(name: str) -> str:
     value = os.environ.get(name, "")
     if not value:
         message = f"{name} is not set: expected in the file .env beside docker-compose.yml"
-        raise StackError(message, repair=AGAIN)
+        raise StackError(message, repair=UP)
     return value
 
 
@@ -89,8 +89,8 @@ def main() -> None:
         capture.refuse_damaged(server.database_url)
         capture.capture(client, server.database_url, wait_streaming)
     except StackError as error:
-        is_damage = error.repair == capture.ANEW
-        raise StackError(str(error), repair=ANEW if is_damage else AGAIN) from error
+        is_damage = error.repair == capture.CAPTURE_AGAIN
+        raise StackError(str(error), repair=CAPTURE_AGAIN if is_damage else UP) from error
     finally:
         client.close()
     sys.stdout.write("database, topics and connector are ready\n")
@@ -99,5 +99,5 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except (StackError, *_AWAY) as error:
-        sys.exit(f"error: {error}\nrepair: {getattr(error, 'repair', '') or AGAIN}")
+    except (StackError, *_UNAVAILABLE) as error:
+        sys.exit(f"error: {error}\nrepair: {getattr(error, 'repair', '') or UP}")

@@ -19,7 +19,7 @@ from cdc.capture.source import (
 )
 from deploy.doctor.failures import Failure, row_of
 from deploy.doctor.row import Row, ok
-from deploy.stack.capture import ANEW
+from deploy.stack.capture import CAPTURE_AGAIN
 from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of
 
@@ -28,7 +28,8 @@ _KEPT: Final = ("reserved", "extended")
 
 
 @contextmanager
-def _reading(home: Home) -> Iterator[Connection]:
+def reading(home: Home) -> Iterator[Connection]:
+    """Open a connection of the reading role, in autocommit mode."""
     url = environment_of(home)["INVENTORY_READ_DATABASE_URL"]
     with psycopg.connect(url, connect_timeout=3, autocommit=True) as connection:
         yield connection
@@ -41,7 +42,7 @@ def _damage(connection: Connection, part: str) -> Damage | None:
 
 def publication(home: Home) -> Row:
     """Check that the publication has all captured tables, and that the log was captured with it."""
-    with _reading(home) as connection:
+    with reading(home) as connection:
         found = publication_problem(connection)
         damage = _damage(connection, "publication")
     found = found or (damage.found if damage else "")
@@ -50,7 +51,7 @@ def publication(home: Home) -> Row:
 
 def identity(home: Home) -> Row:
     """Check that updates and deletes write the complete former row into the log."""
-    with _reading(home) as connection:
+    with reading(home) as connection:
         found = identity_problem(connection)
     if found:
         return Failure.IDENTITY_NOT_FULL.row(found)
@@ -59,7 +60,7 @@ def identity(home: Home) -> Row:
 
 def slot(home: Home) -> Row:
     """Check that the slot streams, has its WAL and retains less than 256 MiB of it."""
-    with _reading(home) as connection:
+    with reading(home) as connection:
         seen, by, damage = slot_of(connection), paused_by(connection), damage_of(connection)
     if seen is None:
         return Failure.LOST_SLOT.row(f"{SLOT} does not exist")
@@ -70,7 +71,7 @@ def slot(home: Home) -> Row:
         return ok("slot", found)
     if damage and not seen.active:  # `capture resume` refuses until a new generation
         found = f"{found}; {damage.part} {damage.found}"
-        return row_of(found, [(Failure.CAPTURE_DAMAGED, ANEW)], "slot")
+        return row_of(found, [(Failure.CAPTURE_DAMAGED, CAPTURE_AGAIN)], "slot")
     kind = Failure.IDLE_SLOT if by or not seen.active else Failure.SLOT_BEHIND
     return kind.row(found)
 
@@ -78,7 +79,7 @@ def slot(home: Home) -> Row:
 def connector(home: Home) -> Row:
     """Check that connector and task run with the committed definition."""
     variables = environment_of(home)
-    with _reading(home) as connection:
+    with reading(home) as connection:
         by, damage = paused_by(connection), damage_of(connection)
     client = client_of(variables, timeout_s=5.0)
     try:

@@ -10,43 +10,43 @@ from deploy.doctor import machine, running
 from deploy.doctor.disk import disk
 from deploy.doctor.failures import Failure
 from deploy.doctor.halted import halted
-from deploy.doctor.of_service import of_service
 from deploy.doctor.repairs import RESTART_ALL, joined
 from deploy.doctor.row import Row
+from deploy.doctor.service_failure import service_failure
 from deploy.stack import observe
 from deploy.stack.home import Home
-from deploy.stack.observe import Seen
+from deploy.stack.observe import StackState
 from deploy.stack.runtime import UP
 
 _LIMIT_S: Final = 20.0
 # The service that didn't answer, by the package whose error a check raised.
-_ASKED: Final = {"psycopg": "postgres", "httpx": "connect", "cimpl": "kafka"}
+_SERVICE_OF_PACKAGE: Final = {"psycopg": "postgres", "httpx": "connect", "cimpl": "kafka"}
 
 Check = Callable[[Home], Row]
 
 
 def run(home: Home) -> list[Row]:
     """Return all rows: the machine's, and the stack's if one runs."""
-    seen = observe.look(home)
+    seen = observe.observe(home)
     runtime = seen.runtime
     if runtime.running:
         services = running.services(home, seen)
-        machines = _ask(home, seen, machine.CHECKS)
-        return _by_cause([*machines, services, *_ask(home, seen, running.CHECKS)])
+        machines = _run_checks(home, seen, machine.CHECKS)
+        return _by_cause([*machines, services, *_run_checks(home, seen, running.CHECKS)])
     if runtime.error:
         told = runtime.error.splitlines()[0]
         stack = Failure.START_FAILED.row(told, repair=runtime.repair or UP)
     else:
         stack = Failure.STACK_DOWN.row("not running")
-    return [stack, *_ask(home, seen, machine.CHECKS)]
+    return [stack, *_run_checks(home, seen, machine.CHECKS)]
 
 
-def of_stack(home: Home, seen: Seen) -> list[Row]:
+def stack_rows(home: Home, seen: StackState) -> list[Row]:
     """Return the rows of the running stack and of its disk, without lag and freshness."""
     if not seen.runtime.running:
         return []
     checks = [check for check in running.CHECKS if check not in (running.lag, running.freshness)]
-    return _by_cause([running.services(home, seen), *_ask(home, seen, [disk, *checks])])
+    return _by_cause([running.services(home, seen), *_run_checks(home, seen, [disk, *checks])])
 
 
 def _by_cause(rows: list[Row]) -> list[Row]:
@@ -57,10 +57,10 @@ def _by_cause(rows: list[Row]) -> list[Row]:
     return [replace(row, repair=full.repair) if row.verdict == "failure" else row for row in rows]
 
 
-def _ask(home: Home, seen: Seen, checks: Sequence[Check]) -> list[Row]:
+def _run_checks(home: Home, seen: StackState, checks: Sequence[Check]) -> list[Row]:
     rows: list[Row] = []
     with ThreadPoolExecutor(max_workers=8) as pool:
-        pending = [(check, pool.submit(_asked, home, seen, check)) for check in checks]
+        pending = [(check, pool.submit(_run_check, home, seen, check)) for check in checks]
         for check, answer in pending:
             try:
                 rows.append(answer.result(timeout=_LIMIT_S))
@@ -69,24 +69,25 @@ def _ask(home: Home, seen: Seen, checks: Sequence[Check]) -> list[Row]:
                 rows.append(_unanswered(home, seen, check, text))
             except Exception as error:  # noqa: BLE001 -- the row holds the error
                 text = f"{type(error).__name__}: {error}".strip()[:300]
-                part = _ASKED.get(type(error).__module__.partition(".")[0], "")
+                part = _SERVICE_OF_PACKAGE.get(type(error).__module__.partition(".")[0], "")
                 rows.append(_unanswered(home, seen, check, text, part))
     return rows
 
 
-def _asked(home: Home, seen: Seen, check: Check) -> Row:
-    part = running.ASKED.get(check.__name__, "")
-    if part not in seen.unwell:
+def _run_check(home: Home, seen: StackState, check: Check) -> Row:
+    queried = running.QUERIED_SERVICES.get(check.__name__, ())
+    part = next((name for name in queried if name in seen.not_ready), "")
+    if not part:
         return check(home)
     text = f"not asked: {part} is in state {seen.states[part]!r}"
     return _unanswered(home, seen, check, text, part)
 
 
-def _unanswered(home: Home, seen: Seen, check: Check, text: str, part: str = "") -> Row:
+def _unanswered(home: Home, seen: StackState, check: Check, text: str, part: str = "") -> Row:
     """Return the row of a check without an answer from `part`, or from any part that is down."""
     ways = {each.service: each.repair for each in halted(home)}
-    down = [part] if part in seen.states else seen.unwell
-    restart = joined(of_service(home, seen, name, ways)[1] for name in down) or RESTART_ALL
+    down = [part] if part in seen.states else seen.not_ready
+    restart = joined(service_failure(home, seen, name, ways)[1] for name in down) or RESTART_ALL
     return Failure.NO_ANSWER.row(text, name=check.__name__, restart=restart)
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from deploy import compiled_rules
 from deploy.doctor.repairs import RESTART_ALL, joined
 from deploy.doctor.row import Row, Verdict
-from deploy.stack.capture import ANEW, RESTART, RESUME
+from deploy.stack.capture import CAPTURE_AGAIN, RESTART, RESUME
 from deploy.stack.runtime import UP
 from inventory.revision import LOGIC_REVISION
 from streams.exit_codes import NEW_GENERATION, REBUILD
@@ -59,13 +59,13 @@ class Failure(Enum):
     SERVICE_STARTS = Entry("services", UP, "warning")  # returns when it is ready
     WORKER_HALTED = Entry("workers", "{repair}")  # from the log, or from the exit code
     OTHER_WAL_LEVEL = Entry("wal_level", RESTART_ALL)
-    LOST_SLOT = Entry("slot", ANEW)
+    LOST_SLOT = Entry("slot", CAPTURE_AGAIN)
     IDLE_SLOT = Entry("slot", RESUME)
     SLOT_BEHIND = Entry("slot", RESTART)
-    PUBLICATION_CHANGED = Entry("publication", ANEW)
-    IDENTITY_NOT_FULL = Entry("replica identity", ANEW)
+    PUBLICATION_CHANGED = Entry("publication", CAPTURE_AGAIN)
+    IDENTITY_NOT_FULL = Entry("replica identity", CAPTURE_AGAIN)
     CONNECTOR_PAUSED = Entry("connector", RESUME, "warning")
-    CAPTURE_DAMAGED = Entry("connector", ANEW)
+    CAPTURE_DAMAGED = Entry("connector", CAPTURE_AGAIN)
     CONNECTOR_DIFFERS = Entry("connector", RESUME)
     TOPIC_DIFFERS = Entry("topics", RESTART_ALL)
     CHANGELOG_DIFFERS = Entry("topics", REBUILD)

@@ -8,17 +8,21 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
+from deploy.stack.exit_reason import ExitReason, exit_reason_of
 from deploy.stack.home import Home
-from deploy.stack.last_words import LastWords, words_of
 from deploy.stack.runtime import ServiceRuntime, read_runtime
 from deploy.stack.workforce import PREFIX
-from streams.exit_codes import meaning_of, way_out_of
+from streams.exit_codes import meaning_of, repair_of_code
 
 # A worker that ended repeatedly counts as well once it ran twice as long as the last time.
 _UNSETTLED_S: Final = 120.0
 _LEAST_S: Final = 20.0
 _OFTEN: Final = 2
-_ASKED: Final = ("paused", "stopping", "starting")  # requested states, not caused by a crash
+_REQUESTED_STATES: Final = (
+    "paused",
+    "stopping",
+    "starting",
+)  # requested states, not caused by a crash
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Halted:
     repair: str
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The service and its reason in one line."""
         return f"{self.service}: {self.reason}"
 
@@ -38,7 +42,7 @@ class Halted:
 def halted(home: Home) -> list[Halted]:
     """Return services that end repeatedly, by name: workers always, others if they log a repair."""
     ends = [
-        _told(name, entry.last_exit, words_of(entry))
+        _halted_row(name, entry.last_exit, exit_reason_of(entry))
         for name, entry in sorted(read_runtime(home).services.items())
         if entry.last_exit and _keeps_ending(entry)
     ]
@@ -46,7 +50,7 @@ def halted(home: Home) -> list[Halted]:
 
 
 def _keeps_ending(entry: ServiceRuntime) -> bool:
-    if entry.state in _ASKED:
+    if entry.state in _REQUESTED_STATES:
         return False
     if entry.state != "running":
         return True
@@ -56,12 +60,12 @@ def _keeps_ending(entry: ServiceRuntime) -> bool:
     return (entry.last_exit or 0) > 0 and entry.ends_in_a_row >= _OFTEN and ran_s < settled_s
 
 
-def _told(service: str, code: int, words: LastWords) -> Halted | None:
+def _halted_row(service: str, code: int, reason: ExitReason) -> Halted | None:
     if not service.startswith(PREFIX):
-        return Halted(service, words.problem, words.repair) if words.repair else None
+        return Halted(service, reason.problem, reason.repair) if reason.repair else None
     meaning = meaning_of(code)
     return Halted(
         service,
-        reason=f"{meaning}: {words.problem}" if words.problem else meaning,
-        repair=words.repair or way_out_of(code) or f"inventory restart {service}",
+        reason=f"{meaning}: {reason.problem}" if reason.problem else meaning,
+        repair=reason.repair or repair_of_code(code) or f"inventory restart {service}",
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from deploy import compiled_rules
-from deploy.artifacts import fetch
+from deploy.artifacts import fetch, install
 from deploy.artifacts.prerequisites import (
     CHROMIUM,
     JAVA,
@@ -27,19 +27,18 @@ from deploy.doctor.failures import Failure
 from deploy.doctor.row import Row, ok
 from deploy.errors import StackError
 from deploy.stack.home import Home
+from deploy.stack.room import existing
 from deploy.stack.runtime import UP, read_runtime
 from deploy.stack.services import postgres_programs
 
-_PYTHON: Final = ((3, 11), (3, 13))
 _MEMORY_GB: Final = 3.0
 _GB: Final = 1024**3
 
 
 def python(_home: Home) -> Row:
     """Check that Python has a version that the lock files support."""
-    version = sys.version_info[:2]
     found = sys.version.split()[0]
-    is_known = _PYTHON[0] <= version < _PYTHON[1]
+    is_known = install.is_supported(sys.version_info[:2])
     return ok("python", found) if is_known else Failure.OTHER_PYTHON.row(found)
 
 
@@ -106,7 +105,7 @@ def memory(home: Home) -> Row:
 
 def rules(home: Home) -> Row:
     """Check that workers run the sources, or machine code compiled from exactly these."""
-    is_left = compiled_rules.left_behind(home.path)
+    is_left = compiled_rules.is_stale(home.path)
     form = "machine code" if compiled_rules.present(home.path) else "the sources"
     found = "the sources: what is compiled is of others" if is_left else form
     told = f"a worker that starts now runs {found}"
@@ -115,7 +114,7 @@ def rules(home: Home) -> Row:
 
 def settings(home: Home) -> Row:
     """Check that this account can write to the home."""
-    where = next(path for path in (home.path, *home.path.parents) if path.exists())
+    where = existing(home.path)
     if os.access(where, os.W_OK):
         return ok("home", str(home.path))
     found = f"{home.path}: {where} is not writable for {getpass.getuser()}"

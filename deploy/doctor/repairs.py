@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from typing import Final
 
-RESTART_ALL: Final = "inventory down && inventory up --detach"
+from streams.exit_codes import START_AGAIN
+
+RESTART_ALL: Final = START_AGAIN
 
 
 def joined(commands: Iterable[str]) -> str:

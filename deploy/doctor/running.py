@@ -1,21 +1,20 @@
 """Checks of a running stack against the contracts."""
 
-from typing import Final
-
-import psycopg
+from typing import Any, Final, LiteralString
 
 from cdc.capture.admin import Drift, topic_drift
 from cdc.contracts.topics import APP_ID, REFERENCE, STOCK_EVENTS
-from deploy.doctor.capturing import connector, identity, publication, slot
+from cdc.deciding import deciding_revision
+from deploy.doctor.capturing import connector, identity, publication, reading, slot
 from deploy.doctor.failures import Failure, row_of
 from deploy.doctor.halted import halted
-from deploy.doctor.of_service import of_service
 from deploy.doctor.repairs import RESTART_ALL, joined
 from deploy.doctor.row import Row, ok
+from deploy.doctor.service_failure import service_failure
 from deploy.revisions.shadow import home_of
 from deploy.stack import observe, status
 from deploy.stack.home import Home
-from deploy.stack.observe import Seen
+from deploy.stack.observe import StackState
 from deploy.stack.runtime import environment_of, read_runtime
 from deploy.stack.workforce import PREFIX
 from inventory.revision import LOGIC_REVISION
@@ -25,15 +24,15 @@ from streams.exit_codes import meaning_of
 _RUNS: Final = observe.RUNNING
 _LAG_RECORDS: Final = 10_000
 _FRESH_S: Final = 30.0
-_LAST_BEAT: Final = """
+_LAST_BEAT: Final[LiteralString] = """
 SELECT extract(epoch FROM clock_timestamp() - max(occurred_at)) FROM retail.pipeline_heartbeat
 """
 
 
-def services(home: Home, seen: Seen) -> Row:
+def services(home: Home, seen: StackState) -> Row:
     """Check that every wanted service is ready, by its process and its probe."""
     away = [name for name, state in seen.states.items() if state == observe.PAUSED]
-    down = [name for name in seen.states if name in (*seen.unwell, *away)]
+    down = [name for name in seen.states if name in (*seen.not_ready, *away)]
     serving = sum(map(seen.serves, seen.states))
     found = f"{serving} of {len(seen.states)} running"
     told = [f"{name} ({seen.states[name]})" for name in down]
@@ -42,14 +41,14 @@ def services(home: Home, seen: Seen) -> Row:
     found += f"; not: {', '.join(told)}" if told else ""
     failures = [(Failure.SUPERVISOR_AWAY, RESTART_ALL)] if seen.supervisor != _RUNS else []
     ways = {each.service: each.repair for each in halted(home)}
-    failures += [of_service(home, seen, name, ways) for name in down]
+    failures += [service_failure(home, seen, name, ways) for name in down]
     return row_of(found, failures) if failures else ok("services", found)
 
 
 def workers(home: Home) -> Row:
     """Check that no service ends repeatedly for a reason that a restart does not cure."""
     found = halted(home)
-    told = "; ".join(each.told for each in found)
+    told = "; ".join(each.description for each in found)
     if not found:
         return ok("workers", "; ".join(("none halts", *_history(home))))
     return row_of(told, [(Failure.WORKER_HALTED, each.repair) for each in found])
@@ -65,15 +64,15 @@ def _history(home: Home) -> list[str]:
     ]
 
 
-def _query(home: Home, statement: str, *values: object) -> list[tuple[object, ...]]:
-    url = environment_of(home)["INVENTORY_READ_DATABASE_URL"]
-    with psycopg.connect(url, connect_timeout=3, autocommit=True) as connection:
-        return connection.execute(statement, values).fetchall()
+def _answer(home: Home, statement: LiteralString) -> Any:  # noqa: ANN401 -- of any column type
+    with reading(home) as connection:
+        row = connection.execute(statement).fetchone()
+    return row and row[0]
 
 
 def wal_level(home: Home) -> Row:
     """Check that WAL is logical, which change capture needs."""
-    level = str(_query(home, "SELECT current_setting('wal_level')")[0][0])
+    level = str(_answer(home, "SELECT current_setting('wal_level')"))
     is_logical = level == "logical"
     return ok("wal_level", level) if is_logical else Failure.OTHER_WAL_LEVEL.row(level)
 
@@ -106,8 +105,8 @@ def _kind_of(drift: Drift) -> Failure:
 
 def rules(home: Home) -> Row:
     """Check that the workers here are of the logic revision that decides."""
-    rows = _query(home, "SELECT revision FROM app.revision_switch ORDER BY id DESC LIMIT 1")
-    decides = int(str(rows[0][0])) if rows else LOGIC_REVISION
+    with reading(home) as connection:
+        decides = deciding_revision(connection)
     found = f"logic revision {decides} decides, workers here are of {LOGIC_REVISION}"
     if decides == LOGIC_REVISION:
         return ok("rules", found)
@@ -148,8 +147,8 @@ def freshness(home: Home) -> Row:
 
 def _stale_link(home: Home, variables: dict[str, str]) -> str:
     """Return the restart of the first link without progress, on the way from till to screen."""
-    beat = _query(home, _LAST_BEAT)[0][0]
-    if beat is None or float(str(beat)) > _FRESH_S:
+    beat = _answer(home, _LAST_BEAT)
+    if beat is None or float(beat) > _FRESH_S:
         return "inventory restart heartbeat"
     waiting = status.lags(
         variables["INVENTORY_KAFKA_BOOTSTRAP"], variables["INVENTORY_READ_DATABASE_URL"]
@@ -158,17 +157,17 @@ def _stale_link(home: Home, variables: dict[str, str]) -> str:
     return joined(_restart_reader(name) for name in behind) or "inventory restart connect"
 
 
-# The service that answers a check; while it is down, the check is not made.
-ASKED: Final = {
-    "wal_level": "postgres",
-    "slot": "postgres",
-    "publication": "postgres",
-    "identity": "postgres",
-    "connector": "connect",
-    "topics": "kafka",
-    "rules": "postgres",
-    "lag": "kafka",
-    "freshness": "postgres",
+# The services that answer a check; while one of them is down, the check is not made.
+QUERIED_SERVICES: Final[dict[str, tuple[str, ...]]] = {
+    "wal_level": ("postgres",),
+    "slot": ("postgres",),
+    "publication": ("postgres",),
+    "identity": ("postgres",),
+    "connector": ("connect", "postgres"),
+    "topics": ("kafka",),
+    "rules": ("postgres",),
+    "lag": ("kafka", "postgres"),
+    "freshness": ("postgres",),
 }
 CHECKS: Final = (
     workers,

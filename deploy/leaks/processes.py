@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from deploy.stack.home import Home
-from deploy.stack.needs import needs_of
 from deploy.stack.runtime import read_runtime
+from deploy.stack.service_variables import service_variables
 
 # Names in `secrets.json` of variables that hold a secret.
 _OF_VARIABLES: Final = {
@@ -34,7 +34,7 @@ def allowed_in(service: str) -> frozenset[str]:
     """Return the secrets that the environment of a service may hold."""
     if service == "connect":
         return frozenset({"cdc"})
-    needs = needs_of(service)
+    needs = service_variables(service)
     names = {_OF_VARIABLES[name] for name in needs.names if name in _OF_VARIABLES}
     return frozenset(names | ({needs.role} if needs.role else set()))
 
@@ -45,7 +45,7 @@ def processes(home: Home) -> Iterator[Content]:
     roots = {service.pid: name for name, service in runtime.services.items() if service.pid}
     if runtime.running:
         roots[runtime.supervisor_pid] = "supervisor"
-    for pid, name in _family(roots).items():
+    for pid, name in _descendants(roots).items():
         for kind, allowed in (("environ", allowed_in(name)), ("cmdline", frozenset[str]())):
             try:
                 content = (_PROC / str(pid) / kind).read_bytes()
@@ -54,7 +54,7 @@ def processes(home: Home) -> Iterator[Content]:
             yield Content(f"{kind} of {name}, pid {pid}", content, allowed)
 
 
-def _family(roots: dict[int, str]) -> dict[int, str]:
+def _descendants(roots: dict[int, str]) -> dict[int, str]:
     """Return the roots with all their descendants, each under the nearest root's name."""
     children: dict[int, list[int]] = {}
     for status in _PROC.glob("[0-9]*/stat"):

@@ -22,7 +22,7 @@ KSTREAMS: Final = PROJECT / "bench/peers/kstreams"
 _COMPLETE: Final = ".complete"
 _NAME_CHARS: Final = 16
 
-Tell = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -33,27 +33,27 @@ class Environments:
     missing: dict[str, str] = field(default_factory=dict)
 
 
-def make(names: Iterable[str], tell: Tell) -> Environments:
+def make(names: Iterable[str], progress: Progress) -> Environments:
     """Create the environments `names`; a failure is recorded with its reason."""
     found = Environments()
     for name in sorted(set(names)):
         try:
-            found.launchers[name] = _launcher(name, tell)
+            found.launchers[name] = _launcher(name, progress)
         except (StackError, OSError) as failure:
             found.missing[name] = str(failure)
-            tell(f"environment {name}: {failure}")
+            progress(f"environment {name}: {failure}")
     return found
 
 
-def _launcher(name: str, tell: Tell) -> Sequence[str]:
+def _launcher(name: str, progress: Progress) -> Sequence[str]:
     if name == "ours":
         return (sys.executable,)
     if name == "kstreams":
-        return (require_java(), "-cp", java_class_path(tell))
-    return (str(python_of(PROJECT / f"requirements/peers-{name}.txt", tell)),)
+        return (require_java(), "-cp", java_class_path(progress))
+    return (str(python_of(PROJECT / f"requirements/peers-{name}.txt", progress)),)
 
 
-def python_of(lock: Path, tell: Tell) -> Path:
+def python_of(lock: Path, progress: Progress) -> Path:
     """Return the Python of a virtual environment with exactly the packages in `lock`.
 
     Raises:
@@ -62,7 +62,7 @@ def python_of(lock: Path, tell: Tell) -> Path:
     root = cache_root() / f"{lock.stem}-{_digest([lock])}"
     python = root / "bin/python"
     if not (root / _COMPLETE).exists():
-        tell(f"installing {lock.name} into an environment of its own")
+        progress(f"installing {lock.name} into an environment of its own")
         uv = str(Path(sys.executable).with_name("uv"))
         _run([uv, "venv", "-q", "--clear", "--python", sys.executable, str(root)])
         install = [uv, "pip", "install", "-q", "--python", str(python), "--require-hashes"]
@@ -71,7 +71,7 @@ def python_of(lock: Path, tell: Tell) -> Path:
     return python
 
 
-def java_class_path(tell: Tell) -> str:
+def java_class_path(progress: Progress) -> str:
     """Return the class path of the Kafka Streams peer, built by Maven from its source.
 
     Raises:
@@ -81,7 +81,7 @@ def java_class_path(tell: Tell) -> str:
     listed = KSTREAMS / "jars.sha256"
     root = cache_root() / f"kstreams-{_digest([KSTREAMS / 'pom.xml', listed, *sources])}"
     if not (root / _COMPLETE).exists():
-        tell("building the Kafka Streams peer with Maven")
+        progress("building the Kafka Streams peer with Maven")
         pom = str(KSTREAMS / "pom.xml")
         _run([require(MAVEN), "-B", "-q", "-f", pom, f"-Dout={root}", "package"])
         verify(root, listed)

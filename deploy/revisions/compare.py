@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from cdc.settings import Connections
 from deploy.revisions import progress
-from deploy.revisions.decisions import Decisions, Named, differing_fields, stands
+from deploy.revisions.decisions import DecisionKey, Decisions, differing_fields, is_pending
 
 ONLY_FORMER: Final = "only_former"
 ONLY_NEW: Final = "only_new"
@@ -81,9 +81,9 @@ def compare(
     first = _at_barrier(settings, former, fresh, deadline)
     if not first.moving:
         return first
-    suspected = {_named(difference) for difference in _differences(former, fresh)}
+    suspected = {_key_of(difference) for difference in _differences(former, fresh)}
     second = _at_barrier(settings, former, fresh, deadline)
-    return _settled(second, former, fresh, suspected)
+    return _confirmed(second, former, fresh, suspected)
 
 
 def _at_barrier(
@@ -96,25 +96,25 @@ def _at_barrier(
     found = list(_differences(former, fresh))
     still = [entry for entry in found if not _moved(entry, former, fresh, barrier)]
     keys = former.newest.keys() | fresh.newest.keys()
-    standing = sum(stands(former.newest.get(k)) or stands(fresh.newest.get(k)) for k in keys)
+    pending = sum(is_pending(former.newest.get(k)) or is_pending(fresh.newest.get(k)) for k in keys)
     return Comparison(
         former=former.revision,
         fresh=fresh.revision,
         barrier=barrier,
-        equal=standing - len(found),
+        equal=pending - len(found),
         moving=len(found) - len(still),
         differences=tuple(still),
         refused=(*former.refused, *fresh.refused),
     )
 
 
-def _settled(
-    second: Comparison, former: Decisions, fresh: Decisions, suspected: set[Named]
+def _confirmed(
+    second: Comparison, former: Decisions, fresh: Decisions, suspected: set[DecisionKey]
 ) -> Comparison:
     """Return the second comparison; a key that differed in both differs, even if it moved."""
-    known = {_named(difference) for difference in second.differences}
+    known = {_key_of(difference) for difference in second.differences}
     found = list(_differences(former, fresh))
-    lasting = [entry for entry in found if _named(entry) in known | suspected]
+    lasting = [entry for entry in found if _key_of(entry) in known | suspected]
     return Comparison(
         former=second.former,
         fresh=second.fresh,
@@ -129,19 +129,19 @@ def _settled(
 def _differences(former: Decisions, fresh: Decisions) -> Iterator[Difference]:
     for kind, key in sorted(former.newest.keys() | fresh.newest.keys()):
         old, new = former.newest.get((kind, key)), fresh.newest.get((kind, key))
-        how, fields = _how(old, new)
+        how, fields = _disagreement(old, new)
         if how is not None:
             yield Difference(kind, key, how, fields, _shown(old), _shown(new))
 
 
-def _how(
+def _disagreement(
     old: Mapping[str, Any] | None, new: Mapping[str, Any] | None
 ) -> tuple[str | None, tuple[str, ...]]:
-    if not stands(old) and not stands(new):
+    if not is_pending(old) and not is_pending(new):
         return None, ()
-    if old is None or not stands(old):
+    if old is None or not is_pending(old):
         return ONLY_NEW, ()
-    if new is None or not stands(new):
+    if new is None or not is_pending(new):
         return ONLY_FORMER, ()
     fields = tuple(differing_fields(old, new))
     return (CHANGED if fields else None), fields
@@ -151,12 +151,12 @@ def _moved(
     difference: Difference, former: Decisions, fresh: Decisions, barrier: Mapping[int, int]
 ) -> bool:
     """Return whether either side has decided about the key at or after the barrier."""
-    sides = (side.newest.get(_named(difference)) for side in (former, fresh))
+    sides = (side.newest.get(_key_of(difference)) for side in (former, fresh))
     places = [side["position"] for side in sides if side is not None]
     return any(place["offset"] >= barrier[place["partition"]] for place in places)
 
 
-def _named(difference: Difference) -> Named:
+def _key_of(difference: Difference) -> DecisionKey:
     return difference.kind, difference.inv_key
 
 

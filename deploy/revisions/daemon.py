@@ -13,19 +13,19 @@ from typing import Final
 
 from cdc.logs import configure_logging
 from deploy.errors import StackError
-from deploy.revisions.shadow import home_of, tree_first
+from deploy.revisions.shadow import environment_for_tree, home_of
 from deploy.stack.context import HOST, WORKER_MODULE
 from deploy.stack.home import Home
-from deploy.stack.needs import WORKER
 from deploy.stack.ports import choose_ports
 from deploy.stack.probes import http_ok
 from deploy.stack.processes import end, identify
+from deploy.stack.repair_thread import RepairThread
 from deploy.stack.report import Reporter
 from deploy.stack.rotation import Rotation
 from deploy.stack.runtime import Runtime, environment_of, read_runtime
 from deploy.stack.service import Service
+from deploy.stack.service_variables import WORKER
 from deploy.stack.supervisor import Supervisor
-from deploy.stack.watcher import Watcher
 
 _PROBE_S: Final = 0.2
 
@@ -36,31 +36,31 @@ def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) 
     Raises:
         StackError: another supervisor has these workers, or no stack runs in `home`.
     """
-    beside = home_of(home, revision)
-    with (beside.path / "supervisor.lock").open("w") as lock:
+    shadow = home_of(home, revision)
+    with (shadow.path / "supervisor.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            message = f"another supervisor runs in {beside.path}; nothing was started"
+            message = f"another supervisor runs in {shadow.path}; nothing was started"
             raise StackError(message, repair=f"inventory revision retire {revision}") from error
-        end(read_runtime(beside).children(), signal.SIGTERM)  # left by a killed supervisor
+        end(read_runtime(shadow).children(), signal.SIGTERM)  # left by a killed supervisor
         names = [f"shadow-v{revision}-{number}" for number in range(1, workers + 1)]
-        ports = choose_ports(beside.path / "ports.json", names, {})
-        supervisor = _supervisor(beside, ports)
+        ports = choose_ports(shadow.path / "ports.json", names, {})
+        supervisor = _supervisor(shadow, ports)
         environment = _environment(home, ports)
         supervisor.want(*(_worker(environment, name, ports[name], tree, python) for name in names))
-        _start_threads(beside, supervisor)
+        _start_threads(shadow, supervisor)
         supervisor.run()
     return 0
 
 
-def _supervisor(beside: Home, ports: dict[str, int]) -> Supervisor:
+def _supervisor(shadow: Home, ports: dict[str, int]) -> Supervisor:
     """Return a supervisor that SIGTERM and SIGINT stop."""
     me = identify(os.getpid())
     runtime = Runtime(
         phase="starting", supervisor_pid=me.pid, supervisor_ticks=me.started, ports=ports
     )
-    supervisor = Supervisor(beside, runtime)
+    supervisor = Supervisor(shadow, runtime)
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
         supervisor.stop()
@@ -78,17 +78,17 @@ def _environment(home: Home, ports: dict[str, int]) -> dict[str, str]:
     return of_workers | {"INVENTORY_WORKER_URLS": urls}
 
 
-def _start_threads(beside: Home, supervisor: Supervisor) -> None:
+def _start_threads(shadow: Home, supervisor: Supervisor) -> None:
     """Start the threads that a stack's supervisor has too: report, rotation, probes, repairs."""
     with contextlib.suppress(OSError):  # name in use: commands read the file instead
-        Reporter(beside, supervisor.report).start()
-    Rotation(beside, supervisor.stopping).start()
+        Reporter(shadow, supervisor.report).start()
+    Rotation(shadow, supervisor.stopping).start()
     threading.Thread(target=_probe, args=(supervisor,), name="probe", daemon=True).start()
-    Watcher(beside, supervisor).start()
+    RepairThread(shadow, supervisor).start()
 
 
 def _worker(environment: dict[str, str], name: str, port: int, tree: Path, python: str) -> Service:
-    inherited = {k: v for k, v in tree_first().items() if not k.startswith("INVENTORY_")}
+    inherited = {k: v for k, v in environment_for_tree().items() if not k.startswith("INVENTORY_")}
     mine = {"INVENTORY_WORKER_ID": name, "INVENTORY_WORKER_PORT": str(port)}
     url = f"http://{HOST}:{port}"
     return Service(

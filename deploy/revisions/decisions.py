@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from analytics import kafka
 from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
-from cdc.contracts.topics import written_by
+from cdc.contracts.topics import output_topics
 from cdc.contracts.versions import document_of
 from cdc.settings import Connections
 from streams.sinks.actionable import Refused, decision_in
 
-STANDING: Final = ("open", "snoozed")
+PENDING: Final = ("open", "snoozed")
 # Position, time and rules of a decision are no part of its content.
-_CIRCUMSTANCES: Final = ("position", "as_of_us", "logic_revision")
+_NOT_CONTENT: Final = ("position", "as_of_us", "logic_revision")
 
-Named = tuple[str, str]  # topic's kind and inv_key
+DecisionKey = tuple[str, str]  # topic's kind and inv_key
 
 
 @dataclass(slots=True)
@@ -31,9 +31,9 @@ class Decisions:
 
     settings: Connections
     revision: int
-    newest: dict[Named, dict[str, Any]] = field(default_factory=dict)
+    newest: dict[DecisionKey, dict[str, Any]] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
-    _content: dict[Named, bytes] = field(default_factory=dict)
+    _content: dict[DecisionKey, bytes] = field(default_factory=dict)
     _tails: dict[str, kafka.Tail] = field(default_factory=dict)
 
     def refresh(self, deadline: float) -> None:
@@ -43,7 +43,7 @@ class Decisions:
             UnknownVersion: the message has the position of a record that another code version
                 wrote.
         """
-        names = written_by(self.revision)
+        names = output_topics(self.revision)
         for kind, topic in (("reorder", names.reorder_events), ("price", names.price_events)):
             tail = self._tails.setdefault(
                 topic,
@@ -55,7 +55,7 @@ class Decisions:
 
     def _take(self, kind: str, message: Any) -> None:  # noqa: ANN401 -- the client has no types
         try:
-            with kafka.reading(message):
+            with kafka.with_position(message):
                 decision_in(message.value(), self.revision, is_reorder=kind == "reorder")
         except Refused as reason:
             place = f"{message.topic()}[{message.partition()}]@{message.offset()}"
@@ -74,12 +74,12 @@ class Decisions:
             for number in range(self.settings.partitions)
         }
 
-    def standing(self) -> tuple[list[ReorderEvent], list[PriceEvent]]:
+    def pending(self) -> tuple[list[ReorderEvent], list[PriceEvent]]:
         """Return every need and every price proposal that is open or snoozed."""
         reorders: list[ReorderEvent] = []
         prices: list[PriceEvent] = []
         for (kind, key), document in sorted(self.newest.items(), key=lambda entry: entry[0]):
-            if not stands(document):
+            if not is_pending(document):
                 continue
             if kind == "reorder":
                 reorders.append(decode_reorder(self._content[kind, key]))
@@ -88,12 +88,12 @@ class Decisions:
         return reorders, prices
 
 
-def stands(document: Mapping[str, Any] | None) -> bool:
+def is_pending(document: Mapping[str, Any] | None) -> bool:
     """Return whether the decision waits for an answer."""
-    return document is not None and document["status"] in STANDING
+    return document is not None and document["status"] in PENDING
 
 
 def differing_fields(former: Mapping[str, Any], fresh: Mapping[str, Any]) -> list[str]:
     """Return the names of the fields in which two decisions differ, without their circumstances."""
-    names = (former.keys() | fresh.keys()) - set(_CIRCUMSTANCES)
+    names = (former.keys() | fresh.keys()) - set(_NOT_CONTENT)
     return sorted(name for name in names if former.get(name) != fresh.get(name))

@@ -10,7 +10,7 @@ from typing import Final
 
 from analytics import kafka
 from cdc.contracts.progress import Progress, progress_in
-from cdc.contracts.topics import STOCK_EVENTS, written_by
+from cdc.contracts.topics import STOCK_EVENTS, output_topics
 from cdc.settings import Connections
 from deploy.errors import StackError
 
@@ -27,20 +27,22 @@ def ends(settings: Connections) -> dict[int, int]:
 
 def reached(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[int, int]:
     """Return per partition the first offset not included in the revision's committed state."""
-    states = told(settings, revision, tail=tail)
+    states = committed_progress(settings, revision, tail=tail)
     return {
         number: states[number].next_offset if number in states else 0
         for number in range(settings.partitions)
     }
 
 
-def told(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[int, Progress]:
+def committed_progress(
+    settings: Connections, revision: int, *, tail: int = _TAIL
+) -> dict[int, Progress]:
     """Return the progress header of the revision's committed state, for partitions that have one.
 
     It is in the last `tail` offsets, unless a later transaction was aborted. Reading has no time
     limit while records arrive: a million complete levels are many GB.
     """
-    topic = written_by(revision).on_hand_changelog
+    topic = output_topics(revision).on_hand_changelog
     asked = settings.kafka_bootstrap, topic, settings.partitions
     first, last = kafka.start_offsets(*asked), kafka.end_offsets(*asked)
     begin = {number: max(first[number], last[number] - tail) for number in last}
@@ -81,10 +83,10 @@ def wait_past_moment(
     Raises:
         StackError: it does not in time; the message names the partitions.
     """
-    while waiting := _before(moment_us, told(settings, revision), numbers):
+    while waiting := _before(moment_us, committed_progress(settings, revision), numbers):
         if time.monotonic() > deadline:
             message = (
-                f"logic revision {revision} has seen no record of the last moments in partitions "
+                f"logic revision {revision} has not read the newest records of partitions "
                 f"{', '.join(map(str, waiting))}; nothing was changed"
             )
             raise StackError(message, repair="inventory restart heartbeat")

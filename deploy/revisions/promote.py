@@ -9,12 +9,13 @@ import time
 import psycopg
 
 from cdc.contracts.partition import partition_of
+from cdc.deciding import recorded_revision
 from cdc.settings import Connections
 from deploy.errors import StackError
 from deploy.revisions import progress
 from deploy.revisions.compare import Comparison, compare
 from deploy.revisions.decisions import Decisions
-from streams.sinks.active import Switch, active_revision, switch
+from streams.sinks.active import Switch, switch
 from streams.sinks.actuator import Actuator
 from streams.sinks.positions import Connection, move_positions
 from streams.sinks.proposals import approved, propose_only
@@ -23,7 +24,7 @@ from streams.sinks.proposals import approved, propose_only
 def active(settings: Connections) -> int | None:
     """Return the logic revision that decides; None before the first start."""
     with connect(settings) as connection:
-        return active_revision(connection)
+        return recorded_revision(connection)
 
 
 def connect(settings: Connections) -> Connection:
@@ -42,8 +43,8 @@ def promote(
 
     Raises:
         StackError: it decides already, is behind, or differs in more keys.
-        RevisionMoved: another command has switched meanwhile.
-        ApprovalOnItsWay: an order that was just approved is not in the log yet.
+        RevisionSwitched: another command has switched meanwhile.
+        ApprovalInFlight: an order that was just approved is not in the log yet.
     """
     former = active(settings)
     if former is None or former == revision:
@@ -62,7 +63,7 @@ def promote(
     counts = {} if found is None else found.counts()
     with connect(settings) as connection, connection.transaction():
         switch(connection, Switch(revision, former, by, reached, counts))
-        propose_only(connection, *fresh.standing(), ordered)
+        propose_only(connection, *fresh.pending(), ordered)
         move_positions(connection, Actuator.name, fresh.next_offsets())
     return found
 

@@ -60,12 +60,12 @@ _YOUNG: Final = (
 _LIST: Final = "inventory revision list"
 _RETIRE: Final = f"inventory revision retire {LOGIC_REVISION} --delete"
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishReport:
     """State of the changelogs after a publication; `keys` counts keys that this call wrote."""
 
     run: str
@@ -82,7 +82,7 @@ class Published:
         return asdict(self) | {"seconds": round(self.seconds, 3)}
 
 
-def publish(settings: Connections, name: str, say: Say) -> Published:
+def publish(settings: Connections, name: str, report: Progress) -> PublishReport:
     """Write the run `name` into the changelogs of this code's logic revision.
 
     After an interruption run it again: it writes the partitions that are not complete yet.
@@ -95,21 +95,21 @@ def publish(settings: Connections, name: str, say: Say) -> Published:
     """
     began = time.monotonic()
     directory = directory_of(runs_dir(settings), name)
-    with only_run(directory), _alone(directory.parent):
+    with only_run(directory), _only_publication(directory.parent):
         found = publishable(settings, directory.name)
         refuse_workers(settings)
         create_topics(settings.kafka_bootstrap, topics_of(LOGIC_REVISION))
-        patiently(lambda: _hold_anything(settings))
+        retry_while_young(lambda: _have_records(settings))
         missing = _missing(settings, found)
         try:
-            made = asyncio.run(_write(settings, missing, say))
+            made = asyncio.run(_write(settings, missing, report))
         except (Fenced, ProducerError) as error:
             message = f"{error}: not all of run {found.run} is published"
             repair = f"inventory backfill publish {found.run}"
             raise StackError(message, repair=repair) from error
     reached = progress.reached(settings, LOGIC_REVISION)
-    commit(settings.kafka_bootstrap, reached, say)
-    return Published(
+    commit(settings.kafka_bootstrap, reached, report)
+    return PublishReport(
         run=found.run,
         logic_revision=LOGIC_REVISION,
         partitions=len(found.histories),
@@ -122,7 +122,7 @@ def publish(settings: Connections, name: str, say: Say) -> Published:
 
 
 @contextmanager
-def _alone(runs: Path) -> Iterator[None]:
+def _only_publication(runs: Path) -> Iterator[None]:
     """Hold the runs' lock: two publications at a time could mix their states."""
     with exclusive(runs / _LOCK) as mine:
         if not mine:
@@ -137,7 +137,7 @@ def refuse_workers(settings: Connections) -> None:
     A member that ended without leaving stays in the group until its session times out.
     """
     deadline = time.monotonic() + _SESSION_S
-    while members := patiently(lambda: _members(settings.kafka_bootstrap)):
+    while members := retry_while_young(lambda: _members(settings.kafka_bootstrap)):
         if time.monotonic() > deadline:
             message = f"{members} workers of logic revision {LOGIC_REVISION} run: end them first"
             raise _refused(settings, message, repair=_LIST)
@@ -163,8 +163,8 @@ def _members(bootstrap: str) -> int:
         return 0
 
 
-def patiently(ask: Callable[[], T]) -> T:
-    """Return the result of `ask`; retry while a new topic or broker is not available yet.
+def retry_while_young(query: Callable[[], T]) -> T:
+    """Return the result of `query`; retry while a new topic or broker is not available yet.
 
     Raises:
         KafkaException: another error, or still this one after 30 s.
@@ -172,7 +172,7 @@ def patiently(ask: Callable[[], T]) -> T:
     deadline = time.monotonic() + _WAIT_S
     while True:
         try:
-            return ask()
+            return query()
         except KafkaException as error:
             if error.args[0].code() not in _YOUNG or time.monotonic() > deadline:
                 raise
@@ -180,7 +180,9 @@ def patiently(ask: Callable[[], T]) -> T:
 
 
 def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory]:
-    """Return the partitions not published yet; the run's mark claims incomplete content as its own.
+    """Return the partitions not published yet.
+
+    With the run's mark, incomplete content of a partition was written by this run.
 
     Raises:
         StackError: the changelogs have progress or content that this run did not write.
@@ -197,7 +199,7 @@ def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory
     if own:
         message = f"logic revision {LOGIC_REVISION} has a state of its own, next offsets {own}"
         raise _refused(settings, message, repair=_RETIRE)
-    if not is_begun and _hold_anything(settings):
+    if not is_begun and _have_records(settings):
         message = (
             f"changelogs of logic revision {LOGIC_REVISION} hold what {found.run} didn't write"
         )
@@ -206,7 +208,7 @@ def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory
     return [history for history in found.histories if whole[history.number] < history.end]
 
 
-def _hold_anything(settings: Connections) -> bool:
+def _have_records(settings: Connections) -> bool:
     ends = (
         kafka.end_offsets(settings.kafka_bootstrap, topic, settings.partitions)
         for topic in CHANGELOGS
@@ -229,7 +231,7 @@ def _marked(mark: Path) -> Mapping[str, str] | None:
 
 
 async def _write(
-    settings: Connections, histories: Sequence[PartitionHistory], say: Say
+    settings: Connections, histories: Sequence[PartitionHistory], report: Progress
 ) -> list[Publication]:
     """Begin, write and conclude all partitions: no partition is complete before all are written."""
     ids = {topic: kafka.topic_id(settings.kafka_bootstrap, topic) for topic in SOURCES}
@@ -241,15 +243,15 @@ async def _write(
             await one.begin()
         for number, one in enumerate(made, 1):
             await one.write()
-            say(f"{number} of {len(made)} partitions: {one.keys} keys")
+            report(f"{number} of {len(made)} partitions: {one.keys} keys")
         for one in made:
-            await one.conclude()
+            await one.write_progress()
     finally:
         await producers.close()
     return made
 
 
-def commit(bootstrap: str, reached: Mapping[int, int], say: Say) -> None:
+def commit(bootstrap: str, reached: Mapping[int, int], report: Progress) -> None:
     """Set the group's offsets to `reached`: a hint, without which workers read the topic from 0.
 
     Workers that have joined meanwhile commit by themselves. An error is only reported, because the
@@ -259,10 +261,10 @@ def commit(bootstrap: str, reached: Mapping[int, int], say: Say) -> None:
     if not places:
         return
     try:
-        patiently(lambda: _give_offsets(bootstrap, places))
+        retry_while_young(lambda: _give_offsets(bootstrap, places))
     except KafkaException as error:
         reason = error.args[0].str()
-        say(f"published, but the offsets of group {APP_ID} are left as they are: {reason}")
+        report(f"published, but the offsets of group {APP_ID} are left as they are: {reason}")
 
 
 def _give_offsets(bootstrap: str, places: list[TopicPartition]) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 from confluent_kafka import KafkaException
 
 from cdc.capture.admin import delete_group, delete_topics
-from cdc.contracts.topics import application_id, written_by
+from cdc.contracts.topics import application_id, output_topics
 from cdc.settings import Connections
 from deploy.errors import StackError
 from deploy.revisions import shadow
@@ -46,7 +46,7 @@ def _delete_group(settings: Connections, revision: int) -> None:
 
 
 def _delete_topics(settings: Connections, revision: int) -> None:
-    names = list(astuple(written_by(revision)))
+    names = list(astuple(output_topics(revision)))
     delete_topics(settings.kafka_bootstrap, names)
     with connect(settings) as connection:
         connection.execute(_FORGET, (names,))

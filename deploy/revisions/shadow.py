@@ -45,7 +45,7 @@ class Code:
             asked = subprocess.run(  # noqa: S603 -- a tree that the operator has named
                 command,
                 cwd=self.tree,
-                env=tree_first(),
+                env=environment_for_tree(),
                 capture_output=True,
                 text=True,
                 timeout=_ASK_S,
@@ -60,7 +60,7 @@ class Code:
         return int(asked.stdout)
 
 
-def tree_first() -> dict[str, str]:
+def environment_for_tree() -> dict[str, str]:
     """Return our environment for a process that imports the code of its working directory."""
     return {name: text for name, text in os.environ.items() if name != "PYTHONSAFEPATH"}
 
@@ -89,21 +89,21 @@ def start(home: Home, revision: int, code: Code, workers: int) -> Home:
     if found != revision:
         message = f"--code {code.tree}: LOGIC_REVISION is {found}, not {revision}"
         raise StackError(message)
-    beside = home_of(home, revision)
-    if read_runtime(beside).running:
-        control.wait_ready(beside)
-        return beside
+    shadow = home_of(home, revision)
+    if read_runtime(shadow).running:
+        control.wait_ready(shadow)
+        return shadow
     create_topics(variables["INVENTORY_KAFKA_BOOTSTRAP"], topics_of(revision))
-    beside.logs.mkdir(parents=True, exist_ok=True)
-    _spawn_supervisor(home, beside, revision, code, workers)
-    control.wait_ready(beside)
-    return beside
+    shadow.logs.mkdir(parents=True, exist_ok=True)
+    _spawn_supervisor(home, shadow, revision, code, workers)
+    control.wait_ready(shadow)
+    return shadow
 
 
-def _spawn_supervisor(home: Home, beside: Home, revision: int, code: Code, workers: int) -> None:
+def _spawn_supervisor(home: Home, shadow: Home, revision: int, code: Code, workers: int) -> None:
     command = [sys.executable, "-m", "deploy.revisions.daemon", str(home.path), str(revision)]
     command += [str(code.tree), code.python, str(workers)]
-    with beside.log_of("supervisor").open("ab") as log:
+    with shadow.log_of("supervisor").open("ab") as log:
         daemon = subprocess.Popen(  # noqa: S603 -- our own module
             command,
             env=os.environ | {"INVENTORY_HOME": str(home.path)},
@@ -113,11 +113,11 @@ def _spawn_supervisor(home: Home, beside: Home, revision: int, code: Code, worke
             start_new_session=True,
         )
     wait_until(
-        lambda: read_runtime(beside).supervisor_pid == daemon.pid or daemon.poll() is not None,
+        lambda: read_runtime(shadow).supervisor_pid == daemon.pid or daemon.poll() is not None,
         timeout_s=_START_S,
     )
-    if read_runtime(beside).supervisor_pid != daemon.pid:
-        tail = beside.log_of("supervisor").read_text(encoding="utf-8", errors="replace")[-800:]
+    if read_runtime(shadow).supervisor_pid != daemon.pid:
+        tail = shadow.log_of("supervisor").read_text(encoding="utf-8", errors="replace")[-800:]
         message = f"the supervisor of revision {revision} did not start:\n{tail}"
         raise StackError(message)
 

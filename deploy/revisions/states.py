@@ -14,11 +14,11 @@ import orjson
 
 from analytics import kafka
 from cdc.contracts.progress import is_heartbeat
-from cdc.contracts.topics import written_by
+from cdc.contracts.topics import output_topics
 from cdc.contracts.versions import document_of
 from cdc.settings import Connections
 
-_OF_A_CHUNK: Final = ("logic_revision", "rows", "dropped")
+_CHUNK_FIELDS: Final = ("logic_revision", "rows", "dropped")
 _DIGEST_BYTES: Final = 16
 
 
@@ -30,10 +30,10 @@ class _Key:
     digest: bytes = b""
     windows: dict[int, tuple[int, bytes]] = field(default_factory=dict)
 
-    def whole(self) -> tuple[bytes, dict[int, bytes]]:
+    def content(self) -> tuple[bytes, dict[int, bytes]]:
         return self.digest, {start: digest for start, (_, digest) in self.windows.items()}
 
-    def reaches(self) -> int:
+    def newest_offset(self) -> int:
         return max([self.offset, *(offset for offset, _ in self.windows.values())])
 
 
@@ -67,9 +67,9 @@ def compare_states(
     equal, moving, differing = 0, 0, []
     for key in sorted(old.keys() | new.keys()):
         one, other = old.get(key, _Key()), new.get(key, _Key())
-        if one.whole() == other.whole():
+        if one.content() == other.content():
             equal += 1
-        elif max(one.reaches(), other.reaches()) >= barrier[partition_of[key]]:
+        elif max(one.newest_offset(), other.newest_offset()) >= barrier[partition_of[key]]:
             moving += 1
         else:
             differing.append(key.decode("utf-8", "replace"))
@@ -79,19 +79,19 @@ def compare_states(
 def _states(
     settings: Connections, revision: int, deadline: float
 ) -> tuple[dict[bytes, _Key], dict[bytes, int]]:
-    names = written_by(revision)
+    names = output_topics(revision)
     found: dict[bytes, _Key] = {}
     partition_of: dict[bytes, int] = {}
     for message in _records(settings, names.on_hand_changelog, deadline):
-        with kafka.reading(message):
+        with kafka.with_position(message):
             document = document_of("level", message.value(), orjson.loads)
         state = found.setdefault(message.key(), _Key())
         state.offset = document["position"]["offset"]
-        kept = {name: said for name, said in document.items() if name not in _OF_A_CHUNK}
+        kept = {name: value for name, value in document.items() if name not in _CHUNK_FIELDS}
         state.digest = _digest(kept)
         partition_of[message.key()] = message.partition()
     for message in _records(settings, names.sales_windows_changelog, deadline):
-        with kafka.reading(message):
+        with kafka.with_position(message):
             document = document_of("window", message.value(), orjson.loads)
         key, _, start = message.key().rpartition(b"@")
         state = found.setdefault(key, _Key())

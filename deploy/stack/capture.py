@@ -16,12 +16,19 @@ from cdc.capture.client import (
     wait_streaming,
 )
 from cdc.capture.reconciler import config_of
-from cdc.capture.source import Damage, damage_of, paused_by, publish, record, want_paused
+from cdc.capture.source import (
+    Damage,
+    create_publication,
+    damage_of,
+    paused_by,
+    request_pause,
+    store_publication,
+)
 from deploy.errors import StackError
 from deploy.stack.home import Home
 from deploy.stack.runtime import UP, environment_of
 
-ANEW: Final = "inventory down && inventory generation --yes && inventory up --detach"
+CAPTURE_AGAIN: Final = "inventory down && inventory generation --yes && inventory up --detach"
 RESUME: Final = "inventory capture resume"
 RESTART: Final = "inventory restart connect"
 # Part of Debezium 3.7's error for an offset that the slot can't serve any more.
@@ -33,7 +40,7 @@ _NAMES: Final = {"publication": PUBLICATION, "replica identity": "of tables", "s
 
 def repair_of(report: Mapping[str, Any]) -> str:
     """Return the command that repairs the problem in the reconciler's `report`."""
-    return ANEW if str(report["problem"]).startswith(tuple(_NAMES)) else RESTART
+    return CAPTURE_AGAIN if str(report["problem"]).startswith(tuple(_NAMES)) else RESTART
 
 
 def explain(damage: Damage) -> str:
@@ -49,13 +56,13 @@ def refuse_damaged(database_url: str) -> None:
     with psycopg.connect(database_url, connect_timeout=5, autocommit=True) as connection:
         damage = damage_of(connection)
     if damage:
-        raise StackError(explain(damage), repair=ANEW)
+        raise StackError(explain(damage), repair=CAPTURE_AGAIN)
 
 
 def publish_tables(owner_url: str) -> None:
     """Create the publication before the first capture, or replace one that breaks the contract."""
     with psycopg.connect(owner_url, connect_timeout=5, autocommit=True) as connection:
-        publish(connection)
+        create_publication(connection)
 
 
 def capture(
@@ -72,18 +79,20 @@ def capture(
         return
     try:
         client.register(config_of(database_url))
-        client.go_on()
+        client.resume_if_paused()
         wait(client, database_url)
     except CaptureError as error:
         raise refusal(str(error)) from error
     with psycopg.connect(database_url, connect_timeout=5, autocommit=True) as connection:
-        record(connection)
+        store_publication(connection)
 
 
 def refusal(problem: str) -> StackError:
     """Return the error for a connector that does not stream, with the repair for its cause."""
     if _TOO_OLD in problem:
-        return StackError(explain(Damage("slot", "no longer has the next change")), repair=ANEW)
+        return StackError(
+            explain(Damage("slot", "no longer has the next change")), repair=CAPTURE_AGAIN
+        )
     first, _, trace = problem.partition("\n")
     reason = trace.partition("\n")[0][:_REASON_CHARS]
     message = f"{first}; {reason}" if reason else first
@@ -141,7 +150,7 @@ def _paused(database_url: str) -> bool:
 
 def _want(database_url: str, by: str) -> None:
     with psycopg.connect(database_url, connect_timeout=5, autocommit=True) as connection:
-        want_paused(connection, by)
+        request_pause(connection, by)
 
 
 def _until(condition: Callable[[], bool]) -> None:

@@ -10,7 +10,7 @@ from deploy.artifacts.fetch import Artifacts
 from deploy.errors import StackError
 from deploy.parts import DATABASE
 from deploy.stack.home import Home
-from deploy.stack.needs import needs_of
+from deploy.stack.service_variables import service_variables
 
 INFRASTRUCTURE: Final = ("postgres", "kafka", "connect")
 # Service name to the module that it runs, in starting order.
@@ -28,11 +28,11 @@ STEPS: Final = ("migrate", "topics", "connector")
 HOST: Final = "127.0.0.1"
 DEFAULT_WORKERS: Final = 2
 # Variables that an operator may set for a stack's processes: cost, latency and time limits.
-_KNOBS: Final = (
-    "LOG_LEVEL CONSUMER CHUNK_RECORDS BATCH_RECORDS BATCH_PAUSE_S BATCH_WITHIN_S SESSION_TIMEOUT_S"
-    " REPUBLISH_S SNAPSHOT_S STALL_S SINK_BATCH_RECORDS SINK_POLL_MS UNDECODABLE_PERMILLE"
+_TUNING: Final = (
+    "LOG_LEVEL CHUNK_RECORDS SESSION_TIMEOUT_S REPUBLISH_S SNAPSHOT_S STALL_S SINK_BATCH_RECORDS"
+    " SINK_POLL_MS UNDECODABLE_PERMILLE"
 )
-KNOBS: Final = frozenset(f"INVENTORY_{name}" for name in _KNOBS.split())
+TUNING_VARIABLES: Final = frozenset(f"INVENTORY_{name}" for name in _TUNING.split())
 # The company that runs the stack; its purchase orders print these.
 COMPANY: Final = frozenset(
     f"INVENTORY_{name}" for name in ("COMPANY_NAME", "COMPANY_ADDRESS", "CURRENCY")
@@ -131,8 +131,8 @@ class Context:
         }
 
     def variables_of(self, service: str) -> dict[str, str]:
-        """Return the variables that `service` reads, see `deploy.stack.needs`."""
-        needs = needs_of(service)
+        """Return the variables that `service` reads, see `deploy.stack.service_variables`."""
+        needs = service_variables(service)
         found = {name: text for name, text in self.variables().items() if name in needs.variables}
         if needs.role:
             found["INVENTORY_DATABASE_URL"] = self.database_url(needs.role)
@@ -146,6 +146,6 @@ class Context:
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if name in KNOBS | COMPANY | SESSIONS or not name.startswith("INVENTORY_")
+            if name in TUNING_VARIABLES | COMPANY | SESSIONS or not name.startswith("INVENTORY_")
         }
         return inherited | {"PYTHONUNBUFFERED": "1"} | self.variables_of(service) | extra

@@ -12,13 +12,13 @@ from typing import Any, Final
 from deploy.errors import StackError
 from deploy.stack import observe
 from deploy.stack.context import Options
+from deploy.stack.exit_reason import exit_reason_of
 from deploy.stack.generation import generation_of
 from deploy.stack.home import PROJECT, Home
-from deploy.stack.last_words import words_of
-from deploy.stack.processes import ask, end, wait_until
+from deploy.stack.processes import end, send_signal, wait_until
 from deploy.stack.runtime import Runtime, read_runtime, write_runtime
 
-Say = Callable[[dict[str, Any]], None]
+StepCallback = Callable[[dict[str, Any]], None]
 
 _POLL_S: Final = 0.1
 _START_S: Final = 900.0
@@ -37,7 +37,9 @@ def daemon_command(home: Home, options: Options) -> list[str]:
     return command
 
 
-def start_detached(home: Home, options: Options, say: Say = lambda _: None) -> Runtime:
+def start_detached(
+    home: Home, options: Options, progress: StepCallback = lambda _: None
+) -> Runtime:
     """Start the supervisor as a daemon and return once all services are ready.
 
     If a stack runs already, return its runtime when each of its services is ready.
@@ -48,7 +50,7 @@ def start_detached(home: Home, options: Options, say: Say = lambda _: None) -> R
     options.check()
     current = read_runtime(home)
     if current.running and current.phase in ("starting", "ready"):
-        wait_ready(home, say)
+        wait_ready(home, progress)
         return _wait_serving(home)
     home.create()
     environment = os.environ | {"INVENTORY_HOME": str(home.path)}
@@ -72,7 +74,7 @@ def start_detached(home: Home, options: Options, say: Say = lambda _: None) -> R
         tail = home.log_of("supervisor").read_text(encoding="utf-8", errors="replace")[-800:]
         message = f"the supervisor did not start:\n{tail}"
         raise StackError(message, repair="inventory logs supervisor")
-    return wait_ready(home, say)
+    return wait_ready(home, progress)
 
 
 def _wait_serving(home: Home) -> Runtime:
@@ -83,8 +85,8 @@ def _wait_serving(home: Home) -> Runtime:
     """
     deadline = time.monotonic() + _SERVE_S
     while True:
-        seen = observe.look(home)
-        waiting = [name for name in seen.unwell if seen.states[name] in observe.ON_ITS_WAY]
+        seen = observe.observe(home)
+        waiting = [name for name in seen.not_ready if seen.states[name] in observe.IN_TRANSITION]
         if not waiting:
             return _without_halted(seen.runtime)
         if time.monotonic() > deadline:
@@ -100,26 +102,26 @@ def _without_halted(runtime: Runtime) -> Runtime:
         StackError: a service ends again and again, and its log names the repair. The others run.
     """
     for name, entry in runtime.services.items():
-        words = words_of(entry)
-        if entry.state == "restarting" and words.repair:
-            message = f"{name} keeps ending: {words.problem}. All other services run"
-            raise StackError(message, repair=words.repair)
+        reason = exit_reason_of(entry)
+        if entry.state == "restarting" and reason.repair:
+            message = f"{name} keeps ending: {reason.problem}. All other services run"
+            raise StackError(message, repair=reason.repair)
     return runtime
 
 
-def wait_ready(home: Home, say: Say = lambda _: None) -> Runtime:
-    """Wait until a starting stack is ready, and pass each of its steps to `say`.
+def wait_ready(home: Home, progress: StepCallback = lambda _: None) -> Runtime:
+    """Wait until a starting stack is ready, and pass each of its steps to `progress`.
 
     Raises:
         StackError: the start failed, a service ends again and again, or it took too long.
     """
     deadline = time.monotonic() + _START_S
-    told = 0
+    reported = 0
     while True:
         runtime = read_runtime(home)
-        for step in runtime.steps[told:]:
-            say(step)
-        told = len(runtime.steps)
+        for step in runtime.steps[reported:]:
+            progress(step)
+        reported = len(runtime.steps)
         if runtime.phase == "ready" and runtime.running:
             return _without_halted(runtime)
         if runtime.phase == "failed" or not runtime.running:
@@ -145,14 +147,14 @@ def stop(home: Home) -> bool:
     workers of other logic revisions that run beside this stack: without its broker they could only
     crash.
     """
-    for beside in sorted(home.path.glob("revisions/v*")):
-        stop(Home(beside))
+    for shadow in sorted(home.path.glob("revisions/v*")):
+        stop(Home(shadow))
     runtime = read_runtime(home)
     was_running = runtime.running
     if was_running:
-        ask(runtime.supervisor, signal.SIGTERM)
+        send_signal(runtime.supervisor, signal.SIGTERM)
         if not wait_until(lambda: not runtime.running, timeout_s=_STOP_S):
-            ask(runtime.supervisor, signal.SIGKILL)
+            send_signal(runtime.supervisor, signal.SIGKILL)
     leftover = read_runtime(home)
     end(leftover.children(), signal.SIGTERM)
     if leftover.phase not in ("down", "failed"):

@@ -21,10 +21,10 @@ from deploy.stack.home import Home
 from deploy.stack.ports import choose_ports
 from deploy.stack.processes import end, identify
 from deploy.stack.report import Reporter
+from deploy.stack.requested import RequestedState, write_requested
 from deploy.stack.rotation import Rotation
 from deploy.stack.runtime import Runtime, read_runtime, write_environment, write_runtime
 from deploy.stack.supervisor import Supervisor
-from deploy.stack.wanted import Wanted, write_wanted
 
 
 def build_context(home: Home, options: Options) -> Context:
@@ -76,8 +76,8 @@ def _supervise_locked(home: Home, options: Options) -> int:
         write_runtime(home, runtime)
         return 1
     runtime.ports = dict(context.ports)
-    write_environment(home, runtime, context.variables())
-    write_wanted(home, Wanted(options.workers))
+    write_environment(home, context.variables())
+    write_requested(home, RequestedState(options.workers))
     supervisor = Supervisor(home, runtime)
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:

@@ -22,12 +22,12 @@ from deploy.stack.context import (
     Context,
     worker_names,
 )
-from deploy.stack.last_words import words_of
+from deploy.stack.exit_reason import exit_reason_of
+from deploy.stack.repair_thread import RepairThread
 from deploy.stack.runtime import UP
 from deploy.stack.service import Service
 from deploy.stack.services import application, connect, kafka, postgres
 from deploy.stack.supervisor import Supervisor
-from deploy.stack.watcher import Watcher
 from deploy.stack.workforce import Workforce
 
 _POLL_S: Final = 0.1
@@ -50,7 +50,7 @@ class Director(threading.Thread):
     def run(self) -> None:
         """Start everything; record a failure in the runtime and stop the stack."""
         try:
-            self._bring_up()
+            self._start_all()
             self.supervisor.note(phase="ready")
             self._watch()
         except Exception as error:  # noqa: BLE001 -- recorded, then the stack stops
@@ -60,7 +60,7 @@ class Director(threading.Thread):
                 self.supervisor.note(error=text, repair=repair)
                 self.supervisor.stop()
 
-    def _bring_up(self) -> None:
+    def _start_all(self) -> None:
         with ThreadPoolExecutor(max_workers=3, thread_name_prefix="start") as pool:
             started = time.monotonic()
             jobs = [
@@ -75,7 +75,7 @@ class Director(threading.Thread):
             for job in jobs:
                 job.result()
         if not generation.generation_of(self.context.home).captured:
-            self._capture_anew()
+            self._capture_generation()
         elif all(map(self.context.options.wants, generation.CAPTURING)):
             capture.refuse_damaged(self.context.database_url("postgres"))
         started = time.monotonic()
@@ -110,16 +110,16 @@ class Director(threading.Thread):
         connect.prepare(self.context)
         self._serve(connect.service(self.context), started)
 
-    def _capture_anew(self) -> None:
+    def _capture_generation(self) -> None:
         """Capture a new generation; no worker or sink starts before the log holds every row."""
         url, bootstrap = self.context.database_url("postgres"), self.context.kafka_bootstrap
         coming = generation.generation_of(self.context.home)
         self._step("rows to capture", lambda: recapture.refuse_too_many(url))
         owner = self.context.database_url("retail_owner")
         self._step("publication", lambda: capture.publish_tables(owner))
-        self._step("former generation", lambda: recapture.settle(url, coming))
-        self._capture(lambda client, url: recapture.wait_whole(client, url, bootstrap))
-        self._step("every key", lambda: recapture.conclude(self.context.home, url))
+        self._step("former generation", lambda: recapture.forget_former_topics(url, coming))
+        self._capture(lambda client, url: recapture.wait_complete(client, url, bootstrap))
+        self._step("every key", lambda: recapture.finish(self.context.home, url))
 
     def _capture(self, wait: Callable[[ConnectClient, str], object]) -> None:
         def register() -> None:
@@ -158,7 +158,7 @@ class Director(threading.Thread):
             if not self._is_ready(service):
                 continue
             where = f":{service.port}" if service.port else ""
-            self._say(f"{service.name} {where}".strip(), time.monotonic() - started)
+            self._record_step(f"{service.name} {where}".strip(), time.monotonic() - started)
 
     def _is_ready(self, service: Service) -> bool:
         """Return True when the service is ready, False when it ends repeatedly with a known repair.
@@ -172,12 +172,12 @@ class Director(threading.Thread):
             if pid is not None and service.ready(pid):
                 self.supervisor.mark_ready(service.name)
                 return True
-            if pid is not None and service.on_its_way(pid):
+            if pid is not None and service.is_progressing(pid):
                 deadline = time.monotonic() + service.ready_within_s
             if time.monotonic() > deadline or self._keeps_crashing(service.name):
                 break
             time.sleep(_POLL_S)
-        if words_of(self.supervisor.runtime.services[service.name]).repair:
+        if exit_reason_of(self.supervisor.runtime.services[service.name]).repair:
             return False
         log = self.context.home.log_of(service.name)
         tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-12:])
@@ -198,9 +198,9 @@ class Director(threading.Thread):
     def _step(self, name: str, work: Callable[[], object]) -> None:
         started = time.monotonic()
         work()
-        self._say(name, time.monotonic() - started)
+        self._record_step(name, time.monotonic() - started)
 
-    def _say(self, name: str, seconds: float) -> None:
+    def _record_step(self, name: str, seconds: float) -> None:
         with self._steps_lock:
             step = {"step": name, "seconds": round(seconds, 1)}
             self.supervisor.note(steps=[*self.supervisor.runtime.steps, step])
@@ -208,13 +208,13 @@ class Director(threading.Thread):
     def _watch(self) -> None:
         """Probe restarted services, and start or stop workers as `wanted.json` requests."""
         workforce = self._workforce()
-        Watcher(self.context.home, self.supervisor).start()
+        RepairThread(self.context.home, self.supervisor).start()
         while not self.supervisor.stopping.wait(_WATCH_S):
             for service in self.supervisor.not_ready():
                 pid = self.supervisor.pid_of(service.name)
                 if pid is not None and service.ready(pid):
                     self.supervisor.mark_ready(service.name)
-            workforce.look()
+            workforce.reconcile()
 
     def _workforce(self) -> Workforce:
         def leave(worker: str) -> None:

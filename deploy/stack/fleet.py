@@ -15,11 +15,11 @@ from cdc.worker_addresses import worker_urls
 from deploy.errors import StackError
 from deploy.stack.context import worker_names
 from deploy.stack.home import Home
+from deploy.stack.requested import REPAIR, RequestedState, read_requested, write_requested
 from deploy.stack.runtime import UP, Runtime, ServiceRuntime, environment_of, read_runtime
-from deploy.stack.wanted import REPAIR, Wanted, read_wanted, write_wanted
 from deploy.stack.workforce import PREFIX
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 RUNNING: Final = "RUNNING"
 PAUSED: Final = "paused"
@@ -53,7 +53,7 @@ def get(settings: Connections, url: str, path: str) -> tuple[int, dict[str, Any]
         return None
 
 
-def ask(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
+def query(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
     """Return the first worker's answer to `path`; query them in turn for up to `wait_s` seconds.
 
     Raises:
@@ -61,7 +61,7 @@ def ask(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
     """
     deadline = time.monotonic() + wait_s
     while True:
-        said = "no worker answers"
+        problem = "no worker answers"
         for url in worker_urls(settings).values():
             answer = get(settings, url, path)
             if answer is None:
@@ -69,11 +69,11 @@ def ask(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
             status, body = answer
             if status == HTTPStatus.OK:
                 return body
-            said = body.get("error", f"a worker answers {status}")
+            problem = body.get("error", f"a worker answers {status}")
             if status != HTTPStatus.SERVICE_UNAVAILABLE:
-                raise StackError(said)
+                raise StackError(problem)
         if time.monotonic() > deadline:
-            message = f"{said}; asked for {wait_s:g} s"
+            message = f"{problem}; asked for {wait_s:g} s"
             raise StackError(message, repair="inventory workers")
         time.sleep(_PAUSE_S)
 
@@ -86,8 +86,8 @@ def partitions(settings: Connections) -> list[dict[str, Any]]:
     urls = list(worker_urls(settings).values())
     with ThreadPoolExecutor(max_workers=max(1, len(urls))) as pool:
         answers = pool.map(lambda url: get(settings, url, "/iq/v1/partitions?scope=worker"), urls)
-    heard = [answer[1] for answer in answers if answer is not None and answer[0] == HTTPStatus.OK]
-    return [row for body in heard for row in body["partitions"]]
+    bodies = [answer[1] for answer in answers if answer is not None and answer[0] == HTTPStatus.OK]
+    return [row for body in bodies for row in body["partitions"]]
 
 
 def workers(home: Home) -> list[dict[str, Any]]:
@@ -130,10 +130,10 @@ def scale(home: Home, count: int) -> float:
         StackError: no stack is ready, the number is not 1 to 12, or it took too long.
     """
     began = time.monotonic()
-    wanted = _wanted(home).scaled(count)
+    requested = _requested(home).scaled(count)
     _running(home)
-    _refuse_half_rebuilt(home, wanted)
-    write_wanted(home, wanted.without())
+    _refuse_half_rebuilt(home, requested)
+    write_requested(home, requested.without())
     names = set(worker_names(count))
     _wait(
         lambda: _states(home) == dict.fromkeys(names, "running") and _is_served(home, names),
@@ -150,10 +150,10 @@ def restart(home: Home, name: str) -> float:
     """
     began = time.monotonic()
     before = _worker(home, name).asked_restarts
-    if name in _wanted(home).paused:
+    if name in _requested(home).paused:
         message = f"{name} is stopped"
         raise StackError(message, repair=f"inventory workers start {name}")
-    write_wanted(home, _wanted(home).restarted(name, before))
+    write_requested(home, _requested(home).restarted(name, before))
 
     def is_back() -> bool:
         service = read_runtime(home).services[name]
@@ -174,11 +174,11 @@ def restart_service(home: Home, name: str) -> float:
         return restart(home, name)
     began = time.monotonic()
     before = _service(home, name).asked_restarts
-    wanted = _wanted(home)
-    if name in wanted.paused:
+    requested = _requested(home)
+    if name in requested.paused:
         message = f"{name} is paused; nothing was restarted"
-        raise StackError(message, repair=way_back(home, name))
-    write_wanted(home, wanted.restarted(name, before))
+        raise StackError(message, repair=resume_command(home, name))
+    write_requested(home, requested.restarted(name, before))
 
     def is_back() -> bool:
         service = read_runtime(home).services[name]
@@ -195,9 +195,9 @@ def hold(home: Home, name: str, *, release: bool = False) -> None:
         StackError: no stack is ready, or no such service.
     """
     _service(home, name)
-    wanted = _wanted(home)
-    held = set(wanted.held) - {name} if release else {*wanted.held, name}
-    write_wanted(home, replace(wanted, held=sorted(held)))
+    requested = _requested(home)
+    held = set(requested.held) - {name} if release else {*requested.held, name}
+    write_requested(home, replace(requested, held=sorted(held)))
 
 
 def _service(home: Home, name: str) -> ServiceRuntime:
@@ -217,13 +217,13 @@ def stop(home: Home, name: str) -> float:
     """
     began = time.monotonic()
     _worker(home, name)
-    wanted = _wanted(home)
-    _refuse_half_rebuilt(home, wanted)
-    others = set(_states(home)) - {name, *wanted.paused}
+    requested = _requested(home)
+    _refuse_half_rebuilt(home, requested)
+    others = set(_states(home)) - {name, *requested.paused}
     if not others:
         message = f"{name} is the only worker that runs"
         raise StackError(message, repair="inventory down  # ends the whole stack")
-    write_wanted(home, wanted.without(*wanted.paused, name))
+    write_requested(home, requested.without(*requested.paused, name))
     _wait(
         lambda: _states(home).get(name) == PAUSED and _is_served(home, others),
         lambda: f"{name} is not away, workers are {_states(home)}",
@@ -239,9 +239,11 @@ def start(home: Home, name: str) -> float:
     """
     began = time.monotonic()
     _worker(home, name)
-    wanted = _wanted(home)
-    _refuse_half_rebuilt(home, wanted)
-    write_wanted(home, wanted.without(*(other for other in wanted.paused if other != name)))
+    requested = _requested(home)
+    _refuse_half_rebuilt(home, requested)
+    write_requested(
+        home, requested.without(*(other for other in requested.paused if other != name))
+    )
     _wait(
         lambda: _states(home).get(name) == "running" and _is_served(home, set(_states(home))),
         lambda: f"{name} does not serve, workers are {_states(home)}",
@@ -260,9 +262,9 @@ def pause(home: Home, *others: str) -> tuple[str, ...]:
     """
     known = _running(home).services
     names = (*_states(home), *(name for name in others if name in known))
-    wanted = _wanted(home)
-    stopped = wanted.stopped if _is_half_rebuilt(home, wanted) else wanted.paused
-    write_wanted(home, replace(wanted.without(*names), stopped=stopped))
+    requested = _requested(home)
+    stopped = requested.stopped if _is_half_rebuilt(home, requested) else requested.paused
+    write_requested(home, replace(requested.without(*names), stopped=stopped))
 
     def are_away() -> bool:
         services = read_runtime(home).services
@@ -281,9 +283,9 @@ def resume(home: Home) -> tuple[str, ...]:
         StackError: no stack is ready, or it took too long.
     """
     _running(home)
-    wanted = _wanted(home)
-    stopped = wanted.stopped
-    write_wanted(home, wanted.without(*stopped))
+    requested = _requested(home)
+    stopped = requested.stopped
+    write_requested(home, requested.without(*stopped))
 
     def is_back() -> bool:
         services = read_runtime(home).services.items()
@@ -294,13 +296,13 @@ def resume(home: Home) -> tuple[str, ...]:
     return tuple(stopped)
 
 
-def restart_rolling(home: Home, say: Say) -> None:
+def restart_rolling(home: Home, progress: Progress) -> None:
     """Restart all running workers one by one, each after the one before it serves again."""
-    stopped = _wanted(home).paused
+    stopped = _requested(home).paused
     for name in _states(home):
         if name in stopped:
             continue
-        say(f"{name} restarted in {restart(home, name):.1f} s")
+        progress(f"{name} restarted in {restart(home, name):.1f} s")
 
 
 def _running(home: Home) -> Runtime:
@@ -320,31 +322,31 @@ def _worker(home: Home, name: str) -> ServiceRuntime:
     return runtime.services[name]
 
 
-def way_back(home: Home, name: str) -> str:
+def resume_command(home: Home, name: str) -> str:
     """Return the command that starts a paused service again."""
-    is_rebuild = _is_half_rebuilt(home, _wanted(home))
+    is_rebuild = _is_half_rebuilt(home, _requested(home))
     return REPAIR if is_rebuild else f"inventory workers start {name}"
 
 
-def _is_half_rebuilt(home: Home, wanted: Wanted) -> bool:
+def _is_half_rebuilt(home: Home, requested: RequestedState) -> bool:
     """Return whether an interrupted rebuild has left services paused.
 
     `stop` refuses to stop the last worker. Only a rebuild pauses all workers, or the projector.
     """
-    paused = set(wanted.paused)
+    paused = set(requested.paused)
     is_all = paused >= set(_states(home))
     return bool(paused) and (is_all or any(not name.startswith(PREFIX) for name in paused))
 
 
-def _refuse_half_rebuilt(home: Home, wanted: Wanted) -> None:
+def _refuse_half_rebuilt(home: Home, requested: RequestedState) -> None:
     """Raise `StackError` while an interrupted rebuild keeps services paused."""
-    if _is_half_rebuilt(home, wanted):
-        message = f"a rebuild was cut off, {', '.join(wanted.paused)} stay away until it has run"
+    if _is_half_rebuilt(home, requested):
+        message = f"a rebuild was cut off, {', '.join(requested.paused)} stay away until it has run"
         raise StackError(message, repair=REPAIR)
 
 
-def _wanted(home: Home) -> Wanted:
-    return read_wanted(home) or Wanted(len(_states(home)))
+def _requested(home: Home) -> RequestedState:
+    return read_requested(home) or RequestedState(len(_states(home)))
 
 
 def _states(home: Home) -> dict[str, str]:

@@ -93,17 +93,17 @@ def put_aside(home: Home, former: Generation, own_rules: str) -> tuple[Generatio
 
 
 def _refuse(home: Home, *, beside_allowed: bool) -> None:
-    beside = {path.name: Home(path) for path in sorted(home.path.glob("revisions/v*"))}
-    if any(read_runtime(one).running for one in (home, *beside.values())):
+    shadows = {path.name: Home(path) for path in sorted(home.path.glob("revisions/v*"))}
+    if any(read_runtime(one).running for one in (home, *shadows.values())):
         message = "the stack runs; its topics can't be put aside"
         raise StackError(message, repair="inventory down")
     if not home.postgres.is_dir():
         message = f"{home.path} has no database to capture: there is nothing to begin anew"
         raise StackError(message)
-    if beside and not beside_allowed:
+    if shadows and not beside_allowed:
         message = (
-            f"{', '.join(beside)} stands beside this stack and reads the former topics: it can only"
-            " be put aside, and what decides is then this stack's own logic revision"
+            f"{', '.join(shadows)} exists beside this stack and reads the former topics. It can"
+            " only be put aside; this stack's own logic revision then decides"
         )
         raise StackError(message, repair=OWN_RULES)
 

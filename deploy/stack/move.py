@@ -5,7 +5,6 @@ account. The old path becomes a symbolic link, so no command and no setting chan
 """
 
 import fcntl
-import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from deploy.artifacts.prerequisites import Program, require
 from deploy.errors import StackError
+from deploy.stack import room
 from deploy.stack.home import Home
 from deploy.stack.processes import alive
 from deploy.stack.runtime import read_runtime
@@ -39,16 +39,16 @@ def _copy(home: Home, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         message = f"{target.parent} can't be made: {error}; the home stays in {home.path}"
-        raise StackError(message, repair="inventory move OTHER_DIRECTORY") from error
+        raise _refused(home, message, room.larger_disk(home)) from error
     partial = target.with_name(f"{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)  # left by an interrupted move
     command = [require(_COPY), "-a", str(home.path), str(partial)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own paths
     if done.returncode:
         shutil.rmtree(partial, ignore_errors=True)
-        said = done.stderr.strip()[-400:]
-        message = f"copying {home.path} to {target} failed, the home stays where it was: {said}"
-        raise StackError(message, repair="inventory move OTHER_DIRECTORY")
+        output = done.stderr.strip()[-400:]
+        message = f"copying {home.path} to {target} failed, the home stays where it was: {output}"
+        raise _refused(home, message, room.larger_disk(home, target.parent))
     partial.rename(target)
     _replace_by_link(home.path, target)
 
@@ -59,12 +59,19 @@ def _refuse(home: Home, target: Path) -> None:
         raise StackError(message)
     if target.exists() or target.is_relative_to(home.path):
         message = f"{target} is taken: expected a new directory; the home stays in {home.path}"
-        raise StackError(message, repair="inventory move OTHER_DIRECTORY")
+        inside = target.is_dir() and not target.is_relative_to(home.path)
+        found = room.new_in(target, home) if inside else room.larger_disk(home)
+        raise _refused(home, message, found)
     if home.path.is_mount():
         message = f"{home.path} is a mount point and can't become a link; nothing was moved"
-        copy = f"cp -a {shlex.quote(str(home.path))} {shlex.quote(str(target))}"
-        home_now = f"export INVENTORY_HOME={shlex.quote(str(target))}"
-        raise StackError(message, repair=f"{copy} && {home_now} && inventory up --detach")
+        raise StackError(message, repair=room.repair(home, target, free=0))
+
+
+def _refused(home: Home, message: str, found: Path | None) -> StackError:
+    """Return the error whose repair moves the home to the directory that was found."""
+    if found is None:
+        return StackError(f"{message}; {room.nowhere(home)}")
+    return StackError(message, repair=room.move_to(found))
 
 
 @contextmanager
@@ -83,8 +90,7 @@ def _stopped(home: Home, target: Path) -> Iterator[None]:
             is_running = True
         if is_running:
             message = f"a stack runs in {home.path}; nothing was moved"
-            again = f"inventory down && inventory move {shlex.quote(str(target))}"
-            raise StackError(message, repair=again)
+            raise StackError(message, repair=f"inventory down && {room.move_to(target)}")
         yield
 
 

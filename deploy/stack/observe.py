@@ -23,13 +23,13 @@ SUSPENDED: Final = "suspended"
 SILENT: Final = "no answer"
 NOT_READY: Final = "not ready"  # its process answers, but it doesn't do its work yet
 UNKNOWN: Final = "unknown"  # its probe goes through Postgres, which is down
-ON_ITS_WAY: Final = (STARTING, NOT_READY, "stopping")
+IN_TRANSITION: Final = (STARTING, NOT_READY, "stopping")
 _AT_ONCE: Final = 16
 OLD_FILE_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class StackState:
     """The stack at one moment; `states` holds one state per service, in starting order."""
 
     runtime: Runtime
@@ -42,7 +42,7 @@ class Seen:
         return round(max(0.0, time.time() - self.runtime.written_at), 1)
 
     @property
-    def unwell(self) -> tuple[str, ...]:
+    def not_ready(self) -> tuple[str, ...]:
         """Services that should run and are not ready."""
         well = (RUNNING, PAUSED, UNKNOWN)
         return tuple(name for name, state in self.states.items() if state not in well)
@@ -52,14 +52,21 @@ class Seen:
         return self.states.get(name) == RUNNING
 
 
-def look(home: Home) -> Seen:
-    """Return the current state; this takes up to about 3 s."""
+def observe(home: Home) -> StackState:
+    """Return the current state; this takes up to about 3 s.
+
+    A suspended Postgres accepts connections and never answers, so nothing is sent to one whose
+    process doesn't run.
+    """
     runtime = read_runtime(home)
-    access = _access(home)
+    states = {name: _process_state(entry) for name, entry in runtime.services.items()}
+    database, password = _access(home)
+    access = (database if states.get("postgres") in (None, RUNNING) else "", password)
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        rows = [(name, entry, access) for name, entry in runtime.services.items()]
-        states = dict(zip(runtime.services, pool.map(lambda row: _state(*row), rows), strict=True))
-    return Seen(runtime, _supervisor(runtime), states)
+        running = [name for name, state in states.items() if state == RUNNING]
+        rows = [(name, runtime.services[name], access) for name in running]
+        states |= zip(running, pool.map(lambda row: _probed(*row), rows), strict=True)
+    return StackState(runtime, _supervisor(runtime), states)
 
 
 def _supervisor(runtime: Runtime) -> str:
@@ -68,25 +75,27 @@ def _supervisor(runtime: Runtime) -> str:
     return SUSPENDED if suspended(runtime.supervisor) else RUNNING
 
 
-def _state(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
-    from deploy.stack.probes import probes_of  # noqa: PLC0415 -- loads every part's client
-
+def _process_state(entry: ServiceRuntime) -> str:
+    """Return the state without a probe: the recorded one, corrected by what the kernel knows."""
     if entry.state not in (RUNNING, STARTING):
         return entry.state
     process = ProcessId(entry.pid or 0, entry.started_ticks)
     if not alive(process):
         return GONE
-    if suspended(process):
-        return SUSPENDED
-    if entry.state == STARTING:
-        return STARTING
+    return SUSPENDED if suspended(process) else entry.state
+
+
+def _probed(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
+    from deploy.stack.probes import probes_of  # noqa: PLC0415 -- loads every part's client
+
+    pid = entry.pid or 0
     probes = probes_of(name, entry.url, *access)
-    ready = probes.ready(process.pid)
+    ready = probes.ready(pid)
     if ready is None:
         return UNKNOWN
     if ready:
         return RUNNING
-    return NOT_READY if probes.alive(process.pid) else SILENT
+    return NOT_READY if probes.alive(pid) else SILENT
 
 
 def _access(home: Home) -> tuple[str, str]:

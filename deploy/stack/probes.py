@@ -17,7 +17,7 @@ import psycopg
 
 from cdc.capture.admin import broker_answers
 from cdc.capture.client import ConnectClient
-from deploy.stack.service import Answer, Ask
+from deploy.stack.service import LivenessProbe, ProbeResult
 
 WORKER: Final = "worker-"
 
@@ -40,12 +40,15 @@ _BEAT_S: Final = 15.0
 class Probes:
     """The `ready` and `alive` probes of one service; each takes the pid of its process."""
 
-    ready: Ask
-    alive: Ask
+    ready: LivenessProbe
+    alive: LivenessProbe
 
 
 def probes_of(name: str, url: str | None, database_url: str, connect_password: str = "") -> Probes:
-    """Return the probes of the service `name`; `url` is its address, if it has one."""
+    """Return the probes of the service `name`; `url` is its address, if it has one.
+
+    An empty `database_url` means that Postgres is known to be down.
+    """
     if name == "postgres":
         return Probes(
             lambda _: postgres_ready(database_url), lambda _: postgres_alive(database_url)
@@ -57,11 +60,16 @@ def probes_of(name: str, url: str | None, database_url: str, connect_password: s
         return Probes(
             lambda _: connect_ready(url or "", connect_password), lambda _: http_alive(url or "")
         )
-    if name == "web" or name.startswith(WORKER):
+    if name == "web":  # its readiness is that of Postgres, so without one it is not asked
+        return Probes(
+            lambda _: bool(database_url) and http_ok(f"{url}/readyz"),
+            lambda _: http_ok(f"{url}/livez"),
+        )
+    if name.startswith(WORKER):
         return Probes(lambda _: http_ok(f"{url}/readyz"), lambda _: http_ok(f"{url}/livez"))
     if name == "trading":  # it writes facts only, and leaves no row of its own
         return Probes(lambda _: True, lambda _: True)
-    beating = partial(beats, database_url, name)
+    beating = partial(has_fresh_heartbeat, database_url, name)
     return Probes(beating, beating)
 
 
@@ -114,8 +122,13 @@ def postgres_alive(url: str) -> bool:
         return "FATAL:" in str(error) and _ENDS not in str(error)
 
 
-def beats(database_url: str, service: str, pid: int) -> Answer:
-    """Return whether process `pid` wrote its heartbeat row recently; None without Postgres."""
+def has_fresh_heartbeat(database_url: str, service: str, pid: int) -> ProbeResult:
+    """Return whether process `pid` wrote its heartbeat row recently; None without Postgres.
+
+    An empty `database_url` means that Postgres is known to be down.
+    """
+    if not database_url:
+        return None
     try:
         with psycopg.connect(
             database_url, connect_timeout=_CONNECT_S, autocommit=True

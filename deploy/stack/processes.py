@@ -19,7 +19,6 @@ from deploy.artifacts.prerequisites import SETPRIV, require
 
 GRACE_S: Final = 10.0
 _POLL_S: Final = 0.05
-LOG_LIMIT: Final = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +74,6 @@ def spawn(
     privileges: Sequence[str] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a child in its own group; it gets `death_signal` when the supervisor dies."""
-    if log.exists() and log.stat().st_size > LOG_LIMIT:
-        log.replace(log.with_suffix(".log.1"))
     wrapper = [require(SETPRIV), "--pdeathsig", death_signal.name.removeprefix("SIG"), *privileges]
     with log.open("ab") as output:
         return subprocess.Popen(  # noqa: S603 -- commands come from the service definitions
@@ -94,14 +91,14 @@ def end(processes: Iterable[ProcessId], first: signal.Signals, *, grace_s: float
     """Send `first` to all; after `grace_s` seconds kill the process groups of those still alive."""
     waiting = [process for process in processes if alive(process)]
     for process in waiting:
-        ask(process, first)
+        send_signal(process, first)
     if not wait_until(lambda: not any(map(alive, waiting)), timeout_s=grace_s):
         for process in filter(alive, waiting):
             _kill_group(process.pid)
         wait_until(lambda: not any(map(alive, waiting)), timeout_s=grace_s)
 
 
-def ask(process: ProcessId, number: signal.Signals) -> None:
+def send_signal(process: ProcessId, number: signal.Signals) -> None:
     """Send `number` to exactly this process if it is alive; return at once.
 
     A suspended process handles a signal only after SIGCONT, so it gets that one too.

@@ -18,11 +18,12 @@ from deploy.errors import StackError
 from deploy.stack.django import connect_django
 from deploy.stack.home import Home
 from deploy.stack.runtime import read_runtime
+from ledger.access.roles import ANALYST
 
 _TIMEOUT_S: Final = 60.0
 _CATCH_UP_S: Final = 180.0
 _ATTEMPTS: Final = 3
-PERSON: Final = "analyst"  # sees every store
+PERSON: Final = ANALYST  # sees every store
 # A shop's item with more than 5 units. The demo sells items too, so each attempt takes another.
 _QUIET_KEY: Final = """
 SELECT inv_key, location, sku, price_minor FROM read_model.stock
@@ -101,7 +102,7 @@ def _await_present() -> None:
             if cursor.fetchone()[0] >= now_us:
                 return
             time.sleep(0.2)
-    message = f"the read model is still in the past after {_CATCH_UP_S:.0f} s"
+    message = f"the read model still lags behind the sale after {_CATCH_UP_S:.0f} s"
     raise StackError(message, repair="inventory status")
 
 
@@ -126,7 +127,7 @@ def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
     """Record one sale; return None if another sale of the same item arrived at the same time."""
     from django.contrib.auth.models import User  # noqa: PLC0415 -- Django is set up by now
 
-    from ledger.services import record_sale  # noqa: PLC0415 -- the same
+    from ledger.services import RecordSale, record_sale  # noqa: PLC0415 -- the same
     from webui.live.stream import sign_keys  # noqa: PLC0415 -- the same
 
     key, location, sku, price_minor = _quiet_key(attempt)
@@ -136,14 +137,7 @@ def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
         before = next(changes, None)
         if before is None:
             return None
-        record_sale(
-            location=location,
-            sku=sku,
-            source="proof",
-            source_ref=str(time.time_ns()),
-            quantity_units=1,
-            amount_minor=price_minor,
-        )
+        record_sale(RecordSale(location, sku, "proof", str(time.time_ns()), 1, price_minor))
         committed = time.monotonic()
         for after in changes:
             if after != before:

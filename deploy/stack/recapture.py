@@ -14,22 +14,23 @@ from psycopg import sql
 
 from analytics.kafka import end_offsets
 from cdc.capture.client import SLOT, ConnectClient, wait_captured, wait_streaming
-from cdc.capture.source import forget
+from cdc.capture.source import clear_publication
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import CAPTURED, PARTITIONS, REFERENCE, REFERENCE_TABLES, STOCK_EVENTS
+from cdc.deciding import recorded_revision
 from deploy.errors import StackError
 from deploy.stack.generation import OWN_RULES, PREPARE, Generation, captured
 from deploy.stack.home import Home
 from inventory.log.dedupe import MOST_MEMBERS
 from inventory.revision import LOGIC_REVISION
-from streams.sinks.active import Switch, active_revision, switch
+from streams.sinks.active import Switch, switch
 from streams.sinks.positions import Connection
 from streams.sinks.takeover import empty
 
 _CAPTURED_WITHIN_S: Final = 4 * 3_600.0
 _COUNTED_WITHIN_S: Final = 60.0
 _POLL_S: Final = 0.1
-_SETTLE: Final[tuple[LiteralString, ...]] = (
+_FORGET: Final[tuple[LiteralString, ...]] = (
     # Its position in the write-ahead log belongs to the former topics.
     """SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots
     WHERE slot_name = %(slot)s""",
@@ -44,7 +45,7 @@ _SETTLE: Final[tuple[LiteralString, ...]] = (
 )
 # A captured row is a state and no event, so it opens no need. So each policy is written again
 # unchanged, without its triggers, and every key decides again.
-_ASK_AGAIN: Final[tuple[LiteralString, ...]] = (
+_DECIDE_AGAIN: Final[tuple[LiteralString, ...]] = (
     "SET LOCAL session_replication_role = replica",
     "UPDATE retail.item_location SET status = status",
 )
@@ -70,7 +71,7 @@ def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
         raise StackError(message)
 
 
-def settle(database_url: str, coming: Generation) -> None:
+def forget_former_topics(database_url: str, coming: Generation) -> None:
     """Remove in one transaction everything that Postgres stores about the former topics.
 
     Raises:
@@ -80,8 +81,8 @@ def settle(database_url: str, coming: Generation) -> None:
         _let_own_rules_decide(connection, coming)
         # Offsets restart at 0: rows of the former generation would look newer than the new ones.
         empty(connection)
-        forget(connection)
-        for statement in _SETTLE:
+        clear_publication(connection)
+        for statement in _FORGET:
             connection.execute(statement, {"slot": SLOT})
 
 
@@ -90,7 +91,7 @@ def _let_own_rules_decide(connection: Connection, coming: Generation) -> None:
 
     The switch records no comparison: the other revision's decisions were lost with its topics.
     """
-    decides = active_revision(connection)
+    decides = recorded_revision(connection)
     if decides in (None, LOGIC_REVISION):
         return
     if not coming.own_rules:
@@ -103,7 +104,7 @@ def _let_own_rules_decide(connection: Connection, coming: Generation) -> None:
     switch(connection, Switch(LOGIC_REVISION, decides, by, reached={}, comparison={}))
 
 
-def wait_whole(client: ConnectClient, database_url: str, bootstrap: str) -> None:
+def wait_complete(client: ConnectClient, database_url: str, bootstrap: str) -> None:
     """Return once the log holds each row exactly once.
 
     Raises:
@@ -126,10 +127,10 @@ def wait_whole(client: ConnectClient, database_url: str, bootstrap: str) -> None
         raise StackError(message, repair=PREPARE)
 
 
-def conclude(home: Home, database_url: str) -> None:
+def finish(home: Home, database_url: str) -> None:
     """Make every key decide again, and record that the capture has finished."""
     with psycopg.connect(database_url) as connection:
-        for statement in _ASK_AGAIN:
+        for statement in _DECIDE_AGAIN:
             connection.execute(statement)
     captured(home)
 

@@ -57,7 +57,7 @@ class Reporter(threading.Thread):
                     client.sendall(json.dumps(self._report()).encode())
 
 
-def ask(home: Home, supervisor: ProcessId) -> dict[str, Any] | None:
+def query(home: Home, supervisor: ProcessId) -> dict[str, Any] | None:
     """Return the report of exactly this supervisor, None if it doesn't answer within a second."""
     if suspended(supervisor):
         return None

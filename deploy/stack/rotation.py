@@ -14,8 +14,8 @@ import structlog
 from typing_extensions import override
 
 from deploy.stack.home import Home
-from deploy.stack.processes import LOG_LIMIT
 
+LOG_LIMIT: Final = 20_000_000  # bytes
 _EVERY_S: Final = 5.0
 
 log = structlog.get_logger(__name__)

@@ -5,7 +5,6 @@ The file alone is not trusted for the present state: a full disk keeps it from b
 
 import json
 import os
-import re
 import time
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
@@ -19,7 +18,6 @@ UP: Final = "inventory up --detach"  # the repair wherever a stack is missing
 _ADDRESS: Final = "INVENTORY_KAFKA_BOOTSTRAP"
 # Migrations alone use it; a command and its children never get it.
 _OWNER: Final = "INVENTORY_OWNER_DATABASE_URL"
-_SECRET: Final = re.compile("DATABASE_URL$|TOKEN$|KEY$|PASSWORD$")
 
 
 @dataclass(slots=True)
@@ -62,7 +60,6 @@ class Runtime:
     repair: str = ""
     steps: list[dict[str, Any]] = field(default_factory=list)
     services: dict[str, ServiceRuntime] = field(default_factory=dict)
-    env: dict[str, str] = field(default_factory=dict)
     ports: dict[str, int] = field(default_factory=dict)
     written_at: float = 0.0
     write_error: str = ""
@@ -95,7 +92,7 @@ def read_runtime(home: Home) -> Runtime:
     filed = _read_file(home)
     if not filed.running:
         return filed
-    said = report.ask(home, filed.supervisor)
+    said = report.query(home, filed.supervisor)
     return filed if said is None else _parsed(said)
 
 
@@ -111,7 +108,8 @@ def _read_file(home: Home) -> Runtime:
 
 
 def _parsed(raw: dict[str, Any]) -> Runtime:
-    raw.pop("connector_restarts", None)  # written by an earlier release
+    for former in ("connector_restarts", "env"):  # written by earlier releases
+        raw.pop(former, None)
     services = {name: ServiceRuntime(**entry) for name, entry in raw.pop("services").items()}
     return Runtime(**raw, services=services)
 
@@ -127,10 +125,9 @@ def write_runtime(home: Home, runtime: Runtime) -> None:
     runtime.written_at, runtime.write_error = now, ""
 
 
-def write_environment(home: Home, runtime: Runtime, variables: dict[str, str]) -> None:
-    """Store the variables for later commands; secrets go only to `environment.json`."""
+def write_environment(home: Home, variables: dict[str, str]) -> None:
+    """Store the variables for later commands, secrets included; only the owner reads the file."""
     write_json(home.path / "environment.json", variables)
-    runtime.env = {name: value for name, value in variables.items() if not _SECRET.search(name)}
 
 
 def environment_of(home: Home) -> dict[str, str]:

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 Probe = Callable[[int], bool]
-Answer = bool | None  # None: the part that the probe goes through is down
-Ask = Callable[[int], Answer]
+ProbeResult = bool | None  # None: the part that the probe goes through is down
+LivenessProbe = Callable[[int], ProbeResult]
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
     """A process of the stack; services with `stop_rank` 0 are stopped first.
 
-    `ready` takes the pid and probes by the service's own protocol. While `on_its_way` returns True,
+    `ready` takes the pid and probes by the service's own protocol. While `is_progressing` is True,
     the start has no time limit: the service makes progress by itself. `alive` is called while the
     service runs; after too many results of False it is restarted. `at_start` returns variables that
     may differ between two starts.
@@ -30,7 +30,7 @@ class Service:
     url: str | None = None
     stop_signal: signal.Signals = signal.SIGTERM
     ready_within_s: float = 120.0
-    on_its_way: Probe = lambda _pid: False
-    alive: Ask = lambda _pid: None
+    is_progressing: Probe = lambda _pid: False
+    alive: LivenessProbe = lambda _pid: None
     privileges: Sequence[str] = field(default_factory=tuple)
     at_start: Callable[[], Mapping[str, str]] = dict

@@ -18,7 +18,7 @@ from deploy.stack.capture import RESUME, repair_of
 from deploy.stack.context import INFRASTRUCTURE
 from deploy.stack.home import Home
 from deploy.stack.lag import group_positions, lag_of, sink_positions
-from deploy.stack.observe import Seen
+from deploy.stack.observe import StackState
 from deploy.stack.runtime import UP, environment_of
 from inventory.revision import LOGIC_REVISION
 
@@ -30,7 +30,9 @@ _DOWN: Final = (
     *("restarting", "stopped"),
 )
 _OLDEST_BEAT: Final = "SELECT min(commit_us), count(*) FROM read_model.heartbeat"
-_KEPT: Final = "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'"
+_RECONCILER_REPORT: Final = (
+    "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'"
+)
 _COUNTS: Final = """
 SELECT (SELECT count(*) FROM read_model.rejected
         WHERE %(prefix)s::text IS NULL OR starts_with(encode(key, 'escape'), %(prefix)s)),
@@ -39,7 +41,7 @@ SELECT (SELECT count(*) FROM read_model.rejected
 """
 
 
-def collect(home: Home, seen: Seen, location: str | None = None) -> dict[str, Any]:
+def collect(home: Home, seen: StackState, location: str | None = None) -> dict[str, Any]:
     """Return the document that `status --json` prints, from `seen` and new queries."""
     runtime = seen.runtime
     found: dict[str, Any] = {
@@ -59,21 +61,22 @@ def collect(home: Home, seen: Seen, location: str | None = None) -> dict[str, An
         "unanswered": {},
     }
     with contextlib.suppress(StackError):  # the stack has just ended, or never ran
-        _ask(_questions(home, seen, location), found)
+        _run_queries(_queries(home, seen, location), found)
     found |= found.pop("counts", None) or {"rejected": None, "late": None}
     found["not_well"] = _not_well(found, seen)
     return found
 
 
-def _questions(home: Home, seen: Seen, location: str | None) -> dict[str, Callable[[], Any]]:
+def _queries(home: Home, seen: StackState, location: str | None) -> dict[str, Callable[[], Any]]:
     """Return the queries by name; a query to a part that is known to be down fails at once."""
     environment = environment_of(home)
     kafka, database = (
         environment["INVENTORY_KAFKA_BOOTSTRAP"],
         environment["INVENTORY_READ_DATABASE_URL"],
     )
+    kept = "" if seen.states.get("postgres") in _DOWN else database
     asked: dict[str, tuple[tuple[str, ...], Callable[[], Any]]] = {
-        "connector": (("connect",), lambda: _connector(environment)),
+        "connector": (("connect",), lambda: _connector(environment, kept)),
         "lag": (("kafka", "postgres"), lambda: lags(kafka, database)),
         "freshness_seconds": (("postgres", "projector"), lambda: freshness(database)),
         "counts": (("postgres", "projector"), lambda: _counts(database, location)),
@@ -92,43 +95,43 @@ def _questions(home: Home, seen: Seen, location: str | None) -> dict[str, Callab
 
 def _refuse(part: str, state: str) -> NoReturn:
     message = f"{part} is in state {state!r}"
-    raise NotAsked(message)
+    raise NotQueried(message)
 
 
-class NotAsked(Exception):
+class NotQueried(Exception):
     """The queried part is known to be down."""
 
 
-def _not_well(found: dict[str, Any], seen: Seen) -> list[str]:
+def _not_well(found: dict[str, Any], seen: StackState) -> list[str]:
     """Return one sentence for each wanted part that is not in its expected state."""
-    said = [] if found["phase"] == "ready" else [f"phase is {found['phase']}"]
+    sentences = [] if found["phase"] == "ready" else [f"phase is {found['phase']}"]
     if found["phase"] == "down":
-        return said
+        return sentences
     if seen.supervisor != observe.RUNNING:
-        said.append(f"supervisor is {seen.supervisor}")
+        sentences.append(f"supervisor is {seen.supervisor}")
     if seen.file_age_s > observe.OLD_FILE_S:
-        said.append(f"runtime.json is {seen.file_age_s:.0f} s old")
-    said += [f"{name}: {seen.states[name]}" for name in seen.unwell]
+        sentences.append(f"runtime.json is {seen.file_age_s:.0f} s old")
+    sentences += [f"{name}: {seen.states[name]}" for name in seen.not_ready]
     state = found.get("connector")
     if state and {state["connector"], state["task"]} != {"RUNNING"}:
-        said.append(f"connector {state['connector']}, task {state['task']}")
-    said += [f"capture: {state['problem']}"] if state and state["problem"] else []
-    return said + [f"no answer about {name}" for name in found["unanswered"]]
+        sentences.append(f"connector {state['connector']}, task {state['task']}")
+    sentences += [f"capture: {state['problem']}"] if state and state["problem"] else []
+    return sentences + [f"no answer about {name}" for name in found["unanswered"]]
 
 
-def _ask(questions: dict[str, Callable[[], Any]], found: dict[str, Any]) -> None:
-    with ThreadPoolExecutor(max_workers=len(questions) or 1) as pool:
-        answers = {name: pool.submit(question) for name, question in questions.items()}
+def _run_queries(queries: dict[str, Callable[[], Any]], found: dict[str, Any]) -> None:
+    with ThreadPoolExecutor(max_workers=len(queries) or 1) as pool:
+        answers = {name: pool.submit(question) for name, question in queries.items()}
         for name, answer in answers.items():
             try:
                 found[name] = answer.result(timeout=_TIMEOUT_S)
             except Exception as error:  # noqa: BLE001 -- a part that is down is an answer here
                 found[name] = None
-                name_of = "" if isinstance(error, NotAsked) else f"{type(error).__name__}: "
+                name_of = "" if isinstance(error, NotQueried) else f"{type(error).__name__}: "
                 found["unanswered"][name] = f"{name_of}{error}".strip()[:300]
 
 
-def _connector(environment: Mapping[str, str]) -> dict[str, Any]:
+def _connector(environment: Mapping[str, str], database: str) -> dict[str, Any]:
     client = client_of(environment, timeout_s=5.0)
     try:
         state = client.state()
@@ -137,20 +140,26 @@ def _connector(environment: Mapping[str, str]) -> dict[str, Any]:
     return {
         "connector": state.connector,
         "task": state.task,
-        **_kept(environment["INVENTORY_READ_DATABASE_URL"]),
+        **_reconciler_report(database),
     }
 
 
-def _kept(database: str) -> dict[str, Any]:
-    """Return the report of the capture's reconciler, empty values while Postgres is down."""
-    try:
-        with psycopg.connect(database, connect_timeout=3, autocommit=True) as connection:
-            row = connection.execute(_KEPT).fetchone()
-    except psycopg.OperationalError:
-        row = None
-    detail = row[0] if row else {}
+def _reconciler_report(database: str) -> dict[str, Any]:
+    """Return the report of the capture's reconciler, empty values while Postgres is down.
+
+    An empty `database` means that Postgres is known to be down.
+    """
+    detail: dict[str, Any] = {}
+    with contextlib.suppress(psycopg.OperationalError):
+        detail = _reconciled(database) if database else {}
     found = {name: detail.get(name, "") for name in ("repaired", "problem", "paused_by")}
     return {"repairs": detail.get("repairs", 0), **found}
+
+
+def _reconciled(database: str) -> dict[str, Any]:
+    with psycopg.connect(database, connect_timeout=3, autocommit=True) as connection:
+        row = connection.execute(_RECONCILER_REPORT).fetchone()
+    return row[0] if row else {}
 
 
 def lags(kafka: str, database: str) -> dict[str, dict[str, float]]:

@@ -16,10 +16,10 @@ from enum import Enum
 from typing import Any, Final
 
 from deploy.stack.home import Home
-from deploy.stack.processes import GRACE_S, ProcessId, ask, end, identify, kill, spawn
+from deploy.stack.processes import GRACE_S, ProcessId, end, identify, kill, send_signal, spawn
+from deploy.stack.repair_rule import Repair
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
 from deploy.stack.service import Service
-from deploy.stack.watch import Repair
 
 _TICK_S: Final = 0.1
 _SETTLED_S: Final = 60.0
@@ -28,10 +28,10 @@ _WRITE_AGAIN_S: Final = 1.0
 _LONGEST_DELAY_S: Final = 30.0
 # A service that was ready and got ended from outside has no fault, so its restart needs no delay.
 # The kernel's out-of-memory kill looks the same: the need to become ready again throttles that.
-_BY_SOMEBODY: Final = (0, -signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM)
+_ENDED_FROM_OUTSIDE: Final = (0, -signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM)
 
 
-class Ending(Enum):
+class StopReason(Enum):
     """Reason why a child was asked to stop, and what follows."""
 
     RESTART = "it is started again, which is no crash"
@@ -44,8 +44,8 @@ class Ending(Enum):
 class Child:
     """A wanted service with its current process.
 
-    `ending` is set while the process is being stopped on request. It is killed at `kill_at`, in
-    seconds of the monotonic clock.
+    `stop_reason` is set while the process is being stopped on request. The process is killed at
+    `kill_at`, in seconds of the monotonic clock.
     """
 
     service: Service
@@ -53,7 +53,7 @@ class Child:
     identity: ProcessId = field(default_factory=lambda: ProcessId(0, 0))
     started: float = 0.0
     due: float = 0.0
-    ending: Ending | None = None
+    stop_reason: StopReason | None = None
     kill_at: float = 0.0
 
 
@@ -97,33 +97,33 @@ class Supervisor:
 
     def restart(self, name: str) -> None:
         """Stop the service's process and start another one; the other services continue."""
-        self._end_one(name, Ending.RESTART)
+        self._stop_one(name, StopReason.RESTART)
 
     def release(self, name: str) -> None:
         """Stop the service for good; its entry is removed when its process has ended."""
-        self._end_one(name, Ending.RELEASE)
+        self._stop_one(name, StopReason.RELEASE)
 
     def pause(self, name: str) -> None:
         """Stop the service's process and start none before `resume`; its entry stays."""
-        self._end_one(name, Ending.PAUSE)
+        self._stop_one(name, StopReason.PAUSE)
 
     def resume(self, name: str) -> None:
         """Start a paused service again; this doesn't count as a crash."""
         with self._lock:
-            if self._children[name].ending is Ending.PAUSE:
-                self._children[name].ending = Ending.RESTART
+            if self._children[name].stop_reason is StopReason.PAUSE:
+                self._children[name].stop_reason = StopReason.RESTART
         self._wake.set()
 
-    def _end_one(self, name: str, ending: Ending) -> None:
+    def _stop_one(self, name: str, reason: StopReason) -> None:
         with self._lock:
             child = self._children[name]
-            child.ending = ending
+            child.stop_reason = reason
             child.kill_at = time.monotonic() + GRACE_S
             entry = self.runtime.services[name]
             entry.state, entry.last_exit = "stopping", None  # an earlier crash is not its reason
             self._dirty = True
             if child.process is not None:
-                ask(child.identity, child.service.stop_signal)
+                send_signal(child.identity, child.service.stop_signal)
         self._wake.set()
 
     def pid_of(self, name: str) -> int | None:
@@ -139,7 +139,7 @@ class Supervisor:
                 (child.service, child.identity)
                 for name, child in self._children.items()
                 if child.process is not None
-                and child.ending is None
+                and child.stop_reason is None
                 and self.runtime.services[name].state == "running"
             ]
 
@@ -147,16 +147,16 @@ class Supervisor:
         """Send SIGCONT to a suspended process, or stop a silent one so that it is restarted."""
         with self._lock:
             child = self._children.get(name)
-            if child is None or child.identity != process or child.ending is not None:
+            if child is None or child.identity != process or child.stop_reason is not None:
                 return  # it has ended meanwhile
             entry = self.runtime.services[name]
             entry.repairs += 1
             entry.last_repair = f"{due.value}: {reason}"
             self._dirty = True
             if due is Repair.CONTINUE:
-                ask(process, signal.SIGCONT)
+                send_signal(process, signal.SIGCONT)
                 return
-            self._end_one(name, Ending.REPAIR)
+            self._stop_one(name, StopReason.REPAIR)
 
     def report(self) -> dict[str, Any]:
         """Return the current runtime in the format of `runtime.json`."""
@@ -178,14 +178,14 @@ class Supervisor:
                 child.service
                 for name, child in self._children.items()
                 if child.process is not None
-                and child.ending is None
+                and child.stop_reason is None
                 and self.runtime.services[name].state != "running"
             ]
 
     def mark_ready(self, name: str) -> None:
         """Record that the service's probe succeeded."""
         with self._lock:
-            if self._children[name].ending is None:
+            if self._children[name].stop_reason is None:
                 self.runtime.services[name].state = "running"
                 self._dirty = True
 
@@ -209,14 +209,14 @@ class Supervisor:
             for child in list(self._children.values()):
                 if child.process is not None and child.process.poll() is not None:
                     self._record_end(child, now)
-                if child.ending is not None:
-                    self._go_on_ending(child, now)
+                if child.stop_reason is not None:
+                    self._continue_stop(child, now)
                 elif child.process is None and now >= child.due:
                     self._start(child, now)
             if self._dirty or time.time() - self.runtime.written_at > _WRITTEN_EVERY_S:
-                self._dirty = not self._written(now)
+                self._dirty = not self._try_write(now)
 
-    def _written(self, now: float) -> bool:
+    def _try_write(self, now: float) -> bool:
         """Write the runtime; return False if the disk refuses: the services must go on then."""
         if now < self._write_at:
             return False
@@ -255,32 +255,32 @@ class Supervisor:
         entry.started_at = time.time()
         self._dirty = True
 
-    def _go_on_ending(self, child: Child, now: float) -> None:
+    def _continue_stop(self, child: Child, now: float) -> None:
         """Kill a child that ignored its stop signal; after its end, remove or restart it."""
         if child.process is not None:
             if now > child.kill_at:
                 kill(child.identity)
             return
         entry = self.runtime.services[child.service.name]
-        if child.ending is Ending.PAUSE:
+        if child.stop_reason is StopReason.PAUSE:
             self._dirty |= entry.state != "paused"
             entry.state = "paused"
             return
         self._dirty = True
-        if child.ending is Ending.RELEASE:
+        if child.stop_reason is StopReason.RELEASE:
             del self._children[child.service.name]
             del self.runtime.services[child.service.name]
             return
-        if child.ending is Ending.REPAIR:
+        if child.stop_reason is StopReason.REPAIR:
             entry.restarts += 1
         else:
             entry.asked_restarts += 1
-        child.ending, entry.ends_in_a_row = None, 0
+        child.stop_reason, entry.ends_in_a_row = None, 0
         entry.state = "starting"
         self._start(child, now)
 
     def _record_end(self, child: Child, now: float) -> None:
-        if child.ending is None:
+        if child.stop_reason is None:
             self._record_crash(child, now)
         else:
             child.process = None
@@ -289,9 +289,9 @@ class Supervisor:
     def _record_crash(self, child: Child, now: float) -> None:
         assert child.process is not None  # noqa: S101 -- the caller looked
         entry, code = self.runtime.services[child.service.name], child.process.returncode
-        was_ended = entry.state == "running" and code in _BY_SOMEBODY
-        counts_anew = was_ended or now - child.started > _SETTLED_S
-        entry.ends_in_a_row = 1 if counts_anew else entry.ends_in_a_row + 1
+        was_ended = entry.state == "running" and code in _ENDED_FROM_OUTSIDE
+        is_first = was_ended or now - child.started > _SETTLED_S
+        entry.ends_in_a_row = 1 if is_first else entry.ends_in_a_row + 1
         child.due = now + delay_after(entry.ends_in_a_row)
         entry.state = "restarting"
         entry.restarts += 1
@@ -302,7 +302,7 @@ class Supervisor:
 
     def _end_all(self) -> None:
         self.runtime.phase = "failed" if self.runtime.error else "stopping"
-        self._written(math.inf)
+        self._try_write(math.inf)
         for rank in sorted({child.service.stop_rank for child in self._children.values()}):
             end_together(
                 child for child in self._children.values() if child.service.stop_rank == rank
@@ -310,7 +310,7 @@ class Supervisor:
         for entry in self.runtime.services.values():
             entry.state, entry.pid = "stopped", None
         self.runtime.phase = "failed" if self.runtime.error else "down"
-        self._written(math.inf)
+        self._try_write(math.inf)
 
 
 def end_together(children: Iterable[Child]) -> None:

@@ -26,10 +26,7 @@ def main() -> None:
     from bench.retailer import simulate  # noqa: PLC0415 -- needs Django set up
 
     simulate.run(
-        rate=RATE,
-        minutes=0,
-        left_permille=LEFT_PERMILLE,
-        patience_s=PATIENCE_S,
+        simulate.Trading(rate=RATE, minutes=0, left_permille=LEFT_PERMILLE, patience_s=PATIENCE_S),
         progress=lambda done: log.info("traded", done=str(done)),
     )
 

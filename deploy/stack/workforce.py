@@ -1,8 +1,9 @@
 """Reconciliation of the running workers with the requested ones; other workers are not affected.
 
-The director calls `look` twice a second. A new worker gets a port and joins the group by itself. A
-removed worker is asked to stop and its static membership is removed, because the group would keep
-its partitions until the session times out. Other services that a command pauses are paused here.
+The director calls `reconcile` twice a second. A new worker gets a port and joins the group by
+itself. A removed worker is asked to stop and its static membership is removed, because the group
+would keep its partitions until the session times out. Other services that a command pauses are
+paused here.
 """
 
 from collections.abc import Callable
@@ -11,9 +12,9 @@ from dataclasses import replace
 from deploy.errors import StackError
 from deploy.stack.context import Context, worker_names
 from deploy.stack.ports import choose_ports
+from deploy.stack.requested import RequestedState, read_requested
 from deploy.stack.services import application
 from deploy.stack.supervisor import Supervisor
-from deploy.stack.wanted import Wanted, read_wanted
 
 PREFIX = "worker-"
 
@@ -32,13 +33,13 @@ class Workforce:
         self._paused: set[str] = set()
         self._away: set[str] = set()  # paused ones whose process has ended
 
-    def look(self) -> None:
+    def reconcile(self) -> None:
         """Compare running with requested workers, and start, stop, pause or restart as needed."""
         try:
-            wanted = read_wanted(self._context.home)
+            requested = read_requested(self._context.home)
         except StackError:
             return  # the next command reports the error; the workers continue
-        if wanted is None:
+        if requested is None:
             self._restarts.clear()  # the next request counts from 0
             return
         running = {name for name in self._supervisor.names() if name.startswith(PREFIX)}
@@ -46,15 +47,15 @@ class Workforce:
             self._going.discard(name)
             self._leave(name)
         wants = self._context.options.wants
-        names = {name for name in worker_names(wanted.workers) if wants(name)}
+        names = {name for name in worker_names(requested.workers) if wants(name)}
         for name in sorted(names - running):
             self._start(name)
         for name in sorted(running - names - self._going):
             self._going.add(name)
             self._supervisor.release(name)
-        self._pause(set(wanted.paused) & set(self._supervisor.names()) - self._going)
+        self._pause(set(requested.paused) & set(self._supervisor.names()) - self._going)
         others = {name for name in self._supervisor.names() if not name.startswith(PREFIX)}
-        self._restart(wanted, (names & running | others) - self._paused)
+        self._restart(requested, (names & running | others) - self._paused)
 
     def _start(self, name: str) -> None:
         home = self._context.home
@@ -75,9 +76,9 @@ class Workforce:
                 self._leave(name)
         self._away = ended
 
-    def _restart(self, wanted: Wanted, names: set[str]) -> None:
+    def _restart(self, requested: RequestedState, names: set[str]) -> None:
         for name in sorted(names):
-            asked = wanted.restarts.get(name, 0)
+            asked = requested.restarts.get(name, 0)
             if asked > self._restarts.get(name, 0):
                 self._restarts[name] = asked
                 self._supervisor.restart(name)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inventory.explain.lines import Line, Section, add, note, total
-from inventory.fold.demand import Rules, look_at_day, observed_micro, rules_of, walk_days
+from inventory.fold.demand import Rules, day_totals, last_day_end, observed_micro, rules_of
 from inventory.model.arithmetic import DAY_US
 from inventory.model.price_timeline import step_at
 from inventory.model.state import Demand, KeyState
@@ -11,15 +11,15 @@ from inventory.model.windows import complete_before_us, horizon_us
 from inventory.replenishment.levels import demand_micro
 
 
-def demand_section(state: KeyState, *, is_whole: bool) -> Section:
+def demand_section(state: KeyState, *, has_windows: bool) -> Section:
     """Return the lines from the rate of final days over each retained day to the current rate.
 
-    `is_whole` is True if the state has its window rows. Without them, one line covers all retained
-    days.
+    `has_windows` is True if the state has its window rows. Without them, one line covers all
+    retained days.
     """
     rules = rules_of(state.policy, state.timeline)
     demand, final = state.demand, state.final_demand
-    if is_whole and state.stream_time_us is not None:
+    if has_windows and state.stream_time_us is not None:
         days = tuple(_days(state, rules, state.stream_time_us))
     else:
         change = (demand.rate_micro or 0) - (final.rate_micro or 0)
@@ -52,7 +52,7 @@ def _days(state: KeyState, rules: Rules, stream_time_us: int) -> Iterator[Line]:
     for day_us in range(first_us, complete_before_us(stream_time_us), DAY_US):
         yield from _shown(state, rules, (first_us, day_us))
         span = (first_us, day_us + DAY_US)
-        after = walk_days(state.final_demand, state.stock, state.windows, span, rules).demand
+        after = last_day_end(state.final_demand, state.stock, state.windows, span, rules).demand
         is_initial = after.begun and not before.begun and after.rate_micro is not None
         change = (after.rate_micro or 0) - (before.rate_micro or 0)
         yield add("rate_change_micro", change, "the initial rate" if is_initial else "")
@@ -62,15 +62,15 @@ def _days(state: KeyState, rules: Rules, stream_time_us: int) -> Iterator[Line]:
 def _shown(state: KeyState, rules: Rules, span: tuple[int, int]) -> tuple[Line, ...]:
     """Return the lines of the day that begins at the end of `span`."""
     day_us = span[1]
-    walk = walk_days(state.final_demand, state.stock, state.windows, span, rules)
+    day_end = last_day_end(state.final_demand, state.stock, state.windows, span, rules)
     starts = sorted(start for start in state.windows if day_us <= start < day_us + DAY_US)
     rows = [state.windows[start] for start in starts]
     counts = [count for count in state.stock.counts if day_us <= count.at_us < day_us + DAY_US]
-    sold, out, _ = look_at_day(walk, day_us, rows, counts, rules)
+    sold, out, _ = day_totals(day_end, day_us, rows, counts, rules)
     step = step_at(rules.timeline, day_us)
     observed = observed_micro(sold, rules.trading_windows - out, step, rules)
     why = ""
-    if not walk.demand.begun:
+    if not day_end.demand.begun:
         observed, why = None, "before or on the first day of the record"
     elif observed is None:
         why = "a markdown was in force" if step else "out of stock too long"

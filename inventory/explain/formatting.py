@@ -129,7 +129,7 @@ _PRINTERS: Final = (
 _ENDS: Final = (*(unit for unit, _ in _PRINTERS), "_us")
 
 
-def shown(section: Section) -> tuple[Line, ...]:
+def visible_lines(section: Section) -> tuple[Line, ...]:
     """Return the lines to show: those with a value, and those with a reason why there is none."""
     return tuple(line for line in section.lines if line.amount not in (None, "") or line.detail)
 

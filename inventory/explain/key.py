@@ -27,20 +27,20 @@ class Provenance:
 
 
 def explain(
-    state: KeyState, facts: StockFacts | None, came_from: Provenance, *, is_whole: bool
+    state: KeyState, facts: StockFacts | None, provenance: Provenance, *, has_windows: bool
 ) -> tuple[Section, ...]:
     """Return stock, demand, levels, quantity, price, need and source of a key.
 
-    `facts` is None if only the state is available. `is_whole` is True if it has its window rows.
+    `facts` is None if only the state is available. `has_windows` is True if it has its window rows.
     """
     return (
         stock_section(state, facts),
-        demand_section(state, is_whole=is_whole),
+        demand_section(state, has_windows=has_windows),
         levels_section(state),
         quantity_section(state),
-        price_section(state, is_whole=is_whole),
-        hold_section(state, came_from.decision),
-        _provenance(state, came_from),
+        price_section(state, has_windows=has_windows),
+        hold_section(state, provenance.decision),
+        _provenance(state, provenance),
     )
 
 
@@ -59,38 +59,38 @@ def explain_at(
         return (stock_section(None, facts), price_lines, Section("source", (at,)))
     return (
         stock_section(None, facts),
-        demand_section(state, is_whole=True),
+        demand_section(state, has_windows=True),
         levels_section(state),
         quantity_section(state),
         price_lines,
         hold_section(state, None),
-        Section("source", (at, *_place_of(state))),
+        Section("source", (at, *_position_lines(state))),
     )
 
 
-def _place_of(state: KeyState) -> tuple[Line, ...]:
-    place = state.position
+def _position_lines(state: KeyState) -> tuple[Line, ...]:
+    position = state.position
     return (
-        note("policy_generation", place.generation),
-        note("policy_offset", place.offset),
+        note("policy_generation", position.generation),
+        note("policy_offset", position.offset),
         note("stream_time_us", state.stream_time_us),
         note("known_on_hand_units", state.on_hand_units),
         note("known_base_position_units", state.base_position_units),
     )
 
 
-def _provenance(state: KeyState, came_from: Provenance) -> Section:
-    place = state.position
+def _provenance(state: KeyState, provenance: Provenance) -> Section:
+    position = state.position
     return Section(
         "source",
         (
-            note("policy_generation", place.generation),
-            note("policy_partition", came_from.partition),
-            note("policy_offset", place.offset),
-            note("policy_row", None if state.policy is None else "current", "", came_from.policy),
-            note("policy_row_offset", came_from.policy_row_offset),
-            note("logic_revision", came_from.logic_revision),
+            note("policy_generation", position.generation),
+            note("policy_partition", provenance.partition),
+            note("policy_offset", position.offset),
+            note("policy_row", None if state.policy is None else "current", "", provenance.policy),
+            note("policy_row_offset", provenance.policy_row_offset),
+            note("logic_revision", provenance.logic_revision),
             note("stream_time_us", state.stream_time_us),
-            note("as_of_us", came_from.as_of_us),
+            note("as_of_us", provenance.as_of_us),
         ),
     )

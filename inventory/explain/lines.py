@@ -57,17 +57,17 @@ def _gaps(sections: tuple[Section, ...]) -> Iterator[str]:
                 yield f"{section.name}.{line.name}: {line.amount}, but its parts give {total}"
 
 
-def signed(
+def with_actors(
     sections: tuple[Section, ...], actors: Mapping[tuple[str, int], str | None]
 ) -> tuple[Section, ...]:
     """Return the sections with actors added to rows that carry none yet."""
     return tuple(
-        Section(section.name, tuple(_signed(line, actors) for line in section.lines))
+        Section(section.name, tuple(_with_actor(line, actors) for line in section.lines))
         for section in sections
     )
 
 
-def _signed(line: Line, actors: Mapping[tuple[str, int], str | None]) -> Line:
+def _with_actor(line: Line, actors: Mapping[tuple[str, int], str | None]) -> Line:
     source = line.source
     if source is None or source.actor is not None:
         return line

@@ -2,12 +2,20 @@
 
 from inventory.explain.formatting import centidays_text
 from inventory.explain.lines import Line, Section, Source, add, note, total
+from inventory.model.policy import ItemLocation
 from inventory.model.state import KeyState
+from inventory.replenishment.families import (
+    BASE_STOCK,
+    batch_centidays,
+    family_of,
+    first_centidays,
+    has_typed_levels,
+    protection_centidays,
+)
 from inventory.replenishment.levels import (
     Levels,
     demand_micro,
     deviation_micro,
-    protection_centidays,
     sigma_micro,
     span_units,
 )
@@ -18,7 +26,6 @@ from inventory.replenishment.quantity import (
     order_quantity,
     packed_units,
 )
-from inventory.tables.facts import ItemLocation
 
 
 def levels_section(state: KeyState) -> Section:
@@ -29,8 +36,7 @@ def levels_section(state: KeyState) -> Section:
         return Section("levels", (note("reorder_point_units", None, reason),))
     head = (note("replenish_family", policy.replenish_family), note("levels", policy.levels))
     big = state.order_up_to_units
-    # These families compute S first; s is S - 1.
-    if policy.replenish_family in ("RS", "par") and big is not None:
+    if family_of(policy).shape == BASE_STOCK and big is not None:  # S first; s is S - 1
         top = total("order_up_to_units", big)
         below = (add("below_order_up_to_units", -1), total("reorder_point_units", s))
         return Section("levels", (*head, *_start(state, policy, big), top, *below))
@@ -43,17 +49,15 @@ def levels_section(state: KeyState) -> Section:
 
 def _start(state: KeyState, policy: ItemLocation, first_units: int) -> tuple[Line, ...]:
     """Return the steps of the level that the family computes first."""
-    if policy.levels == "fixed" or policy.replenish_family == "par":
+    if has_typed_levels(policy):
         return (add("typed_units", first_units),)
     rate = demand_micro(policy, state.demand.rate_micro)
     rates = (note("demand_rate_micro", rate),)
-    if policy.replenish_family == "cover":
-        span = policy.min_cover_centidays
-        return (
-            *rates,
-            note("min_cover_centidays", span),
-            add("min_cover_demand_units", span_units(rate, span)),
-        )
+    column = family_of(policy).span_column
+    if column:
+        span = first_centidays(policy)
+        name = f"{column.removesuffix('_centidays')}_demand_units"
+        return (*rates, note(column, span), add(name, span_units(rate, span)))
     return (*rates, *_protection(state, policy, rate))
 
 
@@ -75,17 +79,12 @@ def _protection(state: KeyState, policy: ItemLocation, rate_micro: int) -> tuple
 
 def _batch(state: KeyState, policy: ItemLocation) -> str:
     """Return the terms whose maximum is the batch S - s."""
-    if policy.levels == "fixed":
+    if has_typed_levels(policy):
         return "typed"
-    rate = demand_micro(policy, state.demand.rate_micro)
-    if policy.replenish_family == "cover":
-        span = span_units(rate, policy.max_cover_centidays)
-        longest = centidays_text(policy.max_cover_centidays)
-        return f"up to the demand of {longest}, {span}, at least 1"
-    if policy.replenish_family == "sS":
-        span = span_units(rate, policy.cycle_centidays)
-        return f"the largest of 1, Q {policy.order_quantity_units}, demand of a cycle {span}"
-    return f"the larger of 1 and the demand of a review {span_units(rate, policy.review_centidays)}"
+    rate, span = demand_micro(policy, state.demand.rate_micro), batch_centidays(policy)
+    return family_of(policy).batch_text.format(
+        demand=span_units(rate, span), lot=policy.order_quantity_units, span=centidays_text(span)
+    )
 
 
 def quantity_section(state: KeyState) -> Section:
@@ -138,8 +137,8 @@ def _need(policy: ItemLocation, level: Levels, base_units: int, need: int) -> tu
 def hold_section(state: KeyState, decision: Source | None) -> Section:
     """Return the state of the need, its reason and the inventory position."""
     episode = state.episode
-    said = None if episode.last_output is None else episode.last_output.reason
-    reason = said if episode.state.startswith("held") else episode.reason
+    decided = None if episode.last_output is None else episode.last_output.reason
+    reason = decided if episode.state.startswith("held") else episode.reason
     requested = episode.quantity_units or 0
     return Section(
         "hold",

@@ -2,12 +2,13 @@
 
 from inventory.explain.lines import Line, Section, Source, add, note, total
 from inventory.fold.decisions import pricing_inputs
+from inventory.model.policy import ItemLocation
 from inventory.model.price_timeline import PriceRow, in_force
 from inventory.model.state import KeyState
 from inventory.model.value import value
 from inventory.pricing.gates import closed_gate
 from inventory.pricing.proposals import clamped_to, market_of
-from inventory.pricing.signals import Market, Signal, effective_at_us, first_signal
+from inventory.pricing.signals import BELOW_FLOOR, Market, Signal, effective_at_us, first_signal
 from inventory.pricing.targets import (
     Clamped,
     PriceFrame,
@@ -15,11 +16,10 @@ from inventory.pricing.targets import (
     raised_to_floor,
     target_minor,
 )
-from inventory.tables.facts import ItemLocation
 
 
 @value
-class _Asked:
+class _Evaluation:
     """An evaluation at the state's stream time, with its inputs."""
 
     policy: ItemLocation
@@ -30,10 +30,10 @@ class _Asked:
     signal: Signal | None
 
 
-def price_section(state: KeyState, *, is_whole: bool) -> Section:
+def price_section(state: KeyState, *, has_windows: bool) -> Section:
     """Return the price row in force, the floor, and the candidate of an evaluation at this time.
 
-    `is_whole` is True if the state has its window rows. Without them, no signal can be judged.
+    `has_windows` is True if the state has its window rows. Without them, no signal can be judged.
     """
     now_us = state.stream_time_us
     row = None if now_us is None else in_force(state.timeline, now_us)
@@ -43,11 +43,11 @@ def price_section(state: KeyState, *, is_whole: bool) -> Section:
         return Section("price", (*lines, note("price_reason", "not priced by rules")))
     if policy.regular_minor is None or now_us is None:
         return Section("price", (*lines, note("price_reason", "no regular price, or no clock")))
-    asked = _asked(state, policy, policy.regular_minor, now_us) if is_whole else None
+    evaluation = _evaluate(state, policy, policy.regular_minor, now_us) if has_windows else None
     candidate = (
         (note("signal", None, "window rows are not known here"),)
-        if asked is None
-        else (*_market_lines(asked), *_candidate(state, asked))
+        if evaluation is None
+        else (*_market_lines(evaluation), *_candidate(state, evaluation))
     )
     return Section("price", (*lines, *candidate, *_proposal(state)))
 
@@ -76,7 +76,9 @@ def _floor(policy: ItemLocation | None) -> tuple[Line, ...]:
     )
 
 
-def _asked(state: KeyState, policy: ItemLocation, regular_minor: int, now_us: int) -> _Asked:
+def _evaluate(
+    state: KeyState, policy: ItemLocation, regular_minor: int, now_us: int
+) -> _Evaluation:
     effective_us = effective_at_us(now_us, policy.lead_minutes)
     row = in_force(state.timeline, effective_us)
     frame = PriceFrame(
@@ -85,17 +87,17 @@ def _asked(state: KeyState, policy: ItemLocation, regular_minor: int, now_us: in
         floor_minor=floor_minor(policy.cost_minor, policy.margin_permille, policy.tax_bp),
         endings=policy.endings,
     )
-    market = market_of(policy, pricing_inputs(state, now_us, is_asked=True))
+    market = market_of(policy, pricing_inputs(state, now_us, with_recent_sales=True))
     step = 0 if row is None else row.step
     is_below = frame.old_minor < frame.floor_minor
     signal = first_signal(policy, market, step, is_below_floor=is_below)
-    return _Asked(policy, market, frame, step, effective_us, signal)
+    return _Evaluation(policy, market, frame, step, effective_us, signal)
 
 
-def _market_lines(asked: _Asked) -> tuple[Line, ...]:
-    market = asked.market
+def _market_lines(evaluation: _Evaluation) -> tuple[Line, ...]:
+    market = evaluation.market
     return (
-        note("price_step", asked.step),
+        note("price_step", evaluation.step),
         note("available_to_sell_units", market.available_units),
         note("supply_units", market.supply_units),
         note("demand_rate_micro", market.rate_micro),
@@ -106,19 +108,19 @@ def _market_lines(asked: _Asked) -> tuple[Line, ...]:
     )
 
 
-def _candidate(state: KeyState, asked: _Asked) -> tuple[Line, ...]:
+def _candidate(state: KeyState, evaluation: _Evaluation) -> tuple[Line, ...]:
     """Return the lines from the old price through the step's target and clamps to the new price."""
-    signal, frame = asked.signal, asked.frame
+    signal, frame = evaluation.signal, evaluation.frame
     if signal is None:
         return (note("signal", None, "no signal"),)
-    head = (note("signal", signal.name), note("effective_at_us", asked.effective_us))
-    if signal.name == "below_floor":
+    head = (note("signal", signal.name), note("effective_at_us", evaluation.effective_us))
+    if signal.name == BELOW_FLOOR:
         return (*head, *_steps(frame, frame.floor_minor, raised_to_floor(frame)))
-    found = clamped_to(asked.policy, frame, signal)
-    target = target_minor(asked.policy, frame.regular_minor, signal.step)
+    found = clamped_to(evaluation.policy, frame, signal)
+    target = target_minor(evaluation.policy, frame.regular_minor, signal.step)
     if isinstance(found, str) or target is None:
         return (*head, note("new_minor", None, str(found)))
-    gate = closed_gate(asked.policy, state.timeline, asked.effective_us, side=signal.side)
+    gate = closed_gate(evaluation.policy, state.timeline, evaluation.effective_us, side=signal.side)
     gates = (note("gate", gate or "open"),) if found.price_minor is not None else ()
     return (*head, *_steps(frame, target, found), *gates)
 

@@ -1,9 +1,9 @@
 """The stream-time clock of a key, moved by the log only (domain.md 3.1, 11.3)."""
 
-from inventory.fold.effects import business_times
 from inventory.log.validation import Change
+from inventory.model.fact import Fact
+from inventory.model.policy import ItemLocation
 from inventory.model.state import KeyState
-from inventory.tables.facts import Fact, ItemLocation
 
 REPLAYED = "replayed"
 
@@ -20,9 +20,9 @@ def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, i
         return mode, old_us
     if mode != REPLAYED:
         return mode, commit_us if old_us is None or commit_us > old_us else old_us
-    times = business_times(after)
+    times = () if after is None else after.business_times()
     if change.before is not None:
-        times += business_times(change.before)
+        times += change.before.business_times()
     if isinstance(after, ItemLocation):
         times += _raised_review(change)
     if old_us is None:

@@ -5,7 +5,9 @@ from typing import Final
 from inventory.fold.clock import raises_review
 from inventory.log.validation import Change
 from inventory.model.arithmetic import DAY_US
+from inventory.model.fact import Fact
 from inventory.model.outputs import Output
+from inventory.model.policy import ItemLocation
 from inventory.model.state import Demand, KeyState, Stock, WindowRow, with_episodes
 from inventory.model.windows import evaluation_us
 from inventory.pricing.proposals import PricingInputs, PricingTrigger, next_proposal
@@ -20,32 +22,28 @@ from inventory.replenishment.needs import (
     levels,
     next_episode,
 )
-from inventory.tables.facts import (
-    Fact,
-    ItemLocation,
-    PriceChange,
-    PriceDecision,
-    PurchaseOrderLine,
-    ReorderDecision,
-    ShipmentLine,
-)
-from inventory.tables.policy_parsing import (
+from inventory.tables.item_location import (
     DEMAND_COLUMNS,
     PRICE_COLUMNS,
     QUANTITY_COLUMNS,
     REPLENISHMENT_COLUMNS,
 )
+from inventory.tables.price_change import PriceChange
+from inventory.tables.price_decision import PriceDecision
+from inventory.tables.purchase_order_line import PurchaseOrderLine
+from inventory.tables.reorder_decision import ReorderDecision
+from inventory.tables.shipment_line import ShipmentLine
 
 NEED_COLUMNS: Final = ("status", *DEMAND_COLUMNS, *REPLENISHMENT_COLUMNS, *QUANTITY_COLUMNS)
 PROPOSAL_COLUMNS: Final = ("cost_minor", *PRICE_COLUMNS)
 
-_SILENT = PricingTrigger()
+_NO_PRICING = PricingTrigger()
 _EVALUATE = PricingTrigger(evaluate=True)
-_NO_WORD = ReplenishmentTrigger()
+_NO_TRIGGER = ReplenishmentTrigger()
 _NOTHING: Final[tuple[Output, ...]] = ()
 
 # Tables whose rows can change a need. The others only change stock or prices.
-_SPEAKING = (ItemLocation, PurchaseOrderLine, ShipmentLine, ReorderDecision)
+_NEED_FACTS = (ItemLocation, PurchaseOrderLine, ShipmentLine, ReorderDecision)
 
 
 def levels_after(
@@ -79,13 +77,13 @@ def decide(
         )
         outputs = _NOTHING if reorder is None else (reorder,)
     price_episode = after.price_episode
-    trigger = _pricing_trigger(before, after, change) if _is_priced(after, change) else _SILENT
-    if price_episode.id is not None or trigger is not _SILENT:
+    trigger = _pricing_trigger(before, after, change) if _is_priced(after, change) else _NO_PRICING
+    if price_episode.id is not None or trigger is not _NO_PRICING:
         price_episode, price = next_proposal(
             after.inv_key,
             after.position,
             price_episode,
-            pricing_inputs(after, now_us, is_asked=trigger.evaluate),
+            pricing_inputs(after, now_us, with_recent_sales=trigger.evaluate),
             trigger,
         )
         outputs = outputs if price is None else (*outputs, price)
@@ -109,7 +107,7 @@ def _may_need(state: KeyState, change: Change) -> bool:
     episode = state.episode
     if episode.state != IDLE or isinstance(change.after, ReorderDecision):
         return True
-    reason = inactive_reason(state.policy, stock_known=state.stock.known)
+    reason = inactive_reason(state.policy, stock_known=state.stock.is_counted)
     if reason:
         return episode.reason != reason
     reorder_point = state.reorder_point_units or 0
@@ -123,7 +121,7 @@ def _replenishment_inputs(state: KeyState, now_us: int) -> ReplenishmentInputs:
         stock.on_hand_units,
         stock.on_order_units,
         state.allocated_units,
-        stock.known,
+        stock.is_counted,
         demand.rate_micro,
         demand.mad_micro,
         now_us,
@@ -133,13 +131,13 @@ def _replenishment_inputs(state: KeyState, now_us: int) -> ReplenishmentInputs:
 
 def _replenishment_trigger(change: Change) -> ReplenishmentTrigger:
     before, after = change.before, change.after
-    if not isinstance(after, _SPEAKING):
-        return _NO_WORD
-    answer = _reorder_id(after)
-    is_first = answer is not None and answer != _reorder_id(before)
+    if not isinstance(after, _NEED_FACTS):
+        return _NO_TRIGGER
+    answered_id = _reorder_id(after)
+    is_first = answered_id is not None and answered_id != _reorder_id(before)
     inserted = change.op == "c"
     return ReplenishmentTrigger(
-        answered_ids=(answer,) if is_first and answer is not None else (),
+        answered_ids=(answered_id,) if is_first and answered_id is not None else (),
         decision=after if inserted and isinstance(after, ReorderDecision) else None,
         reviewed=raises_review(before, after),
         columns_changed=_differ(before, after, NEED_COLUMNS),
@@ -183,27 +181,27 @@ def _pricing_trigger(before: KeyState, after: KeyState, change: Change) -> Prici
             fact if isinstance(fact, PriceChange) else None,
             fact if isinstance(fact, PriceDecision) else None,
         )
-    return _EVALUATE if is_evaluated else _SILENT
+    return _EVALUATE if is_evaluated else _NO_PRICING
 
 
-def pricing_inputs(state: KeyState, now_us: int, *, is_asked: bool) -> PricingInputs:
+def pricing_inputs(state: KeyState, now_us: int, *, with_recent_sales: bool) -> PricingInputs:
     """Return the pricing inputs.
 
-    `is_asked` False skips the 24-hour sales, which only evaluation uses.
+    `with_recent_sales` False skips the 24-hour sales, which only evaluation uses.
     """
     stock, demand, policy = state.stock, state.demand, state.policy
-    is_asked = is_asked and policy is not None and policy.price_mode != "off"
+    with_recent_sales = with_recent_sales and policy is not None and policy.price_mode != "off"
     return PricingInputs(
         policy,
         state.timeline,
         stock.on_hand_units,
         stock.in_transit_units,
         state.allocated_units,
-        stock.known,
+        stock.is_counted,
         demand.observed_days,
         demand.quiet_windows,
         demand.rate_micro,
-        _sold_last_24h(state.windows, now_us) if is_asked else 0,
+        _sold_last_24h(state.windows, now_us) if with_recent_sales else 0,
         now_us,
     )
 

@@ -39,7 +39,7 @@ Days = tuple[DayEnd, ...]
 Facts = dict[int, tuple[list[WindowRow], list[Count]]]
 
 # Rate, deviation, and tsb's p and z, in micro-units.
-_Learned = tuple[int | None, int | None, int | None, int | None]
+_Rates = tuple[int | None, int | None, int | None, int | None]
 
 
 def rules_of(policy: ItemLocation | None, timeline: tuple[PriceRow, ...]) -> Rules:
@@ -56,7 +56,7 @@ def rules_of(policy: ItemLocation | None, timeline: tuple[PriceRow, ...]) -> Rul
     )
 
 
-def walk_days(
+def last_day_end(
     demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
 ) -> DayEnd:
     """Return the end of the last day of `span` = [from, until), in epoch microseconds.
@@ -64,20 +64,20 @@ def walk_days(
     The walk starts with `stock`'s opening values. `span` therefore starts at the horizon, or with
     the oldest fact of a key that has no horizon yet.
     """
-    walk = opening(demand, stock)
-    return walk_on(walk, facts_of(stock, windows, span), span, rules)
+    day_end = opening(demand, stock)
+    return continue_days(day_end, facts_of(stock, windows, span), span, rules)
 
 
 def learn_days(
     demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
 ) -> Days:
-    """Return the end of each day of `span`, which starts at the horizon as in `walk_days`."""
-    walk = opening(demand, stock)
-    return days_from(walk, facts_of(stock, windows, span), span, rules)
+    """Return the end of each day of `span`, which starts at the horizon as in `last_day_end`."""
+    day_end = opening(demand, stock)
+    return days_from(day_end, facts_of(stock, windows, span), span, rules)
 
 
 def opening(demand: Demand, stock: Stock) -> DayEnd:
-    """Return the start of a walk at the horizon: the end of the day before it."""
+    """Return the end of the day before the horizon."""
     return DayEnd(demand, stock.opening_units, stock.opening_count is not None)
 
 
@@ -94,48 +94,52 @@ def facts_of(stock: Stock, windows: Windows, span: tuple[int, int]) -> Facts:
     return facts
 
 
-def walk_on(walk: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> DayEnd:
-    """Continue through the days of `span`; `walk` is the end of the day before."""
+def continue_days(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> DayEnd:
+    """Continue through the days of `span`; `day_end` is the end of the day before."""
     day_us, end_us = span
     for fact_day_us in sorted(facts):
         if day_us <= fact_day_us < end_us:
-            walk = _without_facts(walk, day_us, fact_day_us, rules)
-            walk = _next_day(walk, fact_day_us, *facts[fact_day_us], rules)
+            day_end = _without_facts(day_end, day_us, fact_day_us, rules)
+            day_end = _next_day(day_end, fact_day_us, *facts[fact_day_us], rules)
             day_us = fact_day_us + DAY_US
-    return _without_facts(walk, day_us, end_us, rules)
+    return _without_facts(day_end, day_us, end_us, rules)
 
 
-def days_from(walk: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> Days:
-    """Return the end of every day of `span`; `walk` is the end of the day before."""
+def days_from(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> Days:
+    """Return the end of every day of `span`; `day_end` is the end of the day before."""
     days: Days = ()
     for day_us in range(*span, DAY_US):
         known = facts.get(day_us)
         if known is None:
-            walk = _without_facts(walk, day_us, day_us + DAY_US, rules)
+            day_end = _without_facts(day_end, day_us, day_us + DAY_US, rules)
         else:
-            walk = _next_day(walk, day_us, *known, rules)
-        days = (*days, walk)
+            day_end = _next_day(day_end, day_us, *known, rules)
+        days = (*days, day_end)
     return days
 
 
-def _without_facts(walk: DayEnd, day_us: int, until_us: int, rules: Rules) -> DayEnd:
+def _without_facts(day_end: DayEnd, day_us: int, until_us: int, rules: Rules) -> DayEnd:
     """Walk days without facts. Before the record has begun, they change nothing."""
     # While out of stock, no window is open: nothing is observed and no window is quiet.
-    if day_us == until_us or not walk.demand.begun or (walk.is_counted and walk.on_hand_units <= 0):
-        return walk
-    demand = walk.demand
-    learned: _Learned = _learned(demand)
+    if (
+        day_us == until_us
+        or not day_end.demand.begun
+        or (day_end.is_counted and day_end.on_hand_units <= 0)
+    ):
+        return day_end
+    demand = day_end.demand
+    rates: _Rates = _rates_of(demand)
     observed_days = demand.observed_days
     quiet_windows = demand.quiet_windows + (until_us - day_us) // DAY_US * rules.trading_windows
     while day_us < until_us:
         days = _days_of_one_price(rules.timeline, day_us, until_us)
         if step_at(rules.timeline, day_us) == 0:
-            learned = _unsold(learned, days, rules)
+            rates = _unsold(rates, days, rules)
             observed_days += days
         day_us += days * DAY_US
     last_sale = demand.rate_at_last_sale_micro
-    demand = Demand(demand.begun, *learned, observed_days, quiet_windows, last_sale)
-    return DayEnd(demand, walk.on_hand_units, walk.is_counted)
+    demand = Demand(demand.begun, *rates, observed_days, quiet_windows, last_sale)
+    return DayEnd(demand, day_end.on_hand_units, day_end.is_counted)
 
 
 def _days_of_one_price(timeline: tuple[PriceRow, ...], day_us: int, until_us: int) -> int:
@@ -146,27 +150,27 @@ def _days_of_one_price(timeline: tuple[PriceRow, ...], day_us: int, until_us: in
     return (until_us - day_us) // DAY_US
 
 
-def _unsold(learned: _Learned, days: int, rules: Rules) -> _Learned:
+def _unsold(rates: _Rates, days: int, rules: Rules) -> _Rates:
     """Observe `days` days without a sale, stopping when another one changes nothing."""
     for _ in range(days):
-        after = _observe(learned, 0, rules)
-        if after == learned:
+        after = _observe(rates, 0, rules)
+        if after == rates:
             break
-        learned = after
-    return learned
+        rates = after
+    return rates
 
 
 def _next_day(
-    walk: DayEnd, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
+    day_end: DayEnd, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
 ) -> DayEnd:
-    sold_units, out_windows, level_units = look_at_day(walk, day_us, rows, counts, rules)
-    demand = walk.demand
+    sold_units, out_windows, level_units = day_totals(day_end, day_us, rows, counts, rules)
+    demand = day_end.demand
     if demand.begun:
         step = step_at(rules.timeline, day_us)
-        demand = _learnt(demand, sold_units, rules.trading_windows - out_windows, step, rules)
+        demand = _observe_day(demand, sold_units, rules.trading_windows - out_windows, step, rules)
     elif counts or any(_is_live(row) for row in rows):
         demand = _begun(rules)
-    return DayEnd(demand, level_units, walk.is_counted or bool(counts))
+    return DayEnd(demand, level_units, day_end.is_counted or bool(counts))
 
 
 def _begun(rules: Rules) -> Demand:
@@ -178,16 +182,16 @@ def _begun(rules: Rules) -> Demand:
     return Demand(begun=True, rate_micro=rate, mad_micro=half_even(rate, 2))
 
 
-def look_at_day(
-    walk: DayEnd, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
+def day_totals(
+    day_end: DayEnd, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
 ) -> tuple[int, int, int]:
     """Return the day's units sold, its windows out of stock, and on-hand at its end.
 
     A window with more units retracted than counted sells 0, not a negative number. On-hand is
     constant between two windows with facts, so all windows between them are judged at once.
     """
-    if not walk.is_counted and not counts:
-        sold, level = 0, walk.on_hand_units
+    if not day_end.is_counted and not counts:
+        sold, level = 0, day_end.on_hand_units
         for uncounted in rows:
             sold += max(0, uncounted.sold_units)
             level += sum(uncounted.moves.values())
@@ -197,14 +201,14 @@ def look_at_day(
     for count in counts:
         counted.setdefault(count.at_us // WINDOW_US * WINDOW_US, []).append(count)
     sold = out = next_window = 0
-    level, is_counted = walk.on_hand_units, walk.is_counted
+    level, is_counted = day_end.on_hand_units, day_end.is_counted
     for start_us in sorted(by_start.keys() | counted.keys() if counts else by_start):
         row = by_start.get(start_us)
         window = (start_us - day_us) // WINDOW_US
         sold_here = 0 if row is None else max(0, row.sold_units)
         if is_counted and level <= 0:
-            judged = window if sold_here > 0 else window + 1
-            out += rules.trading_before(judged) - rules.trading_before(next_window)
+            until_window = window if sold_here > 0 else window + 1
+            out += rules.trading_before(until_window) - rules.trading_before(next_window)
         next_window = window + 1
         sold += sold_here
         level = _level_after(level, row, counted.get(start_us, ()))
@@ -230,19 +234,21 @@ def _level_after(level: int, row: WindowRow | None, counts: list[Count] | tuple[
     return last.units + sum(delta for at_us, delta in moves.items() if at_us > last.at_us)
 
 
-def _learnt(demand: Demand, sold_units: int, open_windows: int, step: int, rules: Rules) -> Demand:
-    learned: _Learned = _learned(demand)
+def _observe_day(
+    demand: Demand, sold_units: int, open_windows: int, step: int, rules: Rules
+) -> Demand:
+    rates: _Rates = _rates_of(demand)
     observed_days = demand.observed_days
     observed = observed_micro(sold_units, open_windows, step, rules)
     if observed is not None:
-        learned = _observe(learned, observed, rules)
+        rates = _observe(rates, observed, rules)
         observed_days += 1
     # Positional arguments and one construction, because this is the main cost of a day.
     if sold_units > 0:
-        return Demand(demand.begun, *learned, observed_days, 0, learned[0])
+        return Demand(demand.begun, *rates, observed_days, 0, rates[0])
     quiet_windows = demand.quiet_windows + open_windows
     last_sale = demand.rate_at_last_sale_micro
-    return Demand(demand.begun, *learned, observed_days, quiet_windows, last_sale)
+    return Demand(demand.begun, *rates, observed_days, quiet_windows, last_sale)
 
 
 def observed_micro(sold_units: int, open_windows: int, step: int, rules: Rules) -> int | None:
@@ -252,12 +258,12 @@ def observed_micro(sold_units: int, open_windows: int, step: int, rules: Rules) 
     return half_even(sold_units * MICRO * rules.trading_windows, open_windows)
 
 
-def _learned(demand: Demand) -> _Learned:
+def _rates_of(demand: Demand) -> _Rates:
     return demand.rate_micro, demand.mad_micro, demand.tsb_p_micro, demand.tsb_z_micro
 
 
-def _observe(learned: _Learned, observed: int, rules: Rules) -> _Learned:
-    rate, mad, p, z = learned
+def _observe(rates: _Rates, observed: int, rules: Rules) -> _Rates:
+    rate, mad, p, z = rates
     alpha = rules.alpha_permille
     if rate is None or mad is None:
         p = z = None

@@ -5,12 +5,12 @@ from bisect import bisect_left
 from inventory.fold.demand import (
     Days,
     Rules,
+    continue_days,
     days_from,
     facts_of,
     learn_days,
     opening,
     rules_of,
-    walk_on,
 )
 from inventory.model.arithmetic import DAY_US
 from inventory.model.state import Count, DayEnd, Demand, KeyState, Stock, WindowRow
@@ -38,7 +38,7 @@ def pass_days(before: KeyState, now_us: int) -> Passed:
     the time. If the key had no stream time, the days begin with its oldest fact.
     """
     stock, windows, horizon_at_us = before.stock, before.windows, horizon_us(now_us) or 0
-    last, days = _learned(before, (horizon_at_us, complete_before_us(now_us)))
+    last, days = _new_day_ends(before, (horizon_at_us, complete_before_us(now_us)))
     folded_counts = bisect_left(stock.counts, horizon_at_us, key=_time) if stock.counts else 0
     if folded_counts or (windows and min(windows) < horizon_at_us):
         stock = _folded(stock, last.on_hand_units, folded_counts)
@@ -61,7 +61,7 @@ def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:
     )
 
 
-def _learned(before: KeyState, span: tuple[int, int]) -> tuple[DayEnd, Days]:
+def _new_day_ends(before: KeyState, span: tuple[int, int]) -> tuple[DayEnd, Days]:
     """Return the day ends before and in `span` = [new horizon, end of complete days).
 
     Days that were complete before are not walked again: the state holds their ends.
@@ -72,11 +72,11 @@ def _learned(before: KeyState, span: tuple[int, int]) -> tuple[DayEnd, Days]:
     known_us = first_us + (len(ends) - 1) * DAY_US
     facts = facts_of(before.stock, before.windows, (known_us, complete_us))
     if known_us <= horizon_at_us:
-        last = walk_on(ends[-1], facts, (known_us, horizon_at_us), rules)
+        last = continue_days(ends[-1], facts, (known_us, horizon_at_us), rules)
         return last, days_from(last, facts, span, rules)
-    place = (horizon_at_us - first_us) // DAY_US
+    index = (horizon_at_us - first_us) // DAY_US
     days = days_from(ends[-1], facts, (known_us, complete_us), rules)
-    return ends[place], ends[place + 1 :] + days
+    return ends[index], ends[index + 1 :] + days
 
 
 def _known_ends(before: KeyState, horizon_at_us: int, rules: Rules) -> tuple[int, Days]:

@@ -4,13 +4,13 @@ The worker, the recomputation, the tests and `inventory fold` all use this modul
 agree by construction.
 """
 
-from inventory.fold.record import REPLAYED, Folded, fold
+from inventory.fold.record import FoldResult, Replayed, fold
 from inventory.log.dedupe import Admission, Ring
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from inventory.model.state import KeyState
 
-__all__ = ["Folded", "Partition"]
+__all__ = ["FoldResult", "Partition"]
 
 
 class Partition:
@@ -32,17 +32,17 @@ class Partition:
             return admitted_us if ring_us is None else ring_us
         return max(ring_us, admitted_us)
 
-    def apply(self, record: Record) -> Folded:
+    def apply(self, record: Record) -> FoldResult:
         """Judge the record by the ring, fold it into its key's state and store the result.
 
-        A record at or before its key's position changes nothing and has the verdict `replayed`.
+        A record at or before its key's position changes nothing and is `Replayed`.
 
         Raises:
             BrokenInvariant: the ring is over its limit.
         """
-        return self._fold(record, self.ring.fresh(record))
+        return self._fold(record, self.ring.admit(record))
 
-    def apply_admitted(self, record: Record, admission: Admission) -> Folded:
+    def apply_admitted(self, record: Record, admission: Admission) -> FoldResult:
         """Fold a record whose admission an archive has stored. The ring is unchanged.
 
         As in `apply`, a malformed record moves no commit time (domain.md 11.2).
@@ -54,11 +54,11 @@ class Partition:
             self._newest_admitted_us = record.commit_us
         return self._fold(record, admission)
 
-    def _fold(self, record: Record, admission: Admission) -> Folded:
+    def _fold(self, record: Record, admission: Admission) -> FoldResult:
         key = InvKey(record.key)
         state = self.states.get(key)
         if state is not None and record.offset <= state.position.offset:
-            return Folded(state, REPLAYED)
+            return Replayed(state)
         folded = fold(state, record, admission, self.generation)
         if folded.state is not None and folded.state is not state:
             self.states[key] = folded.state

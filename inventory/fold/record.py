@@ -18,46 +18,94 @@ from inventory.fold.horizon import Passed, pass_days
 from inventory.fold.sales import late_sale, with_effects
 from inventory.fold.stock import after_movements, with_count, without_count
 from inventory.log.dedupe import Admission
-from inventory.log.validation import Change, judge
+from inventory.log.validation import Change, validate
 from inventory.model.arithmetic import day_of
 from inventory.model.ids import InvKey, Position
 from inventory.model.outputs import LateSale, Output
+from inventory.model.policy import ItemLocation
 from inventory.model.price_timeline import PriceRow, add_row, prune
 from inventory.model.ranges import check_ranges, check_time
 from inventory.model.record import Record
 from inventory.model.state import KeyState, Stock, WindowRow
 from inventory.model.value import value
 from inventory.model.windows import complete_before_us, has_same_days, horizon_us
-from inventory.tables.facts import Heartbeat, ItemLocation, PriceChange, StockCount
+from inventory.tables.pipeline_heartbeat import Heartbeat
+from inventory.tables.price_change import PriceChange
+from inventory.tables.stock_count import StockCount
 
 MOST_COUNTS_PER_DAY = 1000
-
-APPLIED = "applied"
-RESENT = "resent"
-REPLAYED = "replayed"
-REJECTED = "rejected:"
 
 _NO_ROWS: Final[tuple[int, ...]] = ()
 
 
 @value
-class Folded:
-    """The effect of one record on its key.
+class Applied:
+    """The record had its effect on the key."""
 
-    `verdict` is applied, resent, replayed or rejected:<reason>. Only `applied` carries outputs, a
-    late sale or changed rows. `detail` gives the reason of a rejection.
-    """
-
-    state: KeyState | None
-    verdict: str
+    state: KeyState
     late: LateSale | None = None
     outputs: tuple[Output, ...] = ()
     windows_changed: tuple[int, ...] = ()
     windows_dropped: tuple[int, ...] = ()
-    detail: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """Return `applied`, as histories and messages have it."""
+        return "applied"
 
 
-def fold(state: KeyState | None, record: Record, admission: Admission, generation: int) -> Folded:
+@value
+class Resent:
+    """The record is a copy of an earlier one. It moves the key's position and counts as re-sent.
+
+    `state` is None if no record of the key was applied before.
+    """
+
+    state: KeyState | None
+
+    @property
+    def verdict(self) -> str:
+        """Return `resent`, as histories and messages have it."""
+        return "resent"
+
+
+@value
+class Replayed:
+    """The record's offset is at or below the key's position. It changes nothing."""
+
+    state: KeyState
+
+    @property
+    def verdict(self) -> str:
+        """Return `replayed`, as histories and messages have it."""
+        return "replayed"
+
+
+@value
+class Refused:
+    """A rule forbids the record. It changes nothing.
+
+    `reason` is one of `inventory.errors.REASONS`; `detail` shows the value found.
+    """
+
+    state: KeyState | None
+    reason: str
+    detail: str
+
+    @property
+    def verdict(self) -> str:
+        """Return the reason after `rejected:`, as histories and messages have it."""
+        return f"rejected:{self.reason}"
+
+
+# The result of folding one record. Readers match the four types; `verdict` is their text in
+# histories and messages.
+FoldResult = Applied | Resent | Replayed | Refused
+
+
+def fold(
+    state: KeyState | None, record: Record, admission: Admission, generation: int
+) -> FoldResult:
     """Fold `record` into the state of its key. `state` is None before the key's first record.
 
     The caller guarantees that the record's offset is above the state's position.
@@ -65,19 +113,19 @@ def fold(state: KeyState | None, record: Record, admission: Admission, generatio
     at = Position(generation, record.offset)
     if admission is Admission.RESENT:
         if state is None:
-            return Folded(None, RESENT)
-        return Folded(replace(state, position=at, resent=state.resent + 1), RESENT)
+            return Resent(None)
+        return Resent(replace(state, position=at, resent=state.resent + 1))
     try:
-        change = judge(record, admission, is_known_key=state is not None)
+        change = validate(record, admission, is_known_key=state is not None)
         before = KeyState(InvKey(record.key), at) if state is None else state
         if isinstance(change.after, Heartbeat) or isinstance(change.before, Heartbeat):
-            return Folded(replace(before, position=at), APPLIED)
+            return Applied(replace(before, position=at))
         return _applied(before, change, record.commit_us, at)
     except Rejected as rejection:
-        return Folded(state, REJECTED + rejection.reason, detail=rejection.detail)
+        return Refused(state, rejection.reason, rejection.detail)
 
 
-def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> Folded:
+def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> Applied:
     mode, now_us = clock_after(before, change, commit_us)
     horizon_at_us = horizon_us(now_us)
     is_count = isinstance(change.after or change.before, StockCount)
@@ -124,7 +172,7 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
     after, outputs = decide(before, after, change)
     check_ranges(before, after, changed, outputs)
     late, dropped = late_sale(effects, horizon_at_us), _dropped(before, passed)
-    return Folded(after, APPLIED, late, outputs, changed, dropped)
+    return Applied(after, late, outputs, changed, dropped)
 
 
 def _dropped(before: KeyState, passed: KeyState | Passed) -> tuple[int, ...]:

@@ -49,22 +49,22 @@ def _by_window(effects: Effects, horizon_at_us: int | None) -> tuple[tuple[int, 
 
     A record has at most two images, so there are at most two rows.
     """
-    told: tuple[tuple[int, Effects], ...] = ()
+    by_window: tuple[tuple[int, Effects], ...] = ()
     for effect in effects:
         at_us = effect.at_us
         is_kept = horizon_at_us is None or at_us >= horizon_at_us
         if not is_kept or not (effect.moved_units or effect.line_units):
             continue
         start_us = at_us // WINDOW_US * WINDOW_US
-        if not told:
-            told = ((start_us, (effect,)),)
-        elif told[0][0] == start_us:
-            told = ((start_us, effects),)
-        elif told[0][0] < start_us:
-            told = (*told, (start_us, (effect,)))
+        if not by_window:
+            by_window = ((start_us, (effect,)),)
+        elif by_window[0][0] == start_us:
+            by_window = ((start_us, effects),)
+        elif by_window[0][0] < start_us:
+            by_window = (*by_window, (start_us, (effect,)))
         else:
-            told = ((start_us, (effect,)), *told)
-    return told
+            by_window = ((start_us, (effect,)), *by_window)
+    return by_window
 
 
 def _changed_row(

@@ -56,20 +56,20 @@ def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -
 
 def without_count(stock: Stock, windows: Windows, count_id: int) -> Stock:
     """Return the stock without the retained counts of this id, unchanged if there are none."""
-    places = [place for place, count in enumerate(stock.counts) if count.id == count_id]
-    for place in reversed(places):
-        count = stock.counts[place]
-        counts = (*stock.counts[:place], *stock.counts[place + 1 :])
-        stock = _restated(stock, counts, place, count, -_variance(stock, windows, place))
+    indexes = [index for index, count in enumerate(stock.counts) if count.id == count_id]
+    for index in reversed(indexes):
+        count = stock.counts[index]
+        counts = (*stock.counts[:index], *stock.counts[index + 1 :])
+        stock = _restated(stock, counts, index, count, -_variance(stock, windows, index))
     return stock
 
 
 def with_count(stock: Stock, windows: Windows, count: Count) -> Stock:
     """Return the stock after an approved count. Later movements are added to its units."""
-    place = bisect_left(stock.counts, _order(count), key=_order)
-    counts = (*stock.counts[:place], count, *stock.counts[place:])
-    variance = _variance(replace(stock, counts=counts), windows, place)
-    return _restated(stock, counts, place + 1, count, variance)
+    index = bisect_left(stock.counts, _order(count), key=_order)
+    counts = (*stock.counts[:index], count, *stock.counts[index:])
+    variance = _variance(replace(stock, counts=counts), windows, index)
+    return _restated(stock, counts, index + 1, count, variance)
 
 
 def net_between(windows: Windows, after_us: int | None, until_us: int) -> int:
@@ -97,19 +97,19 @@ def _starts_between(windows: Windows, after_us: int | None, until_us: int) -> li
     return [start_us for start_us in windows if start_us <= last_us]
 
 
-def _variance(stock: Stock, windows: Windows, place: int) -> int:
-    """Return the units of count `place` minus on-hand by all other facts up to its second."""
-    count = stock.counts[place]
-    if place == 0:
+def _variance(stock: Stock, windows: Windows, index: int) -> int:
+    """Return the units of count `index` minus on-hand by all other facts up to its second."""
+    count = stock.counts[index]
+    if index == 0:
         before, since_us = stock.opening_units, None
     else:
-        previous = stock.counts[place - 1]
+        previous = stock.counts[index - 1]
         before, since_us = previous.units, previous.at_us
     return count.units - before - net_between(windows, since_us, count.at_us)
 
 
 def _restated(
-    stock: Stock, counts: tuple[Count, ...], next_place: int, count: Count, gained: int
+    stock: Stock, counts: tuple[Count, ...], next_index: int, count: Count, gained: int
 ) -> Stock:
     """Return the stock with `counts`, after Σ variances gained `gained` at `count`.
 
@@ -118,9 +118,9 @@ def _restated(
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     if count.kind != OPENING_KIND:
         shrink -= gained
-    if next_place == len(counts):
+    if next_index == len(counts):
         on_hand += gained
-    elif counts[next_place].kind != OPENING_KIND:
+    elif counts[next_index].kind != OPENING_KIND:
         shrink += gained
     return replace(stock, on_hand_units=on_hand, shrink_units=shrink, counts=counts)
 

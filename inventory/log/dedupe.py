@@ -60,9 +60,9 @@ class Ring:
         "_arrived",
         "_commits",
         "_oldest_us",
-        "again_us",
         "highest_lsn",
         "newest_commit_us",
+        "newest_resent_us",
         "streamed",
     )
 
@@ -73,7 +73,7 @@ class Ring:
         self.newest_commit_us: int | None = None
         self.highest_lsn: int | None = None
         self.streamed = False  # a c, u or d was read: the snapshot is over
-        self.again_us: int | None = None  # highest commit time of a member sent again
+        self.newest_resent_us: int | None = None  # highest commit time of a member sent again
 
     def __len__(self) -> int:
         """Return the number of stored members, including those that are due to be forgotten."""
@@ -94,11 +94,11 @@ class Ring:
         left the horizon, a replay from the first member would take that row for new. The result is
         therefore 0 while the later time is within the horizon.
         """
-        if self.again_us is not None and self._remembers(self.again_us):
+        if self.newest_resent_us is not None and self._remembers(self.newest_resent_us):
             return 0
         return self._arrived[0][2] if self._arrived else next_offset
 
-    def fresh(self, record: Record) -> Admission:
+    def admit(self, record: Record) -> Admission:
         """Judge `record` against all earlier ones of its partition, then remember it.
 
         Raises:
@@ -109,9 +109,9 @@ class Ring:
             return Admission.MALFORMED
         known_us = self._commits.get(identity)
         if known_us is not None and self._remembers(known_us):
-            self.take_again(record, known_us)
+            self.note_resent(record, known_us)
             return Admission.RESENT
-        admission = self._judged(record)
+        admission = self._verdict(record)
         self._move(record)
         commit_us, oldest_us = record.commit_us, self._oldest_us
         if oldest_us is None or commit_us >= oldest_us:
@@ -120,7 +120,7 @@ class Ring:
         self._forget()
         return admission
 
-    def take_again(self, record: Record, known_us: int | None = None) -> None:
+    def note_resent(self, record: Record, known_us: int | None = None) -> None:
         """Move on after a member that is sent again, and note its commit time if that is later.
 
         If `known_us` is None, only a snapshot row's commit time may be later: its identity has no
@@ -128,14 +128,14 @@ class Ring:
         """
         commit_us = record.commit_us
         is_later = record.op == "r" if known_us is None else commit_us > known_us
-        if is_later and (self.again_us is None or commit_us > self.again_us):
-            self.again_us = commit_us
+        if is_later and (self.newest_resent_us is None or commit_us > self.newest_resent_us):
+            self.newest_resent_us = commit_us
         self._move(record)
         self._forget()
 
     def replay(self, record: Record) -> None:
         """Remember a record that this worker judged before a restart."""
-        self.fresh(record)
+        self.admit(record)
 
     def identities(self) -> tuple[Member, ...]:
         """Return all remembered members in order of arrival."""
@@ -148,7 +148,7 @@ class Ring:
         newest_commit_us: int | None,
         highest_lsn: int | None,
         streamed: bool,
-        again_us: int | None = None,
+        newest_resent_us: int | None = None,
         members: Iterable[Member] = (),
     ) -> None:
         """Restore the ring from before a restart.
@@ -158,14 +158,14 @@ class Ring:
         self.newest_commit_us = newest_commit_us
         self.highest_lsn = highest_lsn
         self.streamed = streamed
-        self.again_us = again_us
+        self.newest_resent_us = newest_resent_us
         self._set_oldest()
         for member in members:
             commit_us, identity, _offset = member
             self._commits[identity] = commit_us
             self._arrived.append(member)
 
-    def _judged(self, record: Record) -> Admission:
+    def _verdict(self, record: Record) -> Admission:
         """Return the verdict on a record that is not in the ring. Nothing moves."""
         if record.op == "r":
             return Admission.SNAPSHOT_AFTER_START if self.streamed else Admission.NEW

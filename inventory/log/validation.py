@@ -16,14 +16,15 @@ from inventory.errors import (
     UNKNOWN_OP,
     UNKNOWN_TABLE,
     Rejected,
-    shown,
+    short_text,
 )
 from inventory.log.dedupe import Admission
 from inventory.model.arithmetic import MAX_STORED
+from inventory.model.fact import Fact
 from inventory.model.record import Record
 from inventory.model.value import value
-from inventory.tables.facts import Fact
-from inventory.tables.parsing import PARSERS, Parser
+from inventory.tables.captured import Parser
+from inventory.tables.catalogue import PARSERS
 
 HEARTBEAT_PREFIX = "~heartbeat|"
 HEARTBEAT_TABLE = "pipeline_heartbeat"
@@ -44,7 +45,7 @@ class Change:
     after: Fact | None
 
 
-def judge(record: Record, admission: Admission, *, is_known_key: bool) -> Change:
+def validate(record: Record, admission: Admission, *, is_known_key: bool) -> Change:
     """Return the change in `record`, which must not be a re-sent one.
 
     `is_known_key` skips the check of a key that passed it before.
@@ -102,7 +103,7 @@ def _refuse(record: Record, admission: Admission) -> NoReturn:
 
 def _why_malformed(record: Record) -> str:
     if not -MAX_STORED <= record.commit_us <= MAX_STORED:
-        return f"commit time must lie within ±(2^53 - 1), got {shown(record.commit_us)}"
+        return f"commit time must lie within ±(2^53 - 1), got {short_text(record.commit_us)}"
     return "no identity: images must be rows with an integer id, and a change needs an lsn"
 
 
@@ -136,7 +137,7 @@ def _check_image_key(image: dict[str, object], wanted: tuple[tuple[str, str], ..
     for column, expected in wanted:
         found = image.get(column)
         if found is not None and found != expected:
-            detail = f"{column} must be {expected!r:.80} as in the key, got {shown(found)}"
+            detail = f"{column} must be {expected!r:.80} as in the key, got {short_text(found)}"
             raise Rejected(KEY_MISMATCH, detail)
 
 

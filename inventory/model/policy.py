@@ -3,12 +3,13 @@
 It belongs to the model because a state contains it. All other code treats it as one of the facts.
 """
 
+from inventory.model.fact import WithoutEffect, WithoutTimes
 from inventory.model.ids import InvKey
 from inventory.model.value import Referable, value
 
 
 @value
-class ItemLocation(Referable):
+class ItemLocation(Referable, WithoutEffect, WithoutTimes):
     """An item ranged at a location, with every policy column that decisions about the key need."""
 
     id: int

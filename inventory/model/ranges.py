@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import fields
 from typing import NoReturn
 
-from inventory.errors import OVERFLOW, Rejected, shown
+from inventory.errors import OVERFLOW, Rejected, short_text
 from inventory.model.arithmetic import MAX_STORED
 from inventory.model.outputs import Output, PriceOutput, ReorderOutput
 from inventory.model.policy import ItemLocation
@@ -81,7 +81,7 @@ def _check(name: str, numbers: Collection[int]) -> None:
 
 
 def _refuse(name: str, found: int) -> NoReturn:
-    detail = f"{name}: results must lie within ±(2^53 - 1), got {shown(found)}"
+    detail = f"{name}: results must lie within ±(2^53 - 1), got {short_text(found)}"
     raise Rejected(OVERFLOW, detail)
 
 

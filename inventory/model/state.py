@@ -43,7 +43,7 @@ class Stock:
     counts: tuple[Count, ...] = ()
 
     @property
-    def known(self) -> bool:
+    def is_counted(self) -> bool:
         """Return True if the facts in force include a count."""
         return self.opening_count is not None or bool(self.counts)
 
@@ -179,7 +179,7 @@ class KeyState:
     @property
     def stock_known(self) -> bool:
         """Return True if the facts in force include a count."""
-        return self.stock.known
+        return self.stock.is_counted
 
 
 def with_episodes(state: KeyState, episode: Episode, price_episode: PriceEpisode) -> KeyState:

@@ -1,8 +1,8 @@
 """Gates that block a price change: cool-down, no-touch times, one change a day (domain.md 6.2)."""
 
 from inventory.model.arithmetic import HOUR_US, day_of
+from inventory.model.policy import ItemLocation
 from inventory.model.price_timeline import Timeline
-from inventory.tables.facts import ItemLocation
 
 COOLDOWN, NO_TOUCH, ONE_PER_DAY = "cooldown", "no_touch", "one_per_day"
 

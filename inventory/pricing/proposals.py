@@ -6,6 +6,7 @@ from inventory.model.arithmetic import HOUR_US
 from inventory.model.episode import PriceEpisode
 from inventory.model.ids import InvKey, Position, proposal_id
 from inventory.model.outputs import PriceOutput
+from inventory.model.policy import ItemLocation
 from inventory.model.price_timeline import PriceRow, in_force, prior_price
 from inventory.model.value import value
 from inventory.pricing.gates import closed_gate
@@ -28,7 +29,8 @@ from inventory.pricing.targets import (
     target_minor,
 )
 from inventory.replenishment.levels import demand_micro
-from inventory.tables.facts import ItemLocation, PriceChange, PriceDecision
+from inventory.tables.price_change import PriceChange
+from inventory.tables.price_decision import PriceDecision
 
 __all__ = [
     "PricingInputs",
@@ -97,24 +99,24 @@ def next_proposal(
     trigger: PricingTrigger,
 ) -> Step:
     """Make at most one transition and one output for the record at `at`."""
-    heard = _heard(episode, trigger)
-    closed = _closed(heard, inputs, trigger)
+    current = _after_decision(episode, trigger)
+    closed = _closed(current, inputs, trigger)
     if closed is not None:
         return closed
     regular_minor = _regular_minor(inputs.policy)
     if not trigger.evaluate or inputs.policy is None or regular_minor is None:
-        return heard, None
-    if heard.blocked_until_us is not None and inputs.stream_time_us < heard.blocked_until_us:
-        return _quiet(heard, "blocked"), None
+        return current, None
+    if current.blocked_until_us is not None and inputs.stream_time_us < current.blocked_until_us:
+        return _with_reason(current, "blocked"), None
     found = _candidate(inputs.policy, regular_minor, inputs)
     if isinstance(found, _Candidate):
-        return _proposed(key, at, heard, found)
-    if heard.id is not None:
-        return _close(heard, "cancelled", found)
-    return _quiet(heard, found), None
+        return _proposed(key, at, current, found)
+    if current.id is not None:
+        return _close(current, "cancelled", found)
+    return _with_reason(current, found), None
 
 
-def _heard(episode: PriceEpisode, trigger: PricingTrigger) -> PriceEpisode:
+def _after_decision(episode: PriceEpisode, trigger: PricingTrigger) -> PriceEpisode:
     decision = trigger.decision
     if decision is None or decision.action == "approve" or decision.proposal_id == episode.id:
         return episode
@@ -129,25 +131,27 @@ def _closed(episode: PriceEpisode, inputs: PricingInputs, trigger: PricingTrigge
         if trigger.price_row.proposal_id == episode.id:
             return _close(episode, "accepted", None)
         return _close(episode, "cancelled", "superseded")
-    rested_us = inputs.stream_time_us + _cooldown_us(inputs.policy)
-    refused = _refused(episode, trigger.decision, rested_us)
+    cooldown_end_us = inputs.stream_time_us + _cooldown_us(inputs.policy)
+    refused = _refused(episode, trigger.decision, cooldown_end_us)
     if refused is not None:
         return refused
     if _regular_minor(inputs.policy) is None:
         return _close(episode, "cancelled", "policy_off")
     if inputs.stream_time_us >= episode.last_output.effective_at_us + EXPIRY_US:
-        return _close(episode, "expired", None, blocked_until_us=rested_us)
+        return _close(episode, "expired", None, blocked_until_us=cooldown_end_us)
     return None
 
 
-def _refused(episode: PriceEpisode, decision: PriceDecision | None, rested_us: int) -> Step | None:
+def _refused(
+    episode: PriceEpisode, decision: PriceDecision | None, cooldown_end_us: int
+) -> Step | None:
     """Return the closing by a reject, blocked for a cool-down, or by a snooze, until its time."""
     if decision is None or decision.proposal_id != episode.id:
         return None
     if decision.action == "reject":
-        return _close(episode, "rejected", decision.reason, blocked_until_us=rested_us)
+        return _close(episode, "rejected", decision.reason, blocked_until_us=cooldown_end_us)
     if decision.action == "snooze":
-        until_us = rested_us if decision.until_at_us is None else decision.until_at_us
+        until_us = cooldown_end_us if decision.until_at_us is None else decision.until_at_us
         return _close(episode, "snoozed", decision.reason, blocked_until_us=until_us)
     return None
 
@@ -307,5 +311,5 @@ def _close(
     return after, output
 
 
-def _quiet(episode: PriceEpisode, reason: str) -> PriceEpisode:
+def _with_reason(episode: PriceEpisode, reason: str) -> PriceEpisode:
     return episode if episode.reason == reason else replace(episode, reason=reason)

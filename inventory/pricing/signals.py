@@ -1,11 +1,14 @@
-"""The five signals for another price (domain.md 6.1). The first that holds wins."""
+"""The signals for another price (domain.md 6.1). The first that holds wins."""
 
 from inventory.model.arithmetic import MINUTE_US, WINDOW_US, ceil_div
+from inventory.model.policy import ItemLocation
 from inventory.model.value import value
-from inventory.tables.facts import ItemLocation
 
 OBSERVED_DAYS_NEEDED = 14
 DOWN, UP = -1, 1
+BELOW_FLOOR, SCARCE, OVERSTOCK = "below_floor", "scarce", "overstock"
+IDLE, RESTORE = "idle", "restore"
+SIGNALS = (BELOW_FLOOR, SCARCE, OVERSTOCK, IDLE, RESTORE)  # in order of precedence
 
 
 @value
@@ -53,17 +56,17 @@ def first_signal(
 ) -> Signal | None:
     """Return the first signal that holds. All but `below_floor` need known stock and 14 days."""
     if is_below_floor:
-        return Signal("below_floor", step, UP)
+        return Signal(BELOW_FLOOR, step, UP)
     if not market.is_observed:
         return None
     if _is_scarce(policy, market):
-        return Signal("scarce", step - 1, UP)
+        return Signal(SCARCE, step - 1, UP)
     if market.available_units > 0:
         cover = market.cover_centidays()
         if cover is None or cover > policy.overstock_days * 100:
-            return Signal("overstock", step + 1, DOWN)
+            return Signal(OVERSTOCK, step + 1, DOWN)
         if market.quiet_windows >= policy.idle_days * policy.trading_windows:
-            return Signal("idle", step + 1, DOWN)
+            return Signal(IDLE, step + 1, DOWN)
     return _restore(policy, market, step)
 
 
@@ -80,8 +83,8 @@ def _is_scarce(policy: ItemLocation, market: Market) -> bool:
 
 def _restore(policy: ItemLocation, market: Market, step: int) -> Signal | None:
     if step < 0:
-        return Signal("restore", step + 1, DOWN)
+        return Signal(RESTORE, step + 1, DOWN)
     cover = market.cover_centidays()
     if step > 0 and cover is not None and cover < policy.restore_days * 100:
-        return Signal("restore", step - 1, UP)
+        return Signal(RESTORE, step - 1, UP)
     return None

@@ -1,8 +1,8 @@
 """From a price step to a price: floor, target, clamps and endings (domain.md 6.2)."""
 
 from inventory.model.arithmetic import PRICE_MAX, PRICE_MIN, ceil_div
+from inventory.model.policy import ItemLocation
 from inventory.model.value import value
-from inventory.tables.facts import ItemLocation
 
 FLOOR, MAX_STEP, MAX_OFF, CEILING = "floor", "max_step", "max_off", "ceiling"
 ENDING, ENDING_UP = "ending", "ending_up"

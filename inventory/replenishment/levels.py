@@ -1,12 +1,22 @@
-"""Reorder point and order-up-to level of the seven families (domain.md 5.1)."""
+"""Reorder point and order-up-to level of a policy (domain.md 5.1). `families` has the families."""
 
 from math import isqrt
 
 from inventory.model.arithmetic import ceil_div, half_even
+from inventory.model.policy import ItemLocation
 from inventory.model.value import value
-from inventory.tables.facts import ItemLocation
+from inventory.replenishment.families import (
+    BASE_STOCK,
+    LOTS,
+    OFF,
+    Family,
+    batch_centidays,
+    family_of,
+    first_centidays,
+    has_typed_levels,
+    protection_centidays,
+)
 
-PERIODIC_FAMILIES = ("RS", "RsS")
 SIGMA_PER_MAD_MICRO = 1_253_314  # √(π/2): standard over mean deviation of a normal variable
 
 
@@ -46,13 +56,6 @@ def span_units(rate_micro: int, centidays: int) -> int:
     return ceil_div(rate_micro * centidays, 100_000_000)
 
 
-def protection_centidays(policy: ItemLocation) -> int:
-    """Return P: the time that an order placed now must last until the next one can arrive."""
-    if policy.replenish_family in PERIODIC_FAMILIES:
-        return policy.lead_time_centidays + policy.review_centidays
-    return policy.lead_time_centidays
-
-
 def safety_stock_units(policy: ItemLocation, rate_micro: int, sigma: int) -> int:
     """Return SS of the policy's protection span by its safety method; `sigma` is in micro-units."""
     if policy.safety_method == "fixed":
@@ -67,44 +70,32 @@ def safety_stock_units(policy: ItemLocation, rate_micro: int, sigma: int) -> int
 
 def levels(policy: ItemLocation | None, rate_micro: int | None, mad_micro: int | None) -> Levels:
     """Return the levels of the policy and the current demand. `rate_micro` None is unknown."""
-    if policy is None or policy.replenish_family == "off":
+    if policy is None or policy.replenish_family == OFF.code:
         return NO_LEVELS
-    # domain.md 5.1: "S always typed" for par, so `computed` changes nothing there.
-    if policy.levels == "fixed" or policy.replenish_family == "par":
-        return _typed(policy)
+    family = family_of(policy)
+    if has_typed_levels(policy):
+        return _typed(policy, family)
     rate = demand_micro(policy, rate_micro)
-    if policy.replenish_family == "cover":
-        return _cover(policy, rate)
-    return _computed(policy, rate, sigma_micro(deviation_micro(rate, rate_micro, mad_micro)))
+    safety = 0
+    if not family.span_column:
+        sigma = sigma_micro(deviation_micro(rate, rate_micro, mad_micro))
+        safety = safety_stock_units(policy, rate, sigma)
+    return _computed(policy, family, rate, safety)
 
 
-def _typed(policy: ItemLocation) -> Levels:
-    if policy.replenish_family == "sQ":
+def _typed(policy: ItemLocation, family: Family) -> Levels:
+    if family.shape == LOTS:
         return Levels(0, policy.reorder_point_units, None)
-    if policy.replenish_family in ("RS", "par"):
+    if family.shape == BASE_STOCK:
         return Levels(0, policy.order_up_to_units - 1, policy.order_up_to_units)
     return Levels(0, policy.reorder_point_units, policy.order_up_to_units)
 
 
-def _cover(policy: ItemLocation, rate_micro: int) -> Levels:
-    reorder_point = span_units(rate_micro, policy.min_cover_centidays)
-    order_up_to = max(reorder_point + 1, span_units(rate_micro, policy.max_cover_centidays))
-    return Levels(0, reorder_point, order_up_to)
-
-
-def _computed(policy: ItemLocation, rate_micro: int, sigma: int) -> Levels:
-    safety = safety_stock_units(policy, rate_micro, sigma)
-    protected = span_units(rate_micro, protection_centidays(policy)) + safety
-    match policy.replenish_family:
-        case "sQ":
-            return Levels(safety, protected, None)
-        case "sS":
-            batch = max(
-                1, policy.order_quantity_units, span_units(rate_micro, policy.cycle_centidays)
-            )
-            return Levels(safety, protected, protected + batch)
-        case "RS":
-            return Levels(safety, protected - 1, protected)
-        case _:
-            batch = max(1, span_units(rate_micro, policy.review_centidays))
-            return Levels(safety, protected, protected + batch)
+def _computed(policy: ItemLocation, family: Family, rate_micro: int, safety: int) -> Levels:
+    first = span_units(rate_micro, first_centidays(policy)) + safety
+    if family.shape == LOTS:
+        return Levels(safety, first, None)
+    if family.shape == BASE_STOCK:
+        return Levels(safety, first - 1, first)
+    demand = span_units(rate_micro, batch_centidays(policy))
+    return Levels(safety, first, first + family.batch(policy, demand, first))

@@ -6,8 +6,10 @@ from inventory.model.arithmetic import DAY_US, ceil_div, weekday_of
 from inventory.model.episode import Episode
 from inventory.model.ids import InvKey, Position, ReorderId, reorder_id
 from inventory.model.outputs import ReorderOutput
+from inventory.model.policy import ItemLocation
 from inventory.model.value import value
-from inventory.replenishment.levels import PERIODIC_FAMILIES, Levels, levels
+from inventory.replenishment.families import OFF, family_of
+from inventory.replenishment.levels import Levels, levels
 from inventory.replenishment.quantity import (
     LIMIT_BELOW_MINIMUM,
     Quantity,
@@ -16,7 +18,7 @@ from inventory.replenishment.quantity import (
     order_units,
 )
 from inventory.replenishment.terms import level_terms, stock_terms
-from inventory.tables.facts import ItemLocation, ReorderDecision
+from inventory.replenishment.triggers import NeedDecision, ReplenishmentTrigger
 
 __all__ = [
     "Levels",
@@ -55,21 +57,6 @@ class ReplenishmentInputs:
     mad_micro: int | None
     stream_time_us: int
     level: Levels | None = None
-
-
-@value
-class ReplenishmentTrigger:
-    """The triggers of a replenishment decision in the record.
-
-    `answered_ids` are the reorder ids that the after-image carries and the before-image did not.
-    `decision` is an inserted row only. `reviewed` is True if the record raised `reviewed_at`.
-    `columns_changed` is True if a replenishment column changed (domain.md 2.6).
-    """
-
-    answered_ids: tuple[str, ...] = ()
-    decision: ReorderDecision | None = None
-    reviewed: bool = False
-    columns_changed: bool = False
 
 
 @value
@@ -128,16 +115,16 @@ def next_episode(
         None if inactive else inputs.policy,
         inactive,
     )
-    heard = _heard(episode, now)
-    match heard.state:
+    current = _after_decision(episode, now)
+    match current.state:
         case "idle":
-            return _from_idle(heard, now)
+            return _from_idle(current, now)
         case "open":
-            return _from_open(heard, now)
+            return _from_open(current, now)
         case "held-snoozed":
-            return _from_snoozed(heard, now)
+            return _from_snoozed(current, now)
         case _:
-            return _from_closed_hold(heard, now)
+            return _from_closed_hold(current, now)
 
 
 def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
@@ -146,12 +133,12 @@ def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
         return "no_policy"
     if not stock_known:
         return "stock_unknown"
-    if policy.status != "active" or policy.replenish_family == "off":
+    if policy.status != "active" or policy.replenish_family == OFF.code:
         return "not_replenished"
     return ""
 
 
-def _heard(episode: Episode, now: _Now) -> Episode:
+def _after_decision(episode: Episode, now: _Now) -> Episode:
     """Return the episode after the record's decision: stale ones counted, holds ended."""
     decision = now.trigger.decision
     named = decision is not None and decision.reorder_id == episode.id
@@ -259,7 +246,7 @@ def _is_over(episode: Episode, now: _Now) -> bool:
 
 def _may_order(policy: ItemLocation, now: _Now) -> bool:
     """Return True unless a periodic family lacks a review on an order day."""
-    if policy.replenish_family not in PERIODIC_FAMILIES:
+    if not family_of(policy).is_periodic:
         return True
     bit = policy.order_days_mask >> weekday_of(now.inputs.stream_time_us) & 1
     return now.trigger.reviewed and bit == 1
@@ -312,7 +299,7 @@ def _accepted(episode: Episode, now: _Now) -> Step:
     return _hold(episode, now, output, SHORT, HOLD_US + now.inputs.stream_time_us), output
 
 
-def _held(episode: Episode, now: _Now, decision: ReorderDecision, state: str) -> Step:
+def _held(episode: Episode, now: _Now, decision: NeedDecision, state: str) -> Step:
     """Start the hold of a person's decision. Only a snooze names its end."""
     stream_time_us = now.inputs.stream_time_us
     until_us = stream_time_us + HOLD_US

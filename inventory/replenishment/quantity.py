@@ -1,9 +1,9 @@
 """Order quantity: trigger, need, pack, minimum, limits, guard (domain.md 5.2)."""
 
 from inventory.model.arithmetic import ceil_div
+from inventory.model.policy import ItemLocation
 from inventory.model.value import value
 from inventory.replenishment.levels import Levels, demand_micro
-from inventory.tables.facts import ItemLocation
 
 Term = tuple[str, int | str | None]
 

@@ -4,16 +4,21 @@ They are part of a decision's record, so their names and order never change. `in
 shows people a key's current numbers.
 """
 
+from inventory.model.policy import ItemLocation
+from inventory.replenishment.families import (
+    family_of,
+    has_typed_levels,
+    protection_centidays,
+    span_of,
+)
 from inventory.replenishment.levels import (
     Levels,
     demand_micro,
     deviation_micro,
-    protection_centidays,
     sigma_micro,
     span_units,
 )
 from inventory.replenishment.quantity import Term
-from inventory.tables.facts import ItemLocation
 
 Terms = tuple[Term, ...]
 
@@ -49,15 +54,12 @@ def level_terms(
         ("levels", policy.levels),
         ("demand_rate_micro", rate),
     )
-    if policy.levels == "fixed" or policy.replenish_family == "par":
+    if has_typed_levels(policy):
         return (*start, *ends)
-    if policy.replenish_family == "cover":
-        return (
-            *start,
-            ("min_cover_centidays", policy.min_cover_centidays),
-            ("max_cover_centidays", policy.max_cover_centidays),
-            *ends,
-        )
+    family = family_of(policy)
+    if family.span_column:
+        spans: Terms = tuple([(column, span_of(policy, column)) for column in family.computed])
+        return (*start, *spans, *ends)
     sigma = sigma_micro(deviation_micro(rate, rate_micro, mad_micro))
     return (*start, *_protection_terms(policy, level, rate, sigma), *ends)
 

@@ -1,12 +1,8 @@
-"""Detection of intermittent demand, for which `tsb` is the better method (domain.md 3.3)."""
+"""Intermittent demand, for which `tsb` is the better method (domain.md 3.3).
 
-# `tsb` is the better choice from this average gap between selling days: 1.32 days.
+An item sells intermittently if it has at least `LEAST_SELLING_DAYS` selling days whose average gap
+is at least `GAP_CENTIDAYS`. `webui.readmodel.demand` counts such items in SQL.
+"""
+
 GAP_CENTIDAYS = 132
 LEAST_SELLING_DAYS = 2
-
-
-def is_intermittent(selling_days: int, first_day: int, last_day: int) -> bool:
-    """Return True if the average gap of `selling_days` days from first to last is ≥ 1.32 days."""
-    if selling_days < LEAST_SELLING_DAYS:
-        return False
-    return (last_day - first_day) * 100 >= GAP_CENTIDAYS * (selling_days - 1)

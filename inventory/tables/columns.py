@@ -7,18 +7,20 @@ mapping from column name to a decoded value: integer, text, bool, list or None.
 from collections.abc import Mapping
 from typing import Final, NoReturn
 
-from inventory.errors import LIMIT, Rejected, shown
+from inventory.errors import LIMIT, Rejected, short_text
 from inventory.model.arithmetic import PRICE_MAX, PRICE_MIN, SECOND_US
 
 Row = Mapping[str, object]
 
 UNITS_MAX: Final = 1_000_000
+QUANTITY_MAX: Final = 1_000_000
+AMOUNT_MAX: Final = 10**11
 FIRST_BUSINESS_US: Final = 946_684_800_000_000  # 2000-01-01
 
 
 def refuse(column: str, rule: str, seen: object) -> NoReturn:
     """Raise `Rejected`, because `column` holds `seen` and must be `rule`."""
-    detail = f"{column} must be {rule}, got {shown(seen)}"
+    detail = f"{column} must be {rule}, got {short_text(seen)}"
     raise Rejected(LIMIT, detail)
 
 
@@ -128,12 +130,12 @@ def integers(row: Row, column: str, default: tuple[int, ...], low: int | None) -
 
 def business_us(row: Row, column: str) -> int:
     """Return min(`column`, `recorded_at`), floored to the second (domain.md 2.1)."""
-    said, recorded = row.get(column), row.get("recorded_at")
-    if type(said) is not int:
-        refuse(column, "a time in microseconds", said)
+    stated, recorded = row.get(column), row.get("recorded_at")
+    if type(stated) is not int:
+        refuse(column, "a time in microseconds", stated)
     if type(recorded) is not int:
         refuse("recorded_at", "a time in microseconds", recorded)
-    at_us = min(said, recorded) // SECOND_US * SECOND_US
+    at_us = min(stated, recorded) // SECOND_US * SECOND_US
     if at_us < FIRST_BUSINESS_US:
         refuse(column, "2000-01-01 or later", at_us)
     return at_us

@@ -3,13 +3,15 @@
 Each query returns the rows for which the condition holds now: subject, key, location, SKU and the
 numbers that a person needs. Nothing here opens or clears a task; `tasks` does that the same way for
 all kinds. `%(now)s` is the time of the evaluation. Arithmetic is exact: quotients use `div` over
-integral numerics, and tests compare each query with `inventory.reports.conditions`.
+integral numerics, and tests check both sides of each boundary.
 """
 
 from typing import Final, NamedTuple
 
 from inventory.model.arithmetic import DAY_US, WINDOW_US
 from inventory.reports.conditions import SILENT_DAYS, SILENT_LINES
+from ledger.access import roles
+from ledger.tasks import kinds
 from ledger.transfers.stuck import TRANSFER_DUE_ON, stuck_sql
 
 # Parameters that every query may use beside `%(now)s`.
@@ -22,7 +24,7 @@ CONSTANTS: Final = {
 }
 
 
-class Kind(NamedTuple):
+class TaskQuery(NamedTuple):
     """A kind of task: the role that handles it, the query of its rows, the delay before opening."""
 
     name: str
@@ -313,21 +315,22 @@ WHERE heard.as_of < %(now)s - interval '60 s' OR never.partitions > 0
 """
 
 KINDS: Final = (
-    Kind("pipeline_stale", "operator", PIPELINE_STALE),
-    Kind("rejected_record", "operator", REJECTED_RECORD),
-    Kind("source_clock", "operator", SOURCE_CLOCK),
-    Kind("stale_source", "operator", STALE_SOURCE),
-    Kind("missing_proposal", "operator", MISSING_PROPOSAL, delay_s=60),
-    Kind("negative_stock", "manager", NEGATIVE_STOCK),
-    Kind("count_again", "associate", COUNT_AGAIN),
-    Kind("overdue_receipt", "buyer", OVERDUE_RECEIPT),
-    Kind("stuck_transfer", "manager", STUCK_TRANSFER),
-    Kind("stuck_signal", "lead", STUCK_SIGNAL),
-    Kind("held_at_zero", "buyer", HELD_AT_ZERO),
-    Kind("negative_bucket", "buyer", NEGATIVE_BUCKET),
-    Kind("not_counted", "associate", NOT_COUNTED, is_slow=True),
-    Kind("unknown_item", "buyer", UNKNOWN_ITEM, is_slow=True),
-    Kind("floor_breached", "pricing", FLOOR_BREACHED, is_slow=True),
-    Kind("phantom_suspect", "associate", PHANTOM_SUSPECT, is_slow=True),
-    Kind("count_variance", "manager", COUNT_VARIANCE, is_slow=True),
+    TaskQuery(kinds.PIPELINE_STALE, roles.OPERATOR, PIPELINE_STALE),
+    TaskQuery(kinds.REJECTED_RECORD, roles.OPERATOR, REJECTED_RECORD),
+    TaskQuery(kinds.SOURCE_CLOCK, roles.OPERATOR, SOURCE_CLOCK),
+    TaskQuery(kinds.STALE_SOURCE, roles.OPERATOR, STALE_SOURCE),
+    TaskQuery(kinds.MISSING_PROPOSAL, roles.OPERATOR, MISSING_PROPOSAL, delay_s=60),
+    TaskQuery(kinds.NEGATIVE_STOCK, roles.MANAGER, NEGATIVE_STOCK),
+    TaskQuery(kinds.COUNT_AGAIN, roles.ASSOCIATE, COUNT_AGAIN),
+    TaskQuery(kinds.OVERDUE_RECEIPT, roles.BUYER, OVERDUE_RECEIPT),
+    TaskQuery(kinds.STUCK_TRANSFER, roles.MANAGER, STUCK_TRANSFER),
+    TaskQuery(kinds.STUCK_SIGNAL, roles.LEAD, STUCK_SIGNAL),
+    TaskQuery(kinds.HELD_AT_ZERO, roles.BUYER, HELD_AT_ZERO),
+    TaskQuery(kinds.NEGATIVE_BUCKET, roles.BUYER, NEGATIVE_BUCKET),
+    TaskQuery(kinds.NOT_COUNTED, roles.ASSOCIATE, NOT_COUNTED, is_slow=True),
+    TaskQuery(kinds.UNKNOWN_ITEM, roles.BUYER, UNKNOWN_ITEM, is_slow=True),
+    TaskQuery(kinds.FLOOR_BREACHED, roles.PRICING, FLOOR_BREACHED, is_slow=True),
+    TaskQuery(kinds.PHANTOM_SUSPECT, roles.ASSOCIATE, PHANTOM_SUSPECT, is_slow=True),
+    TaskQuery(kinds.COUNT_VARIANCE, roles.MANAGER, COUNT_VARIANCE, is_slow=True),
 )
+ROLES_WITH_TASKS: Final = frozenset(kind.role for kind in KINDS)

@@ -13,10 +13,11 @@ import structlog
 
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
+from inventory.pricing.signals import BELOW_FLOOR
 from inventory.pricing.targets import floor_minor
 from ledger.items.service import locked_item
 from ledger.kernel.pipeline import LIFE, OLDEST_US, is_stale
-from ledger.kernel.proposals import PRICES, locked_proposal
+from ledger.kernel.proposal_rows import PRICES, locked_proposal
 from ledger.kernel.rows import select
 from ledger.kernel.sink_positions import as_of_by_partition
 from ledger.kernel.transactions import database_now, ledger_transaction
@@ -24,7 +25,7 @@ from ledger.pricing.prices import next_window_start
 from ledger.services import LedgerError, approve_price
 
 SETTLED_US: Final = 60_000_000
-ALWAYS_A_PERSON: Final = "below_floor"
+ALWAYS_A_PERSON: Final = BELOW_FLOOR
 
 _OPEN: Final = f"""
 WITH {LIFE}

@@ -10,7 +10,7 @@ from itertools import groupby
 import structlog
 
 from ledger.kernel.transactions import fetch_all, ledger_transaction
-from ledger.reorders.approval import MOST_AT_ONCE, Approval
+from ledger.reorders.approval import MOST_AT_ONCE, ApproveReorder, NotOrdered, Ordered
 from ledger.reorders.automatic import Case, cases_that_policy_allows, reasons_to_wait
 from ledger.reorders.service import approve_automatically
 
@@ -35,14 +35,15 @@ def approve_due(*, limit: int = MOST_A_CALL) -> int:
         due = [case for case in _due(limit) if case.reorder_id in locked]
         if not due:
             return 0
-        approvals = [Approval(case.reorder_id, case.revision) for case in due]
-        done = approve_automatically(approvals=approvals)
-    ordered = [row for row in done if row["refused"] is None and not row["repeated"]]
-    orders = sorted({row["order_ref"] for row in ordered})
+        done = approve_automatically(
+            [ApproveReorder(case.reorder_id, case.revision) for case in due]
+        )
+    ordered = [outcome for outcome in done if isinstance(outcome, Ordered)]
+    orders = sorted({outcome.order_ref for outcome in ordered})
     log.info("reorders_approved", lines=len(ordered), orders=orders)
-    for row in done:
-        if row["refused"] is not None:
-            log.warning("reorder_waits", reorder=row["reorder_id"], reason=row["refused"])
+    for outcome in done:
+        if isinstance(outcome, NotOrdered):
+            log.warning("reorder_waits", reorder=outcome.reorder_id, reason=outcome.reason)
     return len(ordered)
 
 

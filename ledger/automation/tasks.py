@@ -14,7 +14,7 @@ from typing import Any, Final
 from django.db import connection
 
 from inventory.reports.conditions import raised_lambda_micro
-from ledger.automation.conditions import CONSTANTS, KINDS, Kind
+from ledger.automation.conditions import CONSTANTS, KINDS, TaskQuery
 from ledger.items.service import set_policy
 from ledger.kernel.rows import select_value
 from ledger.kernel.transactions import (
@@ -24,6 +24,7 @@ from ledger.kernel.transactions import (
     fetch_value,
     ledger_transaction,
 )
+from ledger.tasks.kinds import PHANTOM_SUSPECT, STALE_SOURCE
 
 # If a condition suddenly holds for a complete chain of stores, tasks open over several rounds.
 MOST_OPENED: Final = 5_000
@@ -112,7 +113,7 @@ DELETE FROM app.task WHERE id IN (
 """
 
 
-def refresh(*, kinds: Iterable[Kind] = KINDS, at: datetime | None = None) -> int:
+def refresh(*, kinds: Iterable[TaskQuery] = KINDS, at: datetime | None = None) -> int:
     """Open, update and clear the tasks of `kinds`; return how many opened or ended.
 
     `at` is the time of the evaluation; without it, the database's clock.
@@ -134,13 +135,13 @@ def refresh_slow() -> int:
     return changed
 
 
-def _refresh(kind: Kind, now: datetime) -> int:
+def _refresh(kind: TaskQuery, now: datetime) -> int:
     changed = 0
     with ledger_transaction():
         fetch_value(_ONE_AT_A_TIME, kind.name)
-        if kind.name == "phantom_suspect":
+        if kind.name == PHANTOM_SUSPECT:
             changed += _answer_false_alarms(now)
-        if kind.name == "stale_source":
+        if kind.name == STALE_SOURCE:
             _run(_COUNT_HOURS, now=now, most=MOST_SALE_LINES)
         sql = _REFRESH.format(rows=kind.rows)
         parameters = CONSTANTS | {

@@ -6,15 +6,13 @@ own. It becomes a fact when another person approves it.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
 from uuid import UUID
 
 from inventory.explain.formatting import money_text
-from inventory.fold.effects import ADJUSTMENT_SIGNS
-from inventory.tables.parsing import ADJUSTMENT_REASONS, AMOUNT_MAX
+from inventory.tables.columns import AMOUNT_MAX
+from inventory.tables.stock_adjustment import SIGNS as ADJUSTMENT_SIGNS
 from ledger.access.scope import require_company, require_store
-from ledger.counts.service import book_adjustment
+from ledger.counts.service import Adjust, book_adjustment
 from ledger.items.names import check_known
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
@@ -27,40 +25,23 @@ from ledger.kernel.transactions import (
     fetch_value,
     ledger_transaction,
     log_action,
-    once,
+    run_idempotent,
 )
 
-LONGEST_NOTE: Final = 500
+
+@dataclass(frozen=True, slots=True)
+class Booked:
+    """A requested adjustment that was booked at once, and its value at cost."""
+
+    adjustment_id: int
+    value_minor: int
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A requested adjustment; `occurred_at` None means now."""
+class Waiting:
+    """A requested adjustment that waits for another person; the value is None without a cost."""
 
-    location: str
-    sku: str
-    reason: str
-    quantity_units: int
-    occurred_at: datetime | None = None
-    note: str = ""
-
-    def check(self) -> str:
-        """Return the checked `inv_key`; raise `ServiceError` with the field that breaks a rule."""
-        checks.one_of("reason", self.reason, ADJUSTMENT_REASONS)
-        checks.whole("quantity_units", self.quantity_units, 1)
-        checks.happened("occurred_at", self.occurred_at)
-        if len(self.note) > LONGEST_NOTE:
-            refuse("note", self.note[:20], f"at most {LONGEST_NOTE} characters of text")
-        require_store(self.location)
-        return checks.key(self.location, self.sku)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The result of a request: booked (`adjustment_id`) or waiting (`request_id`)."""
-
-    adjustment_id: int | None
-    request_id: int | None
+    request_id: int
     value_minor: int | None
 
 
@@ -74,23 +55,25 @@ def unavailable_sign(reason: str) -> int:
     return ADJUSTMENT_SIGNS[reason][1]
 
 
-def worth_of(*, wanted: Wanted) -> tuple[int | None, bool]:
+def worth_of(*, wanted: Adjust) -> tuple[int | None, bool]:
     """Return the value at cost, None without a known cost, and whether the request would wait."""
     inv_key = wanted.check()
     check_known(wanted.location, wanted.sku)
-    checks.not_ahead("occurred_at", wanted.occurred_at, database_now())
+    checks.refuse_future("occurred_at", wanted.occurred_at, database_now())
     value_minor, limit_minor = _value_and_limit(inv_key, wanted.quantity_units)
     return value_minor, value_minor is None or value_minor > limit_minor
 
 
-def request_adjustment(*, wanted: Wanted, actor: str, command_id: UUID | None = None) -> Asked:
+def request_adjustment(
+    *, wanted: Adjust, actor: str, command_id: UUID | None = None
+) -> Booked | Waiting:
     """Book the adjustment; if its value is above the limit, store a request for approval."""
     inv_key = wanted.check()
 
     def work() -> Row:
         value_minor, waits = worth_of(wanted=wanted)
         if not waits:
-            booked = _book(wanted, wanted.occurred_at or database_now(), actor)
+            booked = book_adjustment(wanted, actor)
             return {"adjustment": booked, "request": None, "value": value_minor}
         request_id = _wait(wanted, value_minor, actor)
         detail = {"request": request_id, "reason": wanted.reason, "units": wanted.quantity_units}
@@ -99,8 +82,10 @@ def request_adjustment(*, wanted: Wanted, actor: str, command_id: UUID | None = 
         return {"adjustment": None, "request": request_id, "value": value_minor}
 
     with ledger_transaction():
-        done = once(command_id, f"request_adjustment {inv_key}", actor, work)
-    return Asked(done["adjustment"], done["request"], done["value"])
+        done = run_idempotent(command_id, f"request_adjustment {inv_key}", actor, work)
+    if done["adjustment"] is not None:
+        return Booked(done["adjustment"], done["value"])
+    return Waiting(done["request"], done["value"])
 
 
 def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None = None) -> int:
@@ -110,15 +95,15 @@ def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None =
         request = _locked_request(request_id)
         if request["requested_by"] == actor:
             refuse("actor", actor, "another person than who asked approves")
-        wanted = Wanted(
-            request["location"], request["sku"], request["reason"], request["quantity_units"]
-        )
-        booked = _book(wanted, request["occurred_at"], actor)
+        columns = ("location", "sku", "reason", "quantity_units", "occurred_at")
+        booked = book_adjustment(Adjust(*(request[name] for name in columns)), actor)
         _decide(request_id, "approved", actor, adjustment_id=booked)
         return {"id": booked}
 
     with ledger_transaction():
-        return int(once(command_id, f"approve_adjustment {request_id}", actor, work)["id"])
+        return int(
+            run_idempotent(command_id, f"approve_adjustment {request_id}", actor, work)["id"]
+        )
 
 
 def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:
@@ -140,7 +125,7 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
 
     Raise `Conflict` if the limit in force differs from `shown_minor`.
     """
-    checks.whole("limit_minor", limit_minor, 0, AMOUNT_MAX)
+    checks.integer("limit_minor", limit_minor, 0, AMOUNT_MAX)
     require_company()
     with ledger_transaction():
         before = fetch_one("SELECT * FROM app.setting WHERE id = 1 FOR UPDATE")
@@ -176,18 +161,7 @@ def _value_and_limit(inv_key: str, units: int) -> tuple[int | None, int]:
     return None if cost_minor is None else cost_minor * units, int(found["limit_minor"])
 
 
-def _book(wanted: Wanted, occurred_at: datetime, actor: str) -> int:
-    return book_adjustment(
-        location=wanted.location,
-        sku=wanted.sku,
-        reason=wanted.reason,
-        quantity_units=wanted.quantity_units,
-        occurred_at=occurred_at,
-        actor=actor,
-    )
-
-
-def _wait(wanted: Wanted, value_minor: int | None, actor: str) -> int:
+def _wait(wanted: Adjust, value_minor: int | None, actor: str) -> int:
     now = database_now()
     return int(
         fetch_value(

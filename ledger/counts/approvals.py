@@ -19,7 +19,7 @@ from ledger.kernel.transactions import (
     fetch_one,
     ledger_transaction,
     log_action,
-    once,
+    run_idempotent,
 )
 
 
@@ -53,7 +53,7 @@ def approve_waiting_count(
         return _approve(count, actor)
 
     with ledger_transaction():
-        done = once(command_id, f"approve_waiting_count {count_id}", actor, work)
+        done = run_idempotent(command_id, f"approve_waiting_count {count_id}", actor, work)
     return Approved(count_id, int(done["expected"]), int(done["variance"]))
 
 
@@ -75,7 +75,7 @@ def refuse_waiting_count(
         return {}
 
     with ledger_transaction():
-        once(command_id, f"refuse_count {count_id}", actor, work)
+        run_idempotent(command_id, f"refuse_count {count_id}", actor, work)
 
 
 def ask_for_recount(*, count_id: int, actor: str) -> None:

@@ -1,64 +1,103 @@
 """Counts and adjustments: what people counted, and what they booked."""
 
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
-from inventory.tables.parsing import ADJUSTMENT_REASONS, COUNT_KINDS
+from inventory.tables.stock_adjustment import REASONS as ADJUSTMENT_REASONS
+from inventory.tables.stock_count import KINDS as COUNT_KINDS
 from ledger.access.scope import require_key, require_store
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import (
     Row,
+    business_time_or_now,
     database_now,
     execute,
     fetch_one,
-    happened_or_now,
     insert,
     ledger_transaction,
     log_action,
-    once,
+    run_idempotent,
 )
 
+LONGEST_NOTE: Final = 500
 
-def approve_count(  # noqa: PLR0913 -- one keyword per column
-    *,
-    location: str,
-    sku: str,
-    units: int,
-    kind: str = "cycle",
-    occurred_at: datetime | None = None,
-    actor: str | None = None,
-    command_id: UUID | None = None,
+
+@dataclass(frozen=True, slots=True)
+class ApproveCount:
+    """Units that a person counted, at a second; `occurred_at` None means now."""
+
+    location: str
+    sku: str
+    units: int
+    kind: str = "cycle"
+    occurred_at: datetime | None = None
+
+    def check(self) -> str:
+        """Return the checked `inv_key`; raise `ServiceError` with the field that breaks a rule."""
+        inv_key = checks.key(self.location, self.sku)
+        checks.integer("units", self.units)
+        checks.one_of("kind", self.kind, COUNT_KINDS)
+        return inv_key
+
+
+@dataclass(frozen=True, slots=True)
+class Adjust:
+    """A correction of stock; `occurred_at` None means now.
+
+    The reason decides the bucket and the direction. `note` is for the person who approves it.
+    """
+
+    location: str
+    sku: str
+    reason: str
+    quantity_units: int
+    occurred_at: datetime | None = None
+    note: str = ""
+
+    def check(self) -> str:
+        """Return the checked `inv_key`; raise `ServiceError` with the field that breaks a rule."""
+        checks.one_of("reason", self.reason, ADJUSTMENT_REASONS)
+        checks.integer("quantity_units", self.quantity_units, 1)
+        checks.check_business_time("occurred_at", self.occurred_at)
+        if len(self.note) > LONGEST_NOTE:
+            refuse("note", self.note[:20], f"at most {LONGEST_NOTE} characters of text")
+        require_store(self.location)
+        return checks.key(self.location, self.sku)
+
+
+def approve_count(
+    command: ApproveCount, *, actor: str | None = None, command_id: UUID | None = None
 ) -> int:
     """Write an approved count; return its id.
 
-    On-hand is `units` at that second, plus later movements.
+    On-hand is its units at that second, plus later movements.
     """
-    inv_key = checks.key(location, sku)
-    checks.whole("units", units)
-    checks.one_of("kind", kind, COUNT_KINDS)
+    inv_key = command.check()
 
     def work() -> Row:
         count_id = insert(
             "stock_count",
             {
                 "inv_key": inv_key,
-                "location": location,
-                "sku": sku,
-                "units": units,
-                "kind": kind,
+                "location": command.location,
+                "sku": command.sku,
+                "units": command.units,
+                "kind": command.kind,
                 "status": "approved",
-                "occurred_at": happened_or_now("occurred_at", occurred_at),
+                "occurred_at": business_time_or_now("occurred_at", command.occurred_at),
                 "recorded_by": actor,
             },
         )
-        detail = {"units": units, "kind": kind, "count": count_id}
+        detail = {"units": command.units, "kind": command.kind, "count": count_id}
         log_action(actor=actor, action="count", subject=inv_key, detail=detail)
         return {"id": count_id}
 
     with ledger_transaction():
-        return int(once(command_id, f"approve_count {inv_key}", actor, work)["id"])
+        return int(run_idempotent(command_id, f"approve_count {inv_key}", actor, work)["id"])
 
 
 def void_count(
@@ -96,66 +135,39 @@ def void_count(
         return {}
 
     with ledger_transaction():
-        once(command_id, f"void_count {count_id}", actor, work)
+        run_idempotent(command_id, f"void_count {count_id}", actor, work)
 
 
-def adjust(  # noqa: PLR0913 -- one keyword per column
-    *,
-    location: str,
-    sku: str,
-    reason: str,
-    quantity_units: int,
-    occurred_at: datetime | None = None,
-    actor: str | None = None,
-    command_id: UUID | None = None,
-) -> int:
-    """Book a correction; return its id. The reason decides the bucket and the direction.
+def adjust(command: Adjust, *, actor: str | None = None, command_id: UUID | None = None) -> int:
+    """Book a correction; return its id.
 
     No value limit applies: people use `request_adjustment`, which checks it.
     """
+    inv_key = command.check()
 
     def work() -> Row:
-        return {
-            "id": book_adjustment(
-                location=location,
-                sku=sku,
-                reason=reason,
-                quantity_units=quantity_units,
-                occurred_at=occurred_at,
-                actor=actor,
-            )
-        }
+        return {"id": book_adjustment(command, actor)}
 
     with ledger_transaction():
-        return int(once(command_id, f"adjust {location}|{sku}", actor, work)["id"])
+        return int(run_idempotent(command_id, f"adjust {inv_key}", actor, work)["id"])
 
 
-def book_adjustment(
-    *,
-    location: str,
-    sku: str,
-    reason: str,
-    quantity_units: int,
-    occurred_at: datetime | None,
-    actor: str | None,
-) -> int:
+def book_adjustment(command: Adjust, actor: str | None) -> int:
     """Write an adjustment and its log entry, inside a transaction; return its id."""
-    inv_key = checks.key(location, sku)
-    require_store(location)
-    checks.one_of("reason", reason, ADJUSTMENT_REASONS)
-    checks.whole("quantity_units", quantity_units, 1)
+    inv_key = command.check()
     adjustment_id = insert(
         "stock_adjustment",
         {
             "inv_key": inv_key,
-            "location": location,
-            "sku": sku,
-            "reason": reason,
-            "quantity_units": quantity_units,
-            "occurred_at": happened_or_now("occurred_at", occurred_at),
+            "location": command.location,
+            "sku": command.sku,
+            "reason": command.reason,
+            "quantity_units": command.quantity_units,
+            "occurred_at": business_time_or_now("occurred_at", command.occurred_at),
             "recorded_by": actor,
         },
     )
-    detail = {"reason": reason, "units": quantity_units, "adjustment": adjustment_id}
+    detail = {"reason": command.reason, "units": command.quantity_units}
+    detail |= {"adjustment": adjustment_id}
     log_action(actor=actor, action="adjust", subject=inv_key, detail=detail)
     return adjustment_id

@@ -27,7 +27,7 @@ from ledger.kernel.transactions import (
     insert,
     ledger_transaction,
     log_action,
-    once,
+    run_idempotent,
 )
 
 MOST_ENTRIES: Final = 500
@@ -86,7 +86,7 @@ def open_sheet(*, location: str, actor: str, command_id: UUID | None = None) -> 
         return {"id": sheet_id}
 
     with ledger_transaction():
-        return int(once(command_id, "open_sheet", actor, work)["id"])
+        return int(run_idempotent(command_id, "open_sheet", actor, work)["id"])
 
 
 def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple[Refused, ...]:
@@ -166,8 +166,8 @@ def _locked_sheet(sheet_id: int, actor: str) -> Row:
 
 def _keep(sheet: Row, entry: Entry, now: datetime) -> None:
     checks.key(sheet["location"], entry.sku)
-    checks.whole("units", entry.units)
-    counted_at = checks.happened("counted_at", entry.counted_at) or now
+    checks.integer("units", entry.units)
+    counted_at = checks.check_business_time("counted_at", entry.counted_at) or now
     if not checks.is_correctable(counted_at, now):
         refuse("counted_at", counted_at, "a count older than 48 h is made again")
     check_known(sheet["location"], entry.sku)
@@ -189,7 +189,7 @@ def _refused(sku: str, problem: ServiceError, entry_id: UUID | None = None) -> R
 
 def _draft(sheet: Row, item: Row, now: datetime, actor: str) -> int:
     inv_key = checks.key(sheet["location"], item["sku"])
-    checks.whole("units", item["units"])
+    checks.integer("units", item["units"])
     if not checks.is_correctable(item["counted_at"], now):
         refuse("counted_at", item["counted_at"], "a count older than 48 h is made again")
     first = _waiting_of(inv_key, now, actor)

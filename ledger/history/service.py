@@ -180,16 +180,16 @@ def record_past_orders(*, rows: Sequence[PastOrder], actor: str | None = None) -
     """Write confirmed order lines in their order; return the number written."""
     for row in rows:
         checks.key(row.location, row.sku)
-        checks.whole("ordered_units", row.ordered_units)
-        checks.whole("confirmed_units", row.confirmed_units)
+        checks.integer("ordered_units", row.ordered_units)
+        checks.integer("confirmed_units", row.confirmed_units)
     return _write(_ORDERS, rows, actor)
 
 
 def record_past_receipts(*, rows: Sequence[PastReceipt], actor: str | None = None) -> int:
     """Write deliveries on existing lines; return how many found their line."""
     for row in rows:
-        checks.whole("received_units", row.received_units)
-        checks.whole("damaged_units", row.damaged_units)
+        checks.integer("received_units", row.received_units)
+        checks.integer("damaged_units", row.damaged_units)
     return _write(_RECEIPTS, rows, actor)
 
 
@@ -202,21 +202,21 @@ def record_past_transfers(*, rows: Sequence[PastTransfer], actor: str | None = N
     """Write both rows of each transfer; return the number of rows."""
     for row in rows:
         checks.key(row.destination, row.sku)
-        checks.whole("units", row.units, 1)
+        checks.integer("units", row.units, 1)
     return _write(_TRANSFERS, rows, actor)
 
 
 def record_past_counts(*, rows: Sequence[PastCount], actor: str | None = None) -> int:
     """Write approved cycle counts; return the number written."""
     for row in rows:
-        checks.whole("units", row.units)
+        checks.integer("units", row.units)
     return _write(_COUNTS, rows, actor)
 
 
 def record_past_adjustments(*, rows: Sequence[PastAdjustment], actor: str | None = None) -> int:
     """Write booked corrections; return the number written."""
     for row in rows:
-        checks.whole("quantity_units", row.quantity_units, 1)
+        checks.integer("quantity_units", row.quantity_units, 1)
     return _write(_ADJUSTMENTS, rows, actor)
 
 

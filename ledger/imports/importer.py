@@ -15,11 +15,12 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 from typing_extensions import override
 
+from inventory.replenishment.families import OFF
 from ledger.imports.pace import Pace
 from ledger.imports.retail_file import BadRow, Line, RetailFile, open_retail_file
 from ledger.services import (
     RangedItem,
-    SaleRow,
+    RecordSale,
     ServiceError,
     name_locations,
     name_products,
@@ -36,7 +37,7 @@ BATCHES_PER_S: Final = 4
 RANGE_ROWS: Final = 2_000
 LISTED_BAD_ROWS: Final = 1_000
 TELL_EVERY_S: Final = 1.0
-POLICY: Final = {"clock_mode": "replayed", "replenish_family": "off", "price_mode": "off"}
+POLICY: Final = {"clock_mode": "replayed", "replenish_family": OFF.code, "price_mode": "off"}
 
 
 class Imported(NamedTuple):
@@ -199,8 +200,8 @@ def _write_lines(
 
 def _write(batch: list[Line], report: ImportReport) -> None:
     recorded = record_sales(
-        rows=[
-            SaleRow(
+        [
+            RecordSale(
                 location=line.location,
                 sku=line.sku,
                 source=report.source,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from inventory.model.arithmetic import half_even
-from inventory.tables.parsing import AMOUNT_MAX, QUANTITY_MAX
+from inventory.tables.columns import AMOUNT_MAX, QUANTITY_MAX
 from ledger.kernel.checks import EARLIEST, location_problem, sku_problem
 from ledger.services import ServiceError
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from ledger.items.service import locked_item, set_policy
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.refusal_text import changes_text, moment_text, person
-from ledger.kernel.transactions import Row, ledger_transaction, once
+from ledger.kernel.transactions import Row, ledger_transaction, run_idempotent
 
 AUTOMATION: Final = ("auto_max_minor", "price_mode", "auto_permille")
 
@@ -35,7 +35,7 @@ def set_automation(
         return set_policy(location=location, sku=sku, changes=changes, actor=actor)
 
     with ledger_transaction():
-        return once(command_id, f"automation {location}|{sku}", actor, work)
+        return run_idempotent(command_id, f"automation {location}|{sku}", actor, work)
 
 
 def _refuse_moved(item: Row, shown: Mapping[str, object]) -> None:

@@ -11,11 +11,11 @@ from ledger.kernel.bulk_insert import columns_of, insert_documents, insert_many,
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.transactions import (
     Row,
+    business_time_or_now,
     database_now,
     execute,
     fetch_one,
     fetch_value,
-    happened_or_now,
     ledger_transaction,
     log_action,
 )
@@ -89,7 +89,7 @@ def range_items(
     with checks.named_policies(documents), ledger_transaction():
         known = _known([str(document["inv_key"]) for document in documents])
         ranged = insert_documents("item_location", documents, unless="inv_key")
-        counted_at = happened_or_now("occurred_at", occurred_at)
+        counted_at = business_time_or_now("occurred_at", occurred_at)
         insert_many(
             "stock_count",
             ("location", "sku", "units", "kind", "status", "occurred_at", "recorded_by"),
@@ -104,7 +104,7 @@ def range_items(
 
 def _document(item: RangedItem, actor: str | None) -> dict[str, object]:
     if item.opening_units is not None:
-        checks.whole("opening_units", item.opening_units)
+        checks.integer("opening_units", item.opening_units)
     return {
         "inv_key": checks.key(item.location, item.sku),
         "location": item.location,

@@ -13,8 +13,8 @@ from typing import Final
 from inventory.errors import Rejected
 from inventory.model.arithmetic import MAX_STORED
 from inventory.model.ids import InvKey
-from inventory.tables.parsing import QUANTITY_MAX
-from inventory.tables.policy_parsing import item_location
+from inventory.tables.columns import QUANTITY_MAX
+from inventory.tables.item_location import parse as item_location
 from ledger.kernel.errors import ServiceError, refuse
 from ledger.kernel.refusal_text import moment_text
 
@@ -58,7 +58,7 @@ def key(location: str, sku: str) -> str:
     return f"{location}|{sku}"
 
 
-def whole(field: str, value: object, low: int = 0, high: int = QUANTITY_MAX) -> int:
+def integer(field: str, value: object, low: int = 0, high: int = QUANTITY_MAX) -> int:
     """Return `value` if it is an integer within [low, high]; raise `ServiceError` otherwise."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         refuse(field, value, f"a whole number from {low:,} to {high:,}")
@@ -67,7 +67,7 @@ def whole(field: str, value: object, low: int = 0, high: int = QUANTITY_MAX) -> 
 
 def sale_quantity(value: object, field: str = "quantity_units") -> int:
     """Return a sold or returned quantity; raise `ServiceError` for 0."""
-    units = whole(field, value, -QUANTITY_MAX, QUANTITY_MAX)
+    units = integer(field, value, -QUANTITY_MAX, QUANTITY_MAX)
     if units == 0:
         refuse(field, value, "a sale of 0 units is no sale")
     return units
@@ -81,7 +81,7 @@ def one_of(field: str, value: str, allowed: Collection[str]) -> str:
     return value
 
 
-def happened(field: str, value: datetime | None) -> datetime | None:
+def check_business_time(field: str, value: datetime | None) -> datetime | None:
     """Return a business time with a zone, from 2000 on; None stays None and means now."""
     if value is None:
         return None
@@ -90,7 +90,7 @@ def happened(field: str, value: datetime | None) -> datetime | None:
     return value
 
 
-def not_ahead(field: str, value: datetime | None, now: datetime) -> None:
+def refuse_future(field: str, value: datetime | None, now: datetime) -> None:
     """Refuse a time after `now`, with a tolerance of 300 s for clock differences; None means now.
 
     Times of tills are accepted, and the fold clamps them. A person who enters a future day has

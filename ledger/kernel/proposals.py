@@ -4,10 +4,9 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from inventory.explain.formatting import money_text
-from ledger.access.scope import require_key
-from ledger.kernel.checks import happened
+from ledger.kernel.checks import check_business_time
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.proposal_rows import REORDERS, Desk, Proposal, locked_proposal
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import (
     Row,
@@ -17,30 +16,17 @@ from ledger.kernel.transactions import (
     insert,
     ledger_transaction,
     log_action,
-    once,
+    run_idempotent,
 )
 
 FINAL: Final = ("approve", "reject")
 LONGEST_SNOOZE: Final = timedelta(days=90)
 
 
-class Desk(NamedTuple):
-    """The table of one kind of proposals, and the table of the decisions on them."""
-
-    table: str
-    id_column: str
-    decisions: str
-    revision_column: str
-
-
-REORDERS: Final = Desk("reorder_proposal", "reorder_id", "reorder_decision", "need_revision")
-PRICES: Final = Desk("price_proposal", "proposal_id", "price_decision", "price_revision")
-
-
-class Word(NamedTuple):
+class Decision(NamedTuple):
     """A person's decision on a proposal, with the revision that was shown."""
 
-    desk: Desk
+    desk: Desk[Proposal]
     proposal: str
     action: str
     shown_revision: int | None
@@ -49,123 +35,89 @@ class Word(NamedTuple):
     reason: str | None = None
 
 
-def locked_proposal(desk: Desk, proposal: str) -> Row:
-    """Return the proposal's row, locked until the transaction ends."""
-    row = fetch_one(
-        f"SELECT * FROM app.{desk.table} WHERE {desk.id_column} = %s FOR UPDATE",  # noqa: S608 -- names come from the two desks above
-        proposal,
-    )
-    if row is None:
-        refuse(desk.id_column, proposal, "no such proposal")
-    require_key(row["inv_key"])
-    return row
-
-
-def refuse_if_moved(row: Row, word: Word, *, allowed: tuple[str, ...]) -> None:
+def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ...]) -> None:
     """Raise `Conflict` if the proposal differs from what the person saw, or is decided.
 
     A final decision is permanent. A snooze that has not come back through the log yet also
     conflicts, because the page of this person did not show it.
     """
-    if row["decided_action"] in FINAL:
-        message = f"{speaker(row)} has already said {row['decided_action']}, {said_at(row)}"
+    if row.decided_action in FINAL:
+        message = f"{row.decider} has already said {row.decided_action}, {row.decision_time}"
         raise Conflict(message)
-    if word.action == row["decided_action"] == "resume" and is_unanswered(row):
-        message = f"{speaker(row)} has already resumed it, {said_at(row)}"
+    if decision.action == row.decided_action == "resume" and row.is_unanswered:
+        message = f"{row.decider} has already resumed it, {row.decision_time}"
         raise Conflict(message)
-    snoozed = row["decided_action"] == "snooze"
-    if row["status"] not in allowed:
-        why = f": {_snoozed(row, word)}" if snoozed and row["status"] == "snoozed" else ""
-        since = "" if why else f", since {moment_text(row['updated_at'])}"
-        message = f"{word.proposal} is {row['status']} now{why}{since}"
+    snoozed = row.decided_action == "snooze"
+    if row.status not in allowed:
+        why = f": {_snoozed(row, decision)}" if snoozed and row.status == "snoozed" else ""
+        since = "" if why else f", since {moment_text(row.updated_at)}"
+        message = f"{decision.proposal} is {row.status} now{why}{since}"
         raise Conflict(message)
-    if snoozed and is_unanswered(row) and word.action != "resume":
-        raise Conflict(_snoozed(row, word))
-    refuse_other_revision(row, word)
+    if snoozed and row.is_unanswered and decision.action != "resume":
+        raise Conflict(_snoozed(row, decision))
+    refuse_other_revision(row, decision)
 
 
-def refuse_other_revision(row: Row, word: Word) -> None:
+def refuse_other_revision(row: Proposal, decision: Decision) -> None:
     """Raise `Conflict` if the person saw another revision."""
-    if word.shown_revision is not None and word.shown_revision != row["revision"]:
+    if decision.shown_revision is not None and decision.shown_revision != row.revision:
         message = (
-            f"{word.proposal} has changed: revision {word.shown_revision} was shown,"
-            f" {row['revision']} stands{_asks(row)} since {moment_text(row['updated_at'])}"
+            f"{decision.proposal} has changed: revision {decision.shown_revision} was shown,"
+            f" {row.revision} stands{row.asks} since {moment_text(row.updated_at)}"
         )
         raise Conflict(message)
 
 
-def _asks(row: Row) -> str:
-    """Return the quantity or price that the proposal asks for now, as text."""
-    if row.get("quantity_units") is not None:
-        return f" and asks for {row['quantity_units']:,} units"
-    if row.get("new_minor") is not None:
-        return f" and asks for {money_text(row['new_minor'])}"
-    return ""
-
-
-def is_unanswered(row: Row) -> bool:
-    """Return True if the last decision has not come back through the log: no event followed it."""
-    return row["decided_at"] is not None and row["decided_at"] > row["updated_at"]
-
-
-def speaker(row: Row) -> str:
-    """Return who made the last decision, for a sentence."""
-    return person(row["decided_by"])
-
-
-def said_at(row: Row) -> str:
-    """Return when the last decision was made, for a sentence."""
-    return moment_text(row["decided_at"])
-
-
-def last_word(desk: Desk, proposal: str) -> tuple[str, str]:
-    """Return who made the last decision on a proposal and when, for a sentence."""
+def last_decision(desk: Desk[Proposal], proposal: str) -> tuple[str, str]:
+    """Return person and time of the last decision on a proposal, for a sentence."""
     row = fetch_one(
-        f"SELECT decided_by, decided_at FROM app.{desk.table} WHERE {desk.id_column} = %s",  # noqa: S608 -- names come from the two desks above
+        f"SELECT decided_by, decided_at FROM app.{desk.table} WHERE {desk.id_column} = %s",  # noqa: S608 -- names of the two desks
         proposal,
     )
     if row is None or row["decided_at"] is None:
-        refuse(desk.id_column, proposal, "no such proposal with a word on it")
-    return speaker(row), said_at(row)
+        refuse(desk.id_column, proposal, "no such proposal with a decision on it")
+    return person(row["decided_by"]), moment_text(row["decided_at"])
 
 
-def _snoozed(row: Row, word: Word) -> str:
+def _snoozed(row: Proposal, decision: Decision) -> str:
     """Return who snoozed the proposal, until when and why, for a sentence."""
     said = fetch_one(
-        f"SELECT until_at, reason FROM retail.{word.desk.decisions} WHERE inv_key = %s"  # noqa: S608 -- names come from the two desks above
-        f" AND {word.desk.id_column} = %s AND action = 'snooze' ORDER BY id DESC LIMIT 1",
-        row["inv_key"],
-        word.proposal,
+        f"SELECT until_at, reason FROM retail.{decision.desk.decisions} WHERE inv_key = %s"  # noqa: S608 -- names come from the two desks above
+        f" AND {decision.desk.id_column} = %s AND action = 'snooze' ORDER BY id DESC LIMIT 1",
+        row.inv_key,
+        decision.proposal,
     )
     until = f" until {moment_text(said['until_at'])}" if said and said["until_at"] else ""
     reason = f" ({said['reason']})" if said and said["reason"] else ""
-    return f"{speaker(row)} has snoozed it{until}{reason}, {said_at(row)}"
+    return f"{row.decider} has snoozed it{until}{reason}, {row.decision_time}"
 
 
-def write_word(row: Row, word: Word, *, units: int | None = None) -> int:
+def write_decision(row: Proposal, decision: Decision, *, units: int | None = None) -> int:
     """Insert the decision row and copy the decision to the proposal; return the decision's id."""
-    desk = word.desk
+    desk = decision.desk
     decision_id = insert(
         desk.decisions,
         {
-            **{name: row[name] for name in ("inv_key", "location", "sku")},
-            desk.id_column: word.proposal,
-            "action": word.action,
-            "until_at": word.until_at,
-            "reason": word.reason,
-            desk.revision_column: row["revision"],
-            "recorded_by": word.actor,
+            **row.key_columns,
+            desk.id_column: decision.proposal,
+            "action": decision.action,
+            "until_at": decision.until_at,
+            "reason": decision.reason,
+            desk.revision_column: row.revision,
+            "recorded_by": decision.actor,
         },
     )
     execute(
         f"UPDATE app.{desk.table} SET decided_action = %s, decided_by = %s,"  # noqa: S608 -- names come from the two desks above
         f" decided_at = clock_timestamp() WHERE {desk.id_column} = %s",
-        word.action,
-        word.actor,
-        word.proposal,
+        decision.action,
+        decision.actor,
+        decision.proposal,
     )
-    detail = {"revision": row["revision"], "units": units, "reason": word.reason}
-    log_action(actor=word.actor, action=word.action, subject=word.proposal, detail=detail)
+    detail = {"revision": row.revision, "units": units, "reason": decision.reason}
+    log_action(
+        actor=decision.actor, action=decision.action, subject=decision.proposal, detail=detail
+    )
     return decision_id
 
 
@@ -186,12 +138,12 @@ def answer_need(answer: Answer, *, is_order: bool = False) -> None:
     decided. For an order the units are stored on the proposal; a transfer stores none there.
     """
     need = locked_proposal(REORDERS, answer.reorder_id)
-    if need["inv_key"] != answer.inv_key:
+    if need.inv_key != answer.inv_key:
         location, _, sku = answer.inv_key.partition("|")
         refuse("reorder_id", answer.reorder_id, f"a need of {location} for {sku}")
-    word = Word(REORDERS, answer.reorder_id, "approve", answer.shown_revision, answer.actor)
-    refuse_if_moved(need, word, allowed=("open",))
-    write_word(need, word, units=answer.units)
+    decision = Decision(REORDERS, answer.reorder_id, "approve", answer.shown_revision, answer.actor)
+    refuse_if_moved(need, decision, allowed=("open",))
+    write_decision(need, decision, units=answer.units)
     if is_order:
         execute(
             "UPDATE app.reorder_proposal SET decided_units = %s WHERE reorder_id = %s",
@@ -200,26 +152,22 @@ def answer_need(answer: Answer, *, is_order: bool = False) -> None:
         )
 
 
-def say(
-    word: Word,
-    *,
-    allowed: tuple[str, ...],
-    command_id: UUID | None,
-) -> Row:
-    """Write a decision that is only a decision row: reject, snooze, resume."""
+def decide(decision: Decision, *, allowed: tuple[str, ...], command_id: UUID | None) -> int:
+    """Write a decision that is only a decision row: reject, snooze, resume. Return its id."""
 
     def work() -> Row:
-        row = locked_proposal(word.desk, word.proposal)
-        refuse_if_moved(row, word, allowed=allowed)
-        return {"decision_id": write_word(row, word), "action": word.action}
+        row = locked_proposal(decision.desk, decision.proposal)
+        refuse_if_moved(row, decision, allowed=allowed)
+        return {"decision_id": write_decision(row, decision), "action": decision.action}
 
+    kind = f"{decision.action} {decision.proposal}"
     with ledger_transaction():
-        return once(command_id, f"{word.action} {word.proposal}", word.actor, work)
+        return int(run_idempotent(command_id, kind, decision.actor, work)["decision_id"])
 
 
 def checked_until(until_at: datetime | None) -> datetime | None:
     """Return the end of a snooze, at most 90 days ahead; None means the rule's seven days."""
-    at = happened("until_at", until_at)
+    at = check_business_time("until_at", until_at)
     if at is None:
         return None
     now = database_now()

@@ -14,13 +14,13 @@ from uuid import UUID
 import psycopg
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
-from ledger.kernel.checks import happened, not_ahead
+from ledger.kernel.checks import check_business_time, refuse_future
 from ledger.kernel.errors import Conflict, ServiceError, refuse
 
 Row = dict[str, Any]
 
 # Messages for unique indexes, so that a person doesn't read the name of a constraint.
-TAKEN: Final = {
+UNIQUE_MESSAGES: Final = {
     "sale_line_source_unique": "a sale with this source and source_ref is recorded already",
     "purchase_order_line_reorder_unique": "this reorder is ordered already",
     "shipment_line_reorder_unique": "a transfer answers this reorder already",
@@ -50,8 +50,8 @@ def _translated(refusal: IntegrityError) -> Exception:
     if not isinstance(cause, psycopg.Error):
         return refusal
     constraint = cause.diag.constraint_name or ""
-    if constraint in TAKEN:
-        return Conflict(TAKEN[constraint])
+    if constraint in UNIQUE_MESSAGES:
+        return Conflict(UNIQUE_MESSAGES[constraint])
     # Postgres includes the complete row in its text: leave that to the cause of the error.
     field = cause.diag.column_name or constraint
     return ServiceError(field, None, "not allowed by this rule of the database")
@@ -155,7 +155,7 @@ def log_actions(
     )
 
 
-def once(
+def run_idempotent(
     command_id: UUID | None,
     kind: str,
     actor: str | None,
@@ -193,8 +193,8 @@ def _first_result(command_id: UUID, kind: str) -> Row:
     return dict(json.loads(result) if isinstance(result, str) else result)
 
 
-def happened_or_now(field: str, value: datetime | None) -> datetime:
+def business_time_or_now(field: str, value: datetime | None) -> datetime:
     """Return a checked business time that is not in the future, or the database's time for None."""
     now = database_now()
-    not_ahead(field, happened(field, value), now)
+    refuse_future(field, check_business_time(field, value), now)
     return value or now

@@ -4,7 +4,7 @@ Captured tables may get columns here, because none of them changes a result: the
 carry the terms of suppliers, and workers ignore columns that they do not know.
 """
 
-from django.db import migrations, models
+from django.db import migrations
 
 FORWARD = """
 ALTER TABLE retail.supplier
@@ -66,21 +66,4 @@ ALTER TABLE retail.supplier
 
 class Migration(migrations.Migration):
     dependencies = [("ledger", "0008_unmanaged_models_of_people")]
-    operations = [
-        migrations.RunSQL([FORWARD], [REVERSE]),
-        migrations.CreateModel(
-            name="PurchaseOrder",
-            fields=[
-                ("number", models.BigAutoField(primary_key=True, serialize=False)),
-                ("order_ref", models.TextField(unique=True)),
-                ("supplier", models.TextField()),
-                ("location", models.TextField()),
-                ("is_automatic", models.BooleanField(default=False)),
-                ("opened_at", models.DateTimeField()),
-                ("opened_by", models.TextField(null=True)),
-                ("sent_at", models.DateTimeField(null=True)),
-                ("sent_by", models.TextField(null=True)),
-            ],
-            options={"db_table": "purchase_order", "managed": False},
-        ),
-    ]
+    operations = [migrations.RunSQL([FORWARD], [REVERSE])]

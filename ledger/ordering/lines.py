@@ -6,11 +6,11 @@ gets a `Conflict` with the current values instead of overwriting them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, replace
 from datetime import date, datetime
+from typing import Any
 from uuid import UUID
 
-from ledger.access.scope import require_key, require_store
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.proposals import Answer, answer_need
@@ -24,63 +24,36 @@ from ledger.kernel.transactions import (
     insert,
     ledger_transaction,
     log_action,
-    once,
+    run_idempotent,
 )
 from ledger.ordering import status as orders_status
-from ledger.ordering.status import STATUSES, Action
+from ledger.ordering.commands import (
+    ConfirmOrderLine,
+    LineChanged,
+    LineCommand,
+    LineDeleted,
+    PlaceOrderLine,
+)
+from ledger.ordering.order_line import OrderLine, locked_line
 from ledger.ordering.supplier_terms import terms_of
 
-Change = Callable[[Row, int], dict[str, object]]
+Change = Callable[[OrderLine, int], dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class LineCommand:
-    """An action on one line, its actor, and the version of the line that the actor saw."""
-
-    line_id: int
-    action: Action
-    actor: str | None
-    command_id: UUID | None = None
-    shown_version: str | None = None
-
-
-def place_order_line(  # noqa: PLR0913 -- one keyword per column
-    *,
-    location: str,
-    sku: str,
-    supplier: str,
-    ordered_units: int,
-    order_ref: str,
-    reorder_id: str | None = None,
-    status: str = "sent",
-    ordered_at: datetime | None = None,
-    due_on: date | None = None,
-    actor: str | None = None,
-) -> int:
-    """Write an order line; return its id. With `reorder_id` it meets that need, once only.
+def place_order_line(command: PlaceOrderLine, *, actor: str | None = None) -> int:
+    """Write an order line; return its id.
 
     Raise `Conflict` for a need that is closed, snoozed or decided.
     """
-    inv_key = checks.key(location, sku)
-    require_store(location)
-    values = {
-        "inv_key": inv_key,
-        "location": location,
-        "sku": sku,
-        "supplier": checks.text("supplier", supplier),
-        "ordered_units": checks.whole("ordered_units", ordered_units),
-        "order_ref": checks.text("order_ref", order_ref),
-        "reorder_id": reorder_id,
-        "status": checks.one_of("status", status, STATUSES),
-        "due_on": due_on,
-        "recorded_by": actor,
-    }
+    inv_key = command.check()
     with ledger_transaction():
-        if reorder_id is not None:
-            answer_need(Answer(reorder_id, inv_key, ordered_units, actor), is_order=True)
-        values["ordered_at"] = ordered_at or database_now()
+        if command.reorder_id is not None:
+            answer = Answer(command.reorder_id, inv_key, command.ordered_units, actor)
+            answer_need(answer, is_order=True)
+        values = asdict(command) | {"inv_key": inv_key, "recorded_by": actor}
+        values["ordered_at"] = command.ordered_at or database_now()
         line_id = insert("purchase_order_line", values)
-        detail = {"line": line_id, "units": ordered_units, "order": order_ref}
+        detail = {"line": line_id, "units": command.ordered_units, "order": command.order_ref}
         log_action(actor=actor, action="order", subject=inv_key, detail=detail)
     return line_id
 
@@ -93,46 +66,39 @@ def change_order_line(
     shown_version: str | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
-) -> Row:
+) -> LineChanged:
     """Change the quantity of a draft: full packs, unless odd units are allowed."""
-    checks.whole("ordered_units", ordered_units, 1)
+    checks.integer("ordered_units", ordered_units, 1)
 
-    def change(line: Row, _open: int) -> dict[str, object]:
-        pack = int(line["pack_units"] or 1)
+    def change(line: OrderLine, _open: int) -> dict[str, Any]:
+        pack = line.pack_units or 1
         refuse_odd_units("ordered_units", ordered_units, pack, allowed=odd_units_allowed)
         return {"ordered_units": ordered_units}
 
     return apply(LineCommand(line_id, "change", actor, command_id, shown_version), change)
 
 
-def confirm_order_line(  # noqa: PLR0913 -- one keyword per column, and the command
-    *,
-    line_id: int,
-    confirmed_units: int,
-    due_on: date | None = None,
-    beyond_order_allowed: bool = False,
-    shown_version: str | None = None,
-    actor: str | None = None,
-    command_id: UUID | None = None,
-) -> Row:
+def confirm_order_line(
+    command: ConfirmOrderLine, *, actor: str | None = None, command_id: UUID | None = None
+) -> LineChanged:
     """Write the confirmed units; from now on they are on order instead of the ordered ones.
 
-    They can't be below the received and cancelled units. They can exceed the ordered units only if
-    `beyond_order_allowed`. A line without open units is closed.
+    They can't be below the received and cancelled units. A line without open units is closed.
     """
-    checks.whole("confirmed_units", confirmed_units)
+    units = checks.integer("confirmed_units", command.confirmed_units)
 
-    def change(line: Row, _open: int) -> dict[str, object]:
-        settled = int(line["cancelled_units"]) + received_for_order(line_id)
-        if confirmed_units < settled:
+    def change(line: OrderLine, _open: int) -> dict[str, Any]:
+        settled = line.cancelled_units + received_for_order(command.line_id)
+        if units < settled:
             rule = f"at least {settled}: so many are received or cancelled already"
-            refuse("confirmed_units", confirmed_units, rule)
-        if confirmed_units > int(line["ordered_units"]) and not beyond_order_allowed:
-            rule = f"at most the {line['ordered_units']} ordered, or confirmed knowingly beyond it"
-            refuse("confirmed_units", confirmed_units, rule)
-        return {"confirmed_units": confirmed_units, **_dated(line, due_on)}
+            refuse("confirmed_units", units, rule)
+        if units > line.ordered_units and not command.beyond_order_allowed:
+            rule = f"at most the {line.ordered_units} ordered, or confirmed knowingly beyond it"
+            refuse("confirmed_units", units, rule)
+        return {"confirmed_units": units, **_dated(line, command.due_on)}
 
-    return apply(LineCommand(line_id, "confirm", actor, command_id, shown_version), change)
+    shown = command.shown_version
+    return apply(LineCommand(command.line_id, "confirm", actor, command_id, shown), change)
 
 
 def cancel_order_units(
@@ -144,11 +110,11 @@ def cancel_order_units(
 ) -> int:
     """Cancel the open units of a line and close it; return the number cancelled."""
 
-    def change(line: Row, open_units: int) -> dict[str, object]:
-        return {"cancelled_units": int(line["cancelled_units"]) + open_units}
+    def change(line: OrderLine, open_units: int) -> dict[str, Any]:
+        return {"cancelled_units": line.cancelled_units + open_units}
 
     done = apply(LineCommand(line_id, "cancel", actor, command_id, shown_version), change)
-    return int(done["open_before"]) - int(done["open_units"])
+    return done.open_before - done.open_units
 
 
 def restore_order_units(
@@ -159,14 +125,14 @@ def restore_order_units(
     shown_version: str | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
-) -> Row:
+) -> LineChanged:
     """Put cancelled units of a closed line on order again; only the purchasing lead may."""
-    checks.whole("units", units, 1)
+    checks.integer("units", units, 1)
     if not reopening_allowed:
         refuse("actor", actor, "only the purchasing lead may open a closed line again")
 
-    def change(line: Row, _open: int) -> dict[str, object]:
-        cancelled = int(line["cancelled_units"])
+    def change(line: OrderLine, _open: int) -> dict[str, Any]:
+        cancelled = line.cancelled_units
         if units > cancelled:
             refuse("units", units, f"at most {cancelled}: so many are cancelled")
         return {"cancelled_units": cancelled - units}
@@ -181,22 +147,22 @@ def move_due_date(
     shown_version: str | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
-) -> Row:
+) -> LineChanged:
     """Change the due day; quantities and decisions stay."""
 
-    def change(line: Row, _open: int) -> dict[str, object]:
+    def change(line: OrderLine, _open: int) -> dict[str, Any]:
         return _dated(line, due_on)
 
     return apply(LineCommand(line_id, "re_date", actor, command_id, shown_version), change)
 
 
-def _dated(line: Row, due_on: date | None) -> dict[str, object]:
+def _dated(line: OrderLine, due_on: date | None) -> dict[str, Any]:
     if due_on is None:
         return {}
-    if line["status"] == "draft":  # a draft is ordered on the day on which it is sent
+    if line.status == "draft":  # a draft is ordered on the day on which it is sent
         checks.not_past("due_on", due_on, database_now())
-    elif due_on < line["ordered_at"].date():
-        refuse("due_on", due_on, f"not before the day of the order, {line['ordered_at']:%Y-%m-%d}")
+    elif due_on < line.ordered_at.date():
+        refuse("due_on", due_on, f"not before the day of the order, {line.ordered_at:%Y-%m-%d}")
     return {"due_on": due_on}
 
 
@@ -206,31 +172,31 @@ def delete_order_line(
     shown_version: str | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
-) -> Row:
+) -> LineDeleted:
     """Delete a draft line: its units are needed again, under a new reorder id."""
     command = LineCommand(line_id, "delete", actor, command_id, shown_version)
 
     def work() -> Row:
         line = allowed_line(command)
         execute("DELETE FROM retail.purchase_order_line WHERE id = %s", line_id)
-        log_line(command, line, units=int(line["ordered_units"]))
-        return {"line_id": line_id, "units": int(line["ordered_units"])}
+        log_line(command, line, units=line.ordered_units)
+        return {"line_id": line_id, "units": line.ordered_units}
 
     with ledger_transaction():
-        return once(command_id, f"delete_order {line_id}", actor, work)
+        return LineDeleted(**run_idempotent(command_id, f"delete_order {line_id}", actor, work))
 
 
-def apply(command: LineCommand, change: Change) -> Row:
-    """Execute one action on a locked line: `change(line, open units)` returns the changed columns.
+def apply(command: LineCommand, change: Change) -> LineChanged:
+    """Execute one action on a locked line.
 
-    Returns `{"line_id", "status", "open_before", "open_units"}`.
+    `change(line, open units)` returns the changed columns.
     """
 
     def work() -> Row:
         line = allowed_line(command)
         before = open_order_units(line)
         values = change(line, before)
-        status, open_now = settle(line | values)
+        status, open_now = settle(replace(line, **values))
         write_line(command.line_id, values | {"status": status}, command.actor)
         log_line(command, line, **{name: str(value) for name, value in values.items()})
         return {
@@ -240,37 +206,31 @@ def apply(command: LineCommand, change: Change) -> Row:
             "open_units": open_now,
         }
 
+    kind = f"{command.action}_order {command.line_id}"
     with ledger_transaction():
-        return once(
-            command.command_id, f"{command.action}_order {command.line_id}", command.actor, work
-        )
+        return LineChanged(**run_idempotent(command.command_id, kind, command.actor, work))
 
 
-def allowed_line(command: LineCommand) -> Row:
+def allowed_line(command: LineCommand) -> OrderLine:
     """Return the locked line if it is as shown and its status allows the action."""
     line = locked_line(command.line_id)
-    if command.shown_version is not None and command.shown_version != version_of(line):
+    if command.shown_version is not None and command.shown_version != line.version:
         message = f"order line {command.line_id} has changed since it was shown: {describe(line)}"
         raise Conflict(message)
-    orders_status.after(line["status"], command.action, line_id=command.line_id)
+    orders_status.after(line.status, command.action, line_id=command.line_id)
     return line
 
 
-def version_of(line: Row) -> str:
-    """Return a text that changes with every write of a line."""
-    return str(line["recorded_at"].isoformat())
-
-
-def describe(line: Row) -> str:
+def describe(line: OrderLine) -> str:
     """Return the current values of a line, for a person who saw others."""
-    who, at = person(line["recorded_by"]), moment_text(line["recorded_at"])
-    parts = [f"{who} left it {line['status']} at {at}", f"{line['ordered_units']} ordered"]
-    if line["confirmed_units"] is not None:
-        parts.append(f"{line['confirmed_units']} confirmed")
-    if line["cancelled_units"]:
-        parts.append(f"{line['cancelled_units']} cancelled")
-    if line["due_on"]:
-        parts.append(f"due {line['due_on']}")
+    who, at = person(line.recorded_by), moment_text(line.recorded_at)
+    parts = [f"{who} left it {line.status} at {at}", f"{line.ordered_units} ordered"]
+    if line.confirmed_units is not None:
+        parts.append(f"{line.confirmed_units} confirmed")
+    if line.cancelled_units:
+        parts.append(f"{line.cancelled_units} cancelled")
+    if line.due_on:
+        parts.append(f"due {line.due_on}")
     return ", ".join([*parts, f"{open_order_units(line)} open"])
 
 
@@ -285,11 +245,11 @@ def write_line(line_id: int, values: dict[str, object], actor: str | None) -> No
     )
 
 
-def settle(line: Row) -> tuple[str, int]:
+def settle(line: OrderLine) -> tuple[str, int]:
     """Return status and open units of a line with these values."""
     open_now = open_order_units(line)
-    confirmed = line["confirmed_units"] is not None
-    status = orders_status.settled(line["status"], open_units=open_now, is_confirmed=confirmed)
+    confirmed = line.confirmed_units is not None
+    status = orders_status.settled(line.status, open_units=open_now, is_confirmed=confirmed)
     return status, open_now
 
 
@@ -297,28 +257,19 @@ def follow_receipts(line_id: int, actor: str | None) -> None:
     """Update the status of a locked line after a change of its receipts."""
     line = locked_line(line_id)
     status, _open = settle(line)
-    if status != line["status"]:
+    if status != line.status:
         write_line(line_id, {"status": status}, actor)
 
 
-def log_line(command: LineCommand, line: Row, **detail: object) -> None:
+def log_line(command: LineCommand, line: OrderLine, **detail: object) -> None:
     """Log an action on a line, searchable by key and by order."""
     log_action(
         actor=command.actor,
         action=f"{command.action}_order",
-        subject=line["inv_key"],
-        detail={"line": command.line_id, "order": line["order_ref"], **detail},
+        subject=line.inv_key,
+        detail={"line": command.line_id, "order": line.order_ref, **detail},
         command_id=command.command_id,
     )
-
-
-def locked_line(line_id: int) -> Row:
-    """Return an order line, locked until the transaction ends."""
-    line = fetch_one("SELECT * FROM retail.purchase_order_line WHERE id = %s FOR UPDATE", line_id)
-    if line is None:
-        refuse("purchase_order_line_id", line_id, "no such order line")
-    require_key(line["inv_key"])
-    return line
 
 
 def received_for_order(line_id: int, *, without_shipment: int | None = None) -> int:
@@ -333,17 +284,17 @@ def received_for_order(line_id: int, *, without_shipment: int | None = None) -> 
     return received
 
 
-def open_order_units(line: Row, *, without_shipment: int | None = None) -> int:
+def open_order_units(line: OrderLine, *, without_shipment: int | None = None) -> int:
     """Return the units of a locked line that are neither cancelled nor received, at least 0.
 
     `without_shipment` leaves out one receipt.
     """
-    promised = line["confirmed_units"]
+    promised = line.confirmed_units
     return orders_status.open_units(
-        ordered=int(line["ordered_units"]),
-        confirmed=None if promised is None else int(promised),
-        cancelled=int(line["cancelled_units"]),
-        received_for_order=received_for_order(line["id"], without_shipment=without_shipment),
+        ordered=line.ordered_units,
+        confirmed=promised,
+        cancelled=line.cancelled_units,
+        received_for_order=received_for_order(line.id, without_shipment=without_shipment),
     )
 
 
@@ -355,13 +306,13 @@ def refuse_odd_units(field: str, units: int, pack: int, *, allowed: bool) -> Non
         )
 
 
-def due_day_of(line: Row, ordered_at: datetime) -> date | None:
+def due_day_of(line: OrderLine, ordered_at: datetime) -> date | None:
     """Return the day on which a line is due if it is ordered at `ordered_at`.
 
     The lead time of the item, else of its supplier, counts from the supplier's next order day on.
     """
-    terms = terms_of([line["supplier"]])[line["supplier"]]
-    item: int | None = _lead_time(line["inv_key"])
+    terms = terms_of([line.supplier])[line.supplier]
+    item: int | None = _lead_time(line.inv_key)
     return orders_status.due_day(
         ordered_at,
         lead_time_centidays=item or terms.lead_time_centidays,

@@ -6,6 +6,7 @@ the same way.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 from typing import Final
@@ -25,10 +26,11 @@ from ledger.kernel.transactions import (
     fetch_value,
     ledger_transaction,
     log_action,
-    once,
+    run_idempotent,
 )
 from ledger.ordering import status as orders_status
 from ledger.ordering.lines import due_day_of
+from ledger.ordering.order_line import OrderLine, locked_drafts
 from ledger.ordering.supplier_terms import Terms, terms_of
 
 MOST_NAMED: Final = 5
@@ -64,6 +66,16 @@ def automatic_order(*, supplier: str, location: str) -> str:
     return str(fetch_value(_OPEN_SENT, supplier, location, None, None))
 
 
+@dataclass(frozen=True, slots=True)
+class OrderSent:
+    """The draft lines that went to the supplier; lines without a known cost add no value."""
+
+    order_ref: str
+    lines: int
+    units: int
+    value_minor: int
+
+
 def send_order(
     *,
     order_ref: str,
@@ -71,13 +83,11 @@ def send_order(
     shown_version: str | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
-) -> Row:
+) -> OrderSent:
     """Send every draft line of an order to its supplier; raise `ServiceError` or `Conflict`.
 
     Lead times count from now, and a line without a due day gets one. Refused: an inactive supplier,
     a value below the supplier's minimum (unless allowed), and a due day that is over.
-
-    Returns `{"order_ref", "lines", "units", "value_minor"}`.
     """
 
     def work() -> Row:
@@ -98,10 +108,10 @@ def send_order(
         return done
 
     with ledger_transaction():
-        return once(command_id, f"send_order {order_ref}", actor, work)
+        return OrderSent(**run_idempotent(command_id, f"send_order {order_ref}", actor, work))
 
 
-def _locked_drafts(order_ref: str, shown_version: str | None) -> list[Row]:
+def _locked_drafts(order_ref: str, shown_version: str | None) -> Sequence[OrderLine]:
     """Return the draft lines of an order, locked with it, if they are as shown."""
     order = fetch_one(
         "SELECT location FROM app.purchase_order WHERE order_ref = %s FOR UPDATE", order_ref
@@ -110,17 +120,13 @@ def _locked_drafts(order_ref: str, shown_version: str | None) -> list[Row]:
         require_store(order["location"], field="")
     lines = _drafts(order_ref)
     for line in lines:
-        require_key(line["inv_key"])
+        require_key(line.inv_key)
     _refuse_moved(order_ref, lines, shown_version)
     return lines
 
 
-def _drafts(order_ref: str) -> list[Row]:
-    lines = fetch_all(
-        "SELECT * FROM retail.purchase_order_line WHERE order_ref = %s AND status = 'draft'"
-        " ORDER BY id FOR UPDATE",
-        order_ref,
-    )
+def _drafts(order_ref: str) -> Sequence[OrderLine]:
+    lines = locked_drafts(order_ref)
     if lines:
         return lines
     sent = fetch_one(
@@ -133,10 +139,10 @@ def _drafts(order_ref: str) -> list[Row]:
     raise Conflict(message)
 
 
-def _refuse_moved(order_ref: str, lines: Sequence[Row], shown_version: str | None) -> None:
-    if shown_version is None or shown_version == version_of_drafts(lines):
+def _refuse_moved(order_ref: str, lines: Sequence[OrderLine], shown_version: str | None) -> None:
+    if shown_version in (None, version_of_drafts([line.recorded_at for line in lines])):
         return
-    at, actor = _last_word(order_ref, lines)
+    at, actor = _last_change(order_ref, lines)
     message = (
         f"{order_ref} has changed since it was shown, by {person(actor)}, {moment_text(at)}:"
         f" now {len(lines)} draft lines, {_totals(lines)['units']} units"
@@ -144,7 +150,7 @@ def _refuse_moved(order_ref: str, lines: Sequence[Row], shown_version: str | Non
     raise Conflict(message)
 
 
-def _last_word(order_ref: str, lines: Sequence[Row]) -> tuple[datetime, str | None]:
+def _last_change(order_ref: str, lines: Sequence[OrderLine]) -> tuple[datetime, str | None]:
     """Return when and by whom an order was last changed.
 
     A deleted line leaves a log entry and no row; other systems write rows and no log entry.
@@ -154,19 +160,22 @@ def _last_word(order_ref: str, lines: Sequence[Row]) -> tuple[datetime, str | No
         " ORDER BY id DESC LIMIT 1",
         order_ref,
     )
-    words = [(word["at"], word["actor"]) for word in said]
-    rows = [(line["recorded_at"], line["recorded_by"]) for line in lines]
-    return max(rows + words, key=itemgetter(0))
+    logged = [(entry["at"], entry["actor"]) for entry in said]
+    rows = [(line.recorded_at, line.recorded_by) for line in lines]
+    return max(rows + logged, key=itemgetter(0))
 
 
-def version_of_drafts(lines: Sequence[Row]) -> str:
-    """Return a version that changes when a draft line is added, changed, sent or deleted."""
-    newest = max((line["recorded_at"].isoformat() for line in lines), default="")
-    return f"{len(lines)}@{newest}"
+def version_of_drafts(recorded_at: Sequence[datetime]) -> str:
+    """Return a version that changes when a draft line is added, changed, sent or deleted.
+
+    `recorded_at` has the time of the last write of each draft line.
+    """
+    newest = max((at.isoformat() for at in recorded_at), default="")
+    return f"{len(recorded_at)}@{newest}"
 
 
-def _refuse_terms(order_ref: str, lines: Sequence[Row], *, allowed: bool) -> None:
-    all_terms = terms_of({line["supplier"] for line in lines})
+def _refuse_terms(order_ref: str, lines: Sequence[OrderLine], *, allowed: bool) -> None:
+    all_terms = terms_of({line.supplier for line in lines})
     for terms in all_terms.values():
         refuse_inactive(terms)
     least = max(terms.minimum_order_minor for terms in all_terms.values())
@@ -178,20 +187,20 @@ def _refuse_terms(order_ref: str, lines: Sequence[Row], *, allowed: bool) -> Non
         refuse("order", f"{order_ref} worth {money_text(value)}", rule)
 
 
-def _refuse_past_days(lines: Sequence[Row], now: datetime) -> None:
+def _refuse_past_days(lines: Sequence[OrderLine], now: datetime) -> None:
     """Raise `ServiceError` for drafts whose due day is over.
 
     The supplier would read an impossible day, and the line would be late at once. Only a person
     knows the new day, so none is invented.
     """
-    past = [line for line in lines if checks.is_past(line["due_on"], now)]
+    past = [line for line in lines if checks.is_past(line.due_on, now)]
     if not past:
         return
-    named = [f"line {line['id']} ({line['sku']}, {line['due_on']})" for line in past[:MOST_NAMED]]
+    named = [f"line {line.id} ({line.sku}, {line.due_on})" for line in past[:MOST_NAMED]]
     if past[MOST_NAMED:]:
         named.append(f"{len(past) - MOST_NAMED} more")
     rule = f"not before {checks.day_of(now)}: move the day of {', '.join(named)}, or delete it"
-    refuse("due_on", past[0]["due_on"], rule)
+    refuse("due_on", past[0].due_on, rule)
 
 
 def refuse_inactive(terms: Terms) -> None:
@@ -200,16 +209,14 @@ def refuse_inactive(terms: Terms) -> None:
         refuse("supplier", terms.code, "an active supplier; choose another one for this order")
 
 
-def _totals(lines: Sequence[Row]) -> dict[str, int]:
+def _totals(lines: Sequence[OrderLine]) -> dict[str, int]:
     return {
-        "units": sum(int(line["ordered_units"]) for line in lines),
-        "value_minor": sum(
-            int(line["ordered_units"]) * int(line["cost_minor"] or 0) for line in lines
-        ),
+        "units": sum(line.ordered_units for line in lines),
+        "value_minor": sum(line.ordered_units * (line.cost_minor or 0) for line in lines),
     }
 
 
-def _send(order_ref: str, lines: Sequence[Row], now: datetime, actor: str | None) -> None:
+def _send(order_ref: str, lines: Sequence[OrderLine], now: datetime, actor: str | None) -> None:
     for line in lines:
         _send_line(line, now, actor)
     execute(
@@ -220,14 +227,14 @@ def _send(order_ref: str, lines: Sequence[Row], now: datetime, actor: str | None
     )
 
 
-def _send_line(line: Row, now: datetime, actor: str | None) -> None:
-    status = orders_status.after(line["status"], "send", line_id=line["id"])
+def _send_line(line: OrderLine, now: datetime, actor: str | None) -> None:
+    status = orders_status.after(line.status, "send", line_id=line.id)
     execute(
         "UPDATE retail.purchase_order_line SET status = %s, ordered_at = %s, due_on = %s,"
         " recorded_by = %s WHERE id = %s",
         status,
         now,
-        line["due_on"] or due_day_of(line, now),
+        line.due_on or due_day_of(line, now),
         actor,
-        line["id"],
+        line.id,
     )

@@ -1,11 +1,11 @@
 """Terms of suppliers: status, minimum order, order days, lead time, addresses."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 from uuid import UUID
 
-from inventory.tables.parsing import AMOUNT_MAX
+from inventory.tables.columns import AMOUNT_MAX
 from ledger.access.scope import require_company
 from ledger.kernel import checks
 from ledger.kernel.bulk_insert import moved_columns
@@ -18,7 +18,7 @@ from ledger.kernel.transactions import (
     fetch_one,
     ledger_transaction,
     log_action,
-    once,
+    run_idempotent,
 )
 
 ANY_DAY: Final = 127
@@ -61,42 +61,49 @@ def days_of(mask: int) -> list[str]:
     return [day for bit, day in enumerate(DAYS) if mask >> bit & 1]
 
 
-def set_supplier_terms(  # noqa: PLR0913 -- one keyword per column
+@dataclass(frozen=True, slots=True)
+class SetSupplierTerms:
+    """A change of a supplier's terms; None leaves a term unchanged.
+
+    `order_days_mask` has Monday as bit 0.
+    """
+
+    code: str
+    is_active: bool | None = None
+    minimum_order_minor: int | None = None
+    order_days_mask: int | None = None
+    lead_time_centidays: int | None = None
+    email: str | None = None
+    address: str | None = None
+
+    def changes(self) -> dict[str, object]:
+        """Return the given terms by column, checked."""
+        given = {name: value for name, value in asdict(self).items() if name in COLUMNS}
+        changes = {name: value for name, value in given.items() if value is not None}
+        _check(changes)
+        return changes
+
+
+def set_supplier_terms(
+    command: SetSupplierTerms,
     *,
-    code: str,
-    is_active: bool | None = None,
-    minimum_order_minor: int | None = None,
-    order_days_mask: int | None = None,
-    lead_time_centidays: int | None = None,
-    email: str | None = None,
-    address: str | None = None,
     shown: Mapping[str, object] | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> dict[str, list[object]]:
     """Change terms of a supplier; return the moved ones as {column: [before, after]}.
 
-    None leaves a term unchanged. `order_days_mask` has Monday as bit 0. Lines that are ordered
-    already keep their due day. `shown` holds the terms that the person saw, by column. If one has
-    changed since, nothing is written and the `Conflict` names it.
+    Lines that are ordered already keep their due day. `shown` holds the terms that the person saw,
+    by column. If one has changed since, nothing is written and the `Conflict` names it.
     """
-    wanted: dict[str, object | None] = {
-        "is_active": is_active,
-        "minimum_order_minor": minimum_order_minor,
-        "order_days_mask": order_days_mask,
-        "lead_time_centidays": lead_time_centidays,
-        "email": email,
-        "address": address,
-    }
-    changes = {name: value for name, value in wanted.items() if value is not None}
-    _check(changes)
+    changes = command.changes()
     require_company()
 
     def work() -> Row:
-        return _change(code, changes, shown or {}, actor)
+        return _change(command.code, changes, shown or {}, actor)
 
     with ledger_transaction():
-        return once(command_id, f"{ACTION} {code}", actor, work)
+        return run_idempotent(command_id, f"{ACTION} {command.code}", actor, work)
 
 
 def _change(
@@ -160,6 +167,6 @@ def _check(changes: Mapping[str, object]) -> None:
     }
     for name, value in changes.items():
         if name in limits:
-            checks.whole(name, value, *limits[name])
+            checks.integer(name, value, *limits[name])
         elif isinstance(value, str) and len(value) > LONGEST_TEXT:
             refuse(name, value[:40], f"at most {LONGEST_TEXT} characters")

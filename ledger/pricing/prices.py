@@ -6,6 +6,7 @@ since a person saw it (docs/domain.md 6.4).
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -30,9 +31,9 @@ from ledger.kernel.transactions import (
     insert,
     ledger_transaction,
     log_action,
-    once,
+    run_idempotent,
 )
-from ledger.pricing.far_prices import refuse_far, usual_minor
+from ledger.pricing.plausibility import require_plausible, usual_minor
 
 MOST_PRICE: Final = 1_000_000_000
 MOST_STEP: Final = 2**31 - 1  # limit of the column, an `int`
@@ -50,64 +51,68 @@ def item_floor_minor(item: Row) -> int:
     return floor_minor(int(item["cost_minor"]), int(item["margin_permille"]), int(item["tax_bp"]))
 
 
-def set_price(  # noqa: PLR0913 -- one keyword per column
-    *,
-    location: str,
-    sku: str,
-    price_minor: int,
-    kind: str = "manual",
-    effective_from: datetime | None = None,
-    step: int = 0,
-    shown_price_id: int | None = None,
-    is_meant: bool = True,
-    reason: str | None = None,
-    actor: str | None = None,
-    command_id: UUID | None = None,
-) -> int:
-    """Write a price from `effective_from` on (default: the next window); return its id.
+@dataclass(frozen=True, slots=True)
+class SetPrice:
+    """A price from `effective_from` on; None means from the next window on.
 
     Only an `initial` price may lie in the past, and only as the first of its timeline: windows that
     have begun keep their price. An `emergency` price needs a reason and begins with the next
     window. If `shown_price_id` is given, it must be the newest row, or `NO_PRICE` if there is none.
-    Unless `is_meant`, a price far from the last one is refused, see `far_prices`.
+    Unless `is_confirmed`, a price far from the last one is refused, see `plausibility`.
     """
-    checks.whole("price_minor", price_minor, 1, MOST_PRICE)
-    checks.whole("step", step, -MOST_STEP - 1, MOST_STEP)
-    _check_kind(kind, effective_from, reason)
+
+    location: str
+    sku: str
+    price_minor: int
+    kind: str = "manual"
+    effective_from: datetime | None = None
+    step: int = 0
+    shown_price_id: int | None = None
+    is_confirmed: bool = True
+    reason: str | None = None
+
+    def check(self) -> None:
+        """Raise `ServiceError` with the field that breaks a rule."""
+        checks.integer("price_minor", self.price_minor, 1, MOST_PRICE)
+        checks.integer("step", self.step, -MOST_STEP - 1, MOST_STEP)
+        checks.one_of("kind", self.kind, KINDS)
+        checks.check_business_time("effective_from", self.effective_from)
+        if self.kind == "emergency":
+            checks.text("reason", self.reason)
+            if self.effective_from is not None:
+                rule = "an emergency price begins with next window"
+                refuse("effective_from", self.effective_from, rule)
+
+
+def set_price(
+    command: SetPrice, *, actor: str | None = None, command_id: UUID | None = None
+) -> int:
+    """Write a price; return its id."""
+    command.check()
 
     def work() -> Row:
-        item = locked_item(location=location, sku=sku)
+        item = locked_item(location=command.location, sku=command.sku)
         newest = newest_price(item["inv_key"])
-        _refuse_if_repriced(item["inv_key"], newest, shown_price_id)
-        if not is_meant:
+        _refuse_if_repriced(item["inv_key"], newest, command.shown_price_id)
+        if not command.is_confirmed:
             last_minor = None if newest is None else newest["price_minor"]
-            refuse_far(price_minor, usual_minor(last_minor, item["regular_minor"]))
-        begins = _beginning(item["inv_key"], kind, effective_from, newest)
-        price = Price(price_minor, step, kind, begins)
-        return {"id": write_price(item, price, actor=actor, reason=reason)}
+            require_plausible(command.price_minor, usual_minor(last_minor, item["regular_minor"]))
+        begins = _beginning(item["inv_key"], command, newest)
+        price = Price(command.price_minor, command.step, command.kind, begins)
+        return {"id": write_price(item, price, actor=actor, reason=command.reason)}
 
     with ledger_transaction():
-        return int(once(command_id, f"price {location}|{sku}", actor, work)["id"])
+        kind = f"price {command.location}|{command.sku}"
+        return int(run_idempotent(command_id, kind, actor, work)["id"])
 
 
-def _check_kind(kind: str, effective_from: datetime | None, reason: str | None) -> None:
-    checks.one_of("kind", kind, KINDS)
-    checks.happened("effective_from", effective_from)
-    if kind == "emergency":
-        checks.text("reason", reason)
-        if effective_from is not None:
-            refuse("effective_from", effective_from, "an emergency price begins with next window")
-
-
-def _beginning(
-    inv_key: str, kind: str, effective_from: datetime | None, newest: Row | None
-) -> datetime:
+def _beginning(inv_key: str, command: SetPrice, newest: Row | None) -> datetime:
     earliest = next_window_start(database_now())
-    if kind != "initial":
-        return max(effective_from or earliest, earliest)
+    if command.kind != "initial":
+        return max(command.effective_from or earliest, earliest)
     if newest is not None:
         raise Conflict(_priced_already(inv_key))
-    return effective_from or earliest
+    return command.effective_from or earliest
 
 
 def _priced_already(inv_key: str) -> str:
@@ -246,7 +251,7 @@ def roll_back_price(
         return {"id": write_price(item, row, actor=actor, reason=reason)}
 
     with ledger_transaction():
-        return int(once(command_id, f"roll back {location}|{sku}", actor, work)["id"])
+        return int(run_idempotent(command_id, f"roll back {location}|{sku}", actor, work)["id"])
 
 
 def _refuse_if_undone(newest: Row | None) -> None:

@@ -1,22 +1,46 @@
 """Decisions on price proposals; an approval writes the price, never below its floor."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from cdc.contracts.times import moment_of
 from ledger.items.service import locked_item
 from ledger.kernel import checks
+from ledger.kernel.proposal_rows import PRICES, locked_proposal
 from ledger.kernel.proposals import (
-    PRICES,
-    Word,
+    Decision,
     checked_until,
-    locked_proposal,
+    decide,
     refuse_if_moved,
-    say,
-    write_word,
+    write_decision,
 )
-from ledger.kernel.transactions import Row, database_now, fetch_one, ledger_transaction, once
+from ledger.kernel.transactions import (
+    Row,
+    database_now,
+    fetch_one,
+    ledger_transaction,
+    run_idempotent,
+)
 from ledger.pricing.prices import Price, next_window_start, refuse_while_killed, write_price
+
+
+@dataclass(frozen=True, slots=True)
+class PriceWritten:
+    """The price that an approval wrote."""
+
+    price_id: int
+    price_minor: int
+    effective_from: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PriceWrittenBefore:
+    """The price of an earlier approval of the same proposal; this one wrote nothing."""
+
+    price_id: int
+    price_minor: int
+    effective_from: datetime
 
 
 def approve_price(
@@ -25,35 +49,39 @@ def approve_price(
     shown_revision: int,
     actor: str | None = None,
     command_id: UUID | None = None,
-) -> Row:
+) -> PriceWritten | PriceWrittenBefore:
     """Write the proposed price from its time or the next window on, whichever is later.
 
-    Price and decision are one transaction. Returns `{"price_id", "price_minor", "effective_from",
-    "repeated"}`; a second approval writes nothing. Refused below the current floor, and while the
-    kill switch is on.
+    Price and decision are one transaction; a second approval writes nothing. Refused below the
+    current floor, and while the kill switch is on.
     """
-    word = Word(PRICES, proposal_id, "approve", shown_revision, actor)
+    decision = Decision(PRICES, proposal_id, "approve", shown_revision, actor)
 
     def work() -> Row:
         row = locked_proposal(PRICES, proposal_id)
-        if row["decided_action"] == "approve":
-            return _written(proposal_id, is_repeated=True)
-        refuse_if_moved(row, word, allowed=("open",))
+        if row.decided_action == "approve":
+            return _price_row(proposal_id) | {"repeated": True}
+        refuse_if_moved(row, decision, allowed=("open",))
         refuse_while_killed()
-        item = locked_item(location=row["location"], sku=row["sku"])
-        begins = max(moment_of(int(row["effective_at_us"])), next_window_start(database_now()))
-        price = Price(int(row["new_minor"]), int(row["step"]), "rule", begins, proposal_id)
+        item = locked_item(location=row.location, sku=row.sku)
+        begins = max(moment_of(row.effective_at_us), next_window_start(database_now()))
+        price = Price(row.new_minor, row.step, "rule", begins, proposal_id)
         # Write the price first: in the log it answers the proposal, even one whose 48 hours end
         # with the next record. A decision before it would be that record.
         write_price(item, price, actor=actor)
-        write_word(row, word)
-        return _written(proposal_id, is_repeated=False)
+        write_decision(row, decision)
+        return _price_row(proposal_id) | {"repeated": False}
 
     with ledger_transaction():
-        return once(command_id, f"approve {proposal_id}", actor, work)
+        row = run_idempotent(command_id, f"approve {proposal_id}", actor, work)
+    begins = datetime.fromisoformat(row["effective_from"])
+    if row["repeated"]:
+        return PriceWrittenBefore(row["price_id"], row["price_minor"], begins)
+    return PriceWritten(row["price_id"], row["price_minor"], begins)
 
 
-def _written(proposal_id: str, *, is_repeated: bool) -> Row:
+def _price_row(proposal_id: str) -> Row:
+    """Return the price of an approved proposal as a JSON-serialisable command result."""
     row = fetch_one(
         "SELECT id AS price_id, price_minor, effective_from FROM retail.price_change"
         " WHERE proposal_id = %s",
@@ -63,7 +91,7 @@ def _written(proposal_id: str, *, is_repeated: bool) -> Row:
         message = f"{proposal_id}: approved, but no price carries its id"
         raise LookupError(message)
     row["effective_from"] = row["effective_from"].isoformat()
-    return row | {"repeated": is_repeated}
+    return row
 
 
 def reject_price(
@@ -73,11 +101,11 @@ def reject_price(
     reason: str,
     actor: str | None = None,
     command_id: UUID | None = None,
-) -> Row:
-    """Reject a price; the key gets no proposal for one cool-down."""
+) -> int:
+    """Reject a price for one cool-down; return the decision's id."""
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
-    word = Word(PRICES, proposal_id, "reject", shown_revision, actor, None, given)
-    return say(word, allowed=("open",), command_id=command_id)
+    decision = Decision(PRICES, proposal_id, "reject", shown_revision, actor, None, given)
+    return decide(decision, allowed=("open",), command_id=command_id)
 
 
 def snooze_price(
@@ -88,8 +116,8 @@ def snooze_price(
     reason: str | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
-) -> Row:
-    """Snooze a price until a time, by default for one cool-down."""
+) -> int:
+    """Snooze a price until a time, by default for one cool-down; return the decision's id."""
     until = checked_until(until_at)
-    word = Word(PRICES, proposal_id, "snooze", shown_revision, actor, until, reason)
-    return say(word, allowed=("open",), command_id=command_id)
+    decision = Decision(PRICES, proposal_id, "snooze", shown_revision, actor, until, reason)
+    return decide(decision, allowed=("open",), command_id=command_id)

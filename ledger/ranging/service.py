@@ -11,9 +11,9 @@ from ledger.items.names import name_products
 from ledger.items.service import range_item
 from ledger.kernel import checks
 from ledger.kernel.errors import refuse
-from ledger.kernel.transactions import Row, fetch_value, ledger_transaction, once
+from ledger.kernel.transactions import Row, fetch_value, ledger_transaction, run_idempotent
 from ledger.ordering.supplier_terms import terms_of
-from ledger.pricing.far_prices import refuse_far_policy
+from ledger.pricing.plausibility import require_plausible_policy
 
 LONGEST_NAME: Final = 200
 # A till may have sold at a location without a name; its item must not stay unknown.
@@ -39,13 +39,13 @@ class NewItem(NamedTuple):
 
 
 def range_new_item(
-    *, item: NewItem, actor: str, is_meant: bool = True, command_id: UUID | None = None
+    *, item: NewItem, actor: str, is_confirmed: bool = True, command_id: UUID | None = None
 ) -> str:
     """Range an item and name its product, if it has no name; return its `inv_key`.
 
     Raise `ServiceError` for an unknown location or supplier and for a policy that breaks a limit,
-    `Conflict` for an item that is ranged there already. Unless `is_meant`, amounts far from those
-    of other locations are refused, see `far_prices`.
+    `Conflict` for an item that is ranged there already. Unless `is_confirmed`, amounts far from
+    those of other locations are refused, see `plausibility`.
     """
     inv_key = checks.key(item.location, item.sku)
 
@@ -55,8 +55,8 @@ def range_new_item(
         _refuse_unknown_supplier(item.policy.get("supplier"))
         if len(item.name) > LONGEST_NAME:
             refuse("name", item.name[:40], f"at most {LONGEST_NAME} characters")
-        if not is_meant:
-            refuse_far_policy(item.sku, inv_key, item.policy)
+        if not is_confirmed:
+            require_plausible_policy(item.sku, inv_key, item.policy)
         if item.name:
             name_products(names={item.sku: item.name})
         range_item(
@@ -69,7 +69,7 @@ def range_new_item(
         return {"inv_key": inv_key}
 
     with ledger_transaction():
-        return str(once(command_id, f"range_item {inv_key}", actor, work)["inv_key"])
+        return str(run_idempotent(command_id, f"range_item {inv_key}", actor, work)["inv_key"])
 
 
 def _refuse_unknown_supplier(code: object) -> None:

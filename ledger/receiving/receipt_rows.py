@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ledger.kernel import checks
-from ledger.kernel.transactions import execute, happened_or_now, log_action
+from ledger.kernel.transactions import business_time_or_now, execute, log_action
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class Delivered:
 
     def check(self) -> None:
         """Raise `ServiceError` for impossible units."""
-        checks.whole("received_units", self.received_units)
-        checks.whole("damaged_units", self.damaged_units)
+        checks.integer("received_units", self.received_units)
+        checks.integer("damaged_units", self.damaged_units)
 
 
 def write_receipt(
@@ -37,7 +37,7 @@ def write_receipt(
         delivered.received_units,
         delivered.damaged_units,
         order_units,
-        happened_or_now("received_at", delivered.received_at),
+        business_time_or_now("received_at", delivered.received_at),
         delivered.discrepancy_reason,
         actor,
         shipment_id,

@@ -17,15 +17,16 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import (
     Row,
+    business_time_or_now,
     database_now,
     execute,
     fetch_one,
-    happened_or_now,
     ledger_transaction,
     log_action,
-    once,
+    run_idempotent,
 )
-from ledger.ordering.lines import follow_receipts, locked_line, open_order_units
+from ledger.ordering.lines import follow_receipts, open_order_units
+from ledger.ordering.order_line import locked_line
 from ledger.receiving.receipt_rows import Delivered
 from ledger.receiving.shipments import line_of_shipment, receive_within
 
@@ -59,7 +60,7 @@ def receive_order(
         return {"ids": [ids[number] for number in range(len(receipts))]}
 
     with ledger_transaction():
-        found: list[int] = once(command_id, "receive_order", actor, work)["ids"]
+        found: list[int] = run_idempotent(command_id, "receive_order", actor, work)["ids"]
     return found
 
 
@@ -88,6 +89,15 @@ def refuse_delivery(
     return receive_order(receipts=[receipt], actor=actor, command_id=command_id)[0]
 
 
+@dataclass(frozen=True, slots=True)
+class ReceiptCorrected:
+    """The units of the order that a corrected receipt delivered, and those still open after it."""
+
+    shipment_id: int
+    order_units: int
+    open_units: int
+
+
 def correct_receipt(
     *,
     shipment_line_id: int,
@@ -95,11 +105,10 @@ def correct_receipt(
     shown_version: str | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
-) -> Row:
+) -> ReceiptCorrected:
     """Correct one's own receipt within 48 h; update the order line under its lock.
 
-    `received_at` stays unless a new one is given. Returns `{"shipment_id", "order_units",
-    "open_units"}`.
+    `received_at` stays unless a new one is given.
     """
     delivered.check()
 
@@ -126,7 +135,8 @@ def correct_receipt(
         }
 
     with ledger_transaction():
-        return once(command_id, f"correct_receipt {shipment_line_id}", actor, work)
+        done = run_idempotent(command_id, f"correct_receipt {shipment_line_id}", actor, work)
+    return ReceiptCorrected(**done)
 
 
 def _own_fresh_receipt(shipment_id: int, shown_version: str | None, actor: str | None) -> Row:
@@ -165,7 +175,7 @@ def refuse_old_receipt(receipt: Row, now: datetime) -> None:
 def _rewrite(receipt: Row, delivered: Delivered, order_units: int, actor: str | None) -> None:
     received_at = receipt["received_at"]
     if delivered.received_at is not None:
-        received_at = happened_or_now("received_at", delivered.received_at)
+        received_at = business_time_or_now("received_at", delivered.received_at)
     execute(
         "UPDATE retail.shipment_line SET received_units = %s, damaged_units = %s,"
         " order_units = %s, received_at = %s, discrepancy_reason = %s, recorded_by = %s"

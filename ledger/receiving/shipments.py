@@ -3,22 +3,23 @@
 from datetime import datetime
 from uuid import UUID
 
-from inventory.tables.parsing import QUANTITY_MAX
+from inventory.tables.columns import QUANTITY_MAX
 from ledger.access.scope import require_key
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import (
     Row,
+    business_time_or_now,
     fetch_one,
-    happened_or_now,
     insert,
     ledger_transaction,
     log_action,
-    once,
+    run_idempotent,
 )
 from ledger.ordering import status as orders_status
-from ledger.ordering.lines import follow_receipts, locked_line, open_order_units
+from ledger.ordering.lines import follow_receipts, open_order_units
+from ledger.ordering.order_line import OrderLine, locked_line
 from ledger.receiving.receipt_rows import Delivered, write_receipt
 
 
@@ -31,20 +32,20 @@ def ship_order_line(
     command_id: UUID | None = None,
 ) -> int:
     """Write a supplier's shipment of a line: its units are in transit. Return the shipment's id."""
-    checks.whole("shipped_units", shipped_units, 1)
+    checks.integer("shipped_units", shipped_units, 1)
 
     def work() -> Row:
         line = locked_line(line_id)
-        orders_status.after(line["status"], "ship", line_id=line_id)
+        orders_status.after(line.status, "ship", line_id=line_id)
         shipment_id = insert(
             "shipment_line",
             {
-                **{name: line[name] for name in ("inv_key", "location", "sku")},
+                **line.key_columns,
                 "leg": "supplier_in",
                 "status": "shipped",
                 "purchase_order_line_id": line_id,
                 "shipped_units": shipped_units,
-                "shipped_at": happened_or_now("shipped_at", shipped_at),
+                "shipped_at": business_time_or_now("shipped_at", shipped_at),
                 "recorded_by": actor,
             },
         )
@@ -52,13 +53,13 @@ def ship_order_line(
         log_action(
             actor=actor,
             action="ship_order",
-            subject=line["inv_key"],
-            detail=detail | {"order": line["order_ref"]},
+            subject=line.inv_key,
+            detail=detail | {"order": line.order_ref},
         )
         return {"id": shipment_id}
 
     with ledger_transaction():
-        return int(once(command_id, f"ship_order {line_id}", actor, work)["id"])
+        return int(run_idempotent(command_id, f"ship_order {line_id}", actor, work)["id"])
 
 
 def receive_shipment(
@@ -90,7 +91,7 @@ def receive_shipment(
         }
 
     with ledger_transaction():
-        return int(once(command_id, "receive_shipment", actor, work)["id"])
+        return int(run_idempotent(command_id, "receive_shipment", actor, work)["id"])
 
 
 def receive_within(
@@ -114,10 +115,10 @@ def receive_within(
     return _receive_unannounced(purchase_order_line_id, delivered, shown_open_units, actor)
 
 
-def _receivable(line_id: int, shown_open_units: int | None) -> Row:
-    """Return the locked line with its open units, if they are as shown."""
+def _receivable(line_id: int, shown_open_units: int | None) -> tuple[OrderLine, int]:
+    """Return the locked line and its open units, if they are as shown."""
     line = locked_line(line_id)
-    orders_status.after(line["status"], "receive", line_id=line_id)
+    orders_status.after(line.status, "receive", line_id=line_id)
     open_units = open_order_units(line)
     if shown_open_units is not None and shown_open_units != open_units:
         message = (
@@ -125,7 +126,7 @@ def _receivable(line_id: int, shown_open_units: int | None) -> Row:
             f" {open_units} are open now{_last_receipt(line_id)}"
         )
         raise Conflict(message)
-    return line | {"open_units": open_units}
+    return line, open_units
 
 
 def _last_receipt(line_id: int) -> str:
@@ -145,26 +146,26 @@ def _last_receipt(line_id: int) -> str:
 def _receive_unannounced(
     line_id: int, delivered: Delivered, shown_open_units: int | None, actor: str | None
 ) -> int:
-    line = _receivable(line_id, shown_open_units)
+    line, open_units = _receivable(line_id, shown_open_units)
     arrived = delivered.received_units + delivered.damaged_units
     shipment_id = insert(
         "shipment_line",
         {
-            **{name: line[name] for name in ("inv_key", "location", "sku")},
+            **line.key_columns,
             "leg": "supplier_in",
             "status": "received",
             "purchase_order_line_id": line_id,
             "shipped_units": min(arrived, QUANTITY_MAX),
             "received_units": delivered.received_units,
             "damaged_units": delivered.damaged_units,
-            "order_units": min(arrived, line["open_units"]),
-            "received_at": happened_or_now("received_at", delivered.received_at),
+            "order_units": min(arrived, open_units),
+            "received_at": business_time_or_now("received_at", delivered.received_at),
             "discrepancy_reason": delivered.discrepancy_reason,
             "recorded_by": actor,
         },
     )
     follow_receipts(line_id, actor)
-    _log(line, shipment_id, delivered, actor)
+    _log(line.inv_key, line, shipment_id, delivered, actor)
     return shipment_id
 
 
@@ -181,14 +182,14 @@ def _receive_announced(
     # Lock the line first: two deliveries of one line must not each hold a shipment and deadlock.
     line = None if announced is None else locked_line(announced)
     shipment = _announced(shipment_id)
-    if line is not None:
-        line = _receivable(line["id"], shown_open_units)
+    open_units = 0 if line is None else _receivable(line.id, shown_open_units)[1]
     arrived = delivered.received_units + delivered.damaged_units
-    order_units = 0 if line is None else min(arrived, line["open_units"])
+    order_units = min(arrived, open_units)
     write_receipt(shipment_id, delivered, order_units, actor)
     if line is not None:
-        follow_receipts(line["id"], actor)
-    _log(line or shipment, shipment_id, delivered, actor)
+        follow_receipts(line.id, actor)
+    inv_key = shipment["inv_key"] if line is None else line.inv_key
+    _log(inv_key, line, shipment_id, delivered, actor)
     return shipment_id
 
 
@@ -221,13 +222,19 @@ def _announced(shipment_id: int) -> Row:
     return shipment
 
 
-def _log(row: Row, shipment_id: int, delivered: Delivered, actor: str | None) -> None:
+def _log(
+    inv_key: str,
+    line: OrderLine | None,
+    shipment_id: int,
+    delivered: Delivered,
+    actor: str | None,
+) -> None:
     detail = {
         "shipment": shipment_id,
-        "line": row["id"] if "order_ref" in row else None,
-        "order": row.get("order_ref"),
+        "line": None if line is None else line.id,
+        "order": None if line is None else line.order_ref,
         "received": delivered.received_units,
         "damaged": delivered.damaged_units,
         "reason": delivered.discrepancy_reason,
     }
-    log_action(actor=actor, action="receive", subject=row["inv_key"], detail=detail)
+    log_action(actor=actor, action="receive", subject=inv_key, detail=detail)

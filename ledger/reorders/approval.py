@@ -5,7 +5,7 @@ lines. So concurrent approvals wait for each other without a deadlock. All refus
 the first write; the rest is written in a handful of statements.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
@@ -13,8 +13,8 @@ from typing import Final
 from ledger.access.scope import require_key
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, LedgerError, refuse
-from ledger.kernel.proposals import REORDERS, Word, refuse_if_moved
-from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.proposal_rows import REORDERS, NeedProposal, locked_needs
+from ledger.kernel.proposals import Decision, refuse_if_moved
 from ledger.kernel.transactions import (
     Row,
     database_now,
@@ -42,13 +42,16 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
-    """A proposal as it was shown, and the order: its own quantity, `units`, or `parts`."""
+class ApproveReorder:
+    """An approval of a proposal as it was shown: its own quantity, or `units`.
+
+    `parts` are several lines, each with its own supplier and day, that add up to the quantity.
+    """
 
     reorder_id: str
     shown_revision: int
     units: int | None = None
-    parts: tuple[Part, ...] = ()
+    parts: Sequence[Part] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +65,38 @@ class Approver:
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """The order lines of an approval; the first line carries the reorder id."""
+    """The order lines that an approval wrote; the first line carries the reorder id."""
 
     reorder_id: str
     line_ids: tuple[int, ...]
     units: int
     order_ref: str
-    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedBefore:
+    """The order line of an earlier approval of the same need; this one wrote nothing."""
+
+    reorder_id: str
+    line_ids: tuple[int, ...]
+    units: int
+    order_ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotOrdered:
+    """A need that could not be ordered, with the reason for people; nothing was written for it."""
+
+    reorder_id: str
+    reason: str
+
+
+ApprovalOutcome = Ordered | OrderedBefore | NotOrdered
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    row: Row
+    row: NeedProposal
     item: Row
     parts: tuple[Part, ...]
 
@@ -87,13 +110,15 @@ class _Known:
     """All rows that a batch reads under lock, by reorder id, key or supplier, and the time."""
 
     now: datetime
-    proposals: dict[str, Row]
+    proposals: dict[str, NeedProposal]
     items: dict[str, Row]
     terms: dict[str, Terms]
     ordered: dict[str, Row]
 
 
-def order_all(approvals: Sequence[Approval], approver: Approver) -> list[Ordered | LedgerError]:
+def order_all(
+    approvals: Sequence[ApproveReorder], approver: Approver
+) -> list[Ordered | OrderedBefore | LedgerError]:
     """Order what can be ordered; return for each approval, in order, its lines or its refusal.
 
     Must run inside `ledger_transaction`.
@@ -101,39 +126,35 @@ def order_all(approvals: Sequence[Approval], approver: Approver) -> list[Ordered
     if not 1 <= len(approvals) <= MOST_AT_ONCE:
         refuse("approvals", len(approvals), f"1 to {MOST_AT_ONCE} proposals at once")
     known = _read(approvals)
-    found: list[_Plan | Ordered | LedgerError] = []
+    found: list[_Plan | OrderedBefore | LedgerError] = []
     seen: set[str] = set()
     for approval in approvals:
         found.append(_plan(approval, approver, known, seen))
         seen.add(approval.reorder_id)
     written = _write([plan for plan in found if isinstance(plan, _Plan)], approver, known)
-    return [written[f.row["reorder_id"]] if isinstance(f, _Plan) else f for f in found]
+    return [written[f.row.id] if isinstance(f, _Plan) else f for f in found]
 
 
-def _read(approvals: Sequence[Approval]) -> _Known:
+def _read(approvals: Sequence[ApproveReorder]) -> _Known:
     ids = sorted({approval.reorder_id for approval in approvals})
-    proposals = fetch_all(
-        "SELECT reorder_id, inv_key, location, sku, supplier, revision, status, quantity_units,"
-        " decided_action, decided_by, decided_units, decided_at, updated_at"
-        " FROM app.reorder_proposal"
-        " WHERE reorder_id = ANY(%s) ORDER BY reorder_id FOR UPDATE",
-        ids,
-    )
+    proposals = locked_needs(ids)
     items = fetch_all(
         "SELECT inv_key, supplier, pack_units, cost_minor, lead_time_centidays"
         " FROM retail.item_location WHERE inv_key = ANY(%s) ORDER BY inv_key FOR SHARE",
-        sorted({row["inv_key"] for row in proposals}),
+        sorted({need.inv_key for need in proposals}),
     )
     ordered = fetch_all(
         "SELECT id, reorder_id, ordered_units, order_ref FROM retail.purchase_order_line"
         " WHERE reorder_id = ANY(%s)",
         ids,
     )
-    suppliers = {row["supplier"] for row in (*proposals, *items) if row["supplier"]}
-    chosen = {part.supplier for approval in approvals for part in approval.parts if part.supplier}
+    suppliers = {need.supplier for need in proposals if need.supplier}
+    suppliers |= {row["supplier"] for row in items if row["supplier"]}
+    parts = [part for approval in approvals for part in approval.parts or ()]
+    chosen = {part.supplier for part in parts if part.supplier}
     return _Known(
         database_now(),
-        {row["reorder_id"]: row for row in proposals},
+        {need.id: need for need in proposals},
         {row["inv_key"]: row for row in items},
         terms_of(suppliers | chosen),
         {row["reorder_id"]: row for row in ordered},
@@ -141,52 +162,52 @@ def _read(approvals: Sequence[Approval]) -> _Known:
 
 
 def _plan(
-    approval: Approval, approver: Approver, known: _Known, seen: set[str]
-) -> _Plan | Ordered | LedgerError:
+    approval: ApproveReorder, approver: Approver, known: _Known, seen: set[str]
+) -> _Plan | OrderedBefore | LedgerError:
     try:
         if approval.reorder_id in seen:
             refuse("reorder_id", approval.reorder_id, "named once in a batch")
         row = known.proposals.get(approval.reorder_id)
         if row is None:
             refuse("reorder_id", approval.reorder_id, "no such proposal")
-        require_key(row["inv_key"])
-        if row["decided_action"] == "approve":
+        require_key(row.inv_key)
+        if row.decided_action == "approve":
             return _first_approval(row, approval, known)
-        word = Word(
+        decision = Decision(
             REORDERS, approval.reorder_id, "approve", approval.shown_revision, approver.actor
         )
-        refuse_if_moved(row, word, allowed=("open",))
+        refuse_if_moved(row, decision, allowed=("open",))
         if approval.reorder_id in known.ordered:
             message = f"order line {known.ordered[approval.reorder_id]['id']} answers this already"
             raise Conflict(message)
-        item = known.items.get(row["inv_key"])
+        item = known.items.get(row.inv_key)
         if item is None:
-            refuse("inv_key", row["inv_key"], "must be ranged first")
+            refuse("inv_key", row.inv_key, "must be ranged first")
         return _Plan(row, item, _parts(approval, row, item, approver, known))
     except LedgerError as refusal:
         return refusal
 
 
 def _parts(
-    approval: Approval, row: Row, item: Row, approver: Approver, known: _Known
+    approval: ApproveReorder, row: NeedProposal, item: Row, approver: Approver, known: _Known
 ) -> tuple[Part, ...]:
     """Return the lines to write, each with its supplier."""
-    wanted = approval.parts
-    asked = row["quantity_units"] if approval.units is None else approval.units
-    total = checks.whole("units", asked, 1)
+    asked = row.quantity_units if approval.units is None else approval.units
+    total = checks.integer("units", asked, 1)
+    wanted = (Part(total),) if approval.parts is None else tuple(approval.parts)
     if not wanted:
-        wanted = (Part(total),)
-    elif sum(part.units for part in wanted) != total:
+        refuse("parts", 0, "at least one part")
+    if sum(part.units for part in wanted) != total:
         refuse("parts", sum(part.units for part in wanted), f"parts that add up to {total} units")
     if len(wanted) > MOST_PARTS:
         refuse("parts", len(wanted), f"at most {MOST_PARTS} lines for one need")
     checked = []
     for part in wanted:
-        checks.whole("units", part.units, 1)
+        checks.integer("units", part.units, 1)
         refuse_odd_units(
             "units", part.units, int(item["pack_units"]), allowed=approver.odd_units_allowed
         )
-        supplier = part.supplier or row["supplier"] or item["supplier"]
+        supplier = part.supplier or row.supplier or item["supplier"]
         if not supplier:
             refuse("supplier", None, "an order needs a supplier: set one on the item first")
         if part.supplier and not known.terms[supplier].is_named:
@@ -197,41 +218,40 @@ def _parts(
     return tuple(checked)
 
 
-def _first_approval(row: Row, approval: Approval, known: _Known) -> Ordered:
+def _first_approval(row: NeedProposal, approval: ApproveReorder, known: _Known) -> OrderedBefore:
     """Return the order of an earlier approval; raise `Conflict` for another quantity."""
-    line = known.ordered.get(row["reorder_id"])
-    if line is None and row["decided_units"] is None:  # a transfer covers the need
-        who, at = person(row["decided_by"]), moment_text(row["decided_at"])
+    line = known.ordered.get(row.id)
+    if line is None and row.decided_units is None:  # a transfer covers the need
+        who, at = row.decider, row.decision_time
         message = f"{who} has already answered it with a transfer, {at}"
         raise Conflict(message)
-    if line is None or approval.units not in (None, row["decided_units"]):
-        who, at = person(row["decided_by"]), moment_text(row["decided_at"])
-        message = f"{who} has already ordered {row['decided_units']}, {at}"
+    if line is None or approval.units not in (None, row.decided_units):
+        who, at = row.decider, row.decision_time
+        message = f"{who} has already ordered {row.decided_units}, {at}"
         raise Conflict(message)
-    return Ordered(
-        row["reorder_id"], (line["id"],), row["decided_units"], line["order_ref"], repeated=True
-    )
+    units = line["ordered_units"] if row.decided_units is None else row.decided_units
+    return OrderedBefore(row.id, (line["id"],), units, line["order_ref"])
 
 
 def _write(plans: Sequence[_Plan], approver: Approver, known: _Known) -> dict[str, Ordered]:
     if not plans:
         return {}
     refs = _orders(plans, approver)
-    _write_words(plans, approver.actor)
+    _write_decisions(plans, approver.actor)
     documents = list(_documents(plans, approver, known, refs))
     ids = iter(insert_rows("purchase_order_line", documents))
     done = {}
     for plan in plans:
         line_ids = tuple(next(ids) for _ in plan.parts)
-        ref = refs[str(plan.parts[0].supplier), plan.row["location"]]
-        done[plan.row["reorder_id"]] = Ordered(plan.row["reorder_id"], line_ids, plan.units, ref)
+        ref = refs[str(plan.parts[0].supplier), plan.row.location]
+        done[plan.row.id] = Ordered(plan.row.id, line_ids, plan.units, ref)
     _log(plans, approver, done, refs)
     return done
 
 
 def _orders(plans: Sequence[_Plan], approver: Approver) -> dict[tuple[str, str], str]:
     """Return the order of each supplier and location, locked in sorted order."""
-    groups = sorted({(str(p.supplier), plan.row["location"]) for plan in plans for p in plan.parts})
+    groups = sorted({(str(p.supplier), plan.row.location) for plan in plans for p in plan.parts})
     return {
         (supplier, location): automatic_order(supplier=supplier, location=location)
         if approver.automatic
@@ -240,14 +260,15 @@ def _orders(plans: Sequence[_Plan], approver: Approver) -> dict[tuple[str, str],
     }
 
 
-def _write_words(plans: Sequence[_Plan], actor: str | None) -> None:
+def _write_decisions(plans: Sequence[_Plan], actor: str | None) -> None:
     insert_rows(
         "reorder_decision",
         [
             {
-                **{name: plan.row[name] for name in ("inv_key", "location", "sku", "reorder_id")},
+                **plan.row.key_columns,
+                "reorder_id": plan.row.id,
                 "action": "approve",
-                "need_revision": plan.row["revision"],
+                "need_revision": plan.row.revision,
                 "recorded_by": actor,
             }
             for plan in plans
@@ -258,7 +279,7 @@ def _write_words(plans: Sequence[_Plan], actor: str | None) -> None:
         " decided_at = clock_timestamp(), decided_units = said.units"
         " FROM unnest(%s::text[], %s::bigint[]) AS said (id, units) WHERE p.reorder_id = said.id",
         actor,
-        [plan.row["reorder_id"] for plan in plans],
+        [plan.row.id for plan in plans],
         [plan.units for plan in plans],
     )
 
@@ -279,10 +300,10 @@ def _documents(
                     order_days_mask=terms.order_days_mask,
                 )
             yield {
-                **{name: plan.row[name] for name in ("inv_key", "location", "sku")},
-                "order_ref": refs[supplier, plan.row["location"]],
+                **plan.row.key_columns,
+                "order_ref": refs[supplier, plan.row.location],
                 # The need is answered once: further lines are ordinary orders.
-                "reorder_id": plan.row["reorder_id"] if number == 0 else None,
+                "reorder_id": plan.row.id if number == 0 else None,
                 "supplier": supplier,
                 "status": "sent" if approver.automatic else "draft",
                 "ordered_units": part.units,
@@ -301,15 +322,19 @@ def _log(
     done: dict[str, Ordered],
     refs: dict[tuple[str, str], str],
 ) -> None:
-    entries = []
+    entries: list[tuple[str, str, Mapping[str, object]]] = []
     for plan in plans:
-        ordered = done[plan.row["reorder_id"]]
-        approved = {"revision": plan.row["revision"], "units": plan.units, "reason": None}
+        ordered = done[plan.row.id]
+        approved: dict[str, object] = {
+            "revision": plan.row.revision,
+            "units": plan.units,
+            "reason": None,
+        }
         if approver.automatic:
             approved["automatic"] = True
-        entries.append(("approve", plan.row["reorder_id"], approved))
+        entries.append(("approve", plan.row.id, approved))
         for line_id, part in zip(ordered.line_ids, plan.parts, strict=True):
-            ref = refs[str(part.supplier), plan.row["location"]]
+            ref = refs[str(part.supplier), plan.row.location]
             line = {"line": line_id, "units": part.units, "order": ref}
-            entries.append(("order", plan.row["inv_key"], line))
+            entries.append(("order", plan.row.inv_key, line))
     log_actions(actor=approver.actor, entries=entries)

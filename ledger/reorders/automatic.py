@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
-from inventory.tables.parsing import QUANTITY_MAX
+from inventory.tables.columns import QUANTITY_MAX
 from ledger.kernel.pipeline import LIFE, OLDEST_US, is_stale
 from ledger.kernel.transactions import fetch_all
 from ledger.ordering.supplier_terms import days_of

@@ -4,27 +4,24 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from inventory.tables.parsing import AMOUNT_MAX, CONDITIONS
+from inventory.tables.columns import AMOUNT_MAX
+from inventory.tables.sale_line import CONDITIONS
 from ledger.kernel import checks
 from ledger.kernel.bulk_insert import insert_many
-from ledger.kernel.errors import ServiceError
-from ledger.kernel.transactions import database_now, insert, ledger_transaction
-
-COLUMNS: Final = (
-    "location",
-    "sku",
-    "source",
-    "source_ref",
-    "quantity_units",
-    "amount_minor",
-    "condition",
-    "occurred_at",
-    "recorded_by",
+from ledger.kernel.errors import Conflict, ServiceError
+from ledger.kernel.transactions import (
+    UNIQUE_MESSAGES,
+    database_now,
+    fetch_value,
+    ledger_transaction,
 )
 
 
-class SaleRow(NamedTuple):
-    """A sale (quantity > 0) or a return (quantity < 0), as sent by a till."""
+class RecordSale(NamedTuple):
+    """A sale (quantity > 0) or a return (quantity < 0), as sent by a till.
+
+    `(source, source_ref)` identifies the line at its till. `occurred_at` None means now.
+    """
 
     location: str
     sku: str
@@ -32,8 +29,18 @@ class SaleRow(NamedTuple):
     source_ref: str
     quantity_units: int
     amount_minor: int
-    occurred_at: datetime
+    occurred_at: datetime | None = None
     condition: str = "resaleable"
+
+    def check(self) -> None:
+        """Raise `ServiceError` with the field that breaks a rule."""
+        checks.key(self.location, self.sku)
+        checks.text("source", self.source)
+        checks.text("source_ref", self.source_ref)
+        checks.sale_quantity(self.quantity_units)
+        checks.integer("amount_minor", self.amount_minor, -AMOUNT_MAX, AMOUNT_MAX)
+        checks.one_of("condition", self.condition, CONDITIONS)
+        checks.check_business_time("occurred_at", self.occurred_at)
 
 
 class Recorded(NamedTuple):
@@ -43,73 +50,47 @@ class Recorded(NamedTuple):
     skipped: int
 
 
-def record_sale(  # noqa: PLR0913 -- one keyword per column
-    *,
-    location: str,
-    sku: str,
-    quantity_units: int,
-    amount_minor: int,
-    source: str,
-    source_ref: str,
-    occurred_at: datetime | None = None,
-    condition: str = "resaleable",
-    actor: str | None = None,
-) -> int:
+COLUMNS: Final = (*RecordSale._fields, "recorded_by")
+
+
+def record_sale(command: RecordSale, *, actor: str | None = None) -> int:
     """Write one line of a receipt; return its id.
 
-    `(source, source_ref)` identifies the line at its till. A second write raises `Conflict`, and
-    nothing reaches the log.
+    A second write of a line raises `Conflict`, and nothing reaches the log.
     """
-    inv_key = checks.key(location, sku)
+    command.check()
     with ledger_transaction():
-        return insert(
-            "sale_line",
-            {
-                "inv_key": inv_key,
-                "location": location,
-                "sku": sku,
-                "source": checks.text("source", source),
-                "source_ref": checks.text("source_ref", source_ref),
-                "quantity_units": checks.sale_quantity(quantity_units),
-                "amount_minor": checks.whole("amount_minor", amount_minor, -AMOUNT_MAX, AMOUNT_MAX),
-                "condition": checks.one_of("condition", condition, CONDITIONS),
-                "occurred_at": checks.happened("occurred_at", occurred_at) or database_now(),
-                "recorded_by": actor,
-            },
+        if not _insert([command], actor):
+            raise Conflict(UNIQUE_MESSAGES["sale_line_source_unique"])
+        return int(
+            fetch_value(
+                "SELECT id FROM retail.sale_line WHERE source = %s AND source_ref = %s",
+                command.source,
+                command.source_ref,
+            )
         )
 
 
-def record_sales(*, rows: Sequence[SaleRow], actor: str | None = None) -> Recorded:
+def record_sales(commands: Sequence[RecordSale], *, actor: str | None = None) -> Recorded:
     """Write lines in their order, in one statement; skip lines that are recorded already."""
-    for number, row in enumerate(rows):
-        _check(row, number)
-    values = [
-        (
-            row.location,
-            row.sku,
-            row.source,
-            row.source_ref,
-            row.quantity_units,
-            row.amount_minor,
-            row.condition,
-            row.occurred_at,
-            actor,
-        )
-        for row in rows
-    ]
+    for number, command in enumerate(commands):
+        try:
+            command.check()
+        except ServiceError as problem:
+            field = f"rows[{number}].{problem.field}"
+            raise ServiceError(field, problem.value, problem.rule) from None
     with ledger_transaction():
-        inserted = insert_many("sale_line", COLUMNS, values, unless="source, source_ref")
-    return Recorded(inserted, len(rows) - inserted)
+        inserted = _insert(commands, actor)
+    return Recorded(inserted, len(commands) - inserted)
 
 
-def _check(row: SaleRow, number: int) -> None:
-    """Refuse a row that SQL would refuse, and name its index."""
-    try:
-        checks.key(row.location, row.sku)
-        checks.sale_quantity(row.quantity_units)
-        checks.whole("amount_minor", row.amount_minor, -AMOUNT_MAX, AMOUNT_MAX)
-        checks.one_of("condition", row.condition, CONDITIONS)
-        checks.happened("occurred_at", row.occurred_at)
-    except ServiceError as problem:
-        field = f"rows[{number}].{problem.field}"
-        raise ServiceError(field, problem.value, problem.rule) from None
+def _insert(commands: Sequence[RecordSale], actor: str | None) -> int:
+    """Insert checked lines in one statement; return the number that was not recorded before."""
+    if any(command.occurred_at is None for command in commands):
+        now = database_now()
+        commands = [
+            command._replace(occurred_at=now) if command.occurred_at is None else command
+            for command in commands
+        ]
+    values = [(*command, actor) for command in commands]
+    return insert_many("sale_line", COLUMNS, values, unless="source, source_ref")

@@ -9,9 +9,16 @@ from uuid import UUID
 from ledger.access.scope import require_key
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.transactions import Row, execute, fetch_one, ledger_transaction, log_action, once
+from ledger.kernel.transactions import (
+    Row,
+    execute,
+    fetch_one,
+    ledger_transaction,
+    log_action,
+    run_idempotent,
+)
+from ledger.tasks.kinds import COUNT_VARIANCE
 
-VARIANCE: Final = "count_variance"
 LONGEST_REASON: Final = 500
 
 
@@ -21,8 +28,11 @@ def acknowledge_variance(
     shown_variance_units: int,
     actor: str,
     command_id: UUID | None = None,
-) -> Row:
-    """Acknowledge the variance of a count, as another person than the counter; clear the task."""
+) -> int:
+    """Acknowledge the variance of a count, as another person than the counter; return its units.
+
+    The task is cleared.
+    """
 
     def work() -> Row:
         task = _locked_variance(task_id, actor)
@@ -46,7 +56,8 @@ def acknowledge_variance(
         return {"variance_units": variance}
 
     with ledger_transaction():
-        return once(command_id, f"acknowledge {task_id}", actor, work)
+        done = run_idempotent(command_id, f"acknowledge {task_id}", actor, work)
+    return int(done["variance_units"])
 
 
 def _locked_variance(task_id: int, actor: str) -> Row:
@@ -57,7 +68,7 @@ def _locked_variance(task_id: int, actor: str) -> Row:
         " detail ->> 'counted_by' AS counted_by FROM app.task WHERE id = %s FOR UPDATE",
         task_id,
     )
-    if task is None or task["kind"] != VARIANCE:
+    if task is None or task["kind"] != COUNT_VARIANCE:
         refuse("task", task_id, "the difference of a count, which a person may acknowledge")
     require_key(task["inv_key"] or "")
     if task["cleared_at"] is not None:
@@ -73,7 +84,7 @@ def _locked_variance(task_id: int, actor: str) -> Row:
 
 def dismiss_rejected(
     *, record_id: str, reason: str, actor: str, command_id: UUID | None = None
-) -> Row:
+) -> None:
     """Settle a rejected record without effect, with a reason."""
 
     def work() -> Row:
@@ -81,7 +92,7 @@ def dismiss_rejected(
         return {"record": record_id}
 
     with ledger_transaction():
-        return once(command_id, f"dismiss {record_id}", actor, work)
+        run_idempotent(command_id, f"dismiss {record_id}", actor, work)
 
 
 def mark_replayed(*, record_id: str, reason: str, actor: str) -> Row:

@@ -9,7 +9,13 @@ from ledger.access.scope import require_key
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.refusal_text import moment_text, person
-from ledger.kernel.transactions import Row, database_now, fetch_all, ledger_transaction, once
+from ledger.kernel.transactions import (
+    Row,
+    database_now,
+    fetch_all,
+    ledger_transaction,
+    run_idempotent,
+)
 from ledger.receiving.receipt_rows import Delivered, log_receipt, write_receipt
 
 
@@ -41,7 +47,9 @@ def receive_transfer(
         return {"lost": _receive(arriving, delivered, actor)}
 
     with ledger_transaction():
-        return int(once(command_id, f"receive_transfer {shipment_line_id}", actor, work)["lost"])
+        return int(
+            run_idempotent(command_id, f"receive_transfer {shipment_line_id}", actor, work)["lost"]
+        )
 
 
 def correct_transfer_receipt(
@@ -72,7 +80,9 @@ def correct_transfer_receipt(
         return {"lost": _receive(arriving, kept, actor)}
 
     with ledger_transaction():
-        return int(once(command_id, f"correct_transfer {shipment_line_id}", actor, work)["lost"])
+        return int(
+            run_idempotent(command_id, f"correct_transfer {shipment_line_id}", actor, work)["lost"]
+        )
 
 
 def _receive(arriving: Row, delivered: Delivered, actor: str | None) -> int:

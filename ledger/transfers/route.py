@@ -41,7 +41,7 @@ class Route:
         """Return the checked keys of source and destination."""
         if self.source == self.destination:
             refuse("destination", self.destination, "a transfer goes to another location")
-        checks.whole("units", self.units, 1)
+        checks.integer("units", self.units, 1)
         problem = checks.location_problem(self.destination)
         if problem:
             refuse("destination", self.destination, problem)

@@ -1,8 +1,9 @@
 """Transfers between locations: two rows under two keys, always written together.
 
-The leaving row ends as shipped, the arriving row as received (`transfers_receipt`).
+The leaving row ends as shipped, the arriving row as received (`ledger.transfers.receipts`).
 """
 
+from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
@@ -13,12 +14,12 @@ from ledger.kernel.proposals import Answer, answer_need
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import (
     Row,
+    business_time_or_now,
     database_now,
     execute,
-    happened_or_now,
     ledger_transaction,
     log_action,
-    once,
+    run_idempotent,
 )
 from ledger.transfers.pair import Transfer, locked_pair, write_pair
 from ledger.transfers.route import BEYOND_STOCK, Route, refuse_beyond_stock, refuse_unranged
@@ -54,46 +55,53 @@ def plan_transfer(
         return transfer.as_row()
 
     with ledger_transaction():
-        return Transfer(**once(command_id, f"plan_transfer {keys[0]} {keys[1]}", actor, work))
+        return Transfer(
+            **run_idempotent(command_id, f"plan_transfer {keys[0]} {keys[1]}", actor, work)
+        )
 
 
-def ship_transfer(  # noqa: PLR0913 -- one keyword per column
-    *,
-    source: str,
-    destination: str,
-    sku: str,
-    units: int,
-    shipped_at: datetime | None = None,
-    transfer_ref: str | None = None,
-    reorder_id: str | None = None,
-    due_on: date | None = None,
-    beyond_stock_allowed: bool = False,
-    actor: str | None = None,
-    command_id: UUID | None = None,
+@dataclass(frozen=True, slots=True)
+class ShipTransfer:
+    """Units that leave without a plan; `shipped_at` None means now.
+
+    `beyond_stock_allowed` accepts more units than on hand, because the goods have left.
+    """
+
+    route: Route
+    shipped_at: datetime | None = None
+    transfer_ref: str | None = None
+    reorder_id: str | None = None
+    beyond_stock_allowed: bool = False
+
+
+def ship_transfer(
+    command: ShipTransfer, *, actor: str | None = None, command_id: UUID | None = None
 ) -> Transfer:
     """Ship units without a plan: both rows are shipped at once.
 
-    Refused like a plan, except that `beyond_stock_allowed` accepts more units than on hand, because
-    the goods have left. The due day can't be before the shipping day.
+    Refused like a plan, except for units beyond stock if the command allows them. The due day
+    can't be before the shipping day.
     """
-    route = Route(source, destination, sku, units, due_on)
+    route, reorder_id = command.route, command.reorder_id
     keys = route.keys()
-    require_store(source, field="source")
+    require_store(route.source, field="source")
 
     def work() -> Row:
-        moved = _leaving(units, happened_or_now("shipped_at", shipped_at), actor)
+        moved = _leaving(route.units, business_time_or_now("shipped_at", command.shipped_at), actor)
         if reorder_id is not None:
-            answer_need(Answer(reorder_id, keys[1], units, actor))
+            answer_need(Answer(reorder_id, keys[1], route.units, actor))
         refuse_unranged(route)
-        checks.not_past("due_on", due_on, moved["shipped_at"])
-        if not beyond_stock_allowed:
-            refuse_beyond_stock(keys[0], units, or_else=BEYOND_STOCK)
-        transfer = write_pair(route, keys, moved, transfer_ref, reorder_id)
+        checks.not_past("due_on", route.due_on, moved["shipped_at"])
+        if not command.beyond_stock_allowed:
+            refuse_beyond_stock(keys[0], route.units, or_else=BEYOND_STOCK)
+        transfer = write_pair(route, keys, moved, command.transfer_ref, reorder_id)
         _log("ship_transfer", keys[0], transfer, route, actor)
         return transfer.as_row()
 
     with ledger_transaction():
-        return Transfer(**once(command_id, f"ship_transfer {keys[0]} {keys[1]}", actor, work))
+        return Transfer(
+            **run_idempotent(command_id, f"ship_transfer {keys[0]} {keys[1]}", actor, work)
+        )
 
 
 def _leaving(units: int, leaves_at: datetime, actor: str | None) -> Row:
@@ -120,7 +128,7 @@ def ship_planned_transfer(
 
     More units than the source has on hand and unpromised need `beyond_stock_allowed`.
     """
-    checks.whole("units", units, 1)
+    checks.integer("units", units, 1)
 
     def work() -> Row:
         leaving, arriving = locked_pair(shipment_line_id)
@@ -134,7 +142,7 @@ def ship_planned_transfer(
             "UPDATE retail.shipment_line SET status = 'shipped', shipped_units = %s,"
             " shipped_at = %s, recorded_by = %s WHERE id = ANY(%s)",
             units,
-            happened_or_now("shipped_at", shipped_at),
+            business_time_or_now("shipped_at", shipped_at),
             actor,
             [leaving["id"], arriving["id"]],
         )
@@ -144,7 +152,7 @@ def ship_planned_transfer(
         return {}
 
     with ledger_transaction():
-        once(command_id, f"ship_planned_transfer {shipment_line_id}", actor, work)
+        run_idempotent(command_id, f"ship_planned_transfer {shipment_line_id}", actor, work)
 
 
 def cancel_transfer(
@@ -204,7 +212,7 @@ def move_transfer_due_date(
         return {}
 
     with ledger_transaction():
-        once(command_id, f"re_date_transfer {shipment_line_id}", actor, work)
+        run_idempotent(command_id, f"re_date_transfer {shipment_line_id}", actor, work)
 
 
 def _must_be_on_its_way(arriving: Row, shown_version: str | None) -> None:

@@ -17,7 +17,7 @@ from inventory.model.arithmetic import WINDOW_US
 from inventory.model.ids import InvKey
 from inventory.model.windows import horizon_us
 from streams.engine.cold import SLOTS, ColdStates, Document
-from streams.engine.level_scan import glance
+from streams.engine.level_scan import scan_level
 from streams.engine.mismatch import REPAIR, LogMismatch, TornChangelogs
 from streams.engine.retained import Retained
 
@@ -44,13 +44,13 @@ class Assembly:
         self._number = number
         self._base = base
         self._levels = ColdStates()
-        self._to_rest: dict[InvKey, bytes] = {}
+        self._waiting_levels: dict[InvKey, bytes] = {}
         self._rows: dict[InvKey, dict[int, bytes]] = {}
         self._numbers = Retained(number)
         self.open_keys = set(open_keys)
         self.carried: dict[InvKey, tuple[int, ...]] = {}
         self.progress: Progress | None = None
-        self._last_told: bytes | None = None  # the level with the last progress
+        self._level_of_progress: bytes | None = None  # the level with the last progress
         self.records = 0
 
     def add_level(
@@ -61,28 +61,28 @@ class Assembly:
         Raises:
             UnreadableRecord: it is no level of this version.
         """
-        seen = glance(content)
+        facts = scan_level(content)
         self.records += 1
-        told = progress_in(headers)
-        if told is not None:
-            self.progress = told
-            self._last_told = content
-        self._numbers.tell(seen.key, headers, at_ms)
-        self.carried.pop(seen.key, None)
-        if seen.carried:
-            self.carried[seen.key] = seen.carried
-        if seen.is_open:
-            self.open_keys.add(seen.key)
+        progress = progress_in(headers)
+        if progress is not None:
+            self.progress = progress
+            self._level_of_progress = content
+        self._numbers.store_count(facts.key, headers, at_ms)
+        self.carried.pop(facts.key, None)
+        if facts.carried:
+            self.carried[facts.key] = facts.carried
+        if facts.is_open:
+            self.open_keys.add(facts.key)
         else:
-            self.open_keys.discard(seen.key)
-        self._to_rest[seen.key] = content
-        if len(self._to_rest) == SLOTS:
-            self._rest()
+            self.open_keys.discard(facts.key)
+        self._waiting_levels[facts.key] = content
+        if len(self._waiting_levels) == SLOTS:
+            self._store_levels()
 
     @property
     def generation(self) -> int | None:
         """Return the generation of the state's source log, or None without a progress header."""
-        level = _parsed(self._last_told)
+        level = _parsed(self._level_of_progress)
         return None if level is None else level["position"]["generation"]
 
     def add_window(self, content: bytes) -> None:
@@ -106,16 +106,16 @@ class Assembly:
                 transaction, so one of the changelogs has lost records.
             LogMismatch: rows that a level counts are missing, or the level of rows.
         """
-        self._rest()
+        self._store_levels()
         cold = self._levels if self._base is None else self._base
-        touched = {key for key in self._rows if key in self._levels or key in cold}
-        self._refuse_lost_levels(self._rows.keys() - touched, next_offset)
+        with_changes = {key for key in self._rows if key in self._levels or key in cold}
+        self._refuse_lost_levels(self._rows.keys() - with_changes, next_offset)
         if self._base is not None:
-            touched.update(self._levels)
-        if touched:
-            await _paced(cold.add_documents(self._merged(self._levels.in_order(touched))))
+            with_changes.update(self._levels)
+        if with_changes:
+            await _paced(cold.add_documents(self._merged(self._levels.in_order(with_changes))))
             await _paced(cold.add_documents(cold.sparse()))
-        self._numbers.check_others(touched, self.carried)
+        self._numbers.check_others(with_changes, self.carried)
         return cold
 
     def _refuse_lost_levels(self, keys: Iterable[InvKey], next_offset: int) -> None:
@@ -128,22 +128,22 @@ class Assembly:
                 )
                 raise LogMismatch(problem)
 
-    def _rest(self) -> None:
-        _exhaust(self._levels.add_documents(self._to_rest.items()))
-        self._to_rest = {}
+    def _store_levels(self) -> None:
+        _exhaust(self._levels.add_documents(self._waiting_levels.items()))
+        self._waiting_levels = {}
 
     def _merged(self, keys: Iterable[InvKey]) -> Iterator[Document]:
         for key in keys:
             before = None if self._base is None else _parsed(self._base.document(key))
             level = _parsed(self._levels.document(key))
-            whole = level or before
-            if whole is None:
+            newest = level or before
+            if newest is None:
                 continue  # rows alone are no state
-            rows = self._retained(whole, self._known_rows(key, before))
-            rows.update({row["start_us"]: row for row in whole["rows"] if whole is level})
+            rows = self._retained(newest, self._known_rows(key, before))
+            rows.update({row["start_us"]: row for row in newest["rows"] if newest is level})
             self._numbers.check(key, len(rows))
-            whole["rows"] = [rows[start] for start in sorted(rows)]
-            yield key, orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
+            newest["rows"] = [rows[start] for start in sorted(rows)]
+            yield key, orjson.dumps(newest, option=orjson.OPT_SORT_KEYS)
 
     def _known_rows(self, key: InvKey, before: _Json | None) -> _Rows:
         rows: _Rows = {}
@@ -154,14 +154,14 @@ class Assembly:
             rows[start_us] = (record["row"], record["position"])
         return rows
 
-    def _retained(self, whole: _Json, rows: _Rows) -> dict[int, _Json]:
-        expired_until_us = horizon_us(whole["stream_time_us"])
+    def _retained(self, newest: _Json, rows: _Rows) -> dict[int, _Json]:
+        expired_until_us = horizon_us(newest["stream_time_us"])
         kept: dict[int, _Json] = {}
         for start_us, (row, position) in rows.items():
-            if _place(position) > _place(whole["position"]):
+            if _order(position) > _order(newest["position"]):
                 problem = (
-                    f"{SALES_WINDOWS_CHANGELOG}[{self._number}] {whole['inv_key']}@{start_us}: "
-                    f"position {position} is newer than the level's {whole['position']}"
+                    f"{SALES_WINDOWS_CHANGELOG}[{self._number}] {newest['inv_key']}@{start_us}: "
+                    f"position {position} is newer than the level's {newest['position']}"
                 )
                 raise TornChangelogs(problem)
             # Workers drop expired rows without writing to the topic: the read model keeps them.
@@ -185,5 +185,5 @@ def _parsed(document: bytes | None) -> _Json | None:
     return None if document is None else orjson.loads(document)
 
 
-def _place(position: _Json) -> tuple[int, int]:
+def _order(position: _Json) -> tuple[int, int]:
     return position["generation"], position["offset"]

@@ -54,15 +54,15 @@ class ColdStates:
     """One document per key. Only `add…` methods change it, so a written block can be shared."""
 
     blocks: dict[int, Block] = field(default_factory=dict)
-    _places: dict[InvKey, int] = field(default_factory=dict)
+    _slots: dict[InvKey, int] = field(default_factory=dict)
     _next: int = 0
-    _opened: tuple[int, list[bytes]] = (-1, [])
+    _last_decoded: tuple[int, list[bytes]] = (-1, [])
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._slots)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._places
+        return key in self._slots
 
     @property
     def payload_bytes(self) -> int:
@@ -70,7 +70,7 @@ class ColdStates:
         return sum(len(block.payload) for block in self.blocks.values())
 
     def __iter__(self) -> Iterator[InvKey]:
-        return iter(self._places)
+        return iter(self._slots)
 
     def find(self, key: InvKey) -> KeyState | None:
         """Return the state of `key`, decoded at each call, or None."""
@@ -79,17 +79,17 @@ class ColdStates:
 
     def document(self, key: InvKey) -> bytes | None:
         """Return the stored bytes: a state, or a changelog level with the rows that it carried."""
-        place = self._places.get(key)
-        if place is None:
+        slot_number = self._slots.get(key)
+        if slot_number is None:
             return None
-        number, slot = divmod(place, SLOTS)
-        if self._opened[0] != number:
-            self._opened = number, self.blocks[number].documents()
-        return self._opened[1][slot]
+        number, slot = divmod(slot_number, SLOTS)
+        if self._last_decoded[0] != number:
+            self._last_decoded = number, self.blocks[number].documents()
+        return self._last_decoded[1][slot]
 
     def in_order(self, keys: Iterable[InvKey]) -> list[InvKey]:
         """Return the keys block by block, unknown ones first. Each block is decompressed once."""
-        return sorted(keys, key=lambda key: (self._places.get(key, -1), key))
+        return sorted(keys, key=lambda key: (self._slots.get(key, -1), key))
 
     def add(self, states: Iterable[KeyState]) -> Iterator[list[InvKey]]:
         """Store `states` at rest. Yields the keys of each block, so that the caller can pause."""
@@ -119,7 +119,7 @@ class ColdStates:
         for slot, key in enumerate(keys):
             if key is not None:
                 self._supersede(key)
-                self._places[key] = number * SLOTS + slot
+                self._slots[key] = number * SLOTS + slot
         self.blocks[number] = block
 
     def sparse(self) -> Iterator[Document]:
@@ -138,10 +138,10 @@ class ColdStates:
         return keys
 
     def _supersede(self, key: InvKey) -> None:
-        place = self._places.get(key)
-        if place is None:
+        slot_number = self._slots.get(key)
+        if slot_number is None:
             return
-        number, slot = divmod(place, SLOTS)
+        number, slot = divmod(slot_number, SLOTS)
         block = self.blocks[number]
         block.keys[slot] = None
         if block.live == 0:
@@ -151,23 +151,25 @@ class ColdStates:
 class States(dict[InvKey, KeyState]):
     """Decoded states in use over encoded states at rest. A state in use has priority.
 
-    It is a dictionary by inheritance, because the rules expect one. With `keep`, a state that was
-    looked up stays decoded: for the fold, which will change it, but not for queries.
+    It is a dictionary by inheritance, because the rules expect one. With `keep_decoded`, a
+    state that was looked up stays decoded: for the fold, which will change it, but not for queries.
     """
 
-    __slots__ = ("_cold", "_keep", "_new")
+    __slots__ = ("_cold", "_keep_decoded", "_new")
 
-    def __init__(self, cold: ColdStates, states: Mapping[InvKey, KeyState], *, keep: bool) -> None:
+    def __init__(
+        self, cold: ColdStates, states: Mapping[InvKey, KeyState], *, keep_decoded: bool
+    ) -> None:
         super().__init__(states)
         self._cold = cold
-        self._keep = keep
+        self._keep_decoded = keep_decoded
         self._new = {key for key in states if key not in cold}
 
     def __missing__(self, key: InvKey) -> KeyState:
         state = self._cold.find(key)
         if state is None:
             raise KeyError(key)
-        if self._keep:
+        if self._keep_decoded:
             super().__setitem__(key, state)
         return state
 
@@ -227,11 +229,11 @@ class States(dict[InvKey, KeyState]):
         """Return the number of decoded states."""
         return super().__len__()
 
-    def rest(self, keys: Iterable[InvKey]) -> None:
+    def drop_decoded(self, keys: Iterable[InvKey]) -> None:
         """Drop the decoded states of `keys`. The caller guarantees that those at rest are equal."""
         for key in keys:
             super().pop(key, None)
 
-    def frozen(self, keys: Iterable[InvKey]) -> None:
+    def mark_at_rest(self, keys: Iterable[InvKey]) -> None:
         """Record that these keys are at rest now, whether or not they are also in use."""
         self._new.difference_update(keys)

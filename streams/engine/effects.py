@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cdc.contracts.decisions import (
-    Circumstances,
+    DecisionContext,
     PriceEvent,
     ReorderEvent,
     encode_price,
@@ -56,7 +56,7 @@ class Effects:
     replayed: int = 0
     undecodable: int = 0
 
-    def changed(self, key: InvKey, rows: Iterable[int]) -> None:
+    def add_changed(self, key: InvKey, rows: Iterable[int]) -> None:
         """Register the key's level and these window rows for sending."""
         known = self.rows.get(key)
         if known is None:
@@ -64,7 +64,7 @@ class Effects:
         else:
             known.update(rows)
 
-    def dropped(self, before: KeyState, rows: Iterable[int]) -> None:
+    def keep_expired(self, before: KeyState, rows: Iterable[int]) -> None:
         """Keep the last content of rows that this chunk changed and that now expire.
 
         The state drops them before the chunk is written, but the read model shows them for ever.
@@ -75,12 +75,12 @@ class Effects:
                 content = encode_window(before.key, before.windows[start], before.position)
                 self.expired[before.key, start] = content
 
-    def decided(self, outputs: Iterable[Output], state: KeyState) -> None:
+    def add_decisions(self, outputs: Iterable[Output], state: KeyState) -> None:
         """Store the outputs of one record, the last revision of each id only."""
         for output in outputs:
             self.decisions[output.id] = (output, state)
 
-    def written_again(self, key: InvKey, state: KeyState, rows: Iterable[int]) -> None:
+    def add_resend(self, key: InvKey, state: KeyState, rows: Iterable[int]) -> None:
         """Register the key's level, rows and last decisions for sending again, unchanged."""
         self.rows.setdefault(key, set()).update(row for row in rows if row in state.windows)
         for output in (state.episode.last_output, state.price_episode.last_output):
@@ -131,7 +131,7 @@ class Writer:
         """Yield one record per decision."""
         for output, state in decisions:
             key = state.key
-            at = Circumstances(
+            at = DecisionContext(
                 inv_key=key,
                 origin=Origin(self.generation, self.partition, state.position.offset),
                 as_of_us=progress.newest_commit_us or 0,
@@ -178,7 +178,7 @@ def _changelogs(effects: Effects, changed: Iterable[ChangedKey]) -> tuple[list[S
     return levels, windows
 
 
-def _decision_send(output: Output, state: KeyState, at: Circumstances) -> Send:
+def _decision_send(output: Output, state: KeyState, at: DecisionContext) -> Send:
     policy = state.policy
     match output:
         case ReorderOutput():

@@ -16,7 +16,7 @@ from typing import Final
 # generation before. The product of the first two bounds one collection while keys arrive. A million
 # took 350 ms, and all queries waited.
 THRESHOLDS: Final = (10_000, 5, 2_000)
-FLOOD: Final = 20_000  # keys decoded since the last time; fewer are scanned quickly
+FREEZE_AFTER_KEYS: Final = 20_000  # keys decoded since the last time; fewer are scanned quickly
 
 
 def collect_rarely() -> None:
@@ -24,7 +24,7 @@ def collect_rarely() -> None:
     gc.set_threshold(*THRESHOLDS)
 
 
-class Flood:
+class CollectorFreeze:
     """Hides the objects of many newly decoded keys from the collector.
 
     Hidden objects are still freed when their last reference goes, but hidden cycles are not. It
@@ -34,10 +34,10 @@ class Flood:
     def __init__(self) -> None:
         self._known = 0
 
-    def look(self, in_use: int) -> bool:
+    def freeze_if_grown(self, in_use: int) -> bool:
         """Return True if `in_use` decoded keys were so many more that they were hidden now."""
         self._known = min(self._known, in_use)
-        if in_use - self._known < FLOOD:
+        if in_use - self._known < FREEZE_AFTER_KEYS:
             return False
         gc.collect(1)
         gc.freeze()

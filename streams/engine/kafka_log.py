@@ -12,14 +12,14 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from cdc.capture.admin import admin_client
-from streams.engine.mismatch import LogMismatch, repair_of, way_of
+from streams.engine.mismatch import LogMismatch, repair_of_topic, repair_phrase
 from streams.engine.records import FoundTopic, LogRecord, TopicIds
 
 FETCH_BYTES = 4 << 20
 BATCH = 20_000
 POLL_MS = 200
 DESCRIBED_S = 30.0
-SILENCE_S = 60.0  # longest time without records although some are there
+STALLED_AFTER_S = 60.0  # longest time without records although some are there
 
 
 class ReadStalled(Exception):
@@ -61,10 +61,10 @@ class KafkaLog:
         self, topic: str, partitions: Iterable[int]
     ) -> Mapping[int, tuple[int, int]]:
         """Return the bounds of several partitions, with two requests in total."""
-        places = [TopicPartition(topic, number) for number in partitions]
-        first = await self._consumer.beginning_offsets(places)
-        end = await self._consumer.end_offsets(places)
-        return {place.partition: (first[place], end[place]) for place in places}
+        tps = [TopicPartition(topic, number) for number in partitions]
+        first = await self._consumer.beginning_offsets(tps)
+        end = await self._consumer.end_offsets(tps)
+        return {tp.partition: (first[tp], end[tp]) for tp in tps}
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
         """Return the ids that the broker gave the topics at their creation.
@@ -97,24 +97,24 @@ class KafkaLog:
         """
         if start >= end:
             return
-        place = TopicPartition(topic, partition)
-        self._consumer.assign([place])
-        self._consumer.seek(place, start)
+        tp = TopicPartition(topic, partition)
+        self._consumer.assign([tp])
+        self._consumer.seek(tp, start)
         loop = asyncio.get_running_loop()
-        heard_at = loop.time()
+        last_records_s = loop.time()
         position = start
         while position < end:
-            found = await self._consumer.getmany(place, timeout_ms=POLL_MS, max_records=BATCH)
-            position = await self._consumer.position(place)
+            found = await self._consumer.getmany(tp, timeout_ms=POLL_MS, max_records=BATCH)
+            position = await self._consumer.position(tp)
             records = [
                 LogRecord(r.offset, r.key, r.value, tuple(r.headers), r.timestamp)
-                for r in found.get(place, ())
+                for r in found.get(tp, ())
                 if r.offset < end
             ]
             if records:
-                heard_at = loop.time()
+                last_records_s = loop.time()
                 yield records
-            elif loop.time() - heard_at > SILENCE_S:
+            elif loop.time() - last_records_s > STALLED_AFTER_S:
                 problem = (
                     f"{topic}[{partition}]: no record from {position} on, expected up to {end}"
                 )
@@ -128,8 +128,8 @@ def found_topics(client: AdminClient, topics: Sequence[str]) -> Mapping[str, Fou
         LogMismatch: a topic does not exist.
         KafkaException: the broker does not answer.
     """
-    asked = client.describe_topics(TopicCollection(list(topics)), request_timeout=DESCRIBED_S)
-    return {topic: _found(topic, answer) for topic, answer in asked.items()}
+    answers = client.describe_topics(TopicCollection(list(topics)), request_timeout=DESCRIBED_S)
+    return {topic: _found(topic, answer) for topic, answer in answers.items()}
 
 
 def _found(topic: str, answer: Any) -> FoundTopic:  # noqa: ANN401 -- no types in the client
@@ -138,8 +138,8 @@ def _found(topic: str, answer: Any) -> FoundTopic:  # noqa: ANN401 -- no types i
     except KafkaException as error:
         if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
             raise
-        problem = f"{topic} does not exist; {way_of(topic)}"
-        raise LogMismatch(problem, repair_of(topic)) from error
+        problem = f"{topic} does not exist; {repair_phrase(topic)}"
+        raise LogMismatch(problem, repair_of_topic(topic)) from error
     return FoundTopic(str(described.topic_id), len(described.partitions))
 
 

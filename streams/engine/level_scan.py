@@ -30,7 +30,7 @@ _START: Final = re.compile(rb'"start_us":(-?\d+)')
 
 
 @value
-class Glance:
+class LevelFacts:
     """The key of a level, True for an open decision, and the starts of the rows it carries."""
 
     key: InvKey
@@ -38,22 +38,22 @@ class Glance:
     carried: tuple[int, ...]
 
 
-def glance(content: bytes) -> Glance:
+def scan_level(content: bytes) -> LevelFacts:
     """Return the facts of `content`, one level.
 
     Raises:
         UnknownVersion: written by another version of this code.
         UnreadableRecord: no level of this version.
     """
-    return _seen(content) or _parsed(content)
+    return _scanned(content) or _parsed(content)
 
 
-def _parsed(content: bytes) -> Glance:
+def _parsed(content: bytes) -> LevelFacts:
     state, _dropped = decode_level(content)
-    return Glance(state.key, has_open(state), tuple(sorted(state.windows)))
+    return LevelFacts(state.key, has_open(state), tuple(sorted(state.windows)))
 
 
-def _seen(content: bytes) -> Glance | None:
+def _scanned(content: bytes) -> LevelFacts | None:
     """Return the facts without parsing, or None if the bytes do not have the expected form."""
     revision = content.find(_REVISION)
     key = content.rfind(_KEY, 0, revision)
@@ -65,7 +65,7 @@ def _seen(content: bytes) -> Glance | None:
         return None
     name = orjson.loads(content[key + len(_KEY) - 1 : revision + 1])
     starts = _START.findall(content, rows, end)
-    return Glance(InvKey(name), is_open, tuple(map(int, starts)))
+    return LevelFacts(InvKey(name), is_open, tuple(map(int, starts)))
 
 
 def _is_open(content: bytes) -> bool | None:

@@ -13,13 +13,15 @@ This is the hot path of a worker, without Faust and without Kafka. Its rules:
 import asyncio
 import time
 from collections.abc import Sequence
+from typing import assert_never
 
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import beat_of
-from cdc.contracts.rejects import Late, Origin, Rejection, kept
+from cdc.contracts.rejects import Late, Origin, Rejection, truncated
 from cdc.contracts.topics import STOCK_EVENTS
-from inventory.errors import BrokenInvariant
-from inventory.fold.partition import Folded
+from inventory.errors import BEFORE_DEDUPE_HORIZON, BrokenInvariant
+from inventory.fold.partition import FoldResult
+from inventory.fold.record import Applied, Refused, Replayed, Resent
 from inventory.model.ids import InvKey
 from inventory.model.outputs import LateSale
 from inventory.model.record import Record
@@ -29,7 +31,7 @@ from streams.engine.records import Broker, SourceRecord, Stage
 from streams.engine.store import OwnedPartition
 
 SLICE_S = 0.005  # of the event loop; queries, transactions and heartbeats run in between
-LOOK_EVERY = 25  # steps between two readings of the clock; a key at rest takes 0.2 ms
+CLOCK_EVERY = 25  # steps between two readings of the clock; a key at rest takes 0.2 ms
 REFUSED_IN_A_ROW = 1_000  # domain.md 4, before_dedupe_horizon
 LATE_REASON = "window_expired"
 
@@ -38,7 +40,7 @@ class Gap(Exception):
     """Offsets between the last handled record and this chunk were never delivered."""
 
 
-class _Turn:
+class _TimeSlice:
     """A time slice on the event loop. After it, other tasks run."""
 
     def __init__(self) -> None:
@@ -48,7 +50,7 @@ class _Turn:
     async def step(self) -> None:
         """Count one step of work, and yield to the event loop once the slice is used up."""
         self._steps += 1
-        if self._steps % LOOK_EVERY == 0 and time.perf_counter() >= self._until_s:
+        if self._steps % CLOCK_EVERY == 0 and time.perf_counter() >= self._until_s:
             await asyncio.sleep(0)
             self._until_s = time.perf_counter() + SLICE_S
 
@@ -75,13 +77,13 @@ async def handle_chunk(
         )
         raise Gap(problem)
     owned.in_work = True  # stays True if anything below fails: such a state is in no snapshot
-    async with owned.turn:
+    async with owned.fold_lock:
         effects = await _fold(chunk, owned)
         stages = await _staged(effects, owned)
     if stages:
         owned.positions.update(await broker.acknowledged(owned.number, stages))
     if effects.rows:
-        owned.told_offset = owned.next_offset
+        owned.changelog_next_offset = owned.next_offset
     for key in effects.rows:
         owned.unsent_rows.pop(key, None)
     owned.publish(effects.rows)
@@ -92,9 +94,9 @@ async def handle_chunk(
 
 async def _fold(chunk: Sequence[SourceRecord], owned: OwnedPartition) -> Effects:
     effects = Effects()
-    turn = _Turn()
+    time_slice = _TimeSlice()
     for source in chunk:
-        await turn.step()
+        await time_slice.step()
         _handle_record(source, owned, effects)
     return effects
 
@@ -102,11 +104,11 @@ async def _fold(chunk: Sequence[SourceRecord], owned: OwnedPartition) -> Effects
 async def _staged(effects: Effects, owned: OwnedPartition) -> list[Stage]:
     """Return the chunk's sends. Encoding takes about as long as the fold, so it yields as well."""
     writer = Writer(owned.partition.generation, owned.number)
-    turn = _Turn()
+    time_slice = _TimeSlice()
     changed = []
     for each in writer.changed_keys(effects, owned.partition.states):
         changed.append(each)
-        await turn.step()
+        await time_slice.step()
     return writer.staged(effects, changed, owned.progress())
 
 
@@ -120,7 +122,7 @@ async def republish_open(owned: OwnedPartition, broker: Broker) -> int:
         state = owned.published[key]
         for output in (state.episode.last_output, state.price_episode.last_output):
             if output is not None and output.status == "open":
-                effects.decided((output,), state)
+                effects.add_decisions((output,), state)
     writer = Writer(owned.partition.generation, owned.number)
     sends = list(writer.decision_sends(effects.decisions.values(), owned.progress()))
     if sends:
@@ -131,7 +133,7 @@ async def republish_open(owned: OwnedPartition, broker: Broker) -> int:
 def _handle_record(source: SourceRecord, owned: OwnedPartition, effects: Effects) -> None:
     offset = source.offset
     if offset < owned.next_offset:
-        _write_again(source, owned, effects)
+        _resend(source, owned, effects)
         return
     owned.next_offset = offset + 1
     try:
@@ -145,49 +147,59 @@ def _handle_record(source: SourceRecord, owned: OwnedPartition, effects: Effects
         return
     before = owned.partition.states.get(InvKey(record.key))
     folded = owned.partition.apply(record)
-    if before is not None and folded.windows_dropped:
-        effects.dropped(before, folded.windows_dropped)
+    if before is not None and isinstance(folded, Applied) and folded.windows_dropped:
+        effects.keep_expired(before, folded.windows_dropped)
     _collect(source, record, folded, owned, effects)
 
 
 def _collect(
-    source: SourceRecord, record: Record, folded: Folded, owned: OwnedPartition, effects: Effects
+    source: SourceRecord,
+    record: Record,
+    folded: FoldResult,
+    owned: OwnedPartition,
+    effects: Effects,
 ) -> None:
-    verdict = folded.verdict
-    if verdict.startswith("rejected:"):
+    if isinstance(folded, Refused):
         _refuse(source, record, folded, owned, effects)
         return
     owned.refused_in_a_row = 0
-    state = folded.state
-    if state is None:
+    if folded.state is None:
         return
     key = InvKey(record.key)
-    if verdict == "replayed":
-        effects.replayed += 1
-        effects.written_again(key, state, owned.unsent_rows.get(key, ()))
-        return
-    if verdict == "applied":
-        effects.applied += 1
-    else:
-        effects.resent += 1
-    effects.changed(key, folded.windows_changed)
+    match folded:
+        case Replayed():
+            effects.replayed += 1
+            effects.add_resend(key, folded.state, owned.unsent_rows.get(key, ()))
+        case Resent():
+            effects.resent += 1
+            _changed(record, (), effects)
+        case Applied():
+            effects.applied += 1
+            _changed(record, folded.windows_changed, effects)
+            if folded.outputs:
+                effects.add_decisions(folded.outputs, folded.state)
+            if folded.late is not None:
+                effects.lates.append(_late(record, folded.late, owned))
+        case _:
+            assert_never(folded)
+
+
+def _changed(record: Record, rows: Sequence[int], effects: Effects) -> None:
+    """Register the level of the record's key, these window rows, and a heartbeat's content."""
+    key = InvKey(record.key)
+    effects.add_changed(key, rows)
     beat = beat_of(record)
     if beat is not None:
         effects.beats[key] = beat
-    if folded.outputs:
-        effects.decided(folded.outputs, state)
-    if folded.late is not None:
-        effects.lates.append(_late(record, folded.late, owned))
 
 
 def _refuse(
-    source: SourceRecord, record: Record, folded: Folded, owned: OwnedPartition, effects: Effects
+    source: SourceRecord, record: Record, refused: Refused, owned: OwnedPartition, effects: Effects
 ) -> None:
-    reason = folded.verdict.removeprefix("rejected:")
     effects.rejections.append(
-        _rejection(source, owned, reason, "fold", folded.detail, record.commit_us)
+        _rejection(source, owned, refused.reason, "fold", refused.detail, record.commit_us)
     )
-    if reason != "before_dedupe_horizon":
+    if refused.reason != BEFORE_DEDUPE_HORIZON:
         owned.refused_in_a_row = 0
         return
     owned.refused_in_a_row += 1
@@ -199,7 +211,7 @@ def _refuse(
         raise BrokenInvariant(problem)
 
 
-def _write_again(source: SourceRecord, owned: OwnedPartition, effects: Effects) -> None:
+def _resend(source: SourceRecord, owned: OwnedPartition, effects: Effects) -> None:
     """Send state and decisions of the record's key again if an earlier process handled it."""
     if source.offset >= owned.restored_offset or source.key is None:
         return
@@ -207,7 +219,7 @@ def _write_again(source: SourceRecord, owned: OwnedPartition, effects: Effects) 
     state = owned.partition.states.get(key)
     if state is not None:
         effects.replayed += 1
-        effects.written_again(key, state, owned.unsent_rows.get(key, ()))
+        effects.add_resend(key, state, owned.unsent_rows.get(key, ()))
 
 
 def _late(record: Record, late: LateSale, owned: OwnedPartition) -> Late:
@@ -229,7 +241,7 @@ def _rejection(
     detail: str,
     commit_us: int | None,
 ) -> Rejection:
-    content, detail = kept(source.value, detail)
+    content, detail = truncated(source.value, detail)
     return Rejection(
         origin=Origin(owned.partition.generation, owned.number, source.offset),
         topic=STOCK_EVENTS,

@@ -13,8 +13,8 @@ from streams.engine.records import Fenced, LogRecord, Positions, Send, Stage, To
 
 READ_BATCH = 3  # small, so that tests cross batch borders
 
-Place = tuple[str, int]
-Reach = Callable[[str], Awaitable[None]]
+TopicAndPartition = tuple[str, int]
+EffectHook = Callable[[str], Awaitable[None]]
 
 
 class Crash(Exception):
@@ -29,20 +29,20 @@ class MemoryBroker:
     """A `Broker` (through `writer`) and a `Log`. All times are given by the test."""
 
     def __init__(self) -> None:
-        self.topics: dict[Place, list[LogRecord]] = defaultdict(list)
+        self.topics: dict[TopicAndPartition, list[LogRecord]] = defaultdict(list)
         self.epochs: dict[int, int] = defaultdict(int)
         self._open: dict[int, Transaction] = {}
-        self._ends: dict[Place, int] = defaultdict(int)  # of finished transactions
-        self._firsts: dict[Place, int] = defaultdict(int)
+        self._ends: dict[TopicAndPartition, int] = defaultdict(int)  # of finished transactions
+        self._firsts: dict[TopicAndPartition, int] = defaultdict(int)
         self._deleted: dict[str, int] = defaultdict(int)
 
     def produce(
         self, topic: str, partition: int, key: bytes | None, value: bytes | None, at_ms: int = 0
     ) -> int:
         """Append one committed record, without a transaction, and return its offset."""
-        place = (topic, partition)
-        offset = self.next_offset(place)
-        self.topics[place].append(LogRecord(offset, key, value, at_ms=at_ms))
+        tp = (topic, partition)
+        offset = self.next_offset(tp)
+        self.topics[tp].append(LogRecord(offset, key, value, at_ms=at_ms))
         return offset
 
     def values(self, topic: str, partition: int) -> list[bytes]:
@@ -51,10 +51,10 @@ class MemoryBroker:
 
     def compact(self, topic: str, partition: int) -> None:
         """Keep the last record of each key, as Kafka's log cleaner does. Offsets are unchanged."""
-        place = (topic, partition)
-        last = {record.key: record.offset for record in self.topics[place]}
-        self.topics[place] = [
-            record for record in self.topics[place] if last[record.key] == record.offset
+        tp = (topic, partition)
+        last = {record.key: record.offset for record in self.topics[tp]}
+        self.topics[tp] = [
+            record for record in self.topics[tp] if last[record.key] == record.offset
         ]
 
     def delete(self, topic: str, partition: int) -> None:
@@ -68,17 +68,17 @@ class MemoryBroker:
 
         Offsets are unchanged.
         """
-        place = (topic, partition)
-        self.topics[place] = [r for r in self.topics[place] if r.offset >= first]
-        self._firsts[place] = first
+        tp = (topic, partition)
+        self.topics[tp] = [r for r in self.topics[tp] if r.offset >= first]
+        self._firsts[tp] = first
 
-    def writer(self, partition: int, reach: Reach = undisturbed) -> "MemoryWriter":
+    def writer(self, partition: int, before_effect: EffectHook = undisturbed) -> "MemoryWriter":
         """Initialise the partition's producer, which fences every earlier writer."""
         self.epochs[partition] += 1
         left = self._open.pop(partition, None)
         if left is not None:
             self._finish(left)
-        return MemoryWriter(self, self.epochs[partition], reach)
+        return MemoryWriter(self, self.epochs[partition], before_effect)
 
     def expire(self) -> None:
         """Abort every open transaction, as a broker does after the transaction timeout."""
@@ -100,11 +100,11 @@ class MemoryBroker:
             self.topics[topic, transaction.partition].append(record)
         self._finish(transaction)
 
-    def next_offset(self, place: Place) -> int:
+    def next_offset(self, tp: TopicAndPartition) -> int:
         """Return the offset of the next record, uncommitted ones and markers counted."""
-        records = self.topics[place]
-        behind = records[-1].offset + 1 if records else self._firsts[place]
-        return max(behind, self._ends[place])
+        records = self.topics[tp]
+        behind = records[-1].offset + 1 if records else self._firsts[tp]
+        return max(behind, self._ends[tp])
 
     def _finish(self, transaction: "Transaction") -> None:
         """Reserve an offset for the marker after the records of a transaction."""
@@ -113,8 +113,8 @@ class MemoryBroker:
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
         """Return the first offset, and the offset after the last committed record or marker."""
-        place = (topic, partition)
-        return self._firsts[place], self.next_offset(place)
+        tp = (topic, partition)
+        return self._firsts[tp], self.next_offset(tp)
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
         """Return the ids of the topics. Each deletion changes an id."""
@@ -169,10 +169,10 @@ class Transaction:
 class MemoryWriter:
     """The writes of one owner of one partition, until another owner fences it."""
 
-    def __init__(self, broker: MemoryBroker, epoch: int, reach: Reach) -> None:
+    def __init__(self, broker: MemoryBroker, epoch: int, before_effect: EffectHook) -> None:
         self._broker = broker
         self._epoch = epoch
-        self._reach = reach
+        self._before_effect = before_effect
 
     def is_fenced(self, partition: int) -> bool:
         """Return True if another owner has initialised the producer."""
@@ -192,11 +192,11 @@ class MemoryWriter:
                 transaction.append(send)
         await self._may(partition, "commit")
         self._broker.commit(transaction)
-        await self._reach("committed")
+        await self._before_effect("committed")
         return transaction.positions
 
     async def _may(self, partition: int, effect: str) -> None:
-        await self._reach(effect)
+        await self._before_effect(effect)
         if self.is_fenced(partition):
             problem = f"partition {partition}: epoch {self._epoch} is not the newest"
             raise Fenced(problem)

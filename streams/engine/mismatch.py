@@ -14,11 +14,10 @@ from inventory.errors import BrokenInvariant
 from inventory.model.value import value
 from inventory.revision import LOGIC_REVISION
 from streams.engine.records import TopicIds
-from streams.exit_codes import NEW_GENERATION, REBUILD
+from streams.exit_codes import NEW_GENERATION, REBUILD, START_AGAIN
 
 REPAIR: Final = f"`{REBUILD}` makes the changelogs from {STOCK_EVENTS} again"
 LOST: Final = "history is missing: bring the topic itself back, or begin a new generation"
-_START_AGAIN: Final = "inventory down && inventory up --detach"
 _RETIRE: Final = f"inventory revision retire {LOGIC_REVISION} --delete"
 
 
@@ -59,31 +58,31 @@ def refuse_other_counts(partitions: Mapping[str, int], expected: int) -> None:
     is_known = expected == PARTITIONS
     for topic, found in partitions.items():
         if found != expected:
-            told = f"{expected}" if is_known else f"{expected} (INVENTORY_PARTITIONS)"
-            problem = f"{topic} has {found} partitions, keys are divided among {told}"
-            raise LogMismatch(problem, repair_of(topic) if is_known else _START_AGAIN)
+            wanted = f"{expected}" if is_known else f"{expected} (INVENTORY_PARTITIONS)"
+            problem = f"{topic} has {found} partitions, keys are divided among {wanted}"
+            raise LogMismatch(problem, repair_of_topic(topic) if is_known else START_AGAIN)
 
 
-def repair_of(topic: str) -> str:
+def repair_of_topic(topic: str) -> str:
     """Return the repair command for a topic that is not the same as before."""
     return NEW_GENERATION if topic == STOCK_EVENTS else REBUILD
 
 
-def way_of(topic: str) -> str:
+def repair_phrase(topic: str) -> str:
     """Return the repair of a topic as a phrase for messages."""
     return LOST if topic == STOCK_EVENTS else REPAIR
 
 
-def refuse_cut_levels(number: int, first: int) -> None:
+def refuse_truncated_levels(number: int, first: int) -> None:
     """Raise `LogMismatch` if the levels lack their beginning. Compaction never removes it."""
     if first > 0:
         problem = f"{ON_HAND_CHANGELOG}[{number}] begins at {first}, it was cut off; {REPAIR}"
         raise LogMismatch(problem)
 
 
-def refuse_unfinished(number: int, told: Progress | None) -> None:
+def refuse_unfinished(number: int, progress: Progress | None) -> None:
     """Raise `LogMismatch` if the levels are an interrupted publication: no chunk ends at 0."""
-    if told is not None and told.next_offset == 0:
+    if progress is not None and progress.next_offset == 0:
         problem = (
             f"{ON_HAND_CHANGELOG}[{number}] holds a published backfill that is not whole; "
             "the same `inventory backfill publish` finishes it, "
@@ -92,18 +91,18 @@ def refuse_unfinished(number: int, told: Progress | None) -> None:
         raise LogMismatch(problem, _RETIRE)
 
 
-def refuse_other_generation(number: int, ours: int, found: int | None) -> None:
+def refuse_other_generation(number: int, own_generation: int, found: int | None) -> None:
     """Raise `LogMismatch` if the state was made from another generation of the log.
 
     The generation is part of every position and id. Between two generations, all positions or none
     would compare as newer.
     """
-    if found not in (None, ours):
+    if found not in (None, own_generation):
         problem = (
-            f"{ON_HAND_CHANGELOG}[{number}] is of generation {found}, this worker of {ours} "
-            "(INVENTORY_GENERATION)"
+            f"{ON_HAND_CHANGELOG}[{number}] is of generation {found}, this worker of "
+            f"{own_generation} (INVENTORY_GENERATION)"
         )
-        raise LogMismatch(problem, _START_AGAIN)
+        raise LogMismatch(problem, START_AGAIN)
 
 
 def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None:
@@ -124,7 +123,7 @@ def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None
         raise LogMismatch(problem, NEW_GENERATION)
 
 
-def refuse_cut_ring(number: int, progress: Progress, first: int) -> None:
+def refuse_truncated_source(number: int, progress: Progress, first: int) -> None:
     """Raise `LogMismatch` if the source topic begins after the records that the ring needs."""
     if first > progress.ring_from:
         problem = (

@@ -18,7 +18,7 @@ import structlog
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from streams.engine.records import Broker, Log
 from streams.engine.restore import TAIL, newest_progress, restore
-from streams.engine.restore_reader import HeardLog
+from streams.engine.restore_reader import RestoreReader
 from streams.engine.snapshot import Snapshot
 from streams.engine.store import OwnedPartition
 from streams.engine.undecodable import PERMILLE
@@ -92,36 +92,37 @@ class Ownership:
         self._fenced: frozenset[int] = frozenset()  # this process is their only writer
         self._attempt: asyncio.Task[None] | None = None
         self._moved = asyncio.Condition()
-        self._is_given = False  # the group has assigned partitions
+        self._is_assigned = False  # the group has assigned partitions
         self.assigned: frozenset[int] = frozenset()
         self.ready: dict[int, OwnedPartition] = {}
         self.rebalances = 0
         self.restores = Restores()
-        self.turn = asyncio.Lock()  # shared: queries run between slices of one fold, not of twelve
+        # Shared: queries run between slices of one fold, not of twelve.
+        self.fold_lock = asyncio.Lock()
         self.restored_at = time.monotonic()  # time of the last progress towards ready
 
     @property
-    def settled(self) -> bool:
+    def all_ready(self) -> bool:
         """Return True if the group has assigned partitions, possibly none, and all are ready."""
-        return self._is_given and self.assigned == self.ready.keys()
+        return self._is_assigned and self.assigned == self.ready.keys()
 
     async def revoked(self) -> None:
         """Give up every partition. Call this when no chunk is in work."""
         self._lost.update(self.ready)
         self.ready = {}
         self.assigned = frozenset()
-        self._is_given = False
+        self._is_assigned = False
         self.restored_at = time.monotonic()
-        await self._wake()
+        await self._notify()
 
     async def assign(self, partitions: Iterable[int]) -> None:
         """Start to take `partitions` over. Returns before that is done."""
         self.assigned = frozenset(partitions)
-        self._is_given = True
+        self._is_assigned = True
         self.rebalances += 1
         self.restored_at = time.monotonic()
         self._attempt = asyncio.create_task(self._take_over(self.rebalances, self._attempt))
-        await self._wake()
+        await self._notify()
 
     async def owned(self, partition: int) -> OwnedPartition | None:
         """Return the partition once it is ready, or None if it is not assigned here."""
@@ -151,21 +152,23 @@ class Ownership:
             await self._broker.disown(sorted(self._fenced - wanted))
             await self._broker.own(wanted)
             self._fenced = wanted
-        places = asyncio.Semaphore(RESTORES_AT_ONCE)
+        free_slots = asyncio.Semaphore(RESTORES_AT_ONCE)
         # Former states first: a check takes milliseconds, and until then no worker serves them.
-        in_turn = sorted(wanted, key=lambda partition: (partition not in former, partition))
-        await asyncio.gather(*(self._obtain_one(number, p, former.get(p), places) for p in in_turn))
+        in_order = sorted(wanted, key=lambda partition: (partition not in former, partition))
+        await asyncio.gather(
+            *(self._obtain_one(number, p, former.get(p), free_slots) for p in in_order)
+        )
 
     async def _obtain_one(
         self,
         number: int,
         partition: int,
         former: OwnedPartition | None,
-        places: asyncio.Semaphore,
+        free_slots: asyncio.Semaphore,
     ) -> None:
-        async with places:
+        async with free_slots:
             if number != self.rebalances:
-                self._leave(partition, former)
+                self._keep_for_takeover(partition, former)
                 return
             began = time.monotonic()
             try:
@@ -173,9 +176,9 @@ class Ownership:
             except _Overtaken:
                 return
         if number != self.rebalances or partition not in self.assigned:
-            self._leave(partition, owned)
+            self._keep_for_takeover(partition, owned)
             return
-        owned.turn = self.turn
+        owned.fold_lock = self.fold_lock
         self.ready[partition] = owned
         self.restored_at = time.monotonic()
         seconds = self.restored_at - began
@@ -190,13 +193,13 @@ class Ownership:
             next_offset=owned.next_offset,
             seconds=round(seconds, 3),
         )
-        await self._wake()
+        await self._notify()
 
     async def _newest(
         self, number: int, partition: int, former: OwnedPartition | None
     ) -> OwnedPartition:
         async with self._open_log() as opened:
-            reader = HeardLog(opened, partial(self._heard, number, partition))
+            reader = RestoreReader(opened, partial(self._note_progress, number, partition))
             if former is not None and await _is_current(former, reader):
                 return former
             snapshot = await self._load_snapshot(partition)
@@ -204,18 +207,18 @@ class Ownership:
             owned.undecodable.permille = self.permille
             return owned
 
-    def _leave(self, partition: int, owned: OwnedPartition | None) -> None:
+    def _keep_for_takeover(self, partition: int, owned: OwnedPartition | None) -> None:
         """Leave a state to the next takeover, which checks whether it is still the newest."""
         if owned is not None:
             self._lost.setdefault(partition, owned)
 
-    def _heard(self, number: int, partition: int) -> None:
+    def _note_progress(self, number: int, partition: int) -> None:
         # The next takeover waits for this one. Partitions that it needs too are read to the end.
         if number != self.rebalances and partition not in self.assigned:
             raise _Overtaken
         self.restored_at = time.monotonic()
 
-    async def _wake(self) -> None:
+    async def _notify(self) -> None:
         async with self._moved:
             self._moved.notify_all()
 

@@ -99,7 +99,7 @@ class Publication:
         self._writer = Writer(history.generation, history.number)
         self._owned = OwnedPartition(history.number, Partition(history.generation), START)
         self._owned.topic_ids = dict(topic_ids)
-        self._told = self._owned.progress()
+        self._written_progress = self._owned.progress()
         self._owned.next_offset = history.end
         self._owned.partition.ring.resume(
             newest_commit_us=history.newest_commit_us,
@@ -140,7 +140,7 @@ class Publication:
         for lates in _batches(history.lates(), ROWS_AT_ONCE):
             await self._send(self._stages(Effects(lates=lates)))
 
-    async def conclude(self) -> bool:
+    async def write_progress(self) -> bool:
         """Write the progress with the last key's level. Return False if there is no key.
 
         A worker writes no progress then either: it replays such a partition.
@@ -151,7 +151,9 @@ class Publication:
         last = self._last
         if last is None:
             return False
-        self._told = replace(self._owned.progress(), ring_from=self._history.ring_from())
+        self._written_progress = replace(
+            self._owned.progress(), ring_from=self._history.ring_from()
+        )
         await self._write_states([last], self._history.beats())
         return True
 
@@ -160,7 +162,7 @@ class Publication:
         by_key = {state.key: state for state in states}
         for key, state in by_key.items():
             # One chunk of everything would have changed each row that the state holds.
-            effects.written_again(key, state, state.windows)
+            effects.add_resend(key, state, state.windows)
             if key in beats:
                 effects.beats[key] = beats[key]
         decisions, effects.decisions = effects.decisions, {}
@@ -171,7 +173,7 @@ class Publication:
     def _stages(
         self, effects: Effects, states: dict[InvKey, KeyState] | None = None
     ) -> list[Stage]:
-        return self._writer.stages(effects, states or {}, self._told)
+        return self._writer.stages(effects, states or {}, self._written_progress)
 
     async def _send(self, stages: Iterable[Stage]) -> None:
         await self._broker.acknowledged(self._history.number, [stage for stage in stages if stage])

@@ -19,9 +19,9 @@ from streams.engine.mismatch import (
     REPAIR,
     LogMismatch,
     Topics,
-    refuse_cut_levels,
     refuse_other_generation,
     refuse_other_source,
+    refuse_truncated_levels,
     refuse_unfinished,
 )
 from streams.engine.records import Fenced, Log
@@ -54,7 +54,7 @@ async def restore(
     names = (*CHANGELOGS, STOCK_EVENTS)
     ids = await log.topic_ids(names)
     topics = Topics(ids, {topic: await log.bounds(topic, number) for topic in names})
-    refuse_cut_levels(number, topics.bounds[ON_HAND_CHANGELOG][0])
+    refuse_truncated_levels(number, topics.bounds[ON_HAND_CHANGELOG][0])
     owned = None
     if snapshot is not None:
         problem = await _contradiction(snapshot, topics, log)
@@ -66,12 +66,14 @@ async def restore(
         if problem is not None:
             logger.warning("snapshot discarded", partition=number, reason=problem)
     if owned is None:
-        owned = await _restored_whole(number, generation, log, topics)
+        owned = await _restored_from_start(number, generation, log, topics)
     owned.topic_ids = dict(ids)
     return owned
 
 
-async def _restored_whole(number: int, generation: int, log: Log, topics: Topics) -> OwnedPartition:
+async def _restored_from_start(
+    number: int, generation: int, log: Log, topics: Topics
+) -> OwnedPartition:
     try:
         return await _restored(number, generation, log, topics, None)
     except (BrokenInvariant, LogMismatch) as error:
@@ -114,10 +116,10 @@ async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | 
     if newest is None:
         return f"{ON_HAND_CHANGELOG} says nothing about the time before {at}"
     # A broker that lost the end of a topic keeps its id.
-    if newest.next_offset != snapshot.told_offset:
+    if newest.next_offset != snapshot.changelog_next_offset:
         return (
             f"{ON_HAND_CHANGELOG} had reached {newest.next_offset} at {at}, "
-            f"the snapshot saw {snapshot.told_offset}"
+            f"the snapshot saw {snapshot.changelog_next_offset}"
         )
     return None
 
@@ -153,7 +155,7 @@ async def _restored(
     owned.positions = {topic: topics.bounds[topic][1] for topic in CHANGELOGS}
     owned.restored_records = assembly.records
     if base is not None and assembly.progress is None:
-        owned.told_offset = base.told_offset
+        owned.changelog_next_offset = base.changelog_next_offset
     return owned
 
 

@@ -12,12 +12,12 @@ from streams.engine.records import Log, LogRecord, TopicIds
 SLICE: Final = 500  # records between two yields to the event loop
 
 
-class HeardLog:
-    """A `Log` on top of another one. It calls `heard` after each batch of records."""
+class RestoreReader:
+    """A `Log` on top of another one. It calls `on_progress` after each batch of records."""
 
-    def __init__(self, log: Log, heard: Callable[[], None]) -> None:
+    def __init__(self, log: Log, on_progress: Callable[[], None]) -> None:
         self._log = log
-        self._heard = heard
+        self._on_progress = on_progress
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
         """Return the bounds of the other log."""
@@ -36,4 +36,4 @@ class HeardLog:
                 if begin > 0:
                     await asyncio.sleep(0)
                 yield batch[begin : begin + SLICE]
-            self._heard()
+            self._on_progress()

@@ -29,11 +29,11 @@ class Retained:
 
     def __init__(self, number: int) -> None:
         self._number = number
-        self._told: dict[InvKey, tuple[int, int]] = {}
+        self._counts: dict[InvKey, tuple[int, int]] = {}
         self._shared: dict[tuple[int, int], tuple[int, int]] = {}  # a million keys have few values
         self._newest_day = 0
 
-    def tell(self, key: InvKey, headers: Headers, at_ms: int) -> None:
+    def store_count(self, key: InvKey, headers: Headers, at_ms: int) -> None:
         """Store the row count of the changelog's next level.
 
         Raises:
@@ -42,10 +42,10 @@ class Retained:
         rows, day = retained_in(headers), at_ms // _DAY_MS
         self._newest_day = max(self._newest_day, day)
         if rows is None:
-            self._told.pop(key, None)
+            self._counts.pop(key, None)
         else:
-            told = (rows, day)
-            self._told[key] = self._shared.setdefault(told, told)
+            counted = (rows, day)
+            self._counts[key] = self._shared.setdefault(counted, counted)
 
     def check(self, key: InvKey, found: int) -> None:
         """Compare the level's count with the number of rows that were found for the key.
@@ -53,10 +53,10 @@ class Retained:
         Raises:
             LogMismatch: the numbers differ.
         """
-        told, day = self._told.get(key, (found, 0))
-        if found != told and not self._is_aged(day):
+        counted, day = self._counts.get(key, (found, 0))
+        if found != counted and not self._is_aged(day):
             problem = (
-                f"{SALES_WINDOWS_CHANGELOG}[{self._number}] has {found} of the {told} rows of "
+                f"{SALES_WINDOWS_CHANGELOG}[{self._number}] has {found} of the {counted} rows of "
                 f"{key}: it was cut off, or has lost records; {REPAIR}"
             )
             raise LogMismatch(problem)
@@ -69,7 +69,7 @@ class Retained:
         Raises:
             LogMismatch: rows of one of them were not found.
         """
-        for key in self._told:
+        for key in self._counts:
             if key not in checked:
                 self.check(key, len(carried.get(key, ())))
 

@@ -7,7 +7,7 @@ from cdc.contracts.progress import Progress
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.log.dedupe import Member, Ring
 from inventory.model.record import Record
-from streams.engine.mismatch import refuse_cut_ring
+from streams.engine.mismatch import refuse_truncated_source
 from streams.engine.records import Log
 from streams.engine.snapshot import Snapshot
 from streams.engine.undecodable import RECENT
@@ -29,12 +29,12 @@ async def rebuild_ring(
         LogMismatch: the topic was truncated within the records that the ring needs.
     """
     if base is not None and _is_between(base.progress, progress):
-        _resume(ring, base.progress, base.ring, base.again_us)
+        _resume(ring, base.progress, base.ring, base.newest_resent_us)
         undecodable = list(base.undecodable)
         start = base.progress.next_offset
     else:
         first, _ = await log.bounds(STOCK_EVENTS, number)
-        refuse_cut_ring(number, progress, first)
+        refuse_truncated_source(number, progress, first)
         if progress.ring_from > 0:
             _resume(ring, progress)
         undecodable = []
@@ -53,13 +53,16 @@ def _is_between(known: Progress, wanted: Progress) -> bool:
 
 
 def _resume(
-    ring: Ring, progress: Progress, members: tuple[Member, ...] = (), again_us: int | None = None
+    ring: Ring,
+    progress: Progress,
+    members: tuple[Member, ...] = (),
+    newest_resent_us: int | None = None,
 ) -> None:
     ring.resume(
         newest_commit_us=progress.newest_commit_us,
         highest_lsn=progress.highest_lsn,
         streamed=progress.streamed,
-        again_us=again_us,
+        newest_resent_us=newest_resent_us,
         members=members,
     )
 

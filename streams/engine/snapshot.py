@@ -52,13 +52,13 @@ class Snapshot:
     generation: int
     positions: Positions
     topic_ids: TopicIds
-    told_offset: int
+    changelog_next_offset: int
     progress: Progress
     open_keys: tuple[InvKey, ...]
     ring: tuple[Member, ...]
     cold: ColdStates
     undecodable: tuple[int, ...] = ()
-    again_us: int | None = None  # as in `Ring.again_us`
+    newest_resent_us: int | None = None  # as in `Ring.newest_resent_us`
 
 
 def file_of(directory: Path, number: int, generation: int) -> Path:
@@ -66,7 +66,7 @@ def file_of(directory: Path, number: int, generation: int) -> Path:
     return directory / f"r{LOGIC_REVISION}-g{generation}-p{number}{_SUFFIX}"
 
 
-def image(owned: OwnedPartition) -> Snapshot:
+def snapshot_of(owned: OwnedPartition) -> Snapshot:
     """Return the partition as acknowledged now. Its changed states go to rest with `freeze`.
 
     Raises:
@@ -80,13 +80,13 @@ def image(owned: OwnedPartition) -> Snapshot:
         generation=owned.partition.generation,
         positions=dict(owned.positions),
         topic_ids=dict(owned.topic_ids),
-        told_offset=owned.told_offset,
+        changelog_next_offset=owned.changelog_next_offset,
         progress=owned.progress(),
         open_keys=tuple(sorted(owned.open_keys)),
         ring=owned.partition.ring.identities(),
         cold=owned.cold,
         undecodable=owned.undecodable.offsets,
-        again_us=owned.partition.ring.again_us,
+        newest_resent_us=owned.partition.ring.newest_resent_us,
     )
 
 
@@ -103,14 +103,14 @@ def freeze(owned: OwnedPartition) -> Iterator[int]:
     states = [owned.published[key] for key in owned.freezing]
     idle = [key for key in owned.states.in_use() if key not in owned.freezing]
     for view in (owned.states, owned.published):
-        view.rest(idle)
+        view.drop_decoded(idle)
     return _freeze(owned, states)
 
 
 def _freeze(owned: OwnedPartition, states: Iterable[KeyState]) -> Iterator[int]:
     for keys in owned.cold.add(states):
         for view in (owned.states, owned.published):
-            view.frozen(keys)
+            view.mark_at_rest(keys)
         for key in keys:
             del owned.freezing[key]
         yield len(keys)
@@ -126,7 +126,7 @@ def save(owned: OwnedPartition, directory: Path) -> Path:
         OSError: the disk refuses it; an earlier snapshot is unchanged.
         SnapshotRefused: it is larger than `MOST_BYTES`.
     """
-    taken = image(owned)
+    taken = snapshot_of(owned)
     for _keys in freeze(owned):
         pass
     return write(taken, directory)
@@ -242,14 +242,14 @@ def _head(snapshot: Snapshot, blocks: int) -> bytes:
             **_identity(snapshot.number, snapshot.generation),
             "positions": dict(snapshot.positions),
             "topic_ids": dict(snapshot.topic_ids),
-            "told_offset": snapshot.told_offset,
+            "told_offset": snapshot.changelog_next_offset,
             "next_offset": progress.next_offset,
             "newest_commit_us": progress.newest_commit_us,
             "highest_lsn": progress.highest_lsn,
             "streamed": progress.streamed,
             "open_keys": snapshot.open_keys,
             "undecodable": snapshot.undecodable,
-            "again_us": snapshot.again_us,
+            "again_us": snapshot.newest_resent_us,
             "blocks": blocks,
         }
     )
@@ -275,13 +275,13 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
         generation=generation,
         positions=head["positions"],
         topic_ids=head["topic_ids"],
-        told_offset=head["told_offset"],
+        changelog_next_offset=head["told_offset"],
         progress=_progress_of(head),
         open_keys=tuple(InvKey(key) for key in head["open_keys"]),
         ring=tuple((commit_us, tuple(identity), offset) for commit_us, identity, offset in members),
         cold=cold,
         undecodable=tuple(head["undecodable"]),
-        again_us=head["again_us"],
+        newest_resent_us=head["again_us"],
     )
 
 

@@ -27,8 +27,8 @@ class OwnedPartition:
 
     `positions` are the offsets up to which the state includes both changelogs: read at restore,
     then acknowledged by the broker. `topic_ids` distinguish those changelogs and the source topic
-    from later topics of the same name. `told_offset` is the progress that the level changelog holds
-    there. It is less than `next_offset` after records that changed no key.
+    from later topics of the same name. `changelog_next_offset` is the progress that the level
+    changelog holds there. It is less than `next_offset` after records that changed no key.
     """
 
     def __init__(
@@ -43,17 +43,17 @@ class OwnedPartition:
         self.partition = partition
         self.cold = ColdStates() if cold is None else cold
         in_use = dict(partition.states)
-        self.states = partition.states = States(self.cold, in_use, keep=True)
+        self.states = partition.states = States(self.cold, in_use, keep_decoded=True)
         self.next_offset = progress.next_offset
         self.restored_offset = progress.next_offset
-        self.published = States(self.cold, in_use, keep=False)
+        self.published = States(self.cold, in_use, keep_decoded=False)
         self.published_offset = progress.next_offset
         self.as_of_us = progress.newest_commit_us
         self.changelog_end: int | None = None  # None until it is read
         self.unsent_rows: dict[InvKey, tuple[int, ...]] = {}
         self.positions: dict[str, int] = {}
         self.topic_ids: dict[str, str] = {}
-        self.told_offset = progress.next_offset
+        self.changelog_next_offset = progress.next_offset
         # Changed since they were last moved to rest, and on their way there (`snapshot.freeze`).
         # Dictionaries, because a set's order differs by process, and blocks must be equal.
         self.unfrozen: dict[InvKey, None] = dict.fromkeys(in_use)
@@ -66,7 +66,8 @@ class OwnedPartition:
         self.restored_records = 0  # changelog records read for this restore
         self.handled = 0  # records seen since then, replays included
         self.lock = asyncio.Lock()  # one chunk or republication at a time
-        self.turn = asyncio.Lock()  # shared by a worker's partitions: one folds, the others wait
+        # Shared by a worker's partitions: one folds, the others wait.
+        self.fold_lock = asyncio.Lock()
 
     def progress(self) -> Progress:
         """Return the partition's part of the next changelog record."""

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 # One partition may wait for a long poll of the others. It is stuck after this many times `stall_s`.
-ONE_PARTITION = 4
+ONE_PARTITION_FACTOR = 4
 # After this share of `stall_s` without a check, the process was suspended. All waits start again.
-ASLEEP = 0.5
+SUSPENDED_SHARE = 0.5
 
 
 @dataclass(slots=True)
@@ -20,7 +20,7 @@ class Watchdog:
     stall_s: float
     restore_stall_s: float
     _seen: dict[int, tuple[int, float]] = field(default_factory=dict)
-    _looked_s: float = 0.0
+    _observed_s: float = 0.0
 
     def silent_s(self, now_s: float, lags: Mapping[int, int]) -> float:
         """Return the longest time (s) that a partition with waiting records has handled none."""
@@ -43,24 +43,24 @@ class Watchdog:
         """
         if restoring_since_s is not None and now_s - restoring_since_s > self.restore_stall_s:
             return f"nothing was given to us or restored for {self.restore_stall_s:g} s"
-        self._look(now_s, handled, lags)
+        self._observe(now_s, handled, lags)
         waiting = [p for p in handled if lags.get(p, 0) > 0]
         if waiting and all(now_s - self._seen[p][1] > self.stall_s for p in waiting):
             return f"records of partitions {waiting} wait, none was handled for {self.stall_s:g} s"
         for partition in waiting:
             silent_s = now_s - self._seen[partition][1]
-            if silent_s > self.stall_s * ONE_PARTITION:
+            if silent_s > self.stall_s * ONE_PARTITION_FACTOR:
                 return (
                     f"partition {partition}: {lags[partition]} records wait, "
                     f"none was handled for {silent_s:.0f} s"
                 )
         return None
 
-    def _look(self, now_s: float, handled: Mapping[int, int], lags: Mapping[int, int]) -> None:
+    def _observe(self, now_s: float, handled: Mapping[int, int], lags: Mapping[int, int]) -> None:
         """Store the time of each partition that has moved or has no lag."""
-        if now_s - self._looked_s > self.stall_s * ASLEEP:
+        if now_s - self._observed_s > self.stall_s * SUSPENDED_SHARE:
             self._seen.clear()
-        self._looked_s = now_s
+        self._observed_s = now_s
         for partition in [p for p in self._seen if p not in handled]:
             del self._seen[partition]
         for partition, records in handled.items():

@@ -41,10 +41,10 @@ class Queryable(Protocol):
 
 def is_ready(worker: Queryable) -> bool:
     """Return True if the group has assigned partitions and all of them are restored."""
-    return worker.ownership.settled
+    return worker.ownership.all_ready
 
 
-def reach(worker: Queryable, owned: OwnedPartition) -> Document:
+def extent(worker: Queryable, owned: OwnedPartition) -> Document:
     """Return the extent and the lag of everything that is answered from this partition."""
     records, seconds = lag(owned, worker.ends, time.time_ns() // 1000)
     return {
@@ -60,7 +60,7 @@ def reach(worker: Queryable, owned: OwnedPartition) -> Document:
 
 
 def of_key(about: Document, state: KeyState) -> Document:
-    """Return `about` (the partition's `reach`) with the position of the key's state."""
+    """Return `about` (the partition's `extent`) with the position of the key's state."""
     position = {
         "generation": state.position.generation,
         "partition": about["partition"],
@@ -69,7 +69,7 @@ def of_key(about: Document, state: KeyState) -> Document:
     return about | {"inv_key": state.inv_key, "position": position}
 
 
-def whole(state: KeyState, _span: Span) -> Document:
+def full_state(state: KeyState, _span: Span) -> Document:
     """Return level and all retained window rows, as one state at one position."""
     return {"value": orjson.Fragment(encode_state(state))}
 
@@ -99,11 +99,11 @@ class Store:
     """A view of a key: its kind, its document, and the parameters that may narrow it."""
 
     kind: str
-    say: Callable[[KeyState, Span], Document]
+    document_of: Callable[[KeyState, Span], Document]
     parameters: tuple[str, ...] = ()
 
 
-WHOLE: Final = Store(contract.KEY, whole)
+FULL_STATE: Final = Store(contract.KEY, full_state)
 STORES: Final[Mapping[str, Store]] = {
     "on-hand": Store(contract.ON_HAND, level),
     "sales-windows": Store(contract.SALES_WINDOWS, sales_windows, ("from", "to")),
@@ -134,24 +134,24 @@ def partitions(worker: Queryable, trusted: Callable[[OwnedPartition], bool]) -> 
                 "logic_revision": LOGIC_REVISION,
             }
             continue
-        yield reach(worker, owned) | {
+        yield extent(worker, owned) | {
             "end_offset": max(worker.ends.get(number, 0), owned.published_offset),
             "keys": len(owned.published),
         }
 
 
-def whole_map(rows: Iterable[Document]) -> list[Document]:
+def complete_map(rows: Iterable[Document]) -> list[Document]:
     """Return one row for every partition of the log. State UNKNOWN: no worker claims it."""
     best: dict[int, Document] = {}
     for row in rows:
         known = best.get(row["partition"])
-        if known is None or standing(row) > standing(known):
+        if known is None or claim_order(row) > claim_order(known):
             best[row["partition"]] = row
-    nobody = {"worker": None, "state": UNKNOWN}
-    return [best.get(number, {"partition": number, **nobody}) for number in range(PARTITIONS)]
+    unowned = {"worker": None, "state": UNKNOWN}
+    return [best.get(number, {"partition": number, **unowned}) for number in range(PARTITIONS)]
 
 
-def standing(row: Document) -> tuple[bool, int]:
+def claim_order(row: Document) -> tuple[bool, int]:
     """Return a sort key for rows of one partition: running workers first, then higher offsets."""
     return row["state"] == RUNNING, row.get("next_offset", -1)
 

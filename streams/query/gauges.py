@@ -10,18 +10,18 @@ from streams.engine.store import OwnedPartition
 from streams.engine.watchdog import Watchdog
 from streams.query import answers
 from streams.query.answers import SECOND_US, Queryable
-from streams.query.metrics import Readings, Sample
+from streams.query.metrics import OfPartitions, Readings, Sample
 from streams.rules import are_compiled
 
 
-class Committing(Protocol):
+class ProducerFigures(Protocol):
     """The figures of the producers."""
 
     committed: int
     committing_s: float
 
 
-class Tallied(Protocol):
+class SnapshotFigures(Protocol):
     """The figures of the snapshots."""
 
     written: int
@@ -31,11 +31,11 @@ class Tallied(Protocol):
     at_s: dict[int, float]
 
 
-class Keeping(Protocol):
+class HasSnapshotFigures(Protocol):
     """The owner of the snapshot figures."""
 
     @property
-    def tally(self) -> Tallied:
+    def counts(self) -> SnapshotFigures:
         """Return the counts of files written, failed and discarded."""
         ...
 
@@ -46,18 +46,18 @@ class Measurable(Queryable, Protocol):
     watchdog: Watchdog
 
     @property
-    def keeper(self) -> Keeping:
+    def snapshot_writer(self) -> HasSnapshotFigures:
         """Return the owner of its snapshots."""
         ...
 
     @property
-    def producers(self) -> Committing:
+    def producers(self) -> ProducerFigures:
         """Return its producers."""
         ...
 
 
-def register(worker: Measurable) -> None:
-    """Register the worker's state with its registry, once for each worker."""
+def register(worker: Measurable) -> Readings:
+    """Register the worker's state with its registry, once for each worker, and return it."""
     readings = Readings(worker.metrics.registry)
     _of_partitions(readings, worker)
     _of_ownership(readings, worker)
@@ -65,7 +65,7 @@ def register(worker: Measurable) -> None:
     gauge = readings.gauge
     gauge("logic_revision", "Revision of the rules", lambda: one(LOGIC_REVISION))
     gauge("rules_compiled", "1 where the rules run as machine code", lambda: one(are_compiled()))
-    gauge("generation", "Incarnation of the log", lambda: one(worker.settings.generation))
+    gauge("generation", "Generation of the log", lambda: one(worker.settings.generation))
     gauge("ready", "1 while all assigned partitions are restored", lambda: one(is_ready(worker)))
     gauge(
         "watchdog_silent_seconds",
@@ -85,6 +85,7 @@ def register(worker: Measurable) -> None:
         "Time from begin to commit of transactions; partitions commit side by side",
         lambda: one(worker.producers.committing_s),
     )
+    return readings
 
 
 def _of_partitions(readings: Readings, worker: Queryable) -> None:
@@ -116,10 +117,10 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
         "Commit time from the oldest change that is recognised again to the newest record",
         of_each(lambda owned: owned.partition.ring.span_us / SECOND_US),
     )
-    _of_reach(readings, worker)
+    _of_extent(readings, worker)
 
 
-def _of_reach(readings: Readings, worker: Queryable) -> None:
+def _of_extent(readings: Readings, worker: Queryable) -> None:
     """Register offsets, lag and ages of each partition."""
     of_each = partial(_each, worker)
     gauge = readings.gauge
@@ -146,12 +147,12 @@ def _of_ownership(readings: Readings, worker: Queryable) -> None:
     gauge, counter = readings.gauge, readings.counter
     gauge(
         "partitions_assigned",
-        "Partitions that the group gave us",
+        "Partitions that the group has assigned to this worker",
         lambda: one(len(ownership.assigned)),
     )
     gauge(
         "partitions_ready",
-        "Partitions of ours that are restored",
+        "Assigned partitions that are restored",
         lambda: one(len(ownership.ready)),
     )
     counter("rebalances", "Assignments so far", lambda: one(ownership.rebalances))
@@ -159,7 +160,7 @@ def _of_ownership(readings: Readings, worker: Queryable) -> None:
     counter("restores", "Partitions that became ready", lambda: one(restores.partitions))
     counter(
         "restores_kept",
-        "Partitions that came back with their state untouched",
+        "Partitions that were assigned again and kept their state",
         lambda: one(restores.kept),
     )
     counter(
@@ -167,30 +168,28 @@ def _of_ownership(readings: Readings, worker: Queryable) -> None:
         "Changelog records that restores have read",
         lambda: one(restores.records),
     )
-    counter(
-        "restore_seconds", "Time spent on partitions becoming ready", lambda: one(restores.seconds)
-    )
+    counter("restore_seconds", "Time spent on restoring partitions", lambda: one(restores.seconds))
 
 
 def _of_snapshots(readings: Readings, worker: Measurable) -> None:
-    tally = worker.keeper.tally
+    counts = worker.snapshot_writer.counts
     counter = readings.counter
-    counter("snapshots_written", "Snapshot files on disk so far", lambda: one(tally.written))
+    counter("snapshots_written", "Snapshot files on disk so far", lambda: one(counts.written))
     counter(
         "snapshots_failed",
-        "Snapshots that could not be written; the one before stays",
-        lambda: one(tally.failed),
+        "Snapshots that could not be written; the file before stays",
+        lambda: one(counts.failed),
     )
     counter(
         "snapshots_discarded",
-        "Files that were found and could not be used; a full restore took their place",
-        lambda: one(tally.discarded),
+        "Snapshot files that could not be used; a full restore replaced each",
+        lambda: one(counts.discarded),
     )
-    counter("snapshot_seconds", "Time spent on writing snapshots", lambda: one(tally.seconds))
+    counter("snapshot_seconds", "Time spent on writing snapshots", lambda: one(counts.seconds))
     readings.gauge(
         "snapshot_age_seconds",
-        "Since this process wrote a snapshot of the partition; an idle one needs no other",
-        _each(worker, lambda owned: _since(tally.at_s.get(owned.number))),
+        "Time since this process wrote a snapshot of the partition; an idle one needs none",
+        _each(worker, lambda owned: _since(counts.at_s.get(owned.number))),
     )
 
 
@@ -204,9 +203,7 @@ def is_ready(worker: Queryable) -> int:
     return int(answers.is_ready(worker))
 
 
-def _each(
-    worker: Queryable, figure: Callable[[OwnedPartition], float | None]
-) -> Callable[[], Iterator[Sample]]:
+def _each(worker: Queryable, figure: Callable[[OwnedPartition], float | None]) -> OfPartitions:
     """Return a reader of a figure for every ready partition. None is left out."""
 
     def read() -> Iterator[Sample]:
@@ -215,7 +212,7 @@ def _each(
             if found is not None:
                 yield str(number), found
 
-    return read
+    return OfPartitions(read)
 
 
 def _lag(worker: Queryable, owned: OwnedPartition) -> tuple[int, float]:

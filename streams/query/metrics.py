@@ -7,6 +7,7 @@ verdicts, reasons and routes), never from keys.
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
@@ -29,11 +30,33 @@ Sample = tuple[str | None, float]  # the partition, None for the entire worker
 Read = Callable[[], Iterable[Sample]]
 
 
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Description of one metric, for the reference page."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfPartitions:
+    """A reader of one sample per partition."""
+
+    read: Read
+
+    def __call__(self) -> Iterable[Sample]:
+        """Return the samples."""
+        return self.read()
+
+
 class Metrics:
     """The counters of a worker. One registry per instance, so that tests don't share it."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self.figures: list[Figure] = []
         self.beats_us: dict[int, int] = {}  # commit time of each partition's newest heartbeat
         ProcessCollector(registry=self.registry)  # CPU seconds, resident bytes, open files
         self._records = self._counter("records", "Records of stock.events by verdict", "verdict")
@@ -54,14 +77,16 @@ class Metrics:
             "freshness_seconds", "Heartbeat row: from commit to acknowledged state", _FRESH_S
         )
         self._loop_delay = self._histogram(
-            "event_loop_delay_seconds", "How much later than asked the event loop woke up", _DELAY_S
+            "event_loop_delay_seconds", "Delay of a timer of the event loop", _DELAY_S
         )
         self._queries = self._counter("queries", "Answered requests", "route", "code")
         self._query_seconds = self._histogram(
             "query_seconds", "Time to answer a request", _QUERY_S, "route"
         )
         self._forwards = self._counter(
-            "query_forwards", "Questions for keys of other workers, by what came back", "code"
+            "query_forwards",
+            "Queries forwarded to other workers, by the status that came back",
+            "code",
         )
 
     def chunk(self, effects: Effects, seconds: float) -> None:
@@ -111,11 +136,13 @@ class Metrics:
         self._forwards.labels("none" if code is None else str(code)).inc()
 
     def _counter(self, name: str, about: str, *labels: str) -> Counter:
+        self.figures.append(Figure(f"inventory_{name}_total", "counter", labels, about))
         return Counter(f"inventory_{name}", about, labels, registry=self.registry)
 
     def _histogram(
         self, name: str, about: str, buckets: tuple[float, ...], *labels: str
     ) -> Histogram:
+        self.figures.append(Figure(f"inventory_{name}", "histogram", labels, about))
         return Histogram(
             f"inventory_{name}", about, labels, buckets=buckets, registry=self.registry
         )
@@ -128,6 +155,14 @@ class Readings(Collector):
         self._gauges: dict[str, tuple[str, Read]] = {}
         self._counters: dict[str, tuple[str, Read]] = {}
         registry.register(self)
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield a description of each figure."""
+        for name, (about, read) in self._gauges.items():
+            labels = ("partition",) if isinstance(read, OfPartitions) else ()
+            yield Figure(f"inventory_{name}", "gauge", labels, about)
+        for name, (about, _read) in self._counters.items():
+            yield Figure(f"inventory_{name}_total", "counter", (), about)
 
     def gauge(self, name: str, about: str, read: Read) -> None:
         """Register `read` as a gauge."""

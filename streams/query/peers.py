@@ -17,14 +17,14 @@ import aiohttp
 from cdc.contracts.answers import PARTITIONS, Document, checked
 from cdc.worker_addresses import worker_urls
 from inventory.revision import LOGIC_REVISION
-from streams.query.answers import standing
+from streams.query.answers import claim_order
 from streams.settings import WorkerSettings
 
 HOP_HEADER: Final = "X-Inventory-Hop"
 MAP_AGE_S: Final = 2.0
 # A worker that gave no answer for this long owns nothing any more: its session is over.
-SILENCE_S: Final = 10.0
-ASK_S: Final = 0.25  # a worker may be busy with a chunk
+FORGET_AFTER_S: Final = 10.0
+MAP_TIMEOUT_S: Final = 0.25  # a worker may be busy with a chunk
 CONNECTIONS: Final = 64
 
 
@@ -38,7 +38,7 @@ class Reply:
 
 
 @dataclass(slots=True)
-class _Heard:
+class _LastAnswer:
     """The last answer of one worker about its partitions."""
 
     at_s: float
@@ -50,7 +50,7 @@ class Peers:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
-        self._heard: dict[str, _Heard] = {}
+        self._last_answers: dict[str, _LastAnswer] = {}
         self._began_s: float | None = None
         self._round: asyncio.Task[None] | None = None
         self._session: aiohttp.ClientSession | None = None
@@ -84,7 +84,7 @@ class Peers:
         await asyncio.wait([self._renew()])
         return list(self._rows(began_s))
 
-    async def ask(self, url: str, path: str, within_s: float) -> Reply | None:
+    async def forward(self, url: str, path: str, within_s: float) -> Reply | None:
         """Return the answer of the worker at `url`, or None after `within_s` seconds or a failure.
 
         `path` is the original one, still encoded, with its query.
@@ -93,38 +93,41 @@ class Peers:
             async with asyncio.timeout(within_s), self._get(url + path) as answer:
                 body = await answer.read()
         except (aiohttp.ClientError, TimeoutError):
-            self._heard.pop(url, None)
+            self._last_answers.pop(url, None)
             self._began_s = None
             return None
         if answer.status == HTTPStatus.MISDIRECTED_REQUEST:
-            self._heard.pop(url, None)
+            self._last_answers.pop(url, None)
             self._began_s = None
         return Reply(answer.status, body, answer.headers.get("Retry-After"))
 
     def _renew(self) -> asyncio.Task[None]:
         if self._round is None or self._round.done():
             self._began_s = _now_s()
-            self._round = asyncio.create_task(self._ask_all())
+            self._round = asyncio.create_task(self._request_all_rows())
         return self._round
 
-    async def _ask_all(self) -> None:
+    async def _request_all_rows(self) -> None:
         urls = worker_urls(self._settings).values()
-        for gone in self._heard.keys() - set(urls):
-            del self._heard[gone]
-        await asyncio.gather(*map(self._ask_for_rows, urls))
+        for gone in self._last_answers.keys() - set(urls):
+            del self._last_answers[gone]
+        await asyncio.gather(*map(self._request_rows, urls))
 
-    async def _ask_for_rows(self, url: str) -> None:
+    async def _request_rows(self, url: str) -> None:
         try:
-            async with asyncio.timeout(ASK_S), self._get(f"{url}/iq/v1/partitions") as answer:
+            async with (
+                asyncio.timeout(MAP_TIMEOUT_S),
+                self._get(f"{url}/iq/v1/partitions") as answer,
+            ):
                 rows = checked(PARTITIONS, await answer.json())["partitions"]
         except TimeoutError:
             return  # busy or stopped: its last answer holds until its session must be over
         except (aiohttp.ClientError, ValueError, KeyError):  # of another release too
-            self._heard.pop(url, None)
+            self._last_answers.pop(url, None)
             return
         # Workers of another revision may run beside this one; their states must not be shown here.
         alike = [row for row in rows if row.get("logic_revision") == LOGIC_REVISION]
-        self._heard[url] = _Heard(_now_s(), [{**row, "address": url} for row in alike])
+        self._last_answers[url] = _LastAnswer(_now_s(), [{**row, "address": url} for row in alike])
 
     def _get(self, url: str) -> Any:  # noqa: ANN401 -- aiohttp's context manager has a private type
         if self._session is None:
@@ -139,15 +142,15 @@ class Peers:
         return self._session.get(url, allow_redirects=False)
 
     def _owner(self, partition: int) -> str | None:
-        known = self._rows(_now_s() - SILENCE_S)
+        known = self._rows(_now_s() - FORGET_AFTER_S)
         claims = [row for row in known if row["partition"] == partition]
-        return None if not claims else str(max(claims, key=standing)["address"])
+        return None if not claims else str(max(claims, key=claim_order)["address"])
 
     def _rows(self, since_s: float) -> Iterable[Document]:
-        mine = self._settings.worker_id
-        for heard in self._heard.values():
-            if heard.at_s >= since_s:
-                yield from (row for row in heard.rows if row["worker"] != mine)
+        own_id = self._settings.worker_id
+        for last in self._last_answers.values():
+            if last.at_s >= since_s:
+                yield from (row for row in last.rows if row["worker"] != own_id)
 
 
 def _now_s() -> float:

@@ -68,7 +68,7 @@ def refused(error: web.HTTPException, path: str, addresses: Collection[str]) -> 
             return problem(error.status, error.reason)
 
 
-def passed_on(answer: Reply) -> web.Response:
+def forwarded(answer: Reply) -> web.Response:
     """Return another worker's answer unchanged."""
     headers = dict(_NEVER_STORED)
     if answer.retry_after is not None:
@@ -113,6 +113,6 @@ def _time(request: web.Request, name: str) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_TIME):
-        told = f"{name} must be epoch microseconds, got {text!r:.{_SHOWN}}"
-        raise Refusal(HTTPStatus.BAD_REQUEST, told)
+        problem_text = f"{name} must be epoch microseconds, got {text!r:.{_SHOWN}}"
+        raise Refusal(HTTPStatus.BAD_REQUEST, problem_text)
     return int(text)

@@ -27,19 +27,19 @@ from streams.query.peers import HOP_HEADER, Peers
 from streams.query.replies import (
     LONGEST_QUERY,
     Refusal,
+    forwarded,
     parameter,
-    passed_on,
     problem,
     refuse_unknown_parameters,
     refused,
     reply,
     span_of,
 )
-from streams.query.suspensions import Pauses
+from streams.query.suspensions import Suspensions
 from streams.settings import WorkerSettings
 
 LOOP_LAG_S: Final = 5.0
-LOOK_S: Final = 0.5
+CHECK_EVERY_S: Final = 0.5
 _KEY: Final = "{key:[^/]+}"  # without the pattern, a SKU with braces would not match
 SCOPES: Final = ("all", "worker")  # of the map of partitions
 _ALL: Final = "0.0.0.0"  # noqa: S104 -- compared with, never bound to
@@ -63,8 +63,8 @@ class QueryServer:
         settings = worker.settings
         # The group's last heartbeat from this worker may be one interval older than the pause.
         longest_s = settings.session_timeout_s - settings.heartbeat_s
-        self._pauses = Pauses(worker.ownership, longest_s, time.monotonic())
-        self._looking: asyncio.Task[None] | None = None
+        self._suspensions = Suspensions(worker.ownership, longest_s, time.monotonic())
+        self._checking: asyncio.Task[None] | None = None
         self._runner: web.AppRunner | None = None
 
     def application(self) -> web.Application:
@@ -95,19 +95,19 @@ class QueryServer:
             await self._runner.cleanup()
 
     async def _alive(self, _app: web.Application) -> Any:  # noqa: ANN401 -- aiohttp's form of a context
-        looking = asyncio.create_task(self._look())
+        checking = asyncio.create_task(self._check_loop())
         yield
-        looking.cancel()
-        await asyncio.gather(looking, return_exceptions=True)
+        checking.cancel()
+        await asyncio.gather(checking, return_exceptions=True)
         await self._peers.close()
 
-    async def _look(self) -> None:
+    async def _check_loop(self) -> None:
         while True:
             began = time.monotonic()
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(CHECK_EVERY_S)
             now_s = time.monotonic()
-            self._pauses.look(now_s)
-            self._worker.metrics.loop_delayed(now_s - began - LOOK_S)
+            self._suspensions.check(now_s)
+            self._worker.metrics.loop_delayed(now_s - began - CHECK_EVERY_S)
 
     @web.middleware
     async def _observe(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -144,7 +144,7 @@ class QueryServer:
         return await handler(request)
 
     async def _key(self, request: web.Request) -> web.StreamResponse:
-        return await self._of_key(request, answers.WHOLE)
+        return await self._of_key(request, answers.FULL_STATE)
 
     async def _store(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["store"]
@@ -162,17 +162,17 @@ class QueryServer:
         span = span_of(request)
         partition = partition_of(key.encode())
         if partition not in self._worker.ownership.assigned:
-            return await self._elsewhere(request, partition)
+            return await self._forwarded(request, partition)
         owned = self._worker.ownership.ready.get(partition)
-        if owned is None or not self._is_ours(owned):
+        if owned is None or not self._is_served_here(owned):
             return _unserved(partition, self._worker.settings.worker_id)
-        about = answers.reach(self._worker, owned)
+        about = answers.extent(self._worker, owned)
         state = owned.published.get(InvKey(key))
         if state is None:
             return problem(NOT_FOUND, f"no fact of {key}", about)
-        return reply(store.kind, answers.of_key(about, state) | store.say(state, span))
+        return reply(store.kind, answers.of_key(about, state) | store.document_of(state, span))
 
-    async def _elsewhere(self, request: web.Request, partition: int) -> web.StreamResponse:
+    async def _forwarded(self, request: web.Request, partition: int) -> web.StreamResponse:
         """Return the owner's answer. A query from another worker is not forwarded again."""
         if HOP_HEADER in request.headers:
             return problem(MISDIRECTED, "not held here", {"partition": partition})
@@ -182,11 +182,11 @@ class QueryServer:
         answer = None
         if url is not None:
             path = request.rel_url.raw_path_qs
-            answer = await self._peers.ask(url, path, until_s - loop.time())
+            answer = await self._peers.forward(url, path, until_s - loop.time())
         self._worker.metrics.forwarded(None if answer is None else answer.status)
         if answer is None or answer.status in (UNAUTHORIZED, MISDIRECTED):
             return _unserved(partition, None)
-        return passed_on(answer)
+        return forwarded(answer)
 
     async def _partitions(self, request: web.Request) -> web.StreamResponse:
         refuse_unknown_parameters(request, ("scope",))
@@ -196,7 +196,7 @@ class QueryServer:
         address = _address(self._worker.settings)
         rows = [{**row, "address": address} for row in self._own_rows()]
         if HOP_HEADER not in request.headers and scope != "worker":
-            rows = answers.whole_map([*rows, *await self._peers.partitions()])
+            rows = answers.complete_map([*rows, *await self._peers.partitions()])
         about = answers.about_worker(self._worker)
         return reply(contract.PARTITIONS, about | {"partitions": rows})
 
@@ -231,12 +231,12 @@ class QueryServer:
         return web.Response(body=content, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     def _own_rows(self) -> list[Document]:
-        return list(answers.partitions(self._worker, self._is_ours))
+        return list(answers.partitions(self._worker, self._is_served_here))
 
-    def _is_ours(self, owned: OwnedPartition) -> bool:
+    def _is_served_here(self, owned: OwnedPartition) -> bool:
         # After a suspended process resumes, a request may be handled before the timer.
-        self._pauses.look(time.monotonic())
-        return self._pauses.trusts(owned)
+        self._suspensions.check(time.monotonic())
+        return self._suspensions.trusts(owned)
 
     def _loop_lag_s(self) -> float:
         return round(time.monotonic() - self._worker.loop_seen_s, 3)

@@ -10,23 +10,23 @@ from streams.engine.ownership import Ownership
 from streams.engine.store import OwnedPartition
 
 
-class Pauses:
-    """A detector of process suspensions longer than `longest_s`. Call `look` more often."""
+class Suspensions:
+    """A detector of process suspensions longer than `longest_s`. Call `check` more often."""
 
     def __init__(self, ownership: Ownership, longest_s: float, now_s: float) -> None:
         self._ownership = ownership
         self._longest_s = longest_s
-        self._seen_s = now_s
+        self._checked_s = now_s
         self._doubted: dict[int, int] = {}
         self._doubted_in = 0
 
-    def look(self, now_s: float) -> None:
+    def check(self, now_s: float) -> None:
         """Distrust every partition if the session may have expired since the last call."""
-        if now_s - self._seen_s > self._longest_s:
+        if now_s - self._checked_s > self._longest_s:
             self._doubted_in = self._ownership.rebalances
             ready = self._ownership.ready
             self._doubted = {number: owned.published_offset for number, owned in ready.items()}
-        self._seen_s = now_s
+        self._checked_s = now_s
 
     def trusts(self, owned: OwnedPartition) -> bool:
         """Return True if the partition's ownership is proven since the last long pause."""

@@ -1,4 +1,4 @@
-"""The deciding logic revision: the newest row of `app.revision_switch`.
+"""Changes of the deciding logic revision, and transactions that depend on it.
 
 Workers of several revisions may run side by side, each with topics of its own. A process that acts
 on decisions holds a shared lock on the deciding revision until its transaction ends. A switch waits
@@ -10,20 +10,20 @@ from typing import Final, LiteralString
 
 from psycopg.types.json import Jsonb
 
+from cdc.deciding import recorded_revision
 from inventory.model.value import value
 from streams.sinks.positions import Connection
 
 _NAME: Final = "'logic-revision'"
 _SHARED: LiteralString = f"SELECT pg_advisory_xact_lock_shared(hashtextextended({_NAME}, 0))"
-_ALONE: LiteralString = f"SELECT pg_advisory_xact_lock(hashtextextended({_NAME}, 0))"
-_NEWEST: LiteralString = "SELECT revision FROM app.revision_switch ORDER BY id DESC LIMIT 1"
+_EXCLUSIVE: LiteralString = f"SELECT pg_advisory_xact_lock(hashtextextended({_NAME}, 0))"
 _SWITCH: LiteralString = """
 INSERT INTO app.revision_switch (revision, former, reached, comparison, switched_by)
 VALUES (%s, %s, %s, %s, %s)
 """
 
 
-class RevisionMoved(Exception):
+class RevisionSwitched(Exception):
     """Another logic revision decides now. The records read belong to the former one."""
 
 
@@ -41,34 +41,28 @@ class Switch:
     comparison: Mapping[str, object]
 
 
-def active_revision(connection: Connection) -> int | None:
-    """Return the deciding revision, or None before the first switch."""
-    row = connection.execute(_NEWEST).fetchone()
-    return None if row is None else int(str(row[0]))
-
-
-def active_or_first(connection: Connection, mine: int) -> int:
-    """Return the deciding revision. A new installation records `mine` as the first."""
-    found = active_revision(connection)
+def active_or_first(connection: Connection, own_revision: int) -> int:
+    """Return the deciding revision. A new installation records `own_revision` as the first."""
+    found = recorded_revision(connection)
     if found is not None:
         return found
-    first = Switch(mine, None, "first start", {}, {})
+    first = Switch(own_revision, None, "first start", {}, {})
     with connection.transaction():
         switch(connection, first)
-    return mine
+    return own_revision
 
 
 def hold_active(connection: Connection, revision: int) -> None:
     """Lock `revision` as the deciding one until the caller's transaction ends.
 
     Raises:
-        RevisionMoved: another revision decides.
+        RevisionSwitched: another revision decides.
     """
     connection.execute(_SHARED)
-    found = active_revision(connection)
+    found = recorded_revision(connection)
     if found != revision:
         problem = f"logic revision {found} decides now, not {revision}"
-        raise RevisionMoved(problem)
+        raise RevisionSwitched(problem)
 
 
 def switch(connection: Connection, change: Switch) -> None:
@@ -77,13 +71,13 @@ def switch(connection: Connection, change: Switch) -> None:
     Waits for transactions that hold the former one.
 
     Raises:
-        RevisionMoved: another process has switched since `change.former` was read.
+        RevisionSwitched: another process has switched since `change.former` was read.
     """
-    connection.execute(_ALONE)
-    found = active_revision(connection)
+    connection.execute(_EXCLUSIVE)
+    found = recorded_revision(connection)
     if found != change.former:
         problem = f"logic revision {found} decides now, not {change.former}: compare again"
-        raise RevisionMoved(problem)
+        raise RevisionSwitched(problem)
     connection.execute(
         _SWITCH,
         (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import structlog
 
 from cdc.contracts.decisions import PriceEvent, ReorderEvent
-from cdc.contracts.topics import written_by
+from cdc.contracts.topics import output_topics
 from cdc.contracts.versions import UnknownVersion
 from inventory.revision import LOGIC_REVISION
 from streams.settings import SinkSettings
@@ -37,14 +37,14 @@ class Actuator:
             repair = f"inventory revision promote {LOGIC_REVISION} --without-comparison"
             log.warning("other rules decide", decides=decides, code=LOGIC_REVISION, repair=repair)
         self._revision = decides
-        names = written_by(self._revision)
+        names = output_topics(self._revision)
         return names.reorder_events, names.price_events
 
     def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
         """Write proposals for the batch and move the positions, in the caller's transaction.
 
         Raises:
-            RevisionMoved: these are decisions of a revision that no longer decides.
+            RevisionSwitched: these are decisions of a revision that no longer decides.
         """
         reorders: list[ReorderEvent] = []
         prices: list[PriceEvent] = []
@@ -68,7 +68,7 @@ def _event_of(record: SinkRecord, revision: int) -> ReorderEvent | PriceEvent | 
     Raises:
         UnknownVersion: names the position of a record that another version of this code wrote.
     """
-    is_reorder = record.topic == written_by(revision).reorder_events
+    is_reorder = record.topic == output_topics(revision).reorder_events
     try:
         return decision_in(record.value, revision, is_reorder=is_reorder)
     except UnknownVersion as unknown:

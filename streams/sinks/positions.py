@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import psycopg
 
-from streams.sinks.source import Place, SinkRecord
+from streams.sinks.source import SinkRecord, TopicAndPartition
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
@@ -21,9 +21,9 @@ ON CONFLICT (sink, topic, partition) DO UPDATE SET
 _FORGET = "DELETE FROM read_model.sink_position WHERE sink = %s AND NOT topic = ANY(%s)"
 
 
-def read_positions(connection: Connection, sink: str) -> dict[Place, int]:
+def read_positions(connection: Connection, sink: str) -> dict[TopicAndPartition, int]:
     """Return the next offset of every partition that this sink has read from."""
-    found: dict[Place, int] = {}
+    found: dict[TopicAndPartition, int] = {}
     for topic, partition, offset in connection.execute(_READ, (sink,)):
         found[str(topic), int(str(partition))] = int(str(offset))
     return found
@@ -33,16 +33,18 @@ def write_positions(
     connection: Connection,
     sink: str,
     batch: Sequence[SinkRecord],
-    as_of_us: Mapping[Place, int],
+    as_of_us: Mapping[TopicAndPartition, int],
 ) -> None:
     """Store the offset after the last record of each partition in `batch`."""
-    last: dict[Place, int] = {}
+    last: dict[TopicAndPartition, int] = {}
     for record in batch:
         last[record.topic, record.partition] = record.offset + 1
     set_positions(connection, sink, last, as_of_us)
 
 
-def move_positions(connection: Connection, sink: str, next_offsets: Mapping[Place, int]) -> None:
+def move_positions(
+    connection: Connection, sink: str, next_offsets: Mapping[TopicAndPartition, int]
+) -> None:
     """Replace the sink's positions by `next_offsets`, and delete those of all other topics."""
     connection.execute(_FORGET, (sink, sorted({topic for topic, _ in next_offsets})))
     set_positions(connection, sink, next_offsets)
@@ -51,18 +53,18 @@ def move_positions(connection: Connection, sink: str, next_offsets: Mapping[Plac
 def set_positions(
     connection: Connection,
     sink: str,
-    next_offsets: Mapping[Place, int],
-    as_of_us: Mapping[Place, int] = MappingProxyType({}),
+    next_offsets: Mapping[TopicAndPartition, int],
+    as_of_us: Mapping[TopicAndPartition, int] = MappingProxyType({}),
 ) -> None:
     """Store the offsets at which the sink continues."""
-    places = sorted(next_offsets)
+    tps = sorted(next_offsets)
     connection.execute(
         _WRITE,
         (
             sink,
-            [topic for topic, _ in places],
-            [partition for _, partition in places],
-            [next_offsets[place] for place in places],
-            [as_of_us.get(place) for place in places],
+            [topic for topic, _ in tps],
+            [partition for _, partition in tps],
+            [next_offsets[tp] for tp in tps],
+            [as_of_us.get(tp) for tp in tps],
         ),
     )

@@ -14,19 +14,19 @@ from psycopg.types.json import Jsonb
 
 from cdc.contracts.versions import UnreadableRecord
 from cdc.logs import configure_logging
-from streams.exit_codes import Ending, way_out_at
+from streams.exit_codes import ExitCode, repair_at_topic
 from streams.settings import SinkSettings
-from streams.sinks.active import RevisionMoved
+from streams.sinks.active import RevisionSwitched
 from streams.sinks.positions import Connection, read_positions
 from streams.sinks.source import SinkRecord, SinkSource, SourceLost
 
-BEAT_S = 2.0
+HEARTBEAT_S = 2.0
 CONNECT_TIMEOUT_S = 10
 LOCK_WAIT_S = 30
 
 log = structlog.get_logger(__name__)
 
-_BEAT = """
+_HEARTBEAT = """
 INSERT INTO read_model.service_heartbeat (service, pid, at, detail)
 VALUES (%s, %s, clock_timestamp(), %s)
 ON CONFLICT (service) DO UPDATE
@@ -50,7 +50,7 @@ class Sink(Protocol):
         """Write a batch and its positions in the caller's transaction.
 
         Raises:
-            RevisionMoved: the batch is of topics that must not be read any more.
+            RevisionSwitched: the batch is of topics that must not be read any more.
         """
         ...
 
@@ -73,16 +73,18 @@ def main(create: Callable[[SinkSettings], Sink]) -> None:
         _Process(settings, sink).run()
     except (psycopg.Error, KafkaException, SecondInstance) as error:
         log.critical("sink failed", exc_info=error)
-        sys.exit(Ending.FAILED)
+        sys.exit(ExitCode.FAILED)
     except SourceLost as error:
-        _halt("sink lost its place", error, Ending.LOG_MISMATCH, error.topic)
+        _halt("sink lost its place", error, ExitCode.LOG_MISMATCH, error.topic)
     except UnreadableRecord as error:
-        _halt("sink stopped at a record", error, Ending.UNREADABLE, error.place.partition("[")[0])
+        _halt(
+            "sink stopped at a record", error, ExitCode.UNREADABLE, error.position.partition("[")[0]
+        )
 
 
-def _halt(event: str, error: Exception, code: Ending, topic: str) -> Never:
+def _halt(event: str, error: Exception, code: ExitCode, topic: str) -> Never:
     """End the process with `code` and log the repair command for `inventory doctor`."""
-    repair = way_out_at(topic, code)
+    repair = repair_at_topic(topic, code)
     log.critical(event, problem=str(error), exit_code=int(code), repair=repair)
     sys.exit(code)
 
@@ -109,33 +111,33 @@ class _Process:
                 connect_timeout=CONNECT_TIMEOUT_S,
                 application_name=self._sink.name,
             ) as connection:
-                _become_the_only_one(connection, self._sink.name)
+                _take_lock(connection, self._sink.name)
                 while not self._stopping:
-                    self._turn(source, connection)
+                    self._process_once(source, connection)
         finally:
             source.close()
         log.info("sink stopped", records=self._records)
 
-    def _turn(self, source: SinkSource, connection: Connection) -> None:
+    def _process_once(self, source: SinkSource, connection: Connection) -> None:
         now_s = time.monotonic()
-        if now_s - self._beat_at_s >= BEAT_S:
+        if now_s - self._beat_at_s >= HEARTBEAT_S:
             self._beat_at_s = now_s
-            self._follow(source, connection)
+            self._start_if_changed(source, connection)
             detail = Jsonb({"records": self._records})
-            connection.execute(_BEAT, (self._sink.name, os.getpid(), detail))
+            connection.execute(_HEARTBEAT, (self._sink.name, os.getpid(), detail))
         settings = self._settings
         batch = source.batch(settings.sink_batch_records, settings.sink_poll_ms / 1000)
         if batch:
             try:
                 with connection.transaction():
                     self._sink.write(connection, batch)
-            except RevisionMoved as moved:
+            except RevisionSwitched as moved:
                 log.warning("batch left out", reason=str(moved), records=len(batch))
-                self._follow(source, connection)
+                self._start_if_changed(source, connection)
             else:
                 self._records += len(batch)
 
-    def _follow(self, source: SinkSource, connection: Connection) -> None:
+    def _start_if_changed(self, source: SinkSource, connection: Connection) -> None:
         """Read the topics that the sink wants now, from its stored positions."""
         topics = tuple(self._sink.topics(connection))
         if topics != self._topics:
@@ -148,7 +150,7 @@ class _Process:
         self._stopping = True
 
 
-def _become_the_only_one(connection: Connection, name: str) -> None:
+def _take_lock(connection: Connection, name: str) -> None:
     """Take the sink's advisory lock and hold it as long as the connection lives.
 
     Postgres releases the lock of a killed predecessor once it notices, so wait a little.

@@ -24,7 +24,7 @@ from streams.settings import SinkSettings
 from streams.sinks import rows
 from streams.sinks.positions import Connection, write_positions
 from streams.sinks.process import main
-from streams.sinks.source import Place, SinkRecord, reading
+from streams.sinks.source import SinkRecord, TopicAndPartition, with_position
 from streams.sinks.takeover import take_over
 from streams.sinks.upsert import Row, upsert
 
@@ -71,7 +71,7 @@ class Projector:
     def _latest(self, batch: Sequence[SinkRecord]) -> Latest:
         latest = Latest({}, {}, {}, {}, {})
         for index, record in enumerate(batch):
-            with reading(record):
+            with with_position(record):
                 self._take(index, record, latest)
         return latest
 
@@ -103,7 +103,7 @@ class Projector:
         as_of_us = self._as_of_us.get(record.partition, state.stream_time_us or 0)
         return rows.stock_row(state, content, record.partition, as_of_us)
 
-    def _as_of(self, batch: Sequence[SinkRecord]) -> dict[Place, int]:
+    def _as_of(self, batch: Sequence[SinkRecord]) -> dict[TopicAndPartition, int]:
         return {
             (record.topic, record.partition): self._as_of_us[record.partition]
             for record in batch
@@ -119,7 +119,7 @@ def _rows(make: Callable[[SinkRecord], Row | None], records: Iterable[SinkRecord
     """
     made: list[Row] = []
     for record in records:
-        with reading(record):
+        with with_position(record):
             row = make(record)
         if row is not None:
             made.append(row)

@@ -10,9 +10,10 @@ from typing import LiteralString
 import orjson
 from psycopg import sql
 
+from cdc.contracts import tables
 from cdc.contracts.decisions import (
     SIMULATED_PREFIX,
-    Circumstances,
+    DecisionContext,
     PriceEvent,
     ReorderEvent,
 )
@@ -31,55 +32,21 @@ _NEWER = (
     " (kept.decided_action IS NULL OR kept.decided_action NOT IN ('approve', 'reject')"
     " OR excluded.status NOT IN ('open', 'snoozed'))"
 )
-_COMMON = {
-    "inv_key": "text",
-    "location": "text",
-    "sku": "text",
-    "revision": "int",
-    "status": "text",
-    "reason": "text",
-    "terms": "jsonb",
-    "logic_revision": "int",
-    "position": "jsonb",
-    "as_of_us": "bigint",
-}
 REORDERS = Table(
-    name="app.reorder_proposal",
+    name=tables.REORDER_PROPOSAL,
     key=("reorder_id",),
-    columns={
-        "reorder_id": "text",
-        "supplier": "text",
-        "cost_minor": "bigint",
-        "quantity_units": "bigint",
-        "base_position_units": "bigint",
-        "reorder_point_units": "bigint",
-        "order_up_to_units": "bigint",
-        "flags": "text[]",
-        **_COMMON,
-    },
+    columns=tables.REORDER_PROPOSAL_COLUMNS,
     newer=_NEWER,
-    touched=", updated_at = clock_timestamp()",
+    set_on_update=", updated_at = clock_timestamp()",
     # Closing events carry no quantity and no flags; pages still show the requested quantity.
-    remembered=("quantity_units",),
+    kept_if_null=("quantity_units",),
 )
 PRICES = Table(
-    name="app.price_proposal",
+    name=tables.PRICE_PROPOSAL,
     key=("proposal_id",),
-    columns={
-        "proposal_id": "text",
-        "old_minor": "bigint",
-        "new_minor": "bigint",
-        "regular_minor": "bigint",
-        "floor_minor": "bigint",
-        "step": "int",
-        "signal": "text",
-        "clamps": "text[]",
-        "effective_at_us": "bigint",
-        "prior_minor": "bigint",
-        **_COMMON,
-    },
+    columns=tables.PRICE_PROPOSAL_COLUMNS,
     newer=_NEWER,
-    touched=", updated_at = clock_timestamp()",
+    set_on_update=", updated_at = clock_timestamp()",
 )
 
 # A need is named by the offset that opened it. The later id of a key is therefore the newer need,
@@ -127,7 +94,7 @@ WHERE status IN ('open', 'snoozed') AND NOT proposal_id = ANY(%s)
 """
 
 
-class ApprovalOnItsWay(Exception):
+class ApprovalInFlight(Exception):
     """The rules can't be switched yet: an approved order is not in the log."""
 
 
@@ -180,7 +147,7 @@ def propose_only(
     approved needs whose orders these rules know: they become accepted.
 
     Raises:
-        ApprovalOnItsWay: a need with another id was approved, and the order has not come back
+        ApprovalInFlight: a need with another id was approved, and the order has not come back
             through the log. The other rules don't know of it yet and could order it again.
     """
     ids = [event.output.id for event in reorders]
@@ -188,7 +155,7 @@ def propose_only(
     waiting = [need for need in approved(connection)[0] if need not in known]
     if waiting:
         problem = f"{waiting[0]} was approved and its order is on its way: try again in a moment"
-        raise ApprovalOnItsWay(problem)
+        raise ApprovalInFlight(problem)
     connection.execute(_CLOSE_REORDERS, (ids,))
     connection.execute(_CLOSE_PRICES, ([event.output.id for event in prices],))
     propose(connection, reorders, prices)
@@ -236,7 +203,7 @@ def price_row(event: PriceEvent) -> Row:
     }
 
 
-def _common(output: ReorderOutput | PriceOutput, at: Circumstances) -> dict[str, object]:
+def _common(output: ReorderOutput | PriceOutput, at: DecisionContext) -> dict[str, object]:
     return {
         "inv_key": at.inv_key,
         "location": at.location,

@@ -1,5 +1,6 @@
 """Rows of the read model from the workers' records. Formulas are the rules' own functions."""
 
+from cdc.contracts import tables
 from cdc.contracts.rejects import Late, Rejection
 from inventory.model.ids import InvKey, Position
 from inventory.model.price_timeline import in_force, step_at
@@ -13,101 +14,33 @@ _NEWER_POSITION = (
 )
 
 STOCK = Table(
-    name="read_model.stock",
+    name=tables.STOCK,
     key=("inv_key",),
-    columns={
-        "inv_key": "text",
-        "location": "text",
-        "sku": "text",
-        "on_hand_units": "bigint",
-        "unavailable_units": "bigint",
-        "on_order_units": "bigint",
-        "in_transit_units": "bigint",
-        "allocated_units": "bigint",
-        "available_to_sell_units": "bigint",
-        "stock_known": "boolean",
-        "base_position_units": "bigint",
-        "requested_units": "bigint",
-        "reorder_point_units": "bigint",
-        "order_up_to_units": "bigint",
-        "demand_rate_micro": "bigint",
-        "price_minor": "bigint",
-        "price_step": "int",
-        "episode_state": "text",
-        "reorder_id": "text",
-        "price_proposal_id": "text",
-        "policy_active": "boolean",
-        "stream_time_us": "bigint",
-        "generation": "int",
-        "partition": "int",
-        "offset": "bigint",
-        "logic_revision": "int",
-        "as_of_us": "bigint",
-        "state": "jsonb",
-    },
+    columns=tables.STOCK_COLUMNS,
     newer=_NEWER_POSITION,
 )
 SALES_WINDOW = Table(
-    name="read_model.sales_window",
+    name=tables.SALES_WINDOW,
     key=("inv_key", "start_us"),
-    columns={
-        "inv_key": "text",
-        "start_us": "bigint",
-        "sold_units": "bigint",
-        "returned_units": "bigint",
-        "sale_lines": "bigint",
-        "return_lines": "bigint",
-        "revenue_minor": "bigint",
-        "late_lines": "bigint",
-        "window_revision": "bigint",
-        "partition": "int",
-        "offset": "bigint",
-    },
+    columns=tables.SALES_WINDOW_COLUMNS,
     newer='excluded."offset" > kept."offset"',
 )
 LATE_SALE = Table(
-    name="read_model.late_sale",
+    name=tables.LATE_SALE,
     key=("id",),
-    columns={
-        "id": "text",
-        "inv_key": "text",
-        "units": "bigint",
-        "amount_minor": "bigint",
-        "reason": "text",
-        "generation": "int",
-        "partition": "int",
-        "offset": "bigint",
-        "commit_us": "bigint",
-    },
+    columns=tables.LATE_SALE_COLUMNS,
     newer=None,
 )
 REJECTED = Table(
-    name="read_model.rejected",
+    name=tables.REJECTED,
     key=("id",),
-    columns={
-        "id": "text",
-        "generation": "int",
-        "partition": "int",
-        "offset": "bigint",
-        "key": "bytea",
-        "value": "bytea",
-        "reason": "text",
-        "stage": "text",
-        "detail": "text",
-        "logic_revision": "int",
-        "commit_us": "bigint",
-    },
+    columns=tables.REJECTED_COLUMNS,
     newer=None,
 )
 HEARTBEAT = Table(
-    name="read_model.heartbeat",
+    name=tables.HEARTBEAT,
     key=("partition",),
-    columns={
-        "partition": "int",
-        "beat": "bigint",
-        "commit_us": "bigint",
-        "applied_at": "timestamptz",
-    },
+    columns=tables.HEARTBEAT_COLUMNS,
     newer="excluded.beat > kept.beat",
 )
 
@@ -127,7 +60,7 @@ def stock_row(state: KeyState, content: bytes, partition: int, as_of_us: int) ->
         "in_transit_units": stock.in_transit_units,
         "allocated_units": state.allocated_units,
         "available_to_sell_units": state.available_to_sell_units,
-        "stock_known": stock.known,
+        "stock_known": stock.is_counted,
         "base_position_units": state.base_position_units,
         "requested_units": state.episode.quantity_units or 0,
         "reorder_point_units": state.reorder_point_units,

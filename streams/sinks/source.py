@@ -21,7 +21,7 @@ from confluent_kafka import (
 from cdc.contracts.versions import UnreadableRecord
 from inventory.model.value import value
 
-Place = tuple[str, int]  # topic and partition
+TopicAndPartition = tuple[str, int]  # topic and partition
 
 log = structlog.get_logger(__name__)
 
@@ -39,13 +39,13 @@ class SinkRecord:
 
 
 @contextmanager
-def reading(record: SinkRecord) -> Iterator[None]:
+def with_position(record: SinkRecord) -> Iterator[None]:
     """Add the record's position to an `UnreadableRecord` raised inside."""
     try:
         yield
     except UnreadableRecord as unreadable:
-        place = record.topic, record.partition, record.offset
-        raise unreadable.at(*place) from unreadable
+        position = record.topic, record.partition, record.offset
+        raise unreadable.at(*position) from unreadable
 
 
 class SourceLost(Exception):
@@ -76,7 +76,9 @@ class SinkSource:
             }
         )
 
-    def start(self, topics: Iterable[str], partitions: int, positions: dict[Place, int]) -> None:
+    def start(
+        self, topics: Iterable[str], partitions: int, positions: dict[TopicAndPartition, int]
+    ) -> None:
         """Start at `positions`, or at the beginning of partitions without one."""
         self._consumer.assign(
             [
@@ -118,13 +120,13 @@ def _record_of(message: Message) -> SinkRecord | None:
         )
     if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):  # noqa: SLF001 -- librdkafka's local codes are only published under this name
         raise SourceLost(str(error), message.topic() or "")
-    if error.retriable() or error.code() in _PASSING:
+    if error.retriable() or error.code() in _TRANSIENT:
         log.warning("broker not reachable", error=str(error))
         return None
     raise KafkaException(error)
 
 
-_PASSING = (
+_TRANSIENT = (
     KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001 -- as above
     KafkaError._TRANSPORT,  # noqa: SLF001 -- as above
     KafkaError._RESOLVE,  # noqa: SLF001 -- as above

@@ -7,10 +7,12 @@ database has requested it.
 """
 
 from collections.abc import Sequence
-from typing import LiteralString
+from typing import Final, LiteralString
 
 import structlog
+from psycopg import sql
 
+from cdc.contracts import tables
 from streams.sinks.positions import Connection
 
 log = structlog.get_logger(__name__)
@@ -19,12 +21,9 @@ _FOREIGN: LiteralString = """
 SELECT DISTINCT topic FROM read_model.sink_position WHERE sink = %s AND NOT topic = ANY(%s)
 """
 _FORGET: LiteralString = "DELETE FROM read_model.sink_position WHERE sink = %s"
-_EMPTIED: tuple[LiteralString, ...] = (
-    "DELETE FROM read_model.stock",
-    "DELETE FROM read_model.sales_window",
-    "DELETE FROM read_model.late_sale",
-    "DELETE FROM read_model.rejected",
-    "DELETE FROM read_model.heartbeat",
+_EMPTIED: Final = tuple(
+    sql.SQL("DELETE FROM {}").format(sql.Identifier(*table.split(".")))
+    for table in tables.FROM_THE_LOG
 )
 
 

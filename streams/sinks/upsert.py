@@ -16,15 +16,15 @@ class Table:
     """A table that a sink writes: its columns with their Postgres types, in order.
 
     `newer` is the condition for replacing a stored row (`kept`); None never replaces one. A null
-    does not overwrite a column in `remembered`.
+    does not overwrite a column in `kept_if_null`.
     """
 
     name: str
     key: tuple[str, ...]
     columns: Mapping[str, LiteralString]
     newer: LiteralString | None
-    remembered: tuple[str, ...] = ()
-    touched: LiteralString = ""
+    kept_if_null: tuple[str, ...] = ()
+    set_on_update: LiteralString = ""
 
     def statement(self) -> sql.Composed:
         """Return `INSERT … SELECT FROM unnest … ON CONFLICT …`, one array parameter per column."""
@@ -59,13 +59,13 @@ class Table:
         sets = sql.SQL(", ").join(
             sql.SQL(
                 "{0} = coalesce(excluded.{0}, kept.{0})"
-                if name in self.remembered
+                if name in self.kept_if_null
                 else "{0} = excluded.{0}"
             ).format(sql.Identifier(name))
             for name in self.columns
             if name not in self.key
         )
-        return sql.SQL("UPDATE SET ") + sets + sql.SQL(self.touched + " WHERE " + self.newer)
+        return sql.SQL("UPDATE SET ") + sets + sql.SQL(self.set_on_update + " WHERE " + self.newer)
 
 
 # Arrays of these would be flattened or need a wrapper per element, so they are sent as text.

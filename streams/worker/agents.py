@@ -9,21 +9,18 @@ import structlog
 
 from cdc.contracts.topics import STOCK_EVENTS
 from streams.app import create_app
-from streams.engine.garbage import Flood
-from streams.engine.pages import HugePages
+from streams.engine.garbage import CollectorFreeze
 from streams.engine.records import TopicIds
 from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
-from streams.worker.batch_queue import Inbox
 from streams.worker.chunks import consume_chunks
 from streams.worker.loop_watchdog import watch
 from streams.worker.runtime import RESTORE_STALL_S, AddressTaken, Runtime, Stuck, die
 
 INSPECT_S = 5.0
-PULSE_S = 0.5
-PAGES_S = 60.0
+LOOP_STAMP_S = 0.5
 SNAPSHOT_SHARE = 10  # snapshots take at most a tenth of the time (later records restore slowly),
-LONGEST_PAUSE = 10  # but come after this many intervals at the latest
+MOST_INTERVALS = 10  # but come after this many intervals at the latest
 
 log = structlog.get_logger(__name__)
 
@@ -35,15 +32,11 @@ def build_worker(settings: WorkerSettings, origins: TopicIds) -> faust.App:
     """
     app = create_app(settings)
     runtime = Runtime(settings, origins)
-    log.info("worker starts", consumer=settings.consumer)
-    if settings.consumer == "chunks":
-        _attach_chunks(app, runtime)
-    else:
-        _attach_stream(app, runtime)
+    log.info("worker starts")
+    _attach_chunks(app, runtime)
     _attach_rebalance(app, runtime)
     _attach_timers(app, runtime)
     _attach_gaps(app, runtime)
-    _attach_memory(app)
     _attach_snapshots(app, runtime)
     _attach_queries(app, runtime)
     return app
@@ -75,29 +68,6 @@ def _attach_chunks(app: faust.App, runtime: Runtime) -> None:
             die("a record came past the chunks", offset=event.message.offset)
 
 
-def _attach_stream(app: faust.App, runtime: Runtime) -> None:
-    settings = runtime.settings
-    inbox: Inbox[faust.EventT] = Inbox(settings.batch_records)
-    streams: list[faust.StreamT] = []
-
-    # One agent, one instance: a second would commit past a record that is still in work.
-    @app.agent(_stock_events(app), name="fold_stock")
-    async def fold_stock(stream: faust.StreamT) -> None:
-        manual = stream.noack()
-        streams[:] = [manual]
-        async for event in manual.events():
-            await inbox.put(event)
-
-    @app.task
-    async def pump() -> None:
-        # Not `while not app.should_stop`: a stop waits for the batch in work to be acknowledged.
-        while True:
-            batch = await inbox.take(settings.batch_pause_s, settings.batch_within_s)
-            await runtime.handle(event.message for event in batch)
-            for event in batch:
-                await streams[0].ack(event)
-
-
 def _attach_rebalance(app: faust.App, runtime: Runtime) -> None:
     @app.on_partitions_revoked.connect
     async def revoked(_app: faust.App, revoked: Any, **_: object) -> None:  # noqa: ANN401 -- as above
@@ -119,59 +89,50 @@ def _attach_timers(app: faust.App, runtime: Runtime) -> None:
 
     @app.task
     async def inspect() -> None:
-        flood = Flood()
+        freeze = CollectorFreeze()
         while not app.should_stop:
             await asyncio.sleep(INSPECT_S)
             ready = runtime.ownership.ready.values()
-            flood.look(sum(owned.states.count_in_use() for owned in ready))
+            freeze.freeze_if_grown(sum(owned.states.count_in_use() for owned in ready))
             try:
                 await runtime.inspect()
             except Exception as error:  # noqa: BLE001 -- a task's edge: a silent watchdog is worse
                 die("a look at the broker has failed", error)
 
     @app.task
-    async def pulse() -> None:
+    async def stamp_loop() -> None:
         limit_s = RESTORE_STALL_S  # on a busy machine, a large restore may block the loop for long
         still = Stuck(f"nothing ran in it for {limit_s:g} s")
         watch(lambda: runtime.loop_seen_s, limit_s, lambda: die("the event loop is stuck", still))
         while not app.should_stop:
-            await asyncio.sleep(PULSE_S)
+            await asyncio.sleep(LOOP_STAMP_S)
             runtime.loop_seen_s = time.monotonic()
 
 
 def _attach_gaps(app: faust.App, runtime: Runtime) -> None:
     # Separate from `inspect`: this waits for chunks, and a chunk may be the stuck part.
     @app.task
-    async def look_for_gaps() -> None:
+    async def check_gaps() -> None:
         while not app.should_stop:
             await asyncio.sleep(INSPECT_S)
             try:
-                await runtime.look_for_gaps()
+                await runtime.check_gaps()
             except Exception as error:  # noqa: BLE001 -- a task's edge: a silent end is worse
                 die("a gap could not be read", error)
 
 
-def _attach_memory(app: faust.App) -> None:
-    @app.task
-    async def keep_huge() -> None:
-        pages = HugePages()
-        while not app.should_stop:
-            await asyncio.sleep(PAGES_S)
-            await asyncio.to_thread(pages.look)
-
-
 def _attach_snapshots(app: faust.App, runtime: Runtime) -> None:
     @app.task
-    async def keep_snapshots() -> None:
+    async def write_snapshots() -> None:
         pause_s = runtime.settings.snapshot_s
         while not app.should_stop:
             await asyncio.sleep(pause_s)
             try:
-                took_s = await runtime.keeper.round()
+                took_s = await runtime.snapshot_writer.write_changed()
             except Exception as error:  # noqa: BLE001 -- a task's edge: state that can't be copied is broken
                 die("a snapshot failed", error)
             every_s = runtime.settings.snapshot_s
-            pause_s = min(max(every_s, took_s * SNAPSHOT_SHARE), every_s * LONGEST_PAUSE)
+            pause_s = min(max(every_s, took_s * SNAPSHOT_SHARE), every_s * MOST_INTERVALS)
 
 
 def _attach_queries(app: faust.App, runtime: Runtime) -> None:
@@ -185,10 +146,10 @@ def _attach_queries(app: faust.App, runtime: Runtime) -> None:
 
     @app.task
     async def serve() -> None:
-        await begin_to_answer(server, runtime.settings)
+        await start_server(server, runtime.settings)
 
 
-async def begin_to_answer(server: QueryServer, settings: WorkerSettings) -> None:
+async def start_server(server: QueryServer, settings: WorkerSettings) -> None:
     """Serve at the address of the settings. End the process if the address is not available."""
     try:
         await server.start()

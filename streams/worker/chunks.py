@@ -154,8 +154,8 @@ class ChunkConsumer(Consumer):
 
     async def _hand_over(self, records: Fetched) -> None:
         cold: dict[TP, Sequence[Any]] = {}
-        for place, fetched in records.items():
-            tp = ensure_TP(place)  # aiokafka's own kind would fail an assertion in Faust
+        for aiokafka_tp, fetched in records.items():
+            tp = ensure_TP(aiokafka_tp)  # aiokafka's own kind would fail an assertion in Faust
             if tp.topic == self._hot_topic:
                 self._lane(tp).put(SourceRecord(r.offset, r.key, r.value) for r in fetched)
                 self._read_offset[tp] = fetched[-1].offset + 1

@@ -18,7 +18,7 @@ from cdc.contracts.topics import STOCK_EVENTS
 from streams.engine.records import Log, SourceRecord
 from streams.engine.store import OwnedPartition
 
-AT_ONCE: Final = 20_000  # offsets of a partition between two looks
+READ_AT_ONCE: Final = 20_000  # offsets of a partition between two checks
 
 Fold = Callable[[Sequence[SourceRecord], OwnedPartition], Awaitable[None]]
 IsReady = Callable[[OwnedPartition], bool]
@@ -27,15 +27,15 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
-class _Life:
+class _Observed:
     """Observations of one partition from its restore to its end.
 
-    `first_end` is the topic's end at the first look. Later records belong to the consumer.
+    `first_end` is the topic's end at the first check. Later records belong to the consumer.
     """
 
-    is_fed: bool = False
+    has_deliveries: bool = False
     first_end: int | None = None
-    place: int | None = None  # next offset at the previous look
+    last_next_offset: int | None = None  # next offset at the previous check
 
 
 class Gaps:
@@ -50,16 +50,16 @@ class Gaps:
         self._open_log = open_log
         self._fold = fold
         self._most_records = most_records
-        self._lives: WeakKeyDictionary[OwnedPartition, _Life] = WeakKeyDictionary()
-        self._turn = asyncio.Lock()
+        self._observations: WeakKeyDictionary[OwnedPartition, _Observed] = WeakKeyDictionary()
+        self._reading = asyncio.Lock()
 
-    def fed(self, owned: OwnedPartition) -> None:
+    def note_delivery(self, owned: OwnedPartition) -> None:
         """Record that the consumer has delivered records since the partition's restore."""
-        self._life(owned).is_fed = True
+        self._observed(owned).has_deliveries = True
 
-    async def idle(self) -> None:
+    async def wait_until_done(self) -> None:
         """Wait until no gap is being folded."""
-        async with self._turn:
+        async with self._reading:
             pass
 
     async def read(
@@ -84,28 +84,28 @@ class Gaps:
         owned.publish(())
         log.info("read a gap", partition=owned.number, start=start, end=until)
 
-    async def look(self, owned: OwnedPartition, end: int, is_ready: IsReady) -> None:
-        """Fold a gap if offsets before `end` wait at two looks in a row.
+    async def check(self, owned: OwnedPartition, end: int, is_ready: IsReady) -> None:
+        """Fold a gap if offsets before `end` wait at two checks in a row.
 
         A consumer that has delivered records of this partition keeps its records. Records written
-        after the first look are left to any consumer: it may be slow, and the watchdog detects a
+        after the first check are left to any consumer: it may be slow, and the watchdog detects a
         silent one.
         """
-        life = self._life(owned)
-        before, life.place = life.place, owned.next_offset
-        if life.first_end is None:
-            life.first_end = end
-        stands = before == owned.next_offset < end
-        if not stands or owned.lock.locked():
+        observed = self._observed(owned)
+        before, observed.last_next_offset = observed.last_next_offset, owned.next_offset
+        if observed.first_end is None:
+            observed.first_end = end
+        is_waiting = before == owned.next_offset < end
+        if not is_waiting or owned.lock.locked():
             return  # a chunk in work is no gap
-        async with self._turn, owned.lock:
+        async with self._reading, owned.lock:
             if is_ready(owned) and before == owned.next_offset:
-                await self._go_on(owned, min(end, before + AT_ONCE), life, is_ready)
+                await self._read_if_lost(owned, min(end, before + READ_AT_ONCE), observed, is_ready)
 
-    async def _go_on(
-        self, owned: OwnedPartition, until: int, life: _Life, is_ready: IsReady
+    async def _read_if_lost(
+        self, owned: OwnedPartition, until: int, observed: _Observed, is_ready: IsReady
     ) -> None:
-        missed = 0 if life.is_fed else min(until, life.first_end or 0)
+        missed = 0 if observed.has_deliveries else min(until, observed.first_end or 0)
         if owned.next_offset < missed:
             await self.read(owned, missed, is_ready)
         elif not await self._has_records(owned, until):
@@ -117,5 +117,5 @@ class Gaps:
                 return True
         return False
 
-    def _life(self, owned: OwnedPartition) -> _Life:
-        return self._lives.setdefault(owned, _Life())
+    def _observed(self, owned: OwnedPartition) -> _Observed:
+        return self._observations.setdefault(owned, _Observed())

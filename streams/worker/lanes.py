@@ -13,9 +13,9 @@ from typing import Final, Protocol
 
 from streams.engine.records import SourceRecord
 
-FLOOD: Final = 4  # a lane with a quarter of a chunk waiting takes no rest
+BACKLOG_DIVISOR: Final = 4  # a lane with a quarter of a chunk waiting takes no rest
 LONGEST_REST_S: Final = 0.05
-FULL: Final = 2  # chunks that may wait before the fetcher skips the partition
+MOST_WAITING_CHUNKS: Final = 2  # chunks that may wait before the fetcher skips the partition
 
 
 class Handler(Protocol):
@@ -63,7 +63,7 @@ class Lane:
     @property
     def full(self) -> bool:
         """Return True if the fetcher should pause this partition."""
-        return len(self._waiting) >= self._most_records * FULL
+        return len(self._waiting) >= self._most_records * MOST_WAITING_CHUNKS
 
     def put(self, records: Iterable[SourceRecord]) -> None:
         """Add fetched records. This never refuses: the fetcher stops at `full`."""
@@ -82,7 +82,7 @@ class Lane:
             await self._filled.wait()
             try:
                 ready = await self._handler.ready(self.partition)
-                rest_s = await self._work() if ready else self._forget()
+                rest_s = await self._work() if ready else self._drop_waiting()
             except asyncio.CancelledError:
                 raise
             except BaseException as error:  # noqa: BLE001 -- the edge of a task: nothing may be committed
@@ -104,11 +104,11 @@ class Lane:
         took_s = time.monotonic() - began
         self._in_work = False
         self._on_room()
-        if len(self._waiting) * FLOOD >= self._most_records:
+        if len(self._waiting) * BACKLOG_DIVISOR >= self._most_records:
             return 0.0
         return min(took_s, LONGEST_REST_S)
 
-    def _forget(self) -> float:
+    def _drop_waiting(self) -> float:
         """Leave the records to the partition's next owner."""
         self._waiting.clear()
         self._filled.clear()

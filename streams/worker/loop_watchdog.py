@@ -8,22 +8,22 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-LOOKS: Final = 10  # within the limit
+CHECKS: Final = 10  # within the limit
 
 
 def watch(seen_s: Callable[[], float], limit_s: float, end: Callable[[], object]) -> None:
     """Call `end` from a thread once `seen_s` has returned the same time for `limit_s` seconds.
 
-    Looks are counted, not clock time: a suspended process did not look in between.
+    Checks are counted, not clock time: a suspended process did not check in between.
     """
-    threading.Thread(target=_look, args=(seen_s, limit_s, end), daemon=True).start()
+    threading.Thread(target=_watch, args=(seen_s, limit_s, end), daemon=True).start()
 
 
-def _look(seen_s: Callable[[], float], limit_s: float, end: Callable[[], object]) -> None:
-    last_s, looks = seen_s(), 0
-    while looks < LOOKS:
-        time.sleep(limit_s / LOOKS)
+def _watch(seen_s: Callable[[], float], limit_s: float, end: Callable[[], object]) -> None:
+    last_s, checks = seen_s(), 0
+    while checks < CHECKS:
+        time.sleep(limit_s / CHECKS)
         now_s = seen_s()
-        looks = looks + 1 if now_s == last_s else 0
+        checks = checks + 1 if now_s == last_s else 0
         last_s = now_s
     end()

@@ -1,16 +1,14 @@
-"""A worker without Faust: batches of messages in, acknowledged chunks out, fatal errors.
+"""A worker without Faust: chunks of records in, acknowledged chunks out, fatal errors.
 
-Faust acknowledges a batch even if an exception left the agent, and would commit offsets of records
-that were never handled. No exception may therefore leave `handle`: any error ends the process
-before the batch is acknowledged. The supervisor restarts it at the last committed chunk.
+Any error ends the process before the chunk is acknowledged. The supervisor restarts it at the last
+committed chunk.
 """
 
-import asyncio
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Final, Never, Protocol
+from typing import Final, Never
 
 import structlog
 from aiokafka.errors import (
@@ -33,26 +31,17 @@ from streams.engine.store import OwnedPartition
 from streams.engine.transactions import PartitionProducers
 from streams.engine.undecodable import SchemaBreak
 from streams.engine.watchdog import Watchdog
-from streams.exit_codes import NEW_GENERATION, Ending, way_out_of
+from streams.exit_codes import NEW_GENERATION, START_AGAIN, ExitCode, repair_of_code
 from streams.query.metrics import Metrics
 from streams.settings import WorkerSettings
 from streams.worker.gaps import Gaps
-from streams.worker.snapshot_writer import Keeper
-from streams.worker.topic_identity import ORIGINS, refuse_made_anew
+from streams.worker.snapshot_writer import SnapshotWriter
+from streams.worker.topic_identity import ORIGINS, refuse_recreated
 
 RESTORE_STALL_S = 120.0
-NOTHING_KNOWN: Final[TopicIds] = MappingProxyType({})
+NO_TOPIC_IDS: Final[TopicIds] = MappingProxyType({})
 
 log = structlog.get_logger(__name__)
-
-
-class Message(Protocol):
-    """The fields of a consumed message that the engine needs."""
-
-    partition: int
-    offset: int
-    key: bytes | None
-    value: bytes | None
 
 
 class Stuck(Exception):
@@ -62,34 +51,36 @@ class Stuck(Exception):
 class AddressTaken(Exception):
     """The worker can't listen at its address: it is in use, or not of this machine."""
 
+    repair = START_AGAIN  # a start chooses another port if the former one is in use
 
-_ENDINGS: Sequence[tuple[type[BaseException], Ending]] = (
-    (UnreadableRecord, Ending.UNREADABLE),
-    (LogMismatch, Ending.LOG_MISMATCH),
-    (OffsetOutOfRangeError, Ending.LOG_MISMATCH),  # of a reader without automatic offset reset
-    (UnknownTopicOrPartitionError, Ending.LOG_MISMATCH),
-    (Fenced, Ending.FENCED),
-    (ProducerFenced, Ending.FENCED),
-    (SchemaBreak, Ending.SCHEMA_BREAK),
-    (BrokenInvariant, Ending.BROKEN_INVARIANT),
-    (Stuck, Ending.STUCK),
-    (KafkaError, Ending.BROKER),
-    (KafkaException, Ending.BROKER),
-    (ReadStalled, Ending.BROKER),
-    (TimeoutError, Ending.BROKER),  # of a client that has no timeout of its own
-    (ConnectionError, Ending.BROKER),
-    (OSError, Ending.DISK),  # after the two above, which are subclasses
+
+_EXIT_CODES: Sequence[tuple[type[BaseException], ExitCode]] = (
+    (UnreadableRecord, ExitCode.UNREADABLE),
+    (LogMismatch, ExitCode.LOG_MISMATCH),
+    (OffsetOutOfRangeError, ExitCode.LOG_MISMATCH),  # of a reader without automatic offset reset
+    (UnknownTopicOrPartitionError, ExitCode.LOG_MISMATCH),
+    (Fenced, ExitCode.FENCED),
+    (ProducerFenced, ExitCode.FENCED),
+    (SchemaBreak, ExitCode.SCHEMA_BREAK),
+    (BrokenInvariant, ExitCode.BROKEN_INVARIANT),
+    (Stuck, ExitCode.STUCK),
+    (KafkaError, ExitCode.BROKER),
+    (KafkaException, ExitCode.BROKER),
+    (ReadStalled, ExitCode.BROKER),
+    (TimeoutError, ExitCode.BROKER),  # of a client that has no timeout of its own
+    (ConnectionError, ExitCode.BROKER),
+    (OSError, ExitCode.DISK),  # after the two above, which are subclasses
 )
 
 
-def ending_of(error: BaseException | None) -> Ending:
+def exit_code_of(error: BaseException | None) -> ExitCode:
     """Return the exit code for the error that ended a worker."""
-    return next((code for kind, code in _ENDINGS if isinstance(error, kind)), Ending.FAILED)
+    return next((code for kind, code in _EXIT_CODES if isinstance(error, kind)), ExitCode.FAILED)
 
 
 def repair_of(error: BaseException | None) -> str:
     """Return the repair command for the error that ended a worker, or "" if there is none."""
-    return str(getattr(error, "repair", way_out_of(ending_of(error))))
+    return str(getattr(error, "repair", repair_of_code(exit_code_of(error))))
 
 
 def die(event: str, error: BaseException | None = None, **fields: object) -> Never:
@@ -97,11 +88,11 @@ def die(event: str, error: BaseException | None = None, **fields: object) -> Nev
 
     The process also ends if logging fails, for example on a full disk.
     """
-    code = ending_of(error)
+    code = exit_code_of(error)
     problem = "" if error is None else str(error) or repr(error)  # a timeout has no text
-    told = {"problem": problem, "exit_code": int(code), "repair": repair_of(error)}
+    details = {"problem": problem, "exit_code": int(code), "repair": repair_of(error)}
     try:
-        log.critical(event, exc_info=error, **told, **fields)
+        log.critical(event, exc_info=error, **details, **fields)
     finally:
         os._exit(code)
 
@@ -109,12 +100,12 @@ def die(event: str, error: BaseException | None = None, **fields: object) -> Nev
 class Runtime:
     """The parts and the state of one worker."""
 
-    def __init__(self, settings: WorkerSettings, origins: TopicIds = NOTHING_KNOWN) -> None:
+    def __init__(self, settings: WorkerSettings, origins: TopicIds = NO_TOPIC_IDS) -> None:
         self.settings = settings
         self._origins = origins
         self.metrics = Metrics()
         self.producers = PartitionProducers(settings.kafka_bootstrap, APP_ID, self._known_ends)
-        self.keeper = Keeper(
+        self.snapshot_writer = SnapshotWriter(
             settings.snapshot_dir, settings.generation, lambda: self.ownership.ready
         )
         self.ownership = Ownership(
@@ -122,7 +113,7 @@ class Runtime:
             self.producers,
             self.open_log,
             lambda error: die("partition could not be taken over", error),
-            self.keeper.find,
+            self.snapshot_writer.find,
         )
         self.ownership.permille = settings.undecodable_permille
         self.watchdog = Watchdog(settings.stall_s, RESTORE_STALL_S)
@@ -141,17 +132,6 @@ class Runtime:
         """Return a new log reader for one user."""
         return KafkaLog(self.settings.kafka_bootstrap)
 
-    async def handle(self, messages: Iterable[Message]) -> None:
-        """Fold a batch of any partitions. Returns when all of it is acknowledged."""
-        chunks: dict[int, list[SourceRecord]] = {}
-        for message in messages:
-            record = SourceRecord(message.offset, message.key, message.value)
-            chunks.setdefault(message.partition, []).append(record)
-        try:
-            await asyncio.gather(*(self.handle_chunk(p, chunk) for p, chunk in chunks.items()))
-        except BaseException as error:  # noqa: BLE001 -- the edge: nothing may be acknowledged
-            die("chunk failed", error)
-
     async def ready(self, partition: int) -> bool:
         """Wait until the partition is restored. Return False if it is not assigned any more."""
         return await self.ownership.owned(partition) is not None
@@ -160,16 +140,15 @@ class Runtime:
         """Fold a chunk of one partition. Return True once acknowledged, False if not assigned."""
         owned = await self.ownership.owned(partition)
         if owned is None:
-            # The next owner continues at its changelog's progress, not at the group's offset. A
-            # batch overtaken by a rebalance may therefore be skipped even though Faust acknowledges
-            # it.
+            # The next owner continues at its changelog's progress, not at the group's offset. So a
+            # chunk that a rebalance has overtaken may be skipped.
             self.metrics.skipped(len(chunk))
             return False
         async with owned.lock:
             if not self._is_ready(owned):
                 self.metrics.skipped(len(chunk))
                 return False
-            self.gaps.fed(owned)
+            self.gaps.note_delivery(owned)
             for part in unbroken(chunk):
                 try:
                     await self._fold(part, owned)
@@ -193,7 +172,7 @@ class Runtime:
 
     async def close(self) -> None:
         """Save and close everything. Call this when no chunk is in work any more."""
-        await self.keeper.stop()
+        await self.snapshot_writer.stop()
         await self.revoked()
         await self.producers.close()
 
@@ -217,14 +196,14 @@ class Runtime:
     async def revoked(self) -> None:
         """Give up every partition. Call this when no chunk of the consumer is in work."""
         await self.ownership.revoked()
-        await self.gaps.idle()
+        await self.gaps.wait_until_done()
 
-    async def look_for_gaps(self) -> None:
+    async def check_gaps(self) -> None:
         """Read records that no consumer will deliver, up to the end seen by the last inspection."""
         for partition, owned in list(self.ownership.ready.items()):
             end = self.ends.get(partition)
             if end is not None:
-                await self.gaps.look(owned, end, self._is_ready)
+                await self.gaps.check(owned, end, self._is_ready)
 
     async def inspect(self) -> None:
         """Refresh gauges, and end the process if records or partitions wait and nothing moves.
@@ -235,11 +214,11 @@ class Runtime:
         self.loop_seen_s = time.monotonic()
         ownership = self.ownership
         ready = dict(ownership.ready)
-        places = {partition: owned.next_offset for partition, owned in ready.items()}
+        next_offsets = {partition: owned.next_offset for partition, owned in ready.items()}
         async with self.open_log() as reader:
             found = await reader.describe(ORIGINS)
             bounds = await reader.all_bounds(STOCK_EVENTS, ready)
-        refuse_made_anew(self._origins, {name: topic.id for name, topic in found.items()})
+        refuse_recreated(self._origins, {name: topic.id for name, topic in found.items()})
         refuse_other_counts(
             {name: topic.partitions for name, topic in found.items()}, self.settings.partitions
         )
@@ -247,25 +226,25 @@ class Runtime:
             self.ends[partition] = end
             if self._is_ready(ready[partition]):
                 # The offset was read before the bounds were. Both only increase.
-                _refuse_other_log(partition, places[partition], first, end)
+                _refuse_other_log(partition, next_offsets[partition], first, end)
         problem = self.watchdog.problem(
             time.monotonic(),
             {partition: owned.handled for partition, owned in ready.items()},
             {p: self.ends[p] - owned.next_offset for p, owned in ready.items()},
-            restoring_since_s=None if ownership.settled else ownership.restored_at,
+            restoring_since_s=None if ownership.all_ready else ownership.restored_at,
         )
         if problem is not None:
             die("worker is stuck", Stuck(problem))
 
 
-def _refuse_other_log(partition: int, place: int, first: int, end: int) -> None:
+def _refuse_other_log(partition: int, next_offset: int, first: int, end: int) -> None:
     """End the process if the source topic doesn't hold the next offset.
 
     The group's consumer would silently continue at another offset.
     """
-    if not first <= place <= end:
+    if not first <= next_offset <= end:
         problem = (
             f"{STOCK_EVENTS}[{partition}] has offsets {first}..{end}, but this worker goes on at "
-            f"{place}: it was made anew, or cut off before it was read"
+            f"{next_offset}: it was made anew, or cut off before it was read"
         )
         die("the source topic is another", LogMismatch(problem, NEW_GENERATION))

@@ -19,23 +19,23 @@ from streams.engine.snapshot import (
     Snapshot,
     SnapshotRefused,
     freeze,
-    image,
     load,
     prune,
     save,
+    snapshot_of,
     write,
 )
 from streams.engine.store import OwnedPartition
 
 SLICE_S: Final = 0.002  # of the event loop at a time
-PAUSES: Final = 4  # slices of pause to one of work: a fifth of a core while it lasts
+PAUSE_FACTOR: Final = 4  # slices of pause to one of work: a fifth of a core while it lasts
 STOP_S: Final = 4.0  # the supervisor kills after ten seconds; unsaved state is restored
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
-class Tally:
+class SnapshotCounts:
     """Counters of this process's snapshots; `at_s` is each partition's last write (monotonic)."""
 
     written: int = 0
@@ -44,14 +44,14 @@ class Tally:
     seconds: float = 0.0
     at_s: dict[int, float] = field(default_factory=dict)
 
-    def wrote(self, partition: int, seconds: float, now_s: float) -> None:
+    def add_written(self, partition: int, seconds: float, now_s: float) -> None:
         """Count a file that is on disk."""
         self.written += 1
         self.seconds += seconds
         self.at_s[partition] = now_s
 
 
-class Keeper:
+class SnapshotWriter:
     """The snapshots of one worker."""
 
     def __init__(
@@ -63,27 +63,27 @@ class Keeper:
         self._directory = directory
         self._generation = generation
         self._ready = ready
-        self._kept: dict[int, int] = {}  # partition -> next_offset of its file
+        self._written_offsets: dict[int, int] = {}  # partition -> next_offset of its file
         self._at_work = asyncio.Lock()
         self._stopping = False
-        self.tally = Tally()
+        self.counts = SnapshotCounts()
 
     async def find(self, partition: int) -> Snapshot | None:
         """Return the partition's snapshot, or None with the reason in the log."""
         try:
             return await asyncio.to_thread(load, self._directory, partition, self._generation)
         except SnapshotRefused as refused:
-            self.tally.discarded += 1
+            self.counts.discarded += 1
             log.warning("snapshot discarded", partition=partition, reason=str(refused))
             return None
 
-    async def round(self) -> float:
+    async def write_changed(self) -> float:
         """Snapshot every partition that has moved since its last one. Return the seconds taken."""
         began = time.monotonic()
         async with self._at_work:
             for owned in list(self._ready().values()):
-                if self._moved(owned) and not self._stopping:
-                    await self._keep(owned)
+                if self._has_moved(owned) and not self._stopping:
+                    await self._write(owned)
             await asyncio.to_thread(prune, self._directory)
         return time.monotonic() - began
 
@@ -93,20 +93,20 @@ class Keeper:
         until = time.monotonic() + STOP_S
         async with self._at_work:
             for owned in list(self._ready().values()):
-                if self._moved(owned) and not owned.in_work and time.monotonic() < until:
+                if self._has_moved(owned) and not owned.in_work and time.monotonic() < until:
                     with self._logged(owned):
                         save(owned, self._directory)
 
-    def _moved(self, owned: OwnedPartition) -> bool:
-        return self._kept.get(owned.number) != owned.next_offset
+    def _has_moved(self, owned: OwnedPartition) -> bool:
+        return self._written_offsets.get(owned.number) != owned.next_offset
 
-    async def _keep(self, owned: OwnedPartition) -> None:
+    async def _write(self, owned: OwnedPartition) -> None:
         async with owned.lock:
-            snapshot, blocks = image(owned), freeze(owned)
+            snapshot, blocks = snapshot_of(owned), freeze(owned)
         until = time.perf_counter() + SLICE_S
         for _keys in blocks:
             if time.perf_counter() >= until:
-                await asyncio.sleep(SLICE_S * PAUSES)
+                await asyncio.sleep(SLICE_S * PAUSE_FACTOR)
                 until = time.perf_counter() + SLICE_S
             if self._stopping:
                 return  # states not yet at rest stay in use, and `stop` saves them
@@ -120,11 +120,11 @@ class Keeper:
         try:
             yield
         except (OSError, SnapshotRefused) as error:
-            self.tally.failed += 1
+            self.counts.failed += 1
             log.warning("snapshot not written", partition=owned.number, reason=str(error))
             return
-        self._kept[owned.number] = at
+        self._written_offsets[owned.number] = at
         now_s = time.monotonic()
         seconds = round(now_s - began, 3)
-        self.tally.wrote(owned.number, seconds, now_s)
+        self.counts.add_written(owned.number, seconds, now_s)
         log.debug("snapshot written", partition=owned.number, next_offset=at, seconds=seconds)

@@ -28,10 +28,10 @@ from streams.engine.kafka_log import found_topics
 from streams.engine.mismatch import (
     REPAIR,
     LogMismatch,
-    refuse_cut_levels,
     refuse_other_counts,
-    repair_of,
-    way_of,
+    refuse_truncated_levels,
+    repair_of_topic,
+    repair_phrase,
 )
 from streams.engine.records import TopicIds
 
@@ -54,25 +54,25 @@ def refuse_other_topics(bootstrap: str, known: Path, partitions: int) -> TopicId
     refuse_other_counts({name: topic.partitions for name, topic in found.items()}, partitions)
     ids = {name: topic.id for name, topic in found.items()}
     former = _read(known)
-    refuse_made_anew(former, ids)
+    refuse_recreated(former, ids)
     _refuse_lost_levels(client, bootstrap, partitions)
     if former != ids:
-        _keep(known, ids)
+        _store(known, ids)
     return ids
 
 
-def refuse_made_anew(former: TopicIds, ids: TopicIds) -> None:
+def refuse_recreated(former: TopicIds, ids: TopicIds) -> None:
     """Raise `LogMismatch` if a topic is not the one that had its name before."""
     for topic, found in ids.items():
         if former.get(topic, found) != found:
             problem = (
                 f"{topic} was deleted and made anew, it is not what the state came from; "
-                f"{way_of(topic)}"
+                f"{repair_phrase(topic)}"
             )
-            raise LogMismatch(problem, repair_of(topic))
+            raise LogMismatch(problem, repair_of_topic(topic))
 
 
-def _keep(known: Path, ids: TopicIds) -> None:
+def _store(known: Path, ids: TopicIds) -> None:
     """Replace the file in one step: an incomplete one would look as if no ids were known."""
     known.parent.mkdir(parents=True, exist_ok=True)
     unfinished = known.with_suffix(f".{os.getpid()}")  # workers share the directory
@@ -103,8 +103,8 @@ def _refuse_lost_levels(client: AdminClient, bootstrap: str, partitions: int) ->
     A chunk's offsets are committed to the group only after its levels are written.
     """
     levels = [TopicPartition(ON_HAND_CHANGELOG, number) for number in range(partitions)]
-    for place, first in _offsets(client, levels, OffsetSpec.earliest()).items():
-        refuse_cut_levels(place, first)
+    for tp, first in _offsets(client, levels, OffsetSpec.earliest()).items():
+        refuse_truncated_levels(tp, first)
     if any(_offsets(client, levels, OffsetSpec.latest()).values()):
         return
     asked = APP_ID, STOCK_EVENTS, range(partitions)
@@ -118,6 +118,6 @@ def _refuse_lost_levels(client: AdminClient, bootstrap: str, partitions: int) ->
         raise LogMismatch(problem)
 
 
-def _offsets(client: AdminClient, places: list[TopicPartition], spec: OffsetSpec) -> dict[int, int]:
-    answers = client.list_offsets(dict.fromkeys(places, spec), request_timeout=_TIMEOUT_S)
-    return {place.partition: answer.result(_TIMEOUT_S).offset for place, answer in answers.items()}
+def _offsets(client: AdminClient, tps: list[TopicPartition], spec: OffsetSpec) -> dict[int, int]:
+    answers = client.list_offsets(dict.fromkeys(tps, spec), request_timeout=_TIMEOUT_S)
+    return {tp.partition: answer.result(_TIMEOUT_S).offset for tp, answer in answers.items()}

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analytics.archive.follow import _FLUSH, _LOCK
-from analytics.archive.source import settle_source
+from analytics.archive.source import write_source_id
 from analytics.backfill.lock import LOCK
 from analytics.backfill.plan import directory_of, load, make_plan
 from analytics.backfill.publish import examined
@@ -57,7 +57,7 @@ class Case:
         try:
             directory = directory_of(runs_dir(self.settings), self.run)
             # No archiver runs here that could still write a head.
-            examined(self.settings, directory, load(directory), settle_s=0.0)
+            examined(self.settings, directory, load(directory), tail_wait_s=0.0)
         except Damage as refused:
             return str(refused)
         return None
@@ -82,7 +82,7 @@ def a_case(home: Path, seed: int) -> Case:
     """Return an archive of a generated history with a finished run over it."""
     settings = Connections(home=home, partitions=PARTITIONS)
     settings.archive_dir.mkdir(parents=True)
-    settle_source(settings.archive_dir, TOPIC_ID)
+    write_source_id(settings.archive_dir, TOPIC_ID)
     manifest = archived(settings.archive_dir, generate(seed, records=120))
     ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
     run = execute(make_plan(manifest, engine="local", ends=ends), runs_dir(settings)).plan.run

@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from analytics import views
+from analytics import analyst_views
 from analytics.backfill.plan import make_plan
 from analytics.backfill.run import RunReport, execute
 from analytics.engines.results import STATES, read_rows
@@ -42,9 +42,9 @@ def contents(run: RunReport) -> list[bytes]:
 
 
 def test_windows_come_back_as_the_states_hold_them(run: RunReport) -> None:
-    rows = [row for content in contents(run) for row in views.window_rows(content)]
+    rows = [row for content in contents(run) for row in analyst_views.window_rows(content)]
 
-    named = [dict(zip(views.WINDOW_COLUMNS, row, strict=True)) for row in rows]
+    named = [dict(zip(analyst_views.WINDOW_COLUMNS, row, strict=True)) for row in rows]
     held = {
         (state.inv_key, at): row.sold_units
         for state in states(run)
@@ -59,15 +59,15 @@ def test_sessions_and_hops_add_up_to_the_windows_they_cover(run: RunReport) -> N
     for content in contents(run):
         state = decode_state(content)
         sold = {at: row.sold_units for at, row in state.windows.items()}
-        assert sum(row[3] for row in views.session_rows(content)) == sum(sold.values())
-        for row in views.hop_rows(content):
-            found: dict[str, Any] = dict(zip(views.HOP_COLUMNS, row, strict=True))
+        assert sum(row[3] for row in analyst_views.session_rows(content)) == sum(sold.values())
+        for row in analyst_views.hop_rows(content):
+            found: dict[str, Any] = dict(zip(analyst_views.HOP_COLUMNS, row, strict=True))
             inside = [sold[at] for at in sold if found["start_us"] <= at < found["end_us"]]
             assert found["units"] == sum(inside)
 
 
 def test_a_key_without_a_clock_has_no_hops() -> None:
-    assert list(views.hop_rows(encode_state(KeyState(InvKey("L|S"), Position(1, 2))))) == []
+    assert list(analyst_views.hop_rows(encode_state(KeyState(InvKey("L|S"), Position(1, 2))))) == []
 
 
 def test_the_snippet_of_the_analyst_page_runs_on_a_run_of_the_local_engine(run: RunReport) -> None:
@@ -85,5 +85,7 @@ def test_the_snippet_of_the_analyst_page_runs_on_a_run_of_the_local_engine(run: 
         found = sorted(map(tuple, sessions.collect()))
     finally:
         known["spark"].stop()
-    assert found == sorted(row for content in contents(run) for row in views.session_rows(content))
+    assert found == sorted(
+        row for content in contents(run) for row in analyst_views.session_rows(content)
+    )
     assert len(found) > 0

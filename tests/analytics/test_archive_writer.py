@@ -71,7 +71,7 @@ def test_a_restart_far_into_the_archive_remembers_what_an_endless_run_does(tmp_p
         ring = Ring()
         for arrival in history.log[writer.partition]:
             with suppress(Malformed):
-                ring.fresh(decode(arrival.key, arrival.value, offset=arrival.offset))
+                ring.admit(decode(arrival.key, arrival.value, offset=arrival.offset))
         assert writer.ring.identities() == ring.identities()
         assert writer.ring.highest_lsn == ring.highest_lsn
 

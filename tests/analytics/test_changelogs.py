@@ -108,7 +108,7 @@ def test_a_window_row_that_the_projector_has_not_taken_in_yet_counts_at_the_cut(
     found.read_levels({0: 3}, 0)
 
     assert at_cut(found, shown=1, end=5) == {NOW_US: 3}
-    assert found.held({KEY: 0})[KEY, NOW_US].row.sold_units == 1
+    assert found.retained_rows({KEY: 0})[KEY, NOW_US].row.sold_units == 1
 
 
 def test_a_window_row_of_a_later_chunk_is_taken_back() -> None:
@@ -119,7 +119,7 @@ def test_a_window_row_of_a_later_chunk_is_taken_back() -> None:
     found.read_windows({0: 1}, 0)
 
     assert at_cut(found, shown=7, end=7) == {NOW_US: 1, later: None}
-    assert found.held({KEY: 0})[KEY, NOW_US].row.sold_units == 7
+    assert found.retained_rows({KEY: 0})[KEY, NOW_US].row.sold_units == 7
 
 
 def test_what_was_ahead_in_one_look_is_shown_in_the_next() -> None:
@@ -132,4 +132,4 @@ def test_what_was_ahead_in_one_look_is_shown_in_the_next() -> None:
     found.read_levels({0: 3}, 0)
 
     assert at_cut(found, shown=3, end=3) == {}
-    assert found.held({KEY: 0})[KEY, NOW_US].row.sold_units == 3
+    assert found.retained_rows({KEY: 0})[KEY, NOW_US].row.sold_units == 3

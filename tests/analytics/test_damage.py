@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from analytics.analyst_views import state_files
 from analytics.archive.checked import checked_rows
 from analytics.archive.entries import UNLISTED
 from analytics.archive.manifest import BrokenArchive, Manifest
@@ -28,7 +29,6 @@ from analytics.damage import Damage
 from analytics.engines.results import STATES, DamagedResult, read_rows
 from analytics.engines.unit import ManifestRow
 from analytics.explain_history import _of_file
-from analytics.views import state_files
 from deploy.cli import main as commands
 from deploy.cli.main import app
 from deploy.errors import StackError
@@ -170,9 +170,9 @@ def test_a_file_more_in_a_partition_is_refused_and_put_aside_by_the_printed_comm
 
     done = CliRunner().invoke(app, shlex.split(UNLISTED)[1:])
 
-    place = path.with_name("copy.parquet").relative_to(case.settings.archive_dir)
+    position = path.with_name("copy.parquet").relative_to(case.settings.archive_dir)
     assert done.exit_code == 0, done.output
-    assert (case.settings.home / "former" / "unlisted-1" / place).exists()
+    assert (case.settings.home / "former" / "unlisted-1" / position).exists()
     assert ahead.exists()
     assert case.refusal() is None
 
@@ -183,7 +183,7 @@ def test_bytes_behind_the_head_are_refused_until_the_archiver_has_cut_them(case:
         stream.write(b'{"schema":2')
 
     with pytest.raises(NotPublishable, match="has 11 bytes that its head doesn't cover"):
-        publish.examined(case.settings, *planned(case), settle_s=0.0)
+        publish.examined(case.settings, *planned(case), tail_wait_s=0.0)
 
     Manifest(case.settings.archive_dir).recover()
     assert case.refusal() is None

@@ -2,17 +2,17 @@
 
 import pytest
 
+from analytics.backfill.deciding_revision import DecidingRevision, deciding_after
 from analytics.backfill.decisions import (
     EXTRA,
     LOWER,
     MISSING,
     OTHER,
     OTHER_RULES,
-    Said,
+    DecisionRevision,
     differences,
     newest,
 )
-from analytics.backfill.reign import Reign, reign_of
 from analytics.verification.reorders import _missing
 from inventory.model.episode import Episode
 from inventory.model.ids import InvKey, Position, ReorderId
@@ -23,8 +23,8 @@ from inventory.revision import LOGIC_REVISION
 ENDS = {3: 100}
 
 
-def said(revision: int, status: str = "open", offset: int = 50) -> Said:
-    return Said(revision, status, 3, offset)
+def said(revision: int, status: str = "open", offset: int = 50) -> DecisionRevision:
+    return DecisionRevision(revision, status, 3, offset)
 
 
 @pytest.mark.parametrize(
@@ -53,20 +53,22 @@ def test_a_proposal_is_a_decision_or_newer_than_the_comparison(decision, proposa
 
 
 OTHERS = LOGIC_REVISION + 1
-SWITCHED = Reign(LOGIC_REVISION, {3: 40}, since_us=1000)
-THEIRS = Reign(OTHERS, {3: 40}, since_us=1000)
+SWITCHED = DecidingRevision(LOGIC_REVISION, {3: 40}, since_us=1000)
+THEIRS = DecidingRevision(OTHERS, {3: 40}, since_us=1000)
 
 
-def ours(status: str, *, revision: int = 2, offset: int = 30, commit_us: int = 900) -> Said:
-    return Said(revision, status, 3, offset, commit_us)
+def ours(
+    status: str, *, revision: int = 2, offset: int = 30, commit_us: int = 900
+) -> DecisionRevision:
+    return DecisionRevision(revision, status, 3, offset, commit_us)
 
 
-def of_others(status: str) -> Said:
-    return Said(4, status, 3, 30, logic_revision=OTHERS)
+def of_others(status: str) -> DecisionRevision:
+    return DecisionRevision(4, status, 3, 30, logic_revision=OTHERS)
 
 
 @pytest.mark.parametrize(
-    ("reign", "decision", "proposal", "rule"),
+    ("deciding", "decision", "proposal", "rule"),
     [
         (SWITCHED, ours("accepted"), None, None),
         (SWITCHED, ours("accepted"), ours("superseded", revision=1), None),
@@ -91,12 +93,15 @@ def of_others(status: str) -> Said:
     ],
 )
 def test_decisions_are_asked_for_as_far_as_their_revision_has_decided(
-    reign: Reign, decision: Said | None, proposal: Said | None, rule: str | None
+    deciding: DecidingRevision,
+    decision: DecisionRevision | None,
+    proposal: DecisionRevision | None,
+    rule: str | None,
 ) -> None:
     decided = {} if decision is None else {"R:L|S:1-2": decision}
     proposed = {} if proposal is None else {"R:L|S:1-2": proposal}
 
-    found = [entry["rule"] for entry in differences(decided, proposed, ENDS, reign)]
+    found = [entry["rule"] for entry in differences(decided, proposed, ENDS, deciding)]
 
     assert found == ([] if rule is None else [rule])
 
@@ -105,10 +110,10 @@ def test_the_newest_switch_says_who_decides_and_since_when() -> None:
     first: tuple[int, dict[str, int], int] = (LOGIC_REVISION, {}, 100)
     other, back = (OTHERS, {"3": 20}, 500), (LOGIC_REVISION, {"3": 40}, 1000)
 
-    assert reign_of([], 0) == Reign(LOGIC_REVISION)
-    assert reign_of([first], 0) == Reign(LOGIC_REVISION)
-    assert reign_of([first, other, back], 50) == SWITCHED
-    assert reign_of([first, other], 600) == Reign(OTHERS)
+    assert deciding_after([], 0) == DecidingRevision(LOGIC_REVISION)
+    assert deciding_after([first], 0) == DecidingRevision(LOGIC_REVISION)
+    assert deciding_after([first, other, back], 50) == SWITCHED
+    assert deciding_after([first, other], 600) == DecidingRevision(OTHERS)
 
 
 def test_the_highest_revision_of_a_decision_counts() -> None:

@@ -13,7 +13,7 @@ from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.partition import partition_of
 from cdc.settings import Connections
 from inventory.fold.partition import Partition
-from inventory.fold.record import Folded
+from inventory.fold.record import FoldResult
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from tests.analytics.histories import PARTITIONS, Generated, archived, generate
@@ -28,7 +28,7 @@ def settings(home: Path) -> Connections:
     )
 
 
-def folded(history: Generated, key: str) -> list[tuple[Record, Folded]]:
+def folded(history: Generated, key: str) -> list[tuple[Record, FoldResult]]:
     """Return every record of the key with its result in a fold of the partition."""
     partition, found = Partition(1), []
     for arrival in history.log[partition_of(key.encode(), PARTITIONS)]:
@@ -50,7 +50,9 @@ def test_the_whole_history_of_a_key_ends_in_its_state(tmp_path: Path, seed: int)
         found, records = history_of(settings(tmp_path), key, number), folded(history, key)
 
         assert found.state == records[-1][1].state
-        offsets = sorted(offset for places in found.places.values() for offset in places)
+        offsets = sorted(
+            offset for row_offsets in found.row_offsets.values() for offset in row_offsets
+        )
         assert offsets == [record.offset for record, _ in records]
 
 
@@ -134,4 +136,4 @@ def test_revisions_are_told_in_one_line_each(tmp_path: Path) -> None:
 def test_nothing_is_known_without_an_archive(tmp_path: Path) -> None:
     found = history_of(settings(tmp_path), InvKey("L|S"), 0)
 
-    assert (found.places, found.revisions, found.state) == ({}, (), None)
+    assert (found.row_offsets, found.revisions, found.state) == ({}, (), None)

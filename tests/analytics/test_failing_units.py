@@ -22,7 +22,7 @@ from analytics.engines.task import attempt
 from analytics.engines.unit import units_of
 from deploy.stack.home import PROJECT
 from inventory.fold.partition import Partition
-from inventory.fold.record import Folded
+from inventory.fold.record import FoldResult
 from inventory.log.dedupe import Admission
 from inventory.model.record import Record
 from tests.analytics.histories import PARTITIONS, archived, generate
@@ -64,7 +64,7 @@ def test_a_rule_that_raises_is_named_with_record_key_and_line(
 ) -> None:
     apply = Partition.apply_admitted
 
-    def broken(self: Partition, record: Record, admission: Admission) -> Folded:
+    def broken(self: Partition, record: Record, admission: Admission) -> FoldResult:
         if record.offset >= 7:
             raise ZeroDivisionError
         return apply(self, record, admission)

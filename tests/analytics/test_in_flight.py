@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from analytics.verification.comparison import lines_moved
 from analytics.verification.cut import Cut
 from analytics.verification.in_flight import Logged, Moved, moved
-from analytics.verification.look import lines_moved
 from analytics.verification.snapshot import Snapshot
 from inventory.model.ids import InvKey, Position
 from inventory.model.record import Record

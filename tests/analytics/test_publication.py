@@ -99,7 +99,7 @@ async def publish(case: Case, broker: MemoryBroker, reach: Callable[..., object]
     for one in made:
         await one.write()
     for one in made:
-        assert await one.conclude()
+        assert await one.write_progress()
 
 
 async def replay(broker: MemoryBroker, number: int, end: int, size: int) -> OwnedPartition:
@@ -305,7 +305,7 @@ def test_a_worker_that_comes_meanwhile_fences_it_out(case: Case) -> None:
         broker.writer(history.number)
 
         with pytest.raises(Fenced):
-            await made.conclude()
+            await made.write_progress()
 
     asyncio.run(play())
 
@@ -319,7 +319,7 @@ def test_a_partition_without_any_key_tells_no_progress(case: Case) -> None:
         await made.begin()
         await made.write()
 
-        assert not await made.conclude()
+        assert not await made.write_progress()
         assert (made.keys, made.transactions) == (0, 0)
         assert (await restore(0, GENERATION, broker)).next_offset == 0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from analytics.archive.manifest import BrokenArchive, Manifest
-from analytics.archive.source import SOURCE, refuse_other_source, settle_source, source_id
+from analytics.archive.source import SOURCE, refuse_other_source, source_id, write_source_id
 from analytics.backfill import publish
 from analytics.backfill.plan import PLAN_FILE, Plan, UnknownRun, load, make_plan
 from analytics.backfill.publish import NotPublishable, publishable
@@ -35,17 +35,29 @@ class Finished:
     report: RunReport
 
 
-@pytest.fixture
-def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Finished:
-    # The sources of this checkout may be in work; a tree without git is taken as it is.
-    monkeypatch.setattr(publish, "uncommitted", tuple)
-    settings = Connections(home=tmp_path, partitions=PARTITIONS)
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """A run, and beside its home a copy of all its files. Plan and results name their paths."""
+    home = tmp_path_factory.mktemp("publishable") / "home"
+    settings = Connections(home=home, partitions=PARTITIONS)
     settings.archive_dir.mkdir(parents=True)
-    settle_source(settings.archive_dir, SOURCE_ID)
+    write_source_id(settings.archive_dir, SOURCE_ID)
     manifest = archived(settings.archive_dir, generate(seed=2))
     ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
     plan = make_plan(manifest, engine="local", ends=ends)
-    return Finished(settings, execute(plan, runs_dir(settings)))
+    report = execute(plan, runs_dir(settings))
+    shutil.copytree(home, home.with_name("kept"))
+    return Finished(settings, report)
+
+
+@pytest.fixture
+def finished(computed: Finished, monkeypatch: pytest.MonkeyPatch) -> Finished:
+    # The sources of this checkout may be in work; a tree without git is taken as it is.
+    monkeypatch.setattr(publish, "uncommitted", tuple)
+    home = computed.settings.home
+    shutil.rmtree(home)
+    shutil.copytree(home.with_name("kept"), home)
+    return computed
 
 
 def reason(finished: Finished, settings: Connections | None = None) -> str:
@@ -100,7 +112,7 @@ def with_a_shorter_archive(finished: Finished) -> None:
     """Write a valid archive again from fewer records."""
     shutil.rmtree(finished.settings.archive_dir)
     finished.settings.archive_dir.mkdir()
-    settle_source(finished.settings.archive_dir, SOURCE_ID)
+    write_source_id(finished.settings.archive_dir, SOURCE_ID)
     archived(finished.settings.archive_dir, generate(seed=2, records=300))
 
 
@@ -108,7 +120,7 @@ def with_another_archive(finished: Finished) -> None:
     """Write a valid archive of another history."""
     shutil.rmtree(finished.settings.archive_dir)
     finished.settings.archive_dir.mkdir()
-    settle_source(finished.settings.archive_dir, SOURCE_ID)
+    write_source_id(finished.settings.archive_dir, SOURCE_ID)
     archived(finished.settings.archive_dir, generate(seed=3, records=900))
 
 
@@ -228,8 +240,8 @@ def test_an_archive_is_of_one_topic_for_ever(tmp_path: Path) -> None:
     assert source_id(tmp_path) is None
     refuse_other_source(tmp_path, "none yet")
     assert source_id(tmp_path) is None
-    settle_source(tmp_path, "one")
-    settle_source(tmp_path, "two")
+    write_source_id(tmp_path, "one")
+    write_source_id(tmp_path, "two")
     refuse_other_source(tmp_path, "one")
 
     with pytest.raises(BrokenArchive, match="id one, the broker's has two: it was deleted"):

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bench.faults.catalogue import all_faults
-from bench.faults.fault import SERVICES, named
-from bench.faults.ground import Ground, finished
+from bench.faults.fault import SERVICES, mentions
 from bench.faults.outcome import Outcome, as_json
+from bench.faults.stack_under_test import StackUnderTest, run_command
 from deploy.cli.bench_all_faults import chosen
 from deploy.errors import StackError
 from deploy.stack.home import PROJECT
@@ -59,7 +59,7 @@ def test_faults_are_chosen_by_parts_of_their_names_and_an_unknown_one_is_refused
 
 
 def test_a_status_shows_a_fault_only_with_its_name_and_an_exit_code() -> None:
-    is_shown = named("worker-1")
+    is_shown = mentions("worker-1")
     row = {"name": "services", "found": "12 of 13 running; not: worker-1 (gone)"}
 
     assert is_shown({"exit_code": 1, "not_well": ["worker-1: gone"]})
@@ -84,20 +84,20 @@ def test_a_row_has_the_repairs_and_each_broken_promise() -> None:
 def test_a_document_is_read_between_other_lines() -> None:
     command = [sys.executable, "-c", "print('a line'); print('{\"phase\": 1}'); print('end')"]
 
-    assert finished(command, os.environ).document() == {"phase": 1}
-    assert finished([sys.executable, "-c", "print()"], os.environ).document() is None
+    assert run_command(command, os.environ).document() == {"phase": 1}
+    assert run_command([sys.executable, "-c", "print()"], os.environ).document() is None
 
 
 def test_a_full_disk_is_filled_beside_the_home(tmp_path: Path) -> None:
     """A move of the home would move the filler file too."""
     from bench.faults import stores  # noqa: PLC0415 -- beside its only use
 
-    ground = Ground(tmp_path / "home")
-    ground.home.mkdir()
+    stack = StackUnderTest(tmp_path / "home")
+    stack.home.mkdir()
     filler = tmp_path / "filler"
     filler.write_bytes(b"full")
 
-    stores.disk_fault().undo(ground)
+    stores.disk_fault().undo(stack)
 
     assert not filler.exists()
 

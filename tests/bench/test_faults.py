@@ -82,7 +82,7 @@ def test_nothing_is_killed_unasked_or_by_a_word_that_is_no_fault(
 ) -> None:
     me = identify(os.getpid())
     runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
-    write_environment(Home(tmp_path), runtime, {})
+    write_environment(Home(tmp_path), {})
     write_runtime(Home(tmp_path), runtime)
     monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
 

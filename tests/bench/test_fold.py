@@ -32,17 +32,6 @@ def test_a_made_retailer_breaks_no_rule_and_asks_for_goods() -> None:
     assert report.growth is not None
 
 
-def test_pages_change_no_result() -> None:
-    (huge,) = run(file=None, retailers=Retailers((40,), rounds=4)).cases
-    (small,) = run(file=None, retailers=Retailers((40,), rounds=4), huge_pages=False).cases
-
-    assert (huge.records, huge.rejected, huge.outputs) == (
-        small.records,
-        small.rejected,
-        small.outputs,
-    )
-
-
 def test_the_same_seed_makes_the_same_log() -> None:
     first, second = Retailer(20, 7), Retailer(20, 7)
 

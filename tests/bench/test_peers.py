@@ -16,7 +16,7 @@ from typing_extensions import override
 from bench.peers import trial
 from bench.peers.catalogue import BY_NAME, PEERS
 from bench.peers.fold import PartitionSums, decode_row, split_window_key
-from bench.peers.peer import Place, Services
+from bench.peers.peer import PeerContext, Services
 from bench.peers.report import Report
 from bench.peers.run import Plan
 from bench.peers.sales import Sums, draw
@@ -134,7 +134,7 @@ def test_what_a_peer_has_used_is_known_after_its_end(tmp_path: Path) -> None:
         return Popen([sys.executable, "-c", program])  # noqa: S603 -- our own
 
     services = Services("", os.getpid(), {"ours": ()}, start)
-    place = Place(services, "topic", "name", tmp_path, 1)
+    place = PeerContext(services, "topic", "name", tmp_path, 1)
     running = Run(BY_NAME["plain"], place, time.monotonic() + 60)
 
     try:
@@ -165,7 +165,7 @@ def test_a_worker_is_restored_when_it_says_so(tmp_path: Path) -> None:
     services = Services("", 0, {}, lambda *_: Popen([]), worker_environment=port)
     worker = BY_NAME["worker"]
     assert worker.restored is not None
-    is_restored = worker.restored(Place(services, "topic", "name", tmp_path, 1))
+    is_restored = worker.restored(PeerContext(services, "topic", "name", tmp_path, 1))
 
     serving = Thread(target=server.serve_forever)
     serving.start()

@@ -5,11 +5,11 @@ import pytest
 from bench import policy
 from bench.policy_demand import CLASSES, INTERMITTENT, Item, items, lead_days, year_of
 from bench.policy_rules import RULES, common
-from bench.policy_world import World
+from bench.policy_trial import PolicyTrial
 
 
-def world(item: Item, rule: str) -> World:
-    return World(1, item, {"id": 1} | common(item) | RULES[rule](item))
+def world(item: Item, rule: str) -> PolicyTrial:
+    return PolicyTrial(1, item, {"id": 1} | common(item) | RULES[rule](item))
 
 
 def test_the_same_options_give_the_same_report() -> None:
@@ -29,7 +29,7 @@ def test_units_are_neither_made_nor_lost(rule: str) -> None:
         here = world(item, rule)
         demand = year_of(2, item, 120)
 
-        year = here.live(demand)
+        year = here.run(demand)
 
         opening = -(-item.guess_micro * 14 // 1_000_000)
         on_shelf = sum(lot[1] for lot in here.lots)

@@ -19,8 +19,8 @@ from bench.simulation.history import Step
 from bench.simulation.oracle import GENERATION, Truth, truth_of
 from bench.simulation.plan import Plan, draw_plan
 from bench.simulation.replays import Owed
-from bench.simulation.source import written
-from bench.simulation.world import World
+from bench.simulation.simulation import Simulation
+from bench.simulation.source import sent_records
 from cdc.contracts.progress import HEADER, Progress, encode_progress
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
@@ -55,13 +55,13 @@ TELL = """
 from bench.simulate import silent
 from bench.simulation.disk import Disk
 from bench.simulation.plan import draw_plan
-from bench.simulation.source import written
-from bench.simulation.world import World
+from bench.simulation.source import sent_records
+from bench.simulation.simulation import Simulation
 with silent(), Disk() as disk:
     for seed in range(25):
-        world = World(draw_plan(seed), disk)
-        world.run()
-        print(world.trace, sorted(world.broker.topics.items()))
+        simulation = Simulation(draw_plan(seed), disk)
+        simulation.run()
+        print(simulation.trace, sorted(simulation.broker.topics.items()))
 """
 
 
@@ -80,7 +80,7 @@ class Recording(MemoryBroker):
 
 def handled() -> tuple[list[Sends], Truth, OwnedPartition]:
     """Handle the steps in two chunks. Return the sends, the truth and the partition."""
-    sent = written(STEPS)
+    sent = sent_records(STEPS)
     broker = Recording()
     chunk = [SourceRecord(n, record.key, record.value) for n, record in enumerate(sent)]
     for record in sent:
@@ -197,7 +197,7 @@ def test_a_wrong_time_that_queries_are_told_is_seen() -> None:
 
 
 def test_a_pass_that_judges_or_times_records_wrongly_is_seen() -> None:
-    sent = list(written(STEPS))
+    sent = list(sent_records(STEPS))
     truth = truth_of(sent, 0)
     check_rules(sent, truth)
 
@@ -217,9 +217,9 @@ def test_what_was_not_sent_again_is_named() -> None:
 def test_the_same_seed_runs_the_same_way() -> None:
     def trace(seed: int) -> list[str]:
         with simulate.silent(), Disk() as disk:
-            world = World(draw_plan(seed), disk)
-            world.run()
-            return world.trace
+            simulation = Simulation(draw_plan(seed), disk)
+            simulation.run()
+            return simulation.trace
 
     before = structlog.get_config()
 
@@ -254,23 +254,23 @@ def test_a_snapshot_that_nobody_uses_is_seen(monkeypatch: pytest.MonkeyPatch) ->
         Disk() as disk,
         pytest.raises(Violation, match="behind a snapshot of 0 are read"),
     ):
-        World(plan, disk).run()
+        Simulation(plan, disk).run()
 
 
 def test_a_worker_that_is_fenced_by_itself_is_seen() -> None:
     plan = Plan(0, STEPS, (), to=(0,), sizes=(2,))
 
-    def fail(world: World) -> None:
-        while world._next():
-            if world.step == 30:
-                world.died(world.processes[0], Fenced("partition 0"))
-            world.step += 1
+    def fail(simulation: Simulation) -> None:
+        while simulation._next():
+            if simulation.step == 30:
+                simulation.process_ended(simulation.processes[0], Fenced("partition 0"))
+            simulation.step += 1
 
     with simulate.silent(), Disk() as disk:
-        world = World(plan, disk)
-        world.start()
+        simulation = Simulation(plan, disk)
+        simulation.start()
         with pytest.raises(Violation, match="a worker is fenced by another one"):
-            fail(world)
+            fail(simulation)
 
 
 def test_a_move_waits_for_chunks_of_a_partition_that_gets_ready_meanwhile() -> None:
@@ -289,28 +289,28 @@ def test_a_move_waits_for_chunks_of_a_partition_that_gets_ready_meanwhile() -> N
         Fault(55, SLEEP, slot=1, to=(0, 0), quarter=1, steps=20),
     )
     with simulate.silent(), Disk() as disk:
-        World(Plan(5649, steps, faults, to=(0, 0), sizes=(3, 4, 3, 3)), disk).run()
+        Simulation(Plan(5649, steps, faults, to=(0, 0), sizes=(3, 4, 3, 3)), disk).run()
 
 
 def test_chunks_are_folded_while_a_slow_disk_takes_the_snapshot_of_before() -> None:
     steps = tuple(Step(n, "count", 0, units=n, gap_us=1_000_000) for n in range(8))
     faults = (Fault(40, KEEP, steps=300), Fault(60, SLOW, steps=10))
     with simulate.silent(), Disk() as disk:
-        world = World(Plan(0, steps, faults, to=(0,), sizes=(1,)), disk)
-        world.run()
+        simulation = Simulation(Plan(0, steps, faults, to=(0,), sizes=(1,)), disk)
+        simulation.run()
         snapshot = disk.load(0, 0)
 
-    rest = [line.endswith("write snapshot") for line in world.trace].index(True)
+    rest = [line.endswith("write snapshot") for line in simulation.trace].index(True)
     assert snapshot is not None
     assert snapshot.progress.next_offset < len(steps)
-    assert any(line.endswith("committed") for line in world.trace[41:rest])
+    assert any(line.endswith("committed") for line in simulation.trace[41:rest])
 
 
 def test_a_stopped_worker_leaves_a_snapshot_of_all_it_has_handled() -> None:
     steps = STEPS[:3]
     stop = Fault(1_000, STOP, to=(1,))  # when there is nothing left to do
     with simulate.silent(), Disk() as disk:
-        World(Plan(0, steps, (stop,), to=(0,), sizes=(4,)), disk).run()
+        Simulation(Plan(0, steps, (stop,), to=(0,), sizes=(4,)), disk).run()
         snapshot = disk.load(0, 0)
 
     assert snapshot is not None

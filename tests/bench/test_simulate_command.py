@@ -75,11 +75,14 @@ def test_a_failing_seed_is_shortened_and_replayed(monkeypatch: pytest.MonkeyPatc
     assert ran(*command[3:]) == (0, "nothing is violated\n")
 
 
+# In the background of a script, processes begin with SIGINT ignored.
 SMALL = """
+import signal
 from bench import simulate
-simulate._BATCH, simulate._TOLD_S = 5, 0.0
+simulate._BATCH, simulate._REPORT_S = 5, 0.0
 from deploy.cli.main import main
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     main()
 """
 
@@ -109,6 +112,7 @@ def members(group: int) -> list[int]:
     return found
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_cut_off_says_how_far_it_came_and_leaves_no_process(
@@ -134,9 +138,9 @@ def test_a_run_that_is_cut_off_says_how_far_it_came_and_leaves_no_process(
 
 
 def test_a_slow_run_tells_every_minute_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulate, "_TOLD_S", 0.0)
+    monkeypatch.setattr(simulate, "_REPORT_S", 0.0)
     told: list[str] = []
 
-    simulate.run(start=0, seeds=2, workers=1, tell=told.append)
+    simulate.run(start=0, seeds=2, workers=1, progress=told.append)
 
     assert [line.split(",")[0] for line in told] == ["2 seeds"]

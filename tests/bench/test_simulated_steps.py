@@ -1,11 +1,11 @@
 """Texts in which the simulator describes the steps and faults of a history."""
 
 from bench.simulation.history import Step
-from bench.simulation.source import Sent, written
+from bench.simulation.source import SentRecord, sent_records
 
 
 def test_a_step_and_a_fault_say_what_they_are() -> None:
-    sent: tuple[Sent, ...] = written(
+    sent: tuple[SentRecord, ...] = sent_records(
         [Step(0, "resend", 0, refers=4), Step(1, "delete", 0, refers=4)]
     )
 

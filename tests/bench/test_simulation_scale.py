@@ -5,18 +5,18 @@ from bench.simulation.disk import Disk
 from bench.simulation.faults import LEAVE_OUT, Fault
 from bench.simulation.history import Step
 from bench.simulation.plan import Plan
-from bench.simulation.world import World
+from bench.simulation.simulation import Simulation
 from cdc.contracts.topics import STOCK_EVENTS
 from streams.engine import cold, loop
 from streams.worker import snapshot_writer
 
 
 def test_the_engine_has_its_own_sizes_again_behind_a_simulation() -> None:
-    before = loop.LOOK_EVERY, snapshot_writer.STOP_S, cold.BLOCK_BYTES
+    before = loop.CLOCK_EVERY, snapshot_writer.STOP_S, cold.BLOCK_BYTES
     with Disk():
-        assert loop.LOOK_EVERY == 1
+        assert loop.CLOCK_EVERY == 1
 
-    assert before == (loop.LOOK_EVERY, snapshot_writer.STOP_S, cold.BLOCK_BYTES)
+    assert before == (loop.CLOCK_EVERY, snapshot_writer.STOP_S, cold.BLOCK_BYTES)
 
 
 def test_records_that_a_fetch_leaves_out_are_read_from_the_topic() -> None:
@@ -24,7 +24,7 @@ def test_records_that_a_fetch_leaves_out_are_read_from_the_topic() -> None:
 
     def reads(*faults: Fault) -> int:
         with simulate.silent(), Disk() as disk:
-            world = World(Plan(0, steps, faults, to=(0,), sizes=(4,), in_order=True), disk)
+            world = Simulation(Plan(0, steps, faults, to=(0,), sizes=(4,), in_order=True), disk)
             world.run()
         return sum(line.endswith(f"read {STOCK_EVENTS}") for line in world.trace)
 

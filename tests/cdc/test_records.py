@@ -7,7 +7,7 @@ from importlib.resources import files
 import jsonschema
 import pytest
 
-from cdc.contracts import decisions, rejects, versions
+from cdc.contracts import answers, decisions, rejects, versions
 from cdc.contracts.state import (
     decode_level,
     decode_state,
@@ -22,7 +22,7 @@ from inventory.model.outputs import PriceOutput, ReorderOutput
 from inventory.model.state import KeyState, WindowRow
 from inventory.revision import LOGIC_REVISION
 
-AT = decisions.Circumstances(
+AT = decisions.DecisionContext(
     "S1|85123A", rejects.Origin(1, 3, 812), 1_795_229_285_100_000, LOGIC_REVISION
 )
 REORDER = decisions.ReorderEvent(
@@ -91,16 +91,18 @@ def test_records_survive_the_wire() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "payload"),
+    ("kind", "payload"),
     [
-        ("reorder_event.v1.json", decisions.encode_reorder(REORDER)),
-        ("price_event.v1.json", decisions.encode_price(PRICE)),
-        ("stock_rejected.v1.json", rejects.encode_rejection(REJECTION)),
-        ("stock_late.v1.json", rejects.encode_late(LATE)),
+        ("reorder_event", decisions.encode_reorder(REORDER)),
+        ("price_event", decisions.encode_price(PRICE)),
+        ("stock_rejected", rejects.encode_rejection(REJECTION)),
+        ("stock_late", rejects.encode_late(LATE)),
     ],
 )
-def test_records_fit_their_published_schema(name: str, payload: bytes) -> None:
-    jsonschema.validate(json.loads(payload), schema(name))
+def test_records_fit_their_published_schema(kind: str, payload: bytes) -> None:
+    newest = versions.known(kind)[-1]
+
+    jsonschema.validate(json.loads(payload), schema(f"{kind}.v{newest}.json"))
 
 
 @pytest.mark.parametrize("change", [{"kind": "price"}, {"status": "lost"}])
@@ -138,7 +140,7 @@ def test_bytes_that_are_no_record_are_refused(
 
 
 @pytest.mark.parametrize(("read", "written"), READERS.values(), ids=READERS)
-@pytest.mark.parametrize("version", [0, 2, True, "1", None])
+@pytest.mark.parametrize("version", [0, 99, True, "1", None])
 def test_a_record_of_an_unknown_version_is_refused_with_what_is_known(
     read: Reader, written: bytes, version: object
 ) -> None:
@@ -178,6 +180,22 @@ def test_a_record_without_one_of_its_fields_is_refused(read: Reader, written: by
 
     with pytest.raises(UnreadableRecord, match=r"inv_key|reason"):
         read(json.dumps(row).encode())
+
+
+def test_a_long_refused_record_is_kept_in_part_and_says_so() -> None:
+    short, long = b"x" * rejects.MOST_BYTES, b"x" * (rejects.MOST_BYTES + 1)
+
+    assert rejects.truncated(None, "limit") == (None, "limit")
+    assert rejects.truncated(short, "limit") == (short, "limit")
+    content, detail = rejects.truncated(long, "limit")
+    assert content == short
+    assert detail.endswith(f"(first {len(short)} of {len(long)} bytes kept here)")
+
+
+def test_an_answer_carries_the_version_of_its_schema() -> None:
+    newest = versions.known(answers.PROBLEM)[-1]
+
+    assert answers.versioned(answers.PROBLEM, {"x": 1}) == {"schema": newest, "x": 1}
 
 
 def test_who_reads_a_topic_adds_the_place() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from cdc.contracts.decode import decode
 from cdc.contracts.envelope import Malformed
-from cdc.contracts.replays import sent_again
+from cdc.contracts.replays import with_commit_time
 from inventory.log.dedupe import HORIZON_US, Admission, Ring
 from inventory.model.record import Record
 
@@ -27,7 +27,7 @@ def test_only_the_commit_time_of_a_replay_is_new() -> None:
     _, value = golden()
     original = decoded(value, 1)
 
-    again = decoded(sent_again(value, original.commit_us + 7), 1)
+    again = decoded(with_commit_time(value, original.commit_us + 7), 1)
 
     assert again.commit_us == original.commit_us + 7
     for name in ("key", "table", "op", "before", "after", "lsn"):
@@ -42,16 +42,16 @@ def test_the_ring_takes_a_replay_once_where_it_refused_the_same_bytes() -> None:
     newer = json.loads(value)
     newer["source"] |= {"ts_us": now, "lsn": original.lsn + 1}
     newer["after"]["id"] = 9
-    assert ring.fresh(decoded(json.dumps(newer).encode(), 2)) is Admission.NEW
-    assert ring.fresh(original) is Admission.BEFORE_DEDUPE_HORIZON
+    assert ring.admit(decoded(json.dumps(newer).encode(), 2)) is Admission.NEW
+    assert ring.admit(original) is Admission.BEFORE_DEDUPE_HORIZON
 
-    again = sent_again(value, now + 1)
+    again = with_commit_time(value, now + 1)
 
-    assert ring.fresh(decoded(again, 3)) is Admission.NEW
-    assert ring.fresh(decoded(again, 4)) is Admission.RESENT
+    assert ring.admit(decoded(again, 3)) is Admission.NEW
+    assert ring.admit(decoded(again, 4)) is Admission.RESENT
 
 
 @pytest.mark.parametrize("broken", [b"", b"{}", b"[1]", b"\xff"])
 def test_what_is_no_envelope_is_not_sent_again(broken: bytes) -> None:
     with pytest.raises(Malformed):
-        sent_again(broken, 1)
+        with_commit_time(broken, 1)

@@ -7,7 +7,7 @@ from cdc.settings import Connections
 
 
 def test_the_first_revision_keeps_the_names_that_consumers_know() -> None:
-    assert topics.written_by(1) == topics.Written(
+    assert topics.output_topics(1) == topics.OutputTopics(
         on_hand_changelog="inventory-v1-on_hand-changelog",
         sales_windows_changelog="inventory-v1-sales_windows-changelog",
         reorder_events="reorder.events",
@@ -18,10 +18,10 @@ def test_the_first_revision_keeps_the_names_that_consumers_know() -> None:
 
 
 def test_no_two_revisions_write_into_one_topic() -> None:
-    names = [name for revision in (1, 2, 3) for name in astuple(topics.written_by(revision))]
+    names = [name for revision in (1, 2, 3) for name in astuple(topics.output_topics(revision))]
 
     assert len(set(names)) == len(names)
-    assert all("inventory-v3-" in name for name in astuple(topics.written_by(3)))
+    assert all("inventory-v3-" in name for name in astuple(topics.output_topics(3)))
 
 
 def test_every_revision_has_the_same_settings() -> None:

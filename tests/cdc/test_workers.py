@@ -17,7 +17,7 @@ from typing_extensions import override
 from cdc import workers
 from cdc.contracts.state import encode_state
 from cdc.settings import Connections
-from cdc.workers import LiveKey, PartitionMap, ask, partition_map, worker_urls
+from cdc.workers import LiveKey, PartitionMap, partition_map, query_key, worker_urls
 from inventory.model.ids import InvKey, Position
 from inventory.model.state import KeyState, Stock
 
@@ -68,7 +68,7 @@ def test_the_worker_that_holds_the_key_gives_its_whole_state(tmp_path: Path) -> 
     asked: list[str] = []
     with answering(421, {}, asked) as other, answering(200, body, asked) as owner:
         known = settings(tmp_path, **{"worker-1": {"port": other}, "worker-2": {"port": owner}})
-        found = ask(known, STATE.inv_key, within_s=PATIENCE_S)
+        found = query_key(known, STATE.inv_key, within_s=PATIENCE_S)
 
     assert found == LiveKey(STATE, 5, worker="worker-2")
     assert (found.on_hand_units, found.offset) == (7, 42)
@@ -95,7 +95,9 @@ def test_an_answer_without_a_state_says_why(
     tmp_path: Path, status: int, body: dict[str, Any] | str, problem: str
 ) -> None:
     with answering(status, body, []) as port:
-        found = ask(settings(tmp_path, **{"worker-1": {"port": port}}), "L|S", within_s=PATIENCE_S)
+        found = query_key(
+            settings(tmp_path, **{"worker-1": {"port": port}}), "L|S", within_s=PATIENCE_S
+        )
 
     assert (found.state, found.on_hand_units, found.offset) == (None, None, None)
     assert problem in found.problem
@@ -105,7 +107,9 @@ def test_a_worker_of_the_release_before_says_no_version_and_is_read(tmp_path: Pa
     unversioned = {name: said for name, said in ANSWER.items() if name != "schema"}
     rows = {"partitions": MAP["partitions"]}
     with answering(200, unversioned, []) as port:
-        found = ask(settings(tmp_path, **{"worker-1": {"port": port}}), "L|S", within_s=PATIENCE_S)
+        found = query_key(
+            settings(tmp_path, **{"worker-1": {"port": port}}), "L|S", within_s=PATIENCE_S
+        )
     with answering(200, rows, []) as port:
         mapped = partition_map(settings(tmp_path, **{"worker-1": {"port": port}}), PATIENCE_S)
 
@@ -117,11 +121,13 @@ def test_a_worker_that_is_gone_or_hangs_is_told_in_words_of_the_shop(tmp_path: P
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))  # nobody listens, and nobody else gets the port
         port = silent.getsockname()[1]
-        found = ask(settings(tmp_path, **{"worker-1": {"port": port}}), "L|S", within_s=PATIENCE_S)
+        found = query_key(
+            settings(tmp_path, **{"worker-1": {"port": port}}), "L|S", within_s=PATIENCE_S
+        )
 
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         known = settings(tmp_path, **{"worker-1": {"port": deaf.getsockname()[1]}})
-        late = ask(known, "L|S")
+        late = query_key(known, "L|S")
 
     assert found.problem == "live stock is out of reach right now"
     assert late.problem == "live stock takes too long to answer"
@@ -156,10 +162,10 @@ def test_a_worker_that_hangs_leaves_time_for_another_who_is_asked_first_from_the
         client = Hurried(hangs)
         monkeypatch.setattr(workers, "_client", lambda: client)
 
-        first = ask(known, STATE.inv_key, within_s=PATIENCE_S)
+        first = query_key(known, STATE.inv_key, within_s=PATIENCE_S)
         deaf.settimeout(30)
         deaf.accept()[0].close()
-        second = ask(known, STATE.inv_key, within_s=PATIENCE_S)
+        second = query_key(known, STATE.inv_key, within_s=PATIENCE_S)
         deaf.settimeout(0)
         with pytest.raises(BlockingIOError):
             deaf.accept()
@@ -175,7 +181,7 @@ def test_without_a_token_nobody_is_asked(tmp_path: Path) -> None:
     with answering(200, {}, asked) as port:
         known = settings(tmp_path, **{"worker-1": {"port": port}})
         tokenless = known.model_copy(update={"query_token": SecretStr("")})
-        problems = {ask(tokenless, "L|S").problem, partition_map(tokenless).problem}
+        problems = {query_key(tokenless, "L|S").problem, partition_map(tokenless).problem}
 
     assert (problems, asked) == ({"no token for the workers is set"}, [])
 

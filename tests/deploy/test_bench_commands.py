@@ -75,7 +75,7 @@ def test_compiled_rules_are_measured_by_a_process_that_takes_them(monkeypatch, t
     monkeypatch.setattr("deploy.cli.bench_fold.subprocess.run", run)
     monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
 
-    options = ["--keys", "7", "--rounds", "2", "--seed", "0", "--small-pages"]
+    options = ["--keys", "7", "--rounds", "2", "--seed", "0", "--json"]
     ended = CliRunner().invoke(app, ["bench", "fold", *options, "--compiled"])
 
     [(command, variables)] = begun

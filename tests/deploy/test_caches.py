@@ -71,7 +71,7 @@ def test_a_machine_without_a_directory_to_write_is_refused_with_the_candidates(
         caches.cache_root()
 
     assert "/var/tmp/retail-inventory-" in str(refused.value)  # noqa: S108 -- the name is the test
-    assert refused.value.repair == "INVENTORY_CACHE=/a/writable/directory make demo"
+    assert refused.value.repair == 'INVENTORY_CACHE="$(mktemp -d)" make demo'
 
 
 LOCK = """\
@@ -157,8 +157,25 @@ def test_a_source_with_another_hash_is_not_built(tmp_path, monkeypatch) -> None:
 
 @pytest.mark.parametrize("version", [(3, 10), (3, 13)])
 def test_another_python_is_refused_before_anything_is_installed(version) -> None:
-    install.refuse_other((3, 11))
+    install.refuse_unsupported((3, 11))
     with pytest.raises(StackError, match="Nothing was installed") as refused:
-        install.refuse_other(version)
+        install.refuse_unsupported(version)
 
     assert refused.value.repair == "make demo PYTHON=python3.11"
+
+
+def test_an_installation_that_hangs_is_named_and_not_waited_for_without_limit(
+    tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("INVENTORY_CACHE", str(tmp_path))
+    monkeypatch.setattr(install, "_WAIT_S", 0.0)
+    named = pytest.raises(StackError, match=f"process {os.getpid()} of another clone")
+    with install._lock("installer"):
+        with named as refused, install._lock("installer"):
+            pytest.fail("both hold it")
+        with install._lock("pyspark"):
+            pass
+
+    assert refused.value.repair == "make install"
+    with install._lock("installer"):
+        pass

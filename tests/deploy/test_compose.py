@@ -17,6 +17,7 @@ from deploy.stack.context import APPLICATIONS, Context, Options
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.services import connect, kafka, postgres
 from streams.settings import WorkerSettings
+from tests.house.sources import PACKAGES
 
 OURS = "retail-inventory:local"
 # What names places and nothing else: these have to differ between one machine and containers.
@@ -141,6 +142,24 @@ def test_a_spark_worker_has_the_python_and_the_packages_of_the_driver(
         ("app", "spark"),
     ]
     assert worker["args"]["SPARK_IMAGE"].endswith(f":{version('pyspark')}")
+
+
+def test_an_image_has_run_time_requirements_by_hash_and_no_history_or_tests() -> None:
+    image = (PROJECT / "deploy/container/Dockerfile").read_text(encoding="utf-8")
+    left_out = (PROJECT / ".dockerignore").read_text(encoding="utf-8").split()
+    copied = re.findall(r"^COPY (?!--from)(\S+) ", image, re.MULTILINE)
+    installs = re.findall(r"pip install (.*)", image)
+
+    assert {".git", "tests"} <= {*left_out}
+    assert {*copied} <= {
+        "requirements/",
+        "pyproject.toml",
+        *(f"{package}/" for package in PACKAGES),
+    }
+    assert "requirements/dev.txt" not in image
+    assert all("--require-hashes" in line or "--no-deps" in line for line in installs)
+    assert len(installs) == 3
+    assert re.search(r"^USER inventory$", image, re.MULTILINE)
 
 
 def test_every_secret_is_a_reference_that_the_example_names(parsed: dict[str, Any]) -> None:

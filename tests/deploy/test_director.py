@@ -35,9 +35,9 @@ def director(tmp_path) -> Iterator[Director]:
     loop.join(30)
 
 
-def slow(director: Director, *, on_its_way: bool) -> Service:
+def slow(director: Director, *, is_progressing: bool) -> Service:
     """Return a process that gets ready after three times the wait limit, or never."""
-    ready_at = time.monotonic() + 3 * WITHIN_S if on_its_way else float("inf")
+    ready_at = time.monotonic() + 3 * WITHIN_S if is_progressing else float("inf")
     command = (sys.executable, "-c", "import time; time.sleep(600)")
     service = Service(
         "restoring",
@@ -48,11 +48,11 @@ def slow(director: Director, *, on_its_way: bool) -> Service:
         stop_rank=0,
         ready_within_s=WITHIN_S,
     )
-    return replace(service, on_its_way=lambda _pid: True) if on_its_way else service
+    return replace(service, is_progressing=lambda _pid: True) if is_progressing else service
 
 
 def test_a_part_that_is_on_its_way_is_waited_for_as_long_as_it_takes(director: Director) -> None:
-    director._serve(slow(director, on_its_way=True), time.monotonic())
+    director._serve(slow(director, is_progressing=True), time.monotonic())
 
     home = director.context.home
     assert wait_until(
@@ -62,19 +62,21 @@ def test_a_part_that_is_on_its_way_is_waited_for_as_long_as_it_takes(director: D
 
 def test_another_part_is_given_up_after_its_time(director: Director) -> None:
     with pytest.raises(StackError, match="restoring did not become ready"):
-        director._serve(slow(director, on_its_way=False), time.monotonic())
+        director._serve(slow(director, is_progressing=False), time.monotonic())
 
 
 def test_a_part_that_halts_and_names_its_repair_does_not_end_the_start(director: Director) -> None:
     says = {"exit_code": 66, "problem": "cut off", "repair": "inventory workers rebuild --yes"}
     program = f"import sys; print({json.dumps(says)!r}, flush=True); sys.exit(66)"
     halting = replace(
-        slow(director, on_its_way=False), name="halting", command=(sys.executable, "-c", program)
+        slow(director, is_progressing=False),
+        name="halting",
+        command=(sys.executable, "-c", program),
     )
     halting = replace(halting, ready_within_s=60.0)
 
     director._serve(halting, time.monotonic())
-    director._serve(slow(director, on_its_way=True), time.monotonic())
+    director._serve(slow(director, is_progressing=True), time.monotonic())
     director.supervisor.note(phase="ready", supervisor_pid=os.getpid(), supervisor_ticks=ticks())
 
     home = director.context.home
@@ -93,7 +95,7 @@ def ticks() -> int:
 def test_up_waits_for_a_service_that_is_on_its_way(director: Director) -> None:
     home = director.context.home
     director.supervisor.note(phase="ready", supervisor_pid=os.getpid(), supervisor_ticks=ticks())
-    service = slow(director, on_its_way=True)
+    service = slow(director, is_progressing=True)
     director.supervisor.want(service)
     assert wait_until(
         lambda: "restoring" in read_runtime(home).services and read_runtime(home).phase == "ready",

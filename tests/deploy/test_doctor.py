@@ -17,9 +17,9 @@ from deploy.doctor.failures import Failure, row_of
 from deploy.doctor.repairs import joined
 from deploy.doctor.row import Row, ok
 from deploy.stack.home import Home
-from deploy.stack.observe import Seen
+from deploy.stack.observe import StackState
+from deploy.stack.requested import REPAIR, RequestedState, write_requested
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
-from deploy.stack.wanted import REPAIR, Wanted, write_wanted
 
 
 def test_without_a_stack_the_machine_is_checked_and_the_way_to_start_is_named(
@@ -127,12 +127,12 @@ def test_a_service_that_is_kept_away_is_told_with_what_brings_it_back(
     tmp_path, paused: list[str], states: dict[str, str], repair: str
 ) -> None:
     home = Home(tmp_path)
-    write_wanted(home, Wanted(2, paused=paused))
+    write_requested(home, RequestedState(2, paused=paused))
     names = ("worker_1", "worker_2", "projector", "web")
     ended(home, **{n: ServiceRuntime() for n in names})
     seen = {name.replace("_", "-"): states.get(name, "running") for name in names}
 
-    row = running.services(home, Seen(Runtime(), "running", seen))
+    row = running.services(home, StackState(Runtime(), "running", seen))
 
     assert (row.verdict, row.repair) == ("failure", repair)
 
@@ -140,14 +140,14 @@ def test_a_service_that_is_kept_away_is_told_with_what_brings_it_back(
 def test_a_service_that_starts_is_waited_for(tmp_path) -> None:
     seen = {"worker-1": "starting", "worker-2": "not ready", "web": "running"}
 
-    row = running.services(Home(tmp_path), Seen(Runtime(), "running", seen))
+    row = running.services(Home(tmp_path), StackState(Runtime(), "running", seen))
 
     assert (row.verdict, row.repair) == ("warning", "inventory up --detach")
     assert row.found == "1 of 3 running; not: worker-1 (starting), worker-2 (not ready)"
 
 
 def test_a_suspended_supervisor_is_a_failure_although_all_services_serve(tmp_path) -> None:
-    row = running.services(Home(tmp_path), Seen(Runtime(), "suspended", {"web": "running"}))
+    row = running.services(Home(tmp_path), StackState(Runtime(), "suspended", {"web": "running"}))
 
     assert (row.verdict, row.repair) == ("failure", "inventory down && inventory up --detach")
     assert row.found == "1 of 1 running; not: supervisor (suspended)"
@@ -222,7 +222,7 @@ def test_a_reader_other_than_a_worker_that_keeps_ending_is_named_with_its_own_re
     log.write_text(json.dumps(says), encoding="utf-8")
     ended(home, archiver=ServiceRuntime(state="restarting", last_exit=1, log=str(log)))
 
-    away = running.services(home, Seen(Runtime(), "running", {"archiver": "restarting"}))
+    away = running.services(home, StackState(Runtime(), "running", {"archiver": "restarting"}))
 
     assert away.repair == "inventory x"
 

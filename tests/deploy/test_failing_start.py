@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from deploy.errors import StackError
-from deploy.stack import control
+from deploy.stack import control, room
 from deploy.stack.context import Context, Options
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.processes import alive
@@ -61,24 +61,16 @@ def up(home: Home, only: str, **variables: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("said", "repair"),
-    [
-        ("wrong locale", "unset INVENTORY_POSTGRES_BIN && inventory up --detach"),
-        ("No space left on device", "INVENTORY_HOME=/a/larger/disk inventory up --detach"),
-    ],
-)
-def test_a_failed_preparation_stops_the_stack_and_names_a_repair(
-    home, folder, said, repair
-) -> None:
-    found = programs(folder, initdb=f"echo {said} >&2; exit 1", postgres="exit 1")
+def test_a_failed_preparation_stops_the_stack_and_names_a_repair(home, folder) -> None:
+    found = programs(folder, initdb="echo wrong locale >&2; exit 1", postgres="exit 1")
 
     code, told = up(home, "postgres", INVENTORY_POSTGRES_BIN=str(found))
 
     assert code == 1
     assert told == (
-        f"error: initdb failed in {home.path}: {said}\n"
-        f"Its files were removed; no data was lost.\nrepair: {repair}\n"
+        f"error: initdb failed in {home.path}: wrong locale\n"
+        "Its files were removed; no data was lost.\n"
+        "repair: unset INVENTORY_POSTGRES_BIN && inventory up --detach\n"
     )
     assert {".postgres-new", "postgres"}.isdisjoint(path.name for path in home.path.iterdir())
     assert read_runtime(home).phase == "failed"
@@ -157,12 +149,27 @@ def test_a_container_whose_database_is_away_says_so_in_a_line(tmp_path: Path) ->
     assert "canary" not in told.stderr
 
 
-def test_a_disk_that_fills_up_before_initdb_leaves_no_password(home, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("target", "repair", "told"),
+    [
+        (
+            Path("/mnt/another disk"),
+            "inventory down && inventory move '/mnt/another disk' && inventory up --detach",
+            "no data was lost.",
+        ),
+        (None, "", "attach one and run this command again."),
+    ],
+)
+def test_a_disk_that_fills_up_before_initdb_leaves_no_password(
+    home, monkeypatch, target, repair, told
+) -> None:
     def full(path: Path) -> None:
         if path.name == ".initdb-password":
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(postgres, "_give", full)
+    monkeypatch.setattr(room, "larger_disk", lambda _: target)
+    monkeypatch.setattr(room, "FULL_GB", float("inf"))  # so deleting files would not be enough
+    monkeypatch.setattr(postgres, "_change_owner", full)
     monkeypatch.setattr(postgres_programs, "ensure", lambda: Path("/bin"))
     home.create()
     context = Context(home, Options(), {}, home.secrets())
@@ -170,5 +177,6 @@ def test_a_disk_that_fills_up_before_initdb_leaves_no_password(home, monkeypatch
     with pytest.raises(StackError, match="No space left") as failed:
         postgres.prepare(context)
 
-    assert failed.value.repair == "INVENTORY_HOME=/a/larger/disk inventory up --detach"
+    assert failed.value.repair == repair
+    assert str(failed.value).endswith(told)
     assert not list(home.path.glob(".*-*"))

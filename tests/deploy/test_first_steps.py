@@ -88,7 +88,7 @@ def runs(home: Home, *services: str) -> None:
     me = identify(os.getpid())
     runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
     runtime.services = {name: ServiceRuntime(state="running") for name in services}
-    write_environment(home, runtime, {})
+    write_environment(home, {})
     write_runtime(home, runtime)
 
 

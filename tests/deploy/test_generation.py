@@ -27,7 +27,7 @@ from deploy.stack.home import Home
 from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, write_runtime
 from deploy.stack.supervisor import Supervisor
-from inventory.fold.partition import Folded, Partition
+from inventory.fold.partition import FoldResult, Partition
 from inventory.revision import LOGIC_REVISION
 from tests.deploy.test_home import context
 from tests.streams import facts
@@ -159,7 +159,7 @@ def test_what_runs_or_never_ran_or_has_company_is_left_alone(home: Home) -> None
 
     beside = home.path / "revisions" / "v2"
     beside.mkdir(parents=True)
-    with pytest.raises(StackError, match="v2 stands beside this stack") as refused:
+    with pytest.raises(StackError, match="v2 exists beside this stack") as refused:
         prepare(home)
     assert refused.value.repair == "inventory generation --yes --own-rules"
     write_runtime(
@@ -187,12 +187,14 @@ def test_nobody_reads_before_everything_is_captured(
         "deploy.stack.recapture.refuse_too_many", lambda _url: steps.append("counted")
     )
     monkeypatch.setattr("deploy.stack.capture.publish_tables", lambda _: steps.append("published"))
-    monkeypatch.setattr("deploy.stack.recapture.settle", lambda *_: steps.append("settled"))
-    monkeypatch.setattr("deploy.stack.recapture.conclude", lambda *_: steps.append("concluded"))
+    monkeypatch.setattr(
+        "deploy.stack.recapture.forget_former_topics", lambda *_: steps.append("settled")
+    )
+    monkeypatch.setattr("deploy.stack.recapture.finish", lambda *_: steps.append("concluded"))
     monkeypatch.setattr(director, "_capture", lambda *_: steps.append("captured"))
     monkeypatch.setattr(director, "_applications", lambda **_: steps.append("readers") or [])
 
-    director._bring_up()
+    director._start_all()
 
     assert steps == [
         *("counted", "published", "settled", "captured", "concluded"),
@@ -209,7 +211,7 @@ def test_a_captured_row_opens_no_need_and_the_same_policy_once_more_does() -> No
     )
     partition = Partition(generation)
 
-    def apply(offset: int, table: str, op: str, **images: dict[str, object]) -> Folded:
+    def apply(offset: int, table: str, op: str, **images: dict[str, object]) -> FoldResult:
         content = facts.change(table, op=op, lsn=offset, commit_us=at_us + offset, **images)
         return partition.apply(decode(facts.KEY.encode(), content, offset=offset))
 

@@ -116,7 +116,7 @@ def sleeper() -> Iterator[ProcessId]:
 
 def look(sleeper: ProcessId, count: Path, probe: str) -> int:
     """Run the health check once for a part that is not the project's."""
-    check = compose.repairing(probe, answered="1", looks=LOOKS)
+    check = compose.repairing_check(probe, answered="1", failures=LOOKS)
     environment = {"GUARDED": str(sleeper.pid), "SILENT": str(count), "PATH": os.environ["PATH"]}
     return subprocess.call(["/bin/sh", "-c", check], env=environment)  # noqa: S603 -- our own text
 

@@ -1,6 +1,8 @@
 """A home keeps its ports and secrets. Other accounts can't read the secrets."""
 
 import json
+import os
+import re
 import socket
 import stat
 import subprocess
@@ -11,12 +13,14 @@ import pytest
 from cdc.settings import Connections
 from deploy.errors import StackError
 from deploy.stack import ports
-from deploy.stack.context import KNOBS, Context, Options
+from deploy.stack.context import TUNING_VARIABLES, Context, Options
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.ports import choose_ports, free_port, is_free
+from deploy.stack.processes import start_ticks
 from deploy.stack.runtime import (
     Runtime,
     environment_of,
+    load_environment,
     read_runtime,
     write_environment,
     write_runtime,
@@ -37,7 +41,17 @@ def test_secrets_are_made_once_and_closed_to_others(tmp_path) -> None:
 
     assert home.secrets() == first
     assert len(set(first.values())) == len(first)
+    assert all(re.fullmatch(r"[\w-]{43}", secret) for secret in first.values())  # 256 bits
     assert stat.S_IMODE((home.path / "secrets.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.logs.stat().st_mode) == 0o700
+
+
+def test_two_homes_share_no_secret(tmp_path) -> None:
+    first, second = Home(tmp_path / "first"), Home(tmp_path / "second")
+    first.create()
+    second.create()
+
+    assert not {*first.secrets().values()} & {*second.secrets().values()}
 
 
 def test_ports_are_remembered(tmp_path) -> None:
@@ -111,13 +125,21 @@ def test_runtime_shows_no_secret_and_the_environment_file_has_all(tmp_path) -> N
     variables = context(home).variables()
     runtime = Runtime()
 
-    write_environment(home, runtime, variables)
+    write_environment(home, variables)
     write_runtime(home, runtime)
 
     shown = home.runtime_file.read_text()
     assert json.loads((home.path / "environment.json").read_text()) == variables
     assert not any(secret in shown for secret in home.secrets().values())
-    assert read_runtime(home).env["INVENTORY_KAFKA_BOOTSTRAP"] == "127.0.0.1:2"
+
+
+def test_the_state_that_the_former_release_wrote_is_read(tmp_path) -> None:
+    home = Home(tmp_path)
+    write_runtime(home, Runtime(phase="down", ports={"web": 8080}))
+    former = json.loads(home.runtime_file.read_text()) | {"env": {}, "connector_restarts": 0}
+    home.runtime_file.write_text(json.dumps(former))
+
+    assert read_runtime(home).ports == {"web": 8080}
 
 
 def test_a_command_without_a_stack_names_the_command_that_starts_one(tmp_path) -> None:
@@ -125,6 +147,22 @@ def test_a_command_without_a_stack_names_the_command_that_starts_one(tmp_path) -
         environment_of(Home(tmp_path))
 
     assert refused.value.repair == "inventory up --detach"
+
+
+def test_a_command_gets_no_address_of_the_owner(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("os.environ", {})
+    home = Home(tmp_path / "home")
+    home.create()
+    variables = context(home).variables()
+    runtime = Runtime("ready", supervisor_pid=os.getpid())
+    runtime.supervisor_ticks = start_ticks(os.getpid()) or 0
+    write_environment(home, variables)
+    write_runtime(home, runtime)
+
+    found = load_environment(home)
+
+    assert found == dict(os.environ)
+    assert set(variables) - set(found) == {"INVENTORY_OWNER_DATABASE_URL"}
 
 
 def test_a_child_gets_no_variable_of_another_stack(tmp_path, monkeypatch) -> None:
@@ -167,4 +205,4 @@ def test_the_knobs_are_those_of_the_processes() -> None:
     streaming = {*WorkerSettings.model_fields, *SinkSettings.model_fields}
     of_the_stack = {*Connections.model_fields, "worker_id", "worker_host", "worker_port"}
 
-    assert {f"INVENTORY_{name.upper()}" for name in streaming - of_the_stack} == KNOBS
+    assert {f"INVENTORY_{name.upper()}" for name in streaming - of_the_stack} == TUNING_VARIABLES

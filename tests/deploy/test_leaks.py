@@ -15,9 +15,9 @@ from deploy.leaks.needles import found_in, needles_of
 from deploy.leaks.processes import allowed_in
 from deploy.leaks.search import search
 from deploy.stack.home import Home
-from deploy.stack.needs import NEEDS
 from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
+from deploy.stack.service_variables import VARIABLES_OF_SERVICES
 
 SECRET = "canary-Zq3_9x-W5vT0kLr8"  # noqa: S105 -- planted by this test
 SLEEP = "import sys; print(flush=True); sys.stdin.read()"
@@ -36,7 +36,7 @@ def places(home: Home) -> list[tuple[str, str]]:
 
 
 def test_a_home_as_it_is_made_holds_no_secret_in_a_wrong_place(home: Home) -> None:
-    write_environment(home, Runtime(), {"INVENTORY_SECRET_KEY": home.secrets()["secret_key"]})
+    write_environment(home, {"INVENTORY_SECRET_KEY": home.secrets()["secret_key"]})
 
     found = search(home)
 
@@ -118,7 +118,9 @@ def test_what_a_process_may_hold_is_what_it_is_given() -> None:
     assert allowed_in("web") == {"app_rw", "query_token", "secret_key", "connect"}
     assert allowed_in("connect") == {"cdc"}
     assert allowed_in("supervisor") == allowed_in("kafka") == set()
-    assert {needs.role for needs in NEEDS.values() if needs.role} >= allowed_in("archiver")
+    assert {needs.role for needs in VARIABLES_OF_SERVICES.values() if needs.role} >= allowed_in(
+        "archiver"
+    )
 
 
 def test_the_command_exits_1_and_prints_no_secret(home: Home, monkeypatch) -> None:

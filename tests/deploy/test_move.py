@@ -11,10 +11,12 @@ import pytest
 
 from deploy.doctor import disk
 from deploy.errors import StackError
+from deploy.stack import room
 from deploy.stack.home import Home, default_home
 from deploy.stack.move import move
 from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
+from tests.small_disk import mounted
 
 
 @pytest.fixture
@@ -26,6 +28,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     (found.postgres / "PG_VERSION").write_text("18")
     monkeypatch.setenv("INVENTORY_HOME", str(found.path))
     return found
+
+
+def as_printed(command: str, home: Home) -> subprocess.CompletedProcess[str]:
+    """Run a command in a shell, exactly as it is printed."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(  # noqa: S602 -- the line that a person would paste
+        command,
+        shell=True,
+        env=os.environ | {"INVENTORY_HOME": str(home.path), "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_the_old_name_leads_to_the_moved_home(home: Home, tmp_path: Path) -> None:
@@ -56,9 +71,29 @@ def test_a_running_stack_and_a_taken_target_are_refused(home: Home, tmp_path: Pa
     with pytest.raises(StackError, match="nothing was moved") as runs:
         move(home, tmp_path / "new")
 
-    assert taken.value.repair == "inventory move OTHER_DIRECTORY"
+    # The operator has named a directory: a new one in it has the room that they meant.
+    assert taken.value.repair == f"inventory move {tmp_path}/retail-inventory-inventory"
     assert runs.value.repair == f"inventory down && inventory move {tmp_path / 'new'}"
     assert (home.postgres / "PG_VERSION").exists()
+    home.runtime_file.unlink()
+    moved = as_printed(taken.value.repair, home)
+    assert moved.returncode == 0, moved.stderr
+    assert home.path.readlink() == tmp_path / "retail-inventory-inventory"
+
+
+def test_a_target_that_can_not_be_made_is_replaced_by_a_directory_with_room(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "larger_disk", lambda *_: tmp_path / "another disk")
+    with pytest.raises(StackError, match="the home stays in") as refused:
+        move(home, Path("/proc/nowhere/home"))
+    monkeypatch.setattr(room, "larger_disk", lambda *_: None)
+    with pytest.raises(StackError, match="GB free: attach one") as full:
+        move(home, Path("/proc/nowhere/home"))
+    moved = as_printed(refused.value.repair, home)
+
+    assert (full.value.repair, moved.returncode) == ("", 0), moved.stderr
+    assert home.path.readlink() == tmp_path / "another disk"
 
 
 def test_a_service_that_outlives_its_supervisor_is_not_copied(home: Home, tmp_path: Path) -> None:
@@ -96,17 +131,16 @@ def test_a_directory_of_another_purpose_is_not_moved(tmp_path: Path) -> None:
 
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Path]:
-    """Mount a small disk."""
-    where = tmp_path / "small"
-    where.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(where)]
-    if os.geteuid() != 0 or subprocess.run(command, check=False, capture_output=True).returncode:  # noqa: S603 -- fixed command
-        pytest.skip("mounting a small disk takes root and its capability")
-    yield where
-    subprocess.run(["umount", str(where)], check=True)  # noqa: S603, S607 -- as above
+    with mounted(tmp_path / "small", 4) as where:
+        yield where
 
 
-def test_a_full_disk_is_a_failure_whose_repair_moves_the_data(full: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_a_failure_whose_repair_moves_the_data(
+    full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    larger = tmp_path / "larger"
+    larger.mkdir()
+    monkeypatch.setattr(room, "_USUAL", (str(larger),))
     home = Home(full / "home")
     home.create()
     (home.path / "supervisor.lock").touch()
@@ -115,12 +149,15 @@ def test_a_full_disk_is_a_failure_whose_repair_moves_the_data(full: Path, tmp_pa
         (full / "ballast").write_bytes(bytes(8_000_000))
 
     row = disk.disk(home)
-    move(home, tmp_path / "larger")
+    answers = [as_printed(command, home) for command in row.repair.split(" && ")[:2]]
 
     assert row.verdict == "failure"
-    assert row.repair.startswith("inventory down && inventory move ")
+    assert row.repair == (
+        f"inventory down && inventory move {larger}/retail-inventory-home && inventory up --detach"
+    )
+    assert [each.returncode for each in answers] == [0, 0], answers
     assert (home.path / "sales").stat().st_size == 1_000_000
-    assert home.path.is_symlink()
+    assert home.path.readlink() == larger / "retail-inventory-home"
 
 
 def test_a_supervisor_that_could_not_write_makes_the_disk_a_failure(home: Home) -> None:

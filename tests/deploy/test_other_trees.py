@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from deploy.cli import given
+from deploy.cli import option_checks
 from deploy.cli.main import app
 from deploy.stack.home import PROJECT
 
@@ -41,5 +41,5 @@ def test_a_name_is_looked_up_and_a_link_is_not_followed(
     (tmp_path / "python").symlink_to(PROJECT)
     monkeypatch.chdir(tmp_path)
 
-    assert given.interpreter("python3.12") == "python3.12"
-    assert given.interpreter(f".{os.sep}python") == str(tmp_path / "python")
+    assert option_checks.interpreter("python3.12") == "python3.12"
+    assert option_checks.interpreter(f".{os.sep}python") == str(tmp_path / "python")

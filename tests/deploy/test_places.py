@@ -28,7 +28,8 @@ pytestmark = pytest.mark.engines
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs Postgres as another account")
 # The name of a Unix socket may have 107 bytes.
 LONG = "/".join(["a-directory-with-a-long-name"] * 6)
-PLACES = ["home", "Läden und Kühlräume", "库存", LONG, "it's $HOME; %s", "a=b:c"]
+# Every letter and sign that a program might take for something else.
+ODD = "Läden und Kühlräume/库存/it's $HOME; %s/a=b:c"
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def owner(pid: int) -> str:
     return pwd.getpwuid(Path(f"/proc/{pid}").stat().st_uid).pw_name
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", [ODD, LONG])
 def test_postgres_starts_in_a_home_below_a_closed_directory(tmp_path, place) -> None:
     tmp_path.chmod(0o700)
     context = context_of(tmp_path / place)

@@ -6,9 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from deploy.cli.main import app
-from deploy.doctor import disk
 from deploy.errors import StackError
-from deploy.stack import prune
+from deploy.stack import prune, room
 from deploy.stack.home import Home
 
 MEGABYTES = 3
@@ -46,17 +45,17 @@ def test_only_what_was_put_aside_is_deleted_and_only_on_request(home: Home) -> N
 
 
 def test_a_full_disk_without_another_one_is_repaired_by_what_can_be_deleted(home: Home) -> None:
-    assert disk.repair(home, None, free=1 << 30) == AGAIN
+    assert room.repair(home, None, free=1 << 30) == AGAIN
 
     prune.prune(home)
 
-    assert disk.repair(home, None, free=0) == ""
+    assert room.repair(home, None, free=0) == ""
 
 
 def test_a_home_that_is_a_mount_point_is_copied(home: Home, monkeypatch) -> None:
     monkeypatch.setattr(Path, "is_mount", lambda path: path == home.path)
 
-    way = disk.repair(home, Path("/larger/disk"), free=0)
+    way = room.repair(home, Path("/larger/disk"), free=0)
 
     assert way == (
         f"inventory down && cp -a {home.path} /larger/disk && export INVENTORY_HOME=/larger/disk"

@@ -10,7 +10,7 @@ from analytics.backfill.plan import Plan, save
 from analytics.backfill.run import runs_dir
 from cdc.settings import Connections
 from deploy.errors import StackError
-from deploy.revisions.publish import _alone, commit, patiently, publish
+from deploy.revisions.publish import _only_publication, commit, publish, retry_while_young
 from inventory.revision import LOGIC_REVISION
 
 
@@ -32,7 +32,7 @@ def test_a_broker_that_has_just_started_is_waited_for(monkeypatch: pytest.Monkey
             raise KafkaException(KafkaError(young.pop()))
         return "answer"
 
-    assert patiently(ask) == "answer"
+    assert retry_while_young(ask) == "answer"
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_not_for_ever_and_not_for_any_reason(
         raise KafkaException(KafkaError(code))
 
     with pytest.raises(KafkaException):
-        patiently(ask)
+        retry_while_young(ask)
 
 
 def test_a_run_that_another_process_uses_is_not_published(tmp_path: Path) -> None:
@@ -62,5 +62,9 @@ def test_a_run_that_another_process_uses_is_not_published(tmp_path: Path) -> Non
 
 
 def test_one_publication_at_a_time(tmp_path: Path) -> None:
-    with _alone(tmp_path), pytest.raises(StackError, match="is being published"), _alone(tmp_path):
+    with (
+        _only_publication(tmp_path),
+        pytest.raises(StackError, match="is being published"),
+        _only_publication(tmp_path),
+    ):
         pass

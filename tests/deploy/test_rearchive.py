@@ -9,7 +9,7 @@ from typing import TextIO
 import pytest
 from typer.testing import CliRunner, Result
 
-from analytics.archive.follow import ASIDE, only_archiver
+from analytics.archive.follow import RELEASE_REQUEST, only_archiver
 from analytics.archive.manifest import Manifest
 from deploy.cli.main import app
 from deploy.errors import StackError
@@ -82,7 +82,7 @@ def test_a_running_archiver_gives_its_lock_to_the_command(
         with only_archiver(archive):
             holds.set()
             deadline = time.monotonic() + WITHIN_S
-            while not (archive / ASIDE).exists() and time.monotonic() < deadline:
+            while not (archive / RELEASE_REQUEST).exists() and time.monotonic() < deadline:
                 time.sleep(0.01)
 
     archiver = threading.Thread(target=follow)
@@ -95,7 +95,7 @@ def test_a_running_archiver_gives_its_lock_to_the_command(
     assert done.exit_code == 0, done.output
     aside = archive.parent / "former" / "archive-1"
     assert Manifest(aside).all_files()
-    assert not (aside / ASIDE).exists()
+    assert not (aside / RELEASE_REQUEST).exists()
 
 
 @pytest.mark.parametrize("made_again", [False, True])

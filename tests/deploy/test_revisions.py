@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cdc.contracts.progress import Progress
-from cdc.contracts.topics import written_by
+from cdc.contracts.topics import output_topics
 from cdc.settings import Connections
 from deploy.errors import StackError
 from deploy.revisions import compare as comparing
@@ -90,7 +90,7 @@ def test_what_differs_in_both_looks_differs_although_it_moves() -> None:
     fresh = side(THEIRS, A=decision(quantity_units=99), B=decision(quantity_units=99), C=decision())
     second = Comparison(OURS, THEIRS, BARRIER, equal=1, moving=2, differences=())
 
-    lasting = comparing._settled(second, former, fresh, {("reorder", "A")})
+    lasting = comparing._confirmed(second, former, fresh, {("reorder", "A")})
 
     assert [entry.inv_key for entry in lasting.differences] == ["A"]
     assert lasting.counts() == {
@@ -121,7 +121,7 @@ def test_only_standing_decisions_are_taken_over() -> None:
         taken.newest["reorder", f"K{number}"] = json.loads(line)
         taken._content["reorder", f"K{number}"] = line
 
-    reorders, prices = taken.standing()
+    reorders, prices = taken.pending()
 
     assert {event.output.status for event in reorders} == {"open", "snoozed"}
     waiting = [line for line in lines if json.loads(line)["status"] in ("open", "snoozed")]
@@ -155,4 +155,4 @@ def test_shadows_are_found_by_their_directories(tmp_path: Path) -> None:
 
     assert list(shadows(home)) == [2, 10]
     assert shadows(home)[2] == home_of(home, 2)
-    assert written_by(2).reorder_events == "inventory-v2-reorder.events"
+    assert output_topics(2).reorder_events == "inventory-v2-reorder.events"

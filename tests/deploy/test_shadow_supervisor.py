@@ -12,7 +12,8 @@ import pytest
 from deploy.revisions.shadow import home_of
 from deploy.stack import report
 from deploy.stack.home import PROJECT, Home
-from deploy.stack.processes import LOG_LIMIT, identify, wait_until
+from deploy.stack.processes import identify, wait_until
+from deploy.stack.rotation import LOG_LIMIT
 from deploy.stack.runtime import Runtime, read_runtime, write_environment, write_runtime
 
 REVISION = 9
@@ -25,7 +26,7 @@ def home(tmp_path: Path) -> Home:
     found.create()
     me = identify(os.getpid())
     runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
-    write_environment(found, runtime, {"INVENTORY_QUERY_TOKEN": "token"})
+    write_environment(found, {"INVENTORY_QUERY_TOKEN": "token"})
     write_runtime(found, runtime)
     home_of(found, REVISION).logs.mkdir(parents=True)
     return found
@@ -50,13 +51,13 @@ def daemon(home: Home, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def test_it_answers_for_itself_and_keeps_its_logs_small(home: Home, daemon) -> None:
     beside = home_of(home, REVISION)
-    grown = beside.log_of("grown")  # of no worker: a start puts those aside itself
+    grown = beside.log_of("worker-1")
     grown.touch()
     os.truncate(grown, LOG_LIMIT + 1)
 
     assert wait_until(lambda: read_runtime(beside).supervisor_pid == daemon.pid, timeout_s=60)
     assert wait_until(
-        lambda: report.ask(beside, identify(daemon.pid)) is not None, timeout_s=60, poll_s=0.2
+        lambda: report.query(beside, identify(daemon.pid)) is not None, timeout_s=60, poll_s=0.2
     )
     assert wait_until(lambda: grown.stat().st_size <= LOG_LIMIT, timeout_s=60)
     assert grown.with_suffix(".log.1").exists()

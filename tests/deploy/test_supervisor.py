@@ -219,19 +219,6 @@ def test_a_child_that_ignores_the_signal_is_killed_after_the_grace(home: Home) -
     assert child.wait(60) == -signal.SIGKILL
 
 
-def test_a_log_that_has_grown_is_put_aside_once(home: Home) -> None:
-    log = home.log_of("talker")
-    with log.open("wb") as file:
-        file.truncate(20_000_001)
-    talk = (sys.executable, "-c", "print('new')")
-
-    child = spawn(talk, environment=dict(os.environ), directory=home.path, log=log)
-
-    assert child.wait(30) == 0
-    assert log.read_text() == "new\n"
-    assert log.with_suffix(".log.1").stat().st_size == 20_000_001
-
-
 def test_a_reused_pid_is_somebody_else(home: Home) -> None:
     child = spawn(SLEEP, environment=dict(os.environ), directory=home.path, log=home.log_of("s"))
     mine = identify(child.pid)

@@ -2,6 +2,12 @@
 
 import json
 import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -11,12 +17,33 @@ from deploy.cli.main import app
 from deploy.doctor import checks, running
 from deploy.doctor.row import Row
 from deploy.errors import StackError
-from deploy.stack import observe, status
+from deploy.stack import observe, processes, status
 from deploy.stack.home import Home
-from deploy.stack.processes import identify
-from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
+from deploy.stack.processes import identify, wait_until
+from deploy.stack.runtime import (
+    Runtime,
+    ServiceRuntime,
+    read_runtime,
+    write_environment,
+    write_runtime,
+)
 
 NOBODY = "127.0.0.1:1"
+VARIABLES = {
+    "INVENTORY_READ_DATABASE_URL": f"postgresql://app_ro@{NOBODY}/retail",
+    "INVENTORY_OWNER_DATABASE_URL": f"postgresql://retail_owner@{NOBODY}/retail",
+    "INVENTORY_KAFKA_BOOTSTRAP": NOBODY,
+    "INVENTORY_CONNECT_URL": f"http://{NOBODY}",
+}
+
+
+@contextmanager
+def running_child() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
 
 
 @pytest.fixture
@@ -37,19 +64,13 @@ def home(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Home:
         "projector": ServiceRuntime(state="running", **process),
         "web": ServiceRuntime(state="running", **process, url=f"http://{NOBODY}"),
     }
-    variables = {
-        "INVENTORY_READ_DATABASE_URL": f"postgresql://app_ro@{NOBODY}/retail",
-        "INVENTORY_OWNER_DATABASE_URL": f"postgresql://retail_owner@{NOBODY}/retail",
-        "INVENTORY_KAFKA_BOOTSTRAP": NOBODY,
-        "INVENTORY_CONNECT_URL": f"http://{NOBODY}",
-    }
-    write_environment(found, runtime, variables)
+    write_environment(found, VARIABLES)
     write_runtime(found, runtime)
     return found
 
 
 def test_status_says_which_part_did_not_answer(home, capsys) -> None:
-    found = status.collect(home, observe.look(home))
+    found = status.collect(home, observe.observe(home))
     status.show(found)
     shown = capsys.readouterr().out
 
@@ -76,13 +97,40 @@ def test_status_says_which_part_did_not_answer(home, capsys) -> None:
 
 def test_status_asks_nothing_of_a_part_that_is_not_ready(home: Home) -> None:
     """Connect doesn't answer its clients while its broker is down."""
-    seen = observe.look(home)
+    seen = observe.observe(home)
     waiting = replace(seen, states={**seen.states, "connect": observe.NOT_READY})
 
     found = status.collect(home, waiting)
 
     assert found["unanswered"]["connector"] == "connect is in state 'not ready'"
     assert "connect: not ready" in found["not_well"]
+
+
+def test_status_sends_nothing_to_a_suspended_postgres(home: Home) -> None:
+    """Such a server accepts connections and never answers: each one costs its time limit."""
+    with socket.create_server(("127.0.0.1", 0)) as suspended, running_child() as child:
+        child.send_signal(signal.SIGSTOP)
+        postgres = identify(child.pid)
+        wait_until(lambda: processes.suspended(postgres), timeout_s=10)
+        port = suspended.getsockname()[1]
+        runtime = read_runtime(home)
+        runtime.services["postgres"] = ServiceRuntime(
+            state="running", pid=postgres.pid, started_ticks=postgres.started
+        )
+        url = f"postgresql://app_ro@127.0.0.1:{port}/retail"
+        write_environment(home, {**VARIABLES, "INVENTORY_READ_DATABASE_URL": url})
+        write_runtime(home, runtime)
+
+        seen = observe.observe(home)
+        ready = replace(seen, states={**seen.states, "connect": observe.RUNNING})
+        status.collect(home, ready)
+        rows = {row.name: row.found for row in checks.stack_rows(home, ready)}
+
+        assert (seen.states["postgres"], seen.states["projector"]) == ("suspended", "unknown")
+        assert rows["connector"] == "not asked: postgres is in state 'suspended'"
+        suspended.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            suspended.accept()
 
 
 def test_the_doctor_makes_a_failing_row_of_each(home, monkeypatch) -> None:
@@ -115,7 +163,7 @@ def test_a_part_that_looks_well_and_does_not_answer_is_named_by_its_error(
     home, monkeypatch
 ) -> None:
     monkeypatch.setattr(running, "CHECKS", (running.wal_level,))
-    monkeypatch.setattr(running, "ASKED", {})
+    monkeypatch.setattr(running, "QUERIED_SERVICES", {})
 
     rows = {
         row["name"]: row for row in json.loads(CliRunner().invoke(app, ["doctor", "--json"]).stdout)
@@ -147,7 +195,7 @@ def test_a_stack_that_ends_while_it_is_asked_is_reported_all_the_same(home, monk
 
     monkeypatch.setattr(status, "environment_of", ended)
 
-    found = status.collect(home, observe.look(home))
+    found = status.collect(home, observe.observe(home))
 
     assert (found["rejected"], found["unanswered"]) == (None, {})
     assert "kafka: gone" in found["not_well"]

@@ -22,10 +22,10 @@ from deploy.errors import StackError
 from deploy.stack import fleet
 from deploy.stack.home import Home, write_json
 from deploy.stack.processes import identify, wait_until
+from deploy.stack.requested import RequestedState, read_requested, write_requested
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
-from deploy.stack.wanted import Wanted, read_wanted, write_wanted
 from streams.engine.memory import MemoryBroker
-from streams.query.peers import ASK_S
+from streams.query.peers import MAP_TIMEOUT_S
 from streams.query.server import QueryServer
 from tests.streams.served import KEYS, STOCKED, TOKEN, Worker, halves, partition, stocked
 
@@ -41,7 +41,7 @@ Share = Callable[[MemoryBroker], Awaitable[tuple[Worker, Worker]]]
 @web.middleware
 async def busy(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Answer later than peers wait, as a worker in the middle of a chunk does."""
-    await asyncio.sleep(2 * ASK_S)
+    await asyncio.sleep(2 * MAP_TIMEOUT_S)
     return await handler(request)
 
 
@@ -70,7 +70,7 @@ def served(home: Home, *middlewares: Middleware, share: Share = halves) -> Itera
         url = str(server.make_url("/")).rstrip("/")
         entry = ServiceRuntime(state="running", pid=number, port=urlsplit(url).port, url=url)
         runtime.services[f"worker-{number}"] = entry
-    write_environment(home, runtime, {"INVENTORY_QUERY_TOKEN": TOKEN})
+    write_environment(home, {"INVENTORY_QUERY_TOKEN": TOKEN})
     write_runtime(home, runtime)
     try:
         yield runtime
@@ -184,19 +184,19 @@ def test_scaling_writes_the_wish_and_waits_until_all_is_served(
     home = Home(tmp_path)
 
     assert run("workers", "scale", "2")[1].startswith("2 workers serve all partitions after")
-    assert read_wanted(home) == Wanted(2)
+    assert read_requested(home) == RequestedState(2)
     monkeypatch.setattr(fleet, "_READY_S", 0.0)
     with pytest.raises(StackError, match="not all partitions are served"):
         fleet.scale(home, 3)
-    assert read_wanted(home) == Wanted(3)
+    assert read_requested(home) == RequestedState(3)
 
 
 def test_a_restart_is_over_when_the_worker_was_started_anew(runtime: Runtime, tmp_path) -> None:
     home = Home(tmp_path)
-    write_wanted(home, Wanted(2))
+    write_requested(home, RequestedState(2))
 
     def supervise() -> bool:
-        wanted = read_wanted(home)
+        wanted = read_requested(home)
         assert wanted is not None
         for name, times in wanted.restarts.items():
             runtime.services[name].asked_restarts = times
@@ -210,7 +210,7 @@ def test_a_restart_is_over_when_the_worker_was_started_anew(runtime: Runtime, tm
 
     assert code == 0, text
     assert [line.split()[0] for line in text.splitlines()] == ["worker-1", "worker-2"]
-    assert read_wanted(home) == Wanted(2, {"worker-1": 1, "worker-2": 1})
+    assert read_requested(home) == RequestedState(2, {"worker-1": 1, "worker-2": 1})
 
 
 async def everybody(broker: MemoryBroker) -> tuple[Worker, Worker]:
@@ -229,7 +229,7 @@ def supervising(home: Home, runtime: Runtime) -> Iterator[None]:
 
     def go_on() -> None:
         while not done.wait(0.02):
-            wanted = read_wanted(home)
+            wanted = read_requested(home)
             for name, service in runtime.services.items():
                 is_paused = wanted is not None and name in wanted.paused
                 service.state = "paused" if is_paused else "running"
@@ -252,17 +252,17 @@ def test_a_worker_is_stopped_and_started_and_nobody_restarts_it_meanwhile(
     monkeypatch.setenv("INVENTORY_WORKER_URLS", "")
     with served(home, share=everybody) as runtime, supervising(home, runtime):
         assert run("workers", "stop", "worker-2")[1].startswith("worker-2 stopped, the others")
-        assert read_wanted(home) == Wanted(2, paused=["worker-2"])
+        assert read_requested(home) == RequestedState(2, paused=["worker-2"])
         assert "worker-2 is stopped" in run("workers", "restart", "worker-2")[1]
         assert "worker-1 is the only worker that runs" in run("workers", "stop", "worker-1")[1]
         assert run("workers", "stop", "worker-2")[0] == 0  # as it is already
         for verb in ("stop", "start"):
             assert "no worker 'worker-9'" in run("workers", verb, "worker-9")[1]
         assert run("workers", "start", "worker-2")[1].startswith("worker-2 runs, all partitions")
-        assert read_wanted(home) == Wanted(2)
+        assert read_requested(home) == RequestedState(2)
         run("workers", "stop", "worker-1")
         assert run("workers", "scale", "2")[1].startswith("2 workers serve all partitions")
-        assert read_wanted(home) == Wanted(2)
+        assert read_requested(home) == RequestedState(2)
 
 
 def test_a_worker_that_was_stopped_stays_so_behind_a_rebuild_and_one_that_was_cut_off(
@@ -277,7 +277,7 @@ def test_a_worker_that_was_stopped_stays_so_behind_a_rebuild_and_one_that_was_cu
             assert fleet.pause(home) == ("worker-1", "worker-2")
 
         assert fleet.resume(home) == ("worker-2",)
-        assert read_wanted(home) == Wanted(2, paused=["worker-2"])
+        assert read_requested(home) == RequestedState(2, paused=["worker-2"])
         assert run("workers", "start", "worker-2")[0] == 0
 
 
@@ -286,13 +286,13 @@ def test_a_worker_that_was_stopped_stays_so_behind_a_rebuild_and_one_that_was_cu
 def test_what_a_rebuild_keeps_away_is_started_by_the_rebuild_only(
     tmp_path, paused: list[str]
 ) -> None:
-    write_wanted(Home(tmp_path), Wanted(2, paused=paused))
+    write_requested(Home(tmp_path), RequestedState(2, paused=paused))
 
     for command in (("start", "worker-1"), ("stop", "worker-2"), ("scale", "3")):
         code, text = run("workers", *command)
 
         assert (code, "a rebuild was cut off" in text) == (1, True), text
-    assert read_wanted(Home(tmp_path)) == Wanted(2, paused=paused)
+    assert read_requested(Home(tmp_path)) == RequestedState(2, paused=paused)
 
 
 @pytest.mark.usefixtures("runtime")

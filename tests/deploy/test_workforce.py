@@ -14,11 +14,11 @@ from deploy.errors import StackError
 from deploy.stack.context import Context, Options
 from deploy.stack.home import Home
 from deploy.stack.processes import alive, identify, wait_until
+from deploy.stack.requested import RequestedState, read_requested, write_requested
 from deploy.stack.runtime import Runtime, read_runtime
 from deploy.stack.service import Service
 from deploy.stack.services import application
 from deploy.stack.supervisor import Supervisor
-from deploy.stack.wanted import Wanted, read_wanted, write_wanted
 from deploy.stack.workforce import Workforce
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
@@ -49,7 +49,7 @@ class Stack:
 
     def has(self, *names: str) -> bool:
         """Return True if exactly these workers are wanted and each has a process."""
-        self.workforce.look()
+        self.workforce.reconcile()
         have = self.supervisor.names()
         return set(have) == set(names) and all(map(self.supervisor.pid_of, have))
 
@@ -80,26 +80,26 @@ def until(condition: Any) -> None:
 def test_workers_come_and_go_while_the_others_keep_their_processes(
     home: Home, stack: Stack
 ) -> None:
-    write_wanted(home, Wanted(2))
+    write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
     kept = [stack.supervisor.pid_of(name) for name in ("worker-1", "worker-2")]
 
-    write_wanted(home, Wanted(3))
+    write_requested(home, RequestedState(3))
     until(lambda: stack.has("worker-1", "worker-2", "worker-3"))
     third = identify(stack.supervisor.pid_of("worker-3") or 0)
-    write_wanted(home, Wanted(2))
+    write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
 
     assert [stack.supervisor.pid_of(name) for name in ("worker-1", "worker-2")] == kept
     assert not alive(third)
-    until(lambda: stack.workforce.look() is None and stack.left == ["worker-3"])
+    until(lambda: stack.workforce.reconcile() is None and stack.left == ["worker-3"])
     until(lambda: set(read_runtime(home).services) == {"worker-1", "worker-2"})
 
 
 def test_a_worker_that_comes_back_gets_its_port_again(home: Home, stack: Stack) -> None:
     ports = []
     for count in (2, 1, 2):
-        write_wanted(home, Wanted(count))
+        write_requested(home, RequestedState(count))
         names = [f"worker-{number}" for number in range(1, count + 1)]
         until(lambda names=names: stack.has(*names))
         until(lambda names=names: set(read_runtime(home).services) == set(names))
@@ -112,28 +112,28 @@ def test_a_worker_that_comes_back_gets_its_port_again(home: Home, stack: Stack) 
 def test_a_wish_that_nobody_can_read_leaves_the_workers_as_they_are(
     home: Home, stack: Stack
 ) -> None:
-    write_wanted(home, Wanted(1))
+    write_requested(home, RequestedState(1))
     until(lambda: stack.has("worker-1"))
     pid = stack.supervisor.pid_of("worker-1")
     (home.path / "wanted.json").write_text('{"workers": "none"}')
 
-    stack.workforce.look()
+    stack.workforce.reconcile()
 
     assert stack.supervisor.pid_of("worker-1") == pid
 
 
 def test_an_asked_restart_is_no_crash_and_comes_once(home: Home, stack: Stack) -> None:
-    write_wanted(home, Wanted(2))
+    write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
     first, other = (stack.supervisor.pid_of(name) for name in ("worker-1", "worker-2"))
 
-    wanted = read_wanted(home)
+    wanted = read_requested(home)
     assert wanted is not None
-    write_wanted(home, wanted.restarted("worker-1"))
-    stack.workforce.look()
+    write_requested(home, wanted.restarted("worker-1"))
+    stack.workforce.reconcile()
     until(lambda: stack.supervisor.pid_of("worker-1") not in (None, first))
     second = stack.supervisor.pid_of("worker-1")
-    stack.workforce.look()
+    stack.workforce.reconcile()
 
     assert stack.supervisor.pid_of("worker-2") == other
     until(lambda: read_runtime(home).services["worker-1"].asked_restarts == 1)
@@ -147,22 +147,24 @@ def test_a_wish_that_was_deleted_is_counted_on(home: Home, stack: Stack, is_seen
         return read_runtime(home).services["worker-1"].asked_restarts
 
     def again(done: int) -> None:
-        write_wanted(home, (read_wanted(home) or Wanted(1)).restarted("worker-1", restarts()))
+        write_requested(
+            home, (read_requested(home) or RequestedState(1)).restarted("worker-1", restarts())
+        )
         until(lambda: stack.has("worker-1") and restarts() == done)
 
-    write_wanted(home, Wanted(1))
+    write_requested(home, RequestedState(1))
     until(lambda: stack.has("worker-1"))
     again(1)
     again(2)
     (home.path / "wanted.json").unlink()
     if is_seen:
-        stack.workforce.look()
+        stack.workforce.reconcile()
 
     again(3)
 
 
 def test_what_is_paused_stays_away_until_it_is_wanted_again(home: Home, stack: Stack) -> None:
-    write_wanted(home, Wanted(2))
+    write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
     stack.supervisor.mark_ready("worker-1")
     first, other = (stack.supervisor.pid_of(name) for name in ("worker-1", "worker-2"))
@@ -170,16 +172,16 @@ def test_what_is_paused_stays_away_until_it_is_wanted_again(home: Home, stack: S
     def states() -> dict[str, str]:
         return {name: entry.state for name, entry in read_runtime(home).services.items()}
 
-    write_wanted(home, Wanted(2).without("worker-1", "unknown"))
-    stack.workforce.look()
+    write_requested(home, RequestedState(2).without("worker-1", "unknown"))
+    stack.workforce.reconcile()
     until(lambda: states()["worker-1"] == "paused")
-    stack.workforce.look()
+    stack.workforce.reconcile()
     stack.supervisor.mark_ready("worker-1")
 
     assert stack.supervisor.pid_of("worker-1") is None
     assert stack.supervisor.pid_of("worker-2") == other
     assert states()["worker-1"] == "paused"
-    write_wanted(home, Wanted(2))
+    write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
     assert stack.supervisor.pid_of("worker-1") != first
     until(lambda: states()["worker-1"] == "starting")
@@ -189,28 +191,28 @@ def test_what_is_paused_stays_away_until_it_is_wanted_again(home: Home, stack: S
 def test_a_worker_that_is_kept_away_leaves_its_group_once_its_process_has_ended(
     home: Home, stack: Stack
 ) -> None:
-    write_wanted(home, Wanted(2))
+    write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
 
     for _ in range(2):
         del stack.left[:]
-        write_wanted(home, Wanted(2, paused=["worker-2"]))
-        until(lambda: stack.workforce.look() is None and stack.left == ["worker-2"])
-        stack.workforce.look()
+        write_requested(home, RequestedState(2, paused=["worker-2"]))
+        until(lambda: stack.workforce.reconcile() is None and stack.left == ["worker-2"])
+        stack.workforce.reconcile()
         assert stack.left == ["worker-2"]
         assert stack.supervisor.pid_of("worker-2") is None
-        write_wanted(home, Wanted(2))
+        write_requested(home, RequestedState(2))
         until(lambda: stack.has("worker-1", "worker-2"))
 
 
 def test_a_paused_worker_that_is_wanted_no_more_goes(home: Home, stack: Stack) -> None:
-    write_wanted(home, Wanted(2))
+    write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
-    write_wanted(home, Wanted(2).without("worker-2"))
-    stack.workforce.look()
+    write_requested(home, RequestedState(2).without("worker-2"))
+    stack.workforce.reconcile()
     until(lambda: read_runtime(home).services["worker-2"].state == "paused")
 
-    write_wanted(home, Wanted(1))
+    write_requested(home, RequestedState(1))
 
     until(lambda: stack.has("worker-1"))
 
@@ -218,14 +220,14 @@ def test_a_paused_worker_that_is_wanted_no_more_goes(home: Home, stack: Stack) -
 def test_a_killed_worker_is_counted_and_one_between_two_lives_can_go(
     home: Home, stack: Stack
 ) -> None:
-    write_wanted(home, Wanted(2))
+    write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
     for crash in (1, 2, 3):
         until(lambda: stack.supervisor.pid_of("worker-2"))
         os.kill(stack.supervisor.pid_of("worker-2") or 0, signal.SIGKILL)
         until(lambda crash=crash: read_runtime(home).services["worker-2"].restarts == crash)
 
-    write_wanted(home, Wanted(1))
+    write_requested(home, RequestedState(1))
 
     until(lambda: stack.has("worker-1"))
 
@@ -253,10 +255,10 @@ def test_only_services_of_the_stack_are_started(home: Home) -> None:
     context = Context(home, Options(only=("postgres",)), {}, home.secrets())
     supervisor = Supervisor(home, Runtime())
     workforce = Workforce(context, supervisor, lambda _: None)
-    workforce.look()
-    write_wanted(home, Wanted(3))
+    workforce.reconcile()
+    write_requested(home, RequestedState(3))
 
-    workforce.look()
+    workforce.reconcile()
 
     assert supervisor.names() == ()
 
@@ -264,4 +266,4 @@ def test_only_services_of_the_stack_are_started(home: Home) -> None:
 @pytest.mark.parametrize("count", [0, 13])
 def test_more_workers_than_partitions_are_refused(count: int) -> None:
     with pytest.raises(StackError, match="expected 1 to 12"):
-        Wanted(2).scaled(count)
+        RequestedState(2).scaled(count)

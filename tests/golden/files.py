@@ -18,7 +18,7 @@ from cramjam import zstd
 
 from analytics.archive.head import HEAD
 from analytics.archive.manifest import MANIFEST
-from analytics.archive.source import SOURCE, settle_source
+from analytics.archive.source import SOURCE, write_source_id
 from analytics.backfill.plan import PLAN_FILE, make_plan
 from analytics.backfill.run import execute, runs_dir
 from analytics.backfill.seal import RUN_FILE, RUN_MANIFEST
@@ -42,7 +42,7 @@ def kept_in_files(home: Path) -> Iterator[tuple[str, bytes]]:
     yield "topic_ids", json.dumps(topic_ids_document(IDS)).encode()
     settings = Connections(home=home, partitions=PARTITIONS)
     settings.archive_dir.mkdir(parents=True)
-    settle_source(settings.archive_dir, IDS[STOCK_EVENTS])
+    write_source_id(settings.archive_dir, IDS[STOCK_EVENTS])
     yield "archive_source", (settings.archive_dir / SOURCE).read_bytes()
     manifest = archived(settings.archive_dir, generate(seed=2))
     yield from lines("archive_file", settings.archive_dir / MANIFEST)

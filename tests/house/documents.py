@@ -11,6 +11,7 @@ from deploy.stack.home import PROJECT
 _BLOCK = re.compile(r"^ *```(\S*)[^\n]*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
+FOLDERS = ("docs", "bench/results")
 _HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 
 
@@ -29,7 +30,8 @@ class Block:
 
 @cache
 def pages() -> tuple[Path, ...]:
-    return (*sorted(PROJECT.glob("*.md")), *sorted((PROJECT / "docs").rglob("*.md")))
+    folders = PROJECT.glob("*.md"), *(PROJECT.joinpath(f).rglob("*.md") for f in FOLDERS)
+    return tuple(page for found in folders for page in sorted(found))
 
 
 def name(page: Path) -> str:

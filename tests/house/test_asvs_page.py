@@ -81,6 +81,6 @@ def test_each_claim_names_tests_that_exist(line: tuple[str, str, str, str]) -> N
 
     assert verdict in VERDICTS
     assert how
-    assert named or verdict != "met", f"{ids}: a claim without a test"
+    assert named or verdict in {"open", "operator"}, f"{ids}: a claim without a test"
     for file, _, name in named:
         assert name in names_in(file), f"{ids}: {file} has no {name}"

@@ -4,7 +4,7 @@ import ast
 import re
 
 from deploy.stack.home import PROJECT
-from streams.exit_codes import Ending
+from streams.exit_codes import ExitCode
 
 _ROW = re.compile(r"^\| (\d+) \|.*$", re.MULTILINE)
 _CODE = re.compile(r"^\| `(\d+)` \| \S", re.MULTILINE)
@@ -41,4 +41,4 @@ def test_every_crash_point_names_a_test_that_exists() -> None:
 def test_the_page_says_what_every_exit_code_of_a_worker_means() -> None:
     page = (PROJECT / "docs/delivery.md").read_text(encoding="utf-8")
 
-    assert sorted(map(int, _CODE.findall(page))) == sorted(Ending)
+    assert sorted(map(int, _CODE.findall(page))) == sorted(ExitCode)

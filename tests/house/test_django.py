@@ -37,21 +37,43 @@ def test_a_deployment_without_tls_would_be_found() -> None:
     assert "SESSION_COOKIE_SECURE" in checked({"INVENTORY_HTTPS": "false"}).stderr
 
 
-def test_cookies_behind_tls_are_bound_to_their_host() -> None:
-    program = (
-        "from django.conf import settings as s;"
-        "print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, s.SESSION_COOKIE_SECURE,"
-        " s.SESSION_COOKIE_HTTPONLY, s.SESSION_COOKIE_SAMESITE, s.SESSION_COOKIE_DOMAIN)"
-    )
-    shown = subprocess.run(  # noqa: S603 -- our own settings
+def shown(*names: str, **changes: str) -> list[str]:
+    """Return settings as a deployment behind TLS has them."""
+    program = f"from django.conf import settings as s; print(*(getattr(s, n) for n in {names}))"
+    return subprocess.run(  # noqa: S603 -- our own settings
         [sys.executable, "-c", program],
         cwd=PROJECT,
-        env=os.environ | PRODUCTION,
+        env=os.environ | PRODUCTION | changes,
         capture_output=True,
         text=True,
         check=True,
-    )
+    ).stdout.split()
 
-    assert shown.stdout.split() == [
-        *("__Host-sessionid", "__Host-csrftoken", "True", "True", "Lax", "None")
+
+def test_cookies_behind_tls_are_bound_to_their_host() -> None:
+    names = "SESSION_COOKIE_NAME", "CSRF_COOKIE_NAME", "SESSION_COOKIE_SECURE"
+    more = "CSRF_COOKIE_SECURE", "SESSION_COOKIE_HTTPONLY", "SESSION_COOKIE_SAMESITE"
+
+    assert shown(*names, *more, "SESSION_COOKIE_DOMAIN", "CSRF_COOKIE_DOMAIN") == [
+        *("__Host-sessionid", "__Host-csrftoken", "True", "True", "True", "Lax", "None", "None")
     ]
+
+
+def test_behind_tls_requests_are_redirected_and_browsers_stay_for_a_year() -> None:
+    names = "SECURE_SSL_REDIRECT", "SECURE_HSTS_SECONDS", "SECURE_HSTS_INCLUDE_SUBDOMAINS"
+
+    assert shown(*names) == ["True", str(365 * 86_400), "True"]
+
+
+def test_no_variable_turns_debugging_on() -> None:
+    variables = dict.fromkeys(("DEBUG", "DJANGO_DEBUG", "INVENTORY_DEBUG"), "true")
+
+    assert shown("DEBUG", **variables) == ["False"]
+
+
+def test_all_roles_can_be_made_to_need_a_second_factor() -> None:
+    roles = "associate,manager,buyer,lead,pricing,analyst,operator"
+
+    found = " ".join(shown("SECOND_FACTOR_ROLES", INVENTORY_SECOND_FACTOR_ROLES=roles))
+
+    assert found == str(tuple(roles.split(",")))

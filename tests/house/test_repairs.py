@@ -1,13 +1,15 @@
 """Every printed repair changes something: none only inspects, and none names the doctor."""
 
 import ast
+import re
 from collections.abc import Iterator
 from itertools import combinations
 
 from deploy.doctor.failures import Failure
 from deploy.stack.home import PROJECT
+from streams.exit_codes import ExitCode
 from tests.house.sources import PACKAGES, name, parsed, python_files
-from tests.stack.test_repairs import CASES, ELSEWHERE, NOT_CAUSED
+from tests.stack.test_repairs import CASES, CODES, CODES_NOT_CAUSED, ELSEWHERE, NOT_CAUSED
 
 LOOKING = ("inventory doctor", "inventory status", "inventory logs")
 # Errors of a command, not states of the stack: the log has the command's error.
@@ -69,6 +71,22 @@ def test_every_failure_is_caused_by_a_test_or_has_the_reason_why_none_does() -> 
     for place in ELSEWHERE.values():
         file, _, test = place.partition("::")
         assert f"def {test}(" in (PROJECT / file).read_text(encoding="utf-8")
+
+
+def test_every_exit_code_of_a_worker_is_caused_or_has_the_reason_why_it_is_not() -> None:
+    assert CODES.keys() <= CASES.keys()
+    assert sorted([*CODES.values(), *CODES_NOT_CAUSED]) == sorted(ExitCode)
+
+
+def test_no_printed_command_has_a_name_that_its_reader_must_replace() -> None:
+    """An operator pastes the command. A message may leave a choice to them, a command may not."""
+    invented = re.compile(
+        r"/a/|/larger/|/path/to|(inventory|--\w+) [^#]*\b(?!INVENTORY_)[A-Z][A-Z_]{3,}\b(?!=)"
+    )
+
+    found = [(file, text) for file, text in texts() if invented.search(text)]
+
+    assert found == []
 
 
 def calls_and_attributes() -> Iterator[tuple[str, ast.AST]]:

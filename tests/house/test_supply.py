@@ -45,6 +45,18 @@ def test_every_jvm_file_is_listed_with_a_sha256() -> None:
     assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in listed.values())
 
 
+def test_log4j_looks_nothing_up_in_messages() -> None:
+    """Since 2.16 a message is text. Version 1 has known holes of its own."""
+    found = [
+        re.fullmatch(r"log4j-(?:core|api)-(\d+)\.(\d+)\.\d+\.jar", path.rpartition("/")[2])
+        for path in fetch.read_list()
+        if re.search(r"log4j-(core|api|1)", path)
+    ]
+
+    assert len(found) == 2
+    assert all(jar is not None and (int(jar[1]), int(jar[2])) >= (2, 17) for jar in found)
+
+
 def test_a_changed_an_extra_and_a_missing_file_are_refused(tmp_path, monkeypatch) -> None:
     (tmp_path / "libs").mkdir()
     (tmp_path / "libs/a.jar").write_bytes(b"a")

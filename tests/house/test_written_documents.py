@@ -31,7 +31,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "cdc/contracts/history.py _printed": SHOWN,
     "cdc/contracts/progress.py _dumps": ("progress", "ring", "beat"),
     "cdc/contracts/rejects.py _dumps": ("stock_late", "stock_rejected"),
-    "cdc/contracts/replays.py sent_again": DEBEZIUM,
+    "cdc/contracts/replays.py with_commit_time": DEBEZIUM,
     "cdc/contracts/retained.py encode_retained": ("retained",),
     "cdc/contracts/state.py encode_changed": ("level", "window"),
     "cdc/contracts/state.py encode_state": ("state",),
@@ -51,7 +51,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "streams/engine/transactions.py _acknowledge": PART,
     "streams/query/replies.py reply": ANSWERS,
     "streams/sinks/proposals.py _common": COLUMN,
-    "streams/worker/topic_identity.py _keep": ("topic_ids",),
+    "streams/worker/topic_identity.py _store": ("topic_ids",),
     "analytics/archive/entries.py line_of": ("archive_file",),
     "analytics/archive/head.py _encoded": ("archive_head",),
     "analytics/archive/rows.py write_once": PARQUET,
@@ -59,7 +59,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "analytics/backfill/plan.py make_plan": DIGEST,
     "analytics/backfill/plan.py _encoded": ("plan",),
     "analytics/backfill/seal.py _encoded": ("run",),
-    "analytics/beacon.py Beacon.shine": COLUMN,
+    "analytics/heartbeat.py Heartbeat.write_if_due": COLUMN,
     "analytics/engines/results.py ResultFile.__init__": (
         *("state", "reorder_event", "price_event", "stock_late", "stock_rejected"),
         *("window", "beat"),
@@ -75,7 +75,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "ledger/kernel/transactions.py insert_rows": READ,
     "ledger/kernel/transactions.py log_action": COLUMN,
     "ledger/kernel/transactions.py log_actions": COLUMN,
-    "ledger/kernel/transactions.py once": COLUMN,
+    "ledger/kernel/transactions.py run_idempotent": COLUMN,
     "webui/live/stream.py _event": SHOWN,
     "webui/desks/stock/explained.py explained": READ,
     "webui/desks/stock/policy.py policy_card": SHOWN,
@@ -94,7 +94,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "deploy/stack/runtime.py write_runtime": HOME,
     "deploy/stack/runtime.py write_environment": HOME,
     "deploy/stack/seed.py main": HOME,
-    "deploy/stack/wanted.py write_wanted": HOME,
+    "deploy/stack/requested.py write_requested": HOME,
 }
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inventory.fold.partition import Partition
-from inventory.fold.record import Folded
+from inventory.fold.record import FoldResult
 from inventory.model.arithmetic import DAY_US, MINUTE_US, SECOND_US
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
@@ -83,21 +83,21 @@ class Log:
     commit_us: int = MONDAY_US
     records: list[Record] = field(default_factory=list)
 
-    def insert(self, table: str, row: Row, **rest: Any) -> Folded:
+    def insert(self, table: str, row: Row, **rest: Any) -> FoldResult:
         return self.write(table, "c", None, row, **rest)
 
-    def update(self, table: str, before: Row, after: Row, **rest: Any) -> Folded:
+    def update(self, table: str, before: Row, after: Row, **rest: Any) -> FoldResult:
         return self.write(table, "u", before, after, **rest)
 
-    def delete(self, table: str, row: Row, **rest: Any) -> Folded:
+    def delete(self, table: str, row: Row, **rest: Any) -> FoldResult:
         return self.write(table, "d", row, None, **rest)
 
-    def snapshot(self, table: str, row: Row, **rest: Any) -> Folded:
+    def snapshot(self, table: str, row: Row, **rest: Any) -> FoldResult:
         return self.write(table, "r", None, row, **rest)
 
     def write(
         self, table: str, op: str, before: Row | None, after: Row | None, **rest: Any
-    ) -> Folded:
+    ) -> FoldResult:
         """Append one record; `commit` sets the commit time, `recorded` the time of the write."""
         self.commit_us = rest.get("commit", self.commit_us + SECOND_US)
         recorded = rest.get("recorded", self.commit_us)
@@ -113,7 +113,7 @@ class Log:
         )
         return self.send(record)
 
-    def send(self, record: Record) -> Folded:
+    def send(self, record: Record) -> FoldResult:
         self.records.append(record)
         self.offset = record.offset + 1
         return self.partition.apply(record)

@@ -20,11 +20,11 @@ def change(row_id: int, commit_us: int, *, lsn: int = 1, op: str = "c", offset: 
 def test_the_same_table_key_lsn_and_op_are_the_same_change() -> None:
     ring, record = Ring(), change(1, START_US)
 
-    assert ring.fresh(record) is Admission.NEW
-    assert ring.fresh(replace(record, offset=9)) is Admission.RESENT
-    assert ring.fresh(replace(record, op="u")) is Admission.NEW
-    assert ring.fresh(replace(record, table="stock_count")) is Admission.NEW
-    assert ring.fresh(replace(record, after={"id": 2})) is Admission.NEW
+    assert ring.admit(record) is Admission.NEW
+    assert ring.admit(replace(record, offset=9)) is Admission.RESENT
+    assert ring.admit(replace(record, op="u")) is Admission.NEW
+    assert ring.admit(replace(record, table="stock_count")) is Admission.NEW
+    assert ring.admit(replace(record, after={"id": 2})) is Admission.NEW
 
 
 @pytest.mark.parametrize(("age_us", "admission"), [
@@ -32,11 +32,11 @@ def test_the_same_table_key_lsn_and_op_are_the_same_change() -> None:
 ])  # fmt: skip
 def test_the_ring_remembers_120_seconds_of_commit_time(age_us: int, admission: Admission) -> None:
     ring, old = Ring(), change(1, START_US)
-    ring.fresh(old)
+    ring.admit(old)
 
-    ring.fresh(change(2, START_US + age_us))
+    ring.admit(change(2, START_US + age_us))
 
-    assert ring.fresh(old) is admission
+    assert ring.admit(old) is admission
 
 
 def test_the_ring_tells_how_much_time_it_reaches_over() -> None:
@@ -44,33 +44,33 @@ def test_the_ring_tells_how_much_time_it_reaches_over() -> None:
     assert ring.span_us == 0
 
     for age_us in (0, 5, HORIZON_US, HORIZON_US + 5):
-        ring.fresh(change(age_us, START_US + age_us))
+        ring.admit(change(age_us, START_US + age_us))
 
     assert ring.span_us == HORIZON_US
-    ring.fresh(change(1, START_US + 10 * HORIZON_US))
+    ring.admit(change(1, START_US + 10 * HORIZON_US))
     assert ring.span_us == 0
 
 
 @pytest.mark.domain("4 re-send older than the ring")
 def test_an_old_record_with_a_new_lsn_is_new() -> None:
     ring = Ring()
-    ring.fresh(change(1, START_US + HORIZON_US + 1, lsn=7))
+    ring.admit(change(1, START_US + HORIZON_US + 1, lsn=7))
 
-    assert ring.fresh(change(2, START_US, lsn=8)) is Admission.NEW
-    assert ring.fresh(change(3, START_US, lsn=8)) is Admission.BEFORE_DEDUPE_HORIZON
+    assert ring.admit(change(2, START_US, lsn=8)) is Admission.NEW
+    assert ring.admit(change(3, START_US, lsn=8)) is Admission.BEFORE_DEDUPE_HORIZON
 
 
 @pytest.mark.domain("2.2 r *", "11.2 Ring members", "11.2 Heartbeats")
 def test_while_the_snapshot_lasts_nothing_is_forgotten() -> None:
     ring = Ring()
     first = change(1, START_US, op="r")
-    ring.fresh(first)
-    ring.fresh(change(2, START_US + 10 * HORIZON_US, op="r"))
-    assert ring.fresh(first) is Admission.RESENT
+    ring.admit(first)
+    ring.admit(change(2, START_US + 10 * HORIZON_US, op="r"))
+    assert ring.admit(first) is Admission.RESENT
 
-    ring.fresh(change(3, START_US + 10 * HORIZON_US, op="u"))
+    ring.admit(change(3, START_US + 10 * HORIZON_US, op="u"))
 
-    assert ring.fresh(first) is Admission.SNAPSHOT_AFTER_START
+    assert ring.admit(first) is Admission.SNAPSHOT_AFTER_START
     assert ring.streamed
 
 
@@ -81,18 +81,18 @@ def test_while_the_snapshot_lasts_nothing_is_forgotten() -> None:
 def test_an_image_that_is_no_row_with_an_integer_id_is_malformed(image: object) -> None:
     ring = Ring()
 
-    assert ring.fresh(replace(change(1, START_US), after=image)) is Admission.MALFORMED
+    assert ring.admit(replace(change(1, START_US), after=image)) is Admission.MALFORMED
     assert (ring.newest_commit_us, ring.streamed, ring.identities()) == (None, False, ())
 
 
 def test_a_ring_says_how_many_records_it_holds() -> None:
     ring = Ring()
-    ring.fresh(change(1, START_US, lsn=1))
-    ring.fresh(change(2, START_US + 1, lsn=2))
+    ring.admit(change(1, START_US, lsn=1))
+    ring.admit(change(2, START_US + 1, lsn=2))
 
     assert len(ring) == 2
 
-    ring.fresh(change(3, START_US + 3 * HORIZON_US, lsn=3))
+    ring.admit(change(3, START_US + 3 * HORIZON_US, lsn=3))
 
     assert len(ring) == 1
 
@@ -103,9 +103,9 @@ def test_a_ring_says_where_in_the_log_it_begins() -> None:
     assert ring.replayed_from(7) == 7
 
     for offset, age_us in enumerate((0, HORIZON_US, -1, HORIZON_US + 5)):
-        ring.fresh(replace(change(offset, START_US + age_us, lsn=offset), offset=offset + 7))
+        ring.admit(replace(change(offset, START_US + age_us, lsn=offset), offset=offset + 7))
         assert ring.replayed_from(99) == (8 if offset == 3 else 7)
-    ring.fresh(replace(change(9, START_US + 9 * HORIZON_US, lsn=9), offset=15))
+    ring.admit(replace(change(9, START_US + 9 * HORIZON_US, lsn=9), offset=15))
 
     assert ring.replayed_from(99) == 15
     assert ring.identities() == ((START_US + 9 * HORIZON_US, ("sale_line", 9, 9, "c"), 15),)
@@ -118,15 +118,15 @@ def test_a_ring_with_a_row_that_came_again_later_is_replayed_from_the_beginning(
     """The second record is within the horizon and could be mistaken for the first."""
     ring = Ring()
     row = change(1, START_US, op="r")
-    ring.fresh(replace(row, offset=7))
-    ring.fresh(change(2, START_US + HORIZON_US, op="r", offset=8))
+    ring.admit(replace(row, offset=7))
+    ring.admit(change(2, START_US + HORIZON_US, op="r", offset=8))
     assert ring.replayed_from(9) == 7
 
-    ring.fresh(replace(row, commit_us=START_US + second_us, offset=9))
-    ring.fresh(change(3, START_US + HORIZON_US + 1, lsn=7, offset=10))
+    ring.admit(replace(row, commit_us=START_US + second_us, offset=9))
+    ring.admit(change(3, START_US + HORIZON_US + 1, lsn=7, offset=10))
     assert ring.replayed_from(11) == begins
 
-    ring.fresh(change(4, START_US + 3 * HORIZON_US, lsn=8, offset=11))
+    ring.admit(change(4, START_US + 3 * HORIZON_US, lsn=8, offset=11))
     assert ring.replayed_from(12) == 11
 
 
@@ -135,18 +135,18 @@ def test_a_member_that_came_before_what_is_replayed_moves_the_ring_on() -> None:
     ring = Ring()
     ring.replay(change(1, START_US, lsn=5))
 
-    ring.take_again(change(2, START_US, lsn=6))
-    assert (ring.again_us, ring.highest_lsn) == (None, 6)
+    ring.note_resent(change(2, START_US, lsn=6))
+    assert (ring.newest_resent_us, ring.highest_lsn) == (None, 6)
 
-    ring.take_again(change(3, START_US + HORIZON_US + 1, lsn=8, op="r"))
-    assert (ring.again_us, ring.newest_commit_us) == (START_US + HORIZON_US + 1,) * 2
+    ring.note_resent(change(3, START_US + HORIZON_US + 1, lsn=8, op="r"))
+    assert (ring.newest_resent_us, ring.newest_commit_us) == (START_US + HORIZON_US + 1,) * 2
     assert (ring.highest_lsn, ring.identities()) == (8, ())
 
 
 def test_a_restored_ring_judges_like_the_first_one() -> None:
     ring, again = Ring(), Ring()
     for row_id in range(5):
-        ring.fresh(change(row_id, START_US + row_id * HORIZON_US // 3, lsn=row_id))
+        ring.admit(change(row_id, START_US + row_id * HORIZON_US // 3, lsn=row_id))
 
     again.resume(
         newest_commit_us=ring.newest_commit_us, highest_lsn=ring.highest_lsn, streamed=ring.streamed
@@ -155,7 +155,7 @@ def test_a_restored_ring_judges_like_the_first_one() -> None:
         again.replay(change(row_id, START_US + row_id * HORIZON_US // 3, lsn=row_id))
 
     probes = [change(row_id, START_US + row_id * HORIZON_US // 3, lsn=row_id) for row_id in (0, 3)]
-    assert [again.fresh(probe) for probe in probes] == [
+    assert [again.admit(probe) for probe in probes] == [
         Admission.BEFORE_DEDUPE_HORIZON,
         Admission.RESENT,
     ]
@@ -164,10 +164,10 @@ def test_a_restored_ring_judges_like_the_first_one() -> None:
 def test_too_many_members_break_an_invariant(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dedupe, "MOST_MEMBERS", 3)
     ring = Ring()
-    ring.fresh(change(0, START_US))
-    ring.fresh(change(1, START_US - HORIZON_US // 2))
+    ring.admit(change(0, START_US))
+    ring.admit(change(1, START_US - HORIZON_US // 2))
     for row_id in (2, 3):  # the first of them makes room: the second record is too old by then
-        ring.fresh(change(row_id, START_US + HORIZON_US * 3 // 4))
+        ring.admit(change(row_id, START_US + HORIZON_US * 3 // 4))
 
     with pytest.raises(BrokenInvariant, match="4 records within 120 s"):
-        ring.fresh(change(4, START_US + HORIZON_US * 3 // 4))
+        ring.admit(change(4, START_US + HORIZON_US * 3 // 4))

@@ -6,7 +6,7 @@ from itertools import accumulate
 import pytest
 
 from cdc.contracts.state import decode_state, encode_state
-from inventory.fold.demand import MICRO, Rules, walk_days
+from inventory.fold.demand import MICRO, Rules, last_day_end
 from inventory.fold.horizon import pass_days
 from inventory.model.arithmetic import DAY_US, MAX_STORED, WINDOW_US, half_even
 from inventory.model.price_timeline import PriceRow
@@ -40,8 +40,8 @@ def learnt(sold_and_out: list[tuple[int, int]], rules: Rules) -> list[Demand]:
         if sold:
             selling = day_of_sales(day, sold)
             rows[selling.start_us] = selling
-        walk = walk_days(demand, stock, rows, (start, start + DAY_US), rules)
-        demand = walk.demand
+        day_end = last_day_end(demand, stock, rows, (start, start + DAY_US), rules)
+        demand = day_end.demand
         found.append(demand)
     return found
 
@@ -110,8 +110,8 @@ def test_tsb_starts_from_what_ewma_has_learnt_and_ewma_forgets_it() -> None:
     first = learnt([(8, 0)], rules)[0]
     span = (MONDAY_US + DAY_US, MONDAY_US + 2 * DAY_US)
 
-    second = walk_days(first, NO_STOCK, {}, span, replace(rules, is_tsb=True)).demand
-    third = walk_days(second, NO_STOCK, {}, span, rules).demand
+    second = last_day_end(first, NO_STOCK, {}, span, replace(rules, is_tsb=True)).demand
+    third = last_day_end(second, NO_STOCK, {}, span, rules).demand
 
     assert (second.tsb_p_micro, second.tsb_z_micro) == (875_000, 8_000_000)
     assert second.rate_micro == 7_000_000
@@ -128,12 +128,12 @@ def test_days_without_facts_teach_the_same_in_one_stretch_as_one_by_one() -> Non
     for is_tsb in (False, True):
         rules = replace(HALF_DAY, is_tsb=is_tsb, timeline=timeline)
         for stock in (NO_STOCK, KNOWN, replace(KNOWN, opening_units=3)):
-            stretch = walk_days(sold, stock, {}, (MONDAY_US, MONDAY_US + 400 * DAY_US), rules)
+            stretch = last_day_end(sold, stock, {}, (MONDAY_US, MONDAY_US + 400 * DAY_US), rules)
 
             demand = sold
             for day in range(400):
                 start = MONDAY_US + day * DAY_US
-                demand = walk_days(demand, stock, {}, (start, start + DAY_US), rules).demand
+                demand = last_day_end(demand, stock, {}, (start, start + DAY_US), rules).demand
             assert stretch.demand == demand
 
 
@@ -142,9 +142,9 @@ def test_the_rate_saturates() -> None:
     rules = replace(HALF_DAY, trading_windows=144)
     rows = {MONDAY_US: WindowRow(MONDAY_US, sold_units=MAX_STORED)}
 
-    walk = walk_days(BEGUN, NO_STOCK, rows, (MONDAY_US, MONDAY_US + DAY_US), rules)
+    day_end = last_day_end(BEGUN, NO_STOCK, rows, (MONDAY_US, MONDAY_US + DAY_US), rules)
 
-    assert walk.demand.rate_micro == MAX_STORED
+    assert day_end.demand.rate_micro == MAX_STORED
 
 
 def test_trading_windows_wrap_around_midnight() -> None:

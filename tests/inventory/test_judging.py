@@ -3,10 +3,11 @@
 import pytest
 
 from inventory.errors import Rejected
+from inventory.fold.record import Refused
 from inventory.log.validation import is_key
 from inventory.model.arithmetic import MAX_STORED
 from inventory.model.ids import InvKey
-from inventory.tables.parsing import PARSERS
+from inventory.tables.catalogue import PARSERS
 from tests.inventory.builders import (
     KEY,
     MONDAY_US,
@@ -26,8 +27,8 @@ NOON = at("12:00")
 
 
 def verdict(table: str, op: str, before: Row | None, after: Row | None, key: str = KEY) -> str:
-    log = Log(key=key, commit_us=NOON)
-    return log.write(table, op, before, after).verdict.removeprefix("rejected:")
+    written = Log(key=key, commit_us=NOON).write(table, op, before, after)
+    return written.reason if isinstance(written, Refused) else written.verdict
 
 
 GOOD, WRONG = sale(1, 1, NOON), sale(1, 0, NOON)

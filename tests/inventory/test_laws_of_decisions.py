@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cdc.contracts.state import encode_state
 from inventory.fold.partition import Partition
-from inventory.fold.record import Folded
+from inventory.fold.record import Applied, FoldResult, Refused
 from inventory.model.ids import InvKey
 from inventory.model.outputs import PriceOutput, ReorderOutput
 from inventory.model.policy import ItemLocation
@@ -17,13 +17,14 @@ from inventory.model.record import Record
 from inventory.model.state import KeyState
 from inventory.replenishment.quantity import least_units, limit_units
 from tests.oracle.arithmetic import DAY, ceil
+from tests.outcomes import late_of, outputs_of
 from tests.strategies import histories
 
 FINAL = {"accepted", "cancelled", "rejected", "expired"}
 REASONS = {"not_order_day", "limit_below_minimum"}
 
 
-def told(records: list[Record]) -> list[tuple[Record, KeyState | None, Folded]]:
+def told(records: list[Record]) -> list[tuple[Record, KeyState | None, FoldResult]]:
     """Return each record with the state before it and its fold result."""
     partition = Partition(1)
     return [
@@ -38,7 +39,7 @@ def test_w9_needs_are_numbered_closed_once_and_ordered_in_packs(records: list[Re
     revisions: dict[str, int] = {}
     closed: set[str] = set()
     for _, _, result in told(records):
-        for output in result.outputs:
+        for output in outputs_of(result):
             assert output.id not in closed
             assert output.revision == revisions.get(output.id, 0) + 1
             revisions[output.id] = output.revision
@@ -71,7 +72,7 @@ def assert_quantity(output: ReorderOutput, policy: ItemLocation | None) -> None:
 def test_w10_no_need_is_lost(records: list[Record]) -> None:
     for record, _, result in told(records):
         state = result.state
-        if result.verdict != "applied" or state is None or record.op == "r":
+        if not isinstance(result, Applied) or state is None or record.op == "r":
             continue
         policy, point = state.policy, state.reorder_point_units
         if state.stream_time_us is None or policy is None or point is None:
@@ -107,10 +108,10 @@ def test_w13_prices_keep_floor_step_total_ceiling_and_one_change_a_day(
 ) -> None:
     shown: dict[str, int] = {}
     for record, _, result in told(records):
-        if record.table == "price_change" and result.verdict == "applied":
+        if record.table == "price_change" and isinstance(result, Applied):
             image: Any = record.after
             assert image["price_minor"] >= image["floor_minor"]
-        for output in result.outputs:
+        for output in outputs_of(result):
             if isinstance(output, PriceOutput) and output.status == "open":
                 assert result.state is not None
                 assert output.new_minor != shown.get(output.id), "the same candidate again"
@@ -161,14 +162,14 @@ def test_w14_a_refused_record_changes_nothing_else(
         with_wrong.apply(record) for record in [*apart[: place + 1], wrong, *apart[place + 1 :]]
     ]
 
-    assert second.pop(place + 1).verdict.startswith("rejected:")
+    assert isinstance(second.pop(place + 1), Refused)
     if like.op != "r":  # the refused record is a `c`, and that ends a snapshot
         assert [shown(one) for one in first] == [shown(one) for one in second]
         assert states(plain) == states(with_wrong)
 
 
-def shown(result: Folded) -> tuple[Any, ...]:
-    return result.verdict, result.late, result.outputs
+def shown(result: FoldResult) -> tuple[Any, ...]:
+    return result.verdict, late_of(result), outputs_of(result)
 
 
 def states(partition: Partition) -> dict[InvKey, bytes]:
@@ -180,7 +181,7 @@ def states(partition: Partition) -> dict[InvKey, bytes]:
 def test_w14_keys_never_influence_each_other(records: list[Record]) -> None:
     """Once the log has admitted its records, a key folds alone as it does among others."""
     together = Partition(1)
-    admitted = [(record, together.ring.fresh(record)) for record in records]
+    admitted = [(record, together.ring.admit(record)) for record in records]
     results = [together.apply_admitted(*pair) for pair in admitted]
 
     for key in together.states:

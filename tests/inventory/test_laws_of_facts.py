@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cdc.contracts.state import decode_state, encode_state
 from inventory.fold.partition import Partition
-from inventory.fold.record import Folded
+from inventory.fold.record import Applied, FoldResult
 from inventory.log.dedupe import Admission, Ring, identity_of
 from inventory.model.arithmetic import DAY_US, MINUTE_US, WINDOW_US
 from inventory.model.ids import InvKey
@@ -19,6 +19,7 @@ from tests.inventory.builders import KEY, MONDAY_US, Row, at, count, policy, sal
 from tests.oracle.columns import Limit, business_time
 from tests.oracle.effects import effect_of
 from tests.oracle.limits import checked
+from tests.outcomes import late_of, outputs_of
 from tests.strategies import RECORDED_US, RowChange, histories, images, log_of, row_changes
 
 OTHER = InvKey("LONDON|22423")
@@ -29,7 +30,7 @@ POLICY = policy(
 RANGED = RowChange("item_location", "c", None, POLICY)
 
 
-def folded(records: list[Record]) -> tuple[Partition, list[Folded]]:
+def folded(records: list[Record]) -> tuple[Partition, list[FoldResult]]:
     partition = Partition(1)
     return partition, [partition.apply(record) for record in records]
 
@@ -195,8 +196,8 @@ def restored(ring: Ring, records: list[Record]) -> Ring:
     return again
 
 
-def shown(result: Folded) -> tuple[Any, ...]:
-    return result.verdict, result.late, result.outputs
+def shown(result: FoldResult) -> tuple[Any, ...]:
+    return result.verdict, late_of(result), outputs_of(result)
 
 
 def bytes_of(partition: Partition) -> dict[InvKey, bytes]:
@@ -318,7 +319,7 @@ def test_w7_counted_plus_late_plus_rejected_is_committed(records: list[Record]) 
     for record in records:
         before = partition.states.get(InvKey(record.key))
         result = partition.apply(record)
-        if result.verdict != "applied" or result.state is None:
+        if not isinstance(result, Applied):
             continue
         starts = result.windows_changed
         pairs = zip(counted_in(before, starts), counted_in(result.state, starts), strict=True)
@@ -338,7 +339,7 @@ def test_w7_counted_plus_late_plus_rejected_is_committed(records: list[Record]) 
 @given(histories(), st.integers(1, 4))
 def test_w8_any_split_of_keys_recomputes_the_same_bytes(records: list[Record], parts: int) -> None:
     ring = Ring()
-    admissions: list[tuple[Record, Admission]] = [(one, ring.fresh(one)) for one in records]
+    admissions: list[tuple[Record, Admission]] = [(one, ring.admit(one)) for one in records]
     whole, results = folded(records)
 
     found: dict[InvKey, bytes] = {}

@@ -4,20 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from inventory.errors import OVERFLOW, Rejected
+from inventory.errors import LIMIT, OVERFLOW, Rejected
 from inventory.explain.key import explain_at
 from inventory.explain.lines import ADD, Source
 from inventory.explain.needs import levels_section
 from inventory.explain.stock import Cause, CountFact, Document, StockFacts, stock_section
 from inventory.fold.partition import Partition
-from inventory.fold.record import REPLAYED, RESENT
+from inventory.fold.record import Refused, Replayed, Resent
 from inventory.log.dedupe import HORIZON_US, Admission, Ring
 from inventory.model.arithmetic import MAX_STORED, WINDOW_US
 from inventory.model.ranges import check_ranges, check_time
 from inventory.model.record import Record
-from inventory.reports.demand_health import is_intermittent
-from inventory.reports.views import Hop, hops
-from tests.inventory.builders import KEY, MONDAY_US, Log, at, count, policy, sale
+from inventory.reports.sales_spans import Hop, hops
+from tests.inventory.builders import KEY, MONDAY_US, Log, at, count, order_line, policy, sale
 
 START_US = 1_700_000_000_000_000
 
@@ -29,7 +28,13 @@ def change(row_id: int, commit_us: int, *, lsn: int) -> Record:
 def test_a_before_image_without_an_id_is_malformed() -> None:
     deleted = Record(0, "L|S", "sale_line", "d", {"units": 1}, None, 1, START_US)
 
-    assert Ring().fresh(deleted) is Admission.MALFORMED
+    assert Ring().admit(deleted) is Admission.MALFORMED
+
+
+def test_an_order_whose_time_is_no_integer_is_refused() -> None:
+    folded = Log().insert("purchase_order_line", order_line(1, 5, ordered_at="soon"))
+
+    assert folded == Refused(folded.state, LIMIT, "ordered_at must be an integer, got 'soon'")
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -54,25 +59,23 @@ def test_stock_beyond_the_stored_range_is_refused(found: int) -> None:
 def test_a_change_that_came_again_after_the_horizon_is_remembered_by_its_later_time() -> None:
     # The head of the queue has a later time, so the old member outlives its horizon behind it.
     ring, again = Ring(), change(2, START_US - 50_000_000, lsn=9)
-    ring.fresh(change(1, START_US, lsn=1))
-    ring.fresh(again)
-    ring.fresh(change(3, START_US + 100_000_000, lsn=2))
+    ring.admit(change(1, START_US, lsn=1))
+    ring.admit(again)
+    ring.admit(change(3, START_US + 100_000_000, lsn=2))
     later = replace(again, commit_us=START_US + 90_000_000)
-    assert ring.fresh(later) is Admission.NEW
+    assert ring.admit(later) is Admission.NEW
 
-    ring.fresh(change(4, START_US + HORIZON_US + 80_000_000, lsn=3))
+    ring.admit(change(4, START_US + HORIZON_US + 80_000_000, lsn=3))
 
-    assert ring.fresh(later) is Admission.RESENT
+    assert ring.admit(later) is Admission.RESENT
 
 
 def test_a_resent_record_of_an_unknown_key_makes_no_state() -> None:
     log = Log()
     refused = log.insert("sale_line", {**sale(1, 2, at("10:00")), "quantity_units": 0})
-    assert refused.verdict.startswith("rejected:")
+    assert isinstance(refused, Refused)
 
-    resent = log.send(replace(log.records[0], offset=1))
-
-    assert (resent.state, resent.verdict) == (None, RESENT)
+    assert log.send(replace(log.records[0], offset=1)) == Resent(None)
     assert KEY not in log.partition.states
 
 
@@ -81,7 +84,9 @@ def test_a_record_at_or_before_the_position_is_replayed_without_effect() -> None
     log.insert("sale_line", sale(1, 2, at("10:00")))
     before = log.state
 
-    assert log.send(log.records[0]).verdict == REPLAYED
+    again = log.send(log.records[0])
+
+    assert (again, again.verdict) == (Replayed(before), "replayed")
     assert log.state is before
 
 
@@ -202,13 +207,3 @@ def test_at_a_business_time_a_fold_up_to_it_says_what_was_asked_for() -> None:
     assert found["quantity_units"] == 50
     assert found["known_on_hand_units"] == 10
     assert found["policy_offset"] == log.state.position.offset
-
-
-@pytest.mark.parametrize(
-    ("selling_days", "last_day", "expected"),
-    [(0, 0, False), (1, 0, False), (2, 1, False), (2, 2, True), (26, 32, False), (26, 33, True)],
-)
-def test_from_a_gap_of_1_32_days_on_demand_is_intermittent(
-    selling_days: int, last_day: int, expected: object
-) -> None:
-    assert is_intermittent(selling_days, 0, last_day) is expected

@@ -17,7 +17,7 @@ from tests.inventory.builders import (
     sale,
     shipment,
 )
-from tests.policies.builders import market, priced
+from tests.inventory.decision_inputs import market, priced
 
 SS = policy(
     replenish_family="sS", reorder_point_units=20, order_up_to_units=60, pack_units=6,

@@ -4,7 +4,7 @@ import pytest
 
 from inventory.model.outputs import LateSale
 from inventory.model.windows import complete_before_us, evaluation_us, horizon_us, is_closed
-from tests.inventory.builders import Log, at, count, counters, policy, price, sale
+from tests.inventory.builders import Log, adjustment, at, count, counters, policy, price, sale
 
 
 @pytest.mark.domain("11.5 Late record")
@@ -27,6 +27,18 @@ def test_moves_alone_are_no_revision() -> None:
     row = log.state.windows[at("10:00")]
     assert (row.window_revision, row.late_lines, row.moves) == (1, 1, {})
     assert (log.state.on_hand_units, log.state.unavailable_units) == (0, 1)
+
+
+def test_images_whose_movements_cancel_each_other_out_change_no_row() -> None:
+    log = Log(commit_us=at("12:00"))
+    theft, loss = (adjustment(1, reason, 2, at("10:00")) for reason in ("theft", "loss"))
+    log.insert("stock_adjustment", theft)
+    before = log.state.windows
+
+    folded = log.update("stock_adjustment", theft, loss)
+
+    assert folded.windows_changed == ()
+    assert log.state.windows == before
 
 
 @pytest.mark.domain("11.5 One change", "1 revision")

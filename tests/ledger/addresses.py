@@ -62,6 +62,8 @@ COMPANY: dict[str, str] = {
     "reorders-version": "/reorders/version",
     "prices-version": "/prices/version",
 }
+# What concerns every store: only for people who work everywhere.
+COMPANY_PAGES: dict[str, str] = {"people-refused": "/people/refused/"}
 # One record of a store.
 PAGES: dict[str, Callable[[Store], str]] = {
     "item": lambda s: f"/items/{s.location}/ASKED",

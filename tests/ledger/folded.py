@@ -11,7 +11,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from cdc.contracts.times import us_of
-from inventory.fold.record import fold
+from inventory.fold.record import Applied, fold
 from inventory.log.dedupe import Admission
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
@@ -67,7 +67,7 @@ def _folded(key: str, changes: list[Change]) -> KeyState:
         commit_us = after["recorded_at"]
         record = Record(offset, InvKey(key), table, op, before, after, offset, commit_us)
         folded = fold(state, record, Admission.NEW, 1)
-        assert folded.verdict == "applied", (table, after, folded.verdict, folded.detail)
+        assert isinstance(folded, Applied), (table, after, folded)
         state = folded.state
     assert state is not None
     return state

@@ -1,8 +1,10 @@
 """Limits of docs/domain.md 0, 2.6 and 11.8 as data: a column and its last value on a side."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from inventory.replenishment.families import BASE_STOCK, FAMILIES, LOTS, TWO_LEVELS, Family
 from tests.ledger.rows import NOON
 from tests.ledger.test_constraints import ACCEPTED, REFUSED
 
@@ -31,6 +33,26 @@ def units(table: str, column: str, **also: Any) -> Limit:
 def free(column: str) -> Limit:
     """Return the limit of a column of `item_location` that only must not be negative."""
     return Limit("item_location", column, 0, MOST)
+
+
+def of_family(family: Family) -> Iterator[Limit]:
+    """Yield the limits of a family, for typed and for computed levels."""
+    chosen = {"replenish_family": family.code}
+    computed = chosen | {"levels": "computed"}
+    always = () if family.computed else (computed,)
+    if family.shape == LOTS:
+        for also in (chosen, computed):
+            yield Limit("item_location", "order_quantity_units", 1, MILLION, also)
+    if family.shape == TWO_LEVELS:
+        for also in (chosen, *always):
+            yield Limit(
+                "item_location", "order_up_to_units", 6, MILLION, also | {"reorder_point_units": 5}
+            )
+    if family.shape == BASE_STOCK:
+        for also in (chosen, *always):
+            yield Limit("item_location", "order_up_to_units", 1, MILLION, also)
+    if family.computed and family.shape != LOTS:
+        yield Limit("item_location", "order_up_to_units", 0, MILLION, computed)
 
 
 RECEIVED = {"received_units": 0, "order_units": 0}
@@ -69,37 +91,7 @@ LIMITS = [
     units("item_location", "reorder_point_units"),
     units("item_location", "order_up_to_units"),
     units("item_location", "order_quantity_units"),
-    Limit("item_location", "order_quantity_units", 1, MILLION, {"replenish_family": "sQ"}),
-    Limit(
-        "item_location",
-        "order_quantity_units",
-        1,
-        MILLION,
-        {"replenish_family": "sQ", "levels": "computed"},
-    ),
-    *(
-        Limit(
-            "item_location",
-            "order_up_to_units",
-            6,
-            MILLION,
-            {"replenish_family": family, "reorder_point_units": 5},
-        )
-        for family in ("sS", "RsS", "cover")
-    ),
-    *(
-        units("item_location", "order_up_to_units", replenish_family=family, levels="computed")
-        for family in ("sS", "RS", "RsS", "cover")
-    ),
-    Limit("item_location", "order_up_to_units", 1, MILLION, {"replenish_family": "RS"}),
-    Limit("item_location", "order_up_to_units", 1, MILLION, {"replenish_family": "par"}),
-    Limit(
-        "item_location",
-        "order_up_to_units",
-        1,
-        MILLION,
-        {"replenish_family": "par", "levels": "computed"},
-    ),
+    *(limit for family in FAMILIES.values() for limit in of_family(family)),
     free("lead_time_centidays"),
     free("lead_time_sd_centidays"),
     free("review_centidays"),

@@ -13,7 +13,15 @@ import pytest
 from django.test import Client
 
 from tests.ledger import addresses
-from tests.ledger.addresses import COMPANY, COMPANY_FORMS, FORMS, LISTS, PAGES, sent
+from tests.ledger.addresses import (
+    COMPANY,
+    COMPANY_FORMS,
+    COMPANY_PAGES,
+    FORMS,
+    LISTS,
+    PAGES,
+    sent,
+)
 from tests.ledger.fingerprint import fingerprint
 from tests.ledger.inbox import emptied
 from tests.ledger.pages import logged_in
@@ -72,7 +80,7 @@ def asked(path: str, location: str) -> str:
 
 
 def test_every_address_is_in_the_table_and_has_a_rule(database: str) -> None:
-    listed = {*LISTS, *COMPANY, *PAGES, *FORMS, *COMPANY_FORMS}
+    listed = {*LISTS, *COMPANY, *COMPANY_PAGES, *PAGES, *FORMS, *COMPANY_FORMS}
     every = url_names() - addresses.OPEN - addresses.STREAMS - addresses.PEOPLE
 
     assert every == listed
@@ -94,6 +102,8 @@ def test_pages_show_own_stores_only(stores: tuple[Store, Store], role: str) -> N
         refused = client.get(asked(path, other.location))
         assert refused.status_code == 403, name
         assert_holds_nothing_of(other, body(refused), named=True, address=name)
+    for name, path in COMPANY_PAGES.items():
+        assert client.get(path).status_code == 403, name
     for name, page in PAGES.items():
         answer = client.get(page(own))
         assert answer.status_code == (200 if may(role, name) else 403), name
@@ -140,6 +150,8 @@ def test_who_works_everywhere_needs_the_right_alone(stores: tuple[Store, Store],
     _own, other = stores
     client = visitor(role)
 
+    for name, path in COMPANY_PAGES.items():
+        assert client.get(path).status_code == (200 if may(role, name) else 403), name
     for name, page in PAGES.items():
         answer = client.get(page(other))
         assert answer.status_code == (200 if may(role, name) else 403), name
@@ -154,7 +166,8 @@ def test_nobody_gets_in_without_a_login(stores: tuple[Store, Store]) -> None:
     client = Client(SERVER_NAME="localhost")
     before = fingerprint()
 
-    for name, path in {**LISTS, **COMPANY, **{n: p(own) for n, p in PAGES.items()}}.items():
+    records = {name: page(own) for name, page in PAGES.items()}
+    for name, path in {**LISTS, **COMPANY, **COMPANY_PAGES, **records}.items():
         answer = client.get(path)
         assert (answer.status_code, answer["Location"].partition("?")[0]) == (302, "/login/"), name
     for name, form in FORMS.items():

@@ -7,11 +7,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from inventory.tables.parsing import ADJUSTMENT_REASONS
+from inventory.tables.stock_adjustment import REASONS as ADJUSTMENT_REASONS
 from ledger import services
 from ledger.counts import adjustments
 from ledger.counts import service as stock
-from ledger.services import Conflict, ServiceError, Wanted
+from ledger.services import Adjust, Booked, Conflict, ServiceError, Waiting
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import NOON, write
 
@@ -24,10 +24,10 @@ def shelf(ledger: psycopg.Connection) -> psycopg.Connection:
     return ledger
 
 
-def wanted(units: int = 25, **changes: Any) -> Wanted:
+def wanted(units: int = 25, **changes: Any) -> Adjust:
     given: dict[str, Any] = {"location": "L", "sku": "S", "reason": "theft"}
     given["quantity_units"] = units
-    return Wanted(**(given | changes))
+    return Adjust(**(given | changes))
 
 
 def booked(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
@@ -39,15 +39,15 @@ def booked(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
 def test_what_is_worth_the_limit_is_booked_at_once(shelf: psycopg.Connection) -> None:
     asked = services.request_adjustment(wanted=wanted(25), actor="ann")
 
-    assert (asked.request_id, asked.value_minor) == (None, 10_000)
+    assert asked == Booked(asked.adjustment_id, 10_000)
     assert booked(shelf) == [("theft", 25, "ann")]
 
 
 def test_what_is_worth_more_waits_for_somebody_else(shelf: psycopg.Connection) -> None:
     asked = services.request_adjustment(wanted=wanted(26, occurred_at=NOON), actor="ann")
 
-    assert asked.request_id is not None
-    assert (asked.adjustment_id, asked.value_minor, booked(shelf)) == (None, 10_400, [])
+    assert asked == Waiting(asked.request_id, 10_400)
+    assert booked(shelf) == []
     with pytest.raises(ServiceError, match="another person"):
         services.approve_adjustment(request_id=asked.request_id, actor="ann")
     services.approve_adjustment(request_id=asked.request_id, actor="max")
@@ -60,13 +60,13 @@ def test_without_a_known_cost_every_adjustment_waits(ledger: psycopg.Connection)
     services.name_products(names={"S": "Mug"})
     asked = services.request_adjustment(wanted=wanted(1), actor="ann")
 
-    assert (asked.adjustment_id, asked.value_minor) == (None, None)
+    assert asked == Waiting(asked.request_id, None)
 
 
 def test_a_limit_of_nothing_means_always_two_people(shelf: psycopg.Connection) -> None:
     services.set_adjustment_limit(limit_minor=0, actor="max")
 
-    assert services.request_adjustment(wanted=wanted(1), actor="ann").request_id is not None
+    assert isinstance(services.request_adjustment(wanted=wanted(1), actor="ann"), Waiting)
 
 
 def test_a_refused_request_is_never_booked(shelf: psycopg.Connection) -> None:
@@ -142,7 +142,7 @@ def test_a_wrong_request_names_its_field(
 
 @pytest.mark.parametrize("reason", ADJUSTMENT_REASONS)
 def test_the_direction_of_a_reason_is_the_folds(shelf: psycopg.Connection, reason: str) -> None:
-    services.adjust(location="L", sku="S", reason=reason, quantity_units=3)
+    services.adjust(services.Adjust(location="L", sku="S", reason=reason, quantity_units=3))
 
     found = shelf.execute(
         "SELECT expected_units FROM app.expected_at('L|S', clock_timestamp(), 1)"

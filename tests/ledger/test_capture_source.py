@@ -9,16 +9,16 @@ from cdc.capture.client import PUBLICATION, SLOT
 from cdc.capture.source import (
     TABLES,
     Damage,
+    clear_publication,
+    create_publication,
     damage_of,
-    forget,
     paused_by,
     publication_problem,
-    publish,
-    record,
-    want_paused,
+    request_pause,
+    store_publication,
 )
 from deploy.errors import StackError
-from deploy.stack.capture import ANEW, refusal, refuse_damaged
+from deploy.stack.capture import CAPTURE_AGAIN, refusal, refuse_damaged
 from deploy.stack.runtime import UP
 from tests.ledger.postgres import Server
 from tests.ledger.test_doctor_rows import inactive_slot
@@ -46,20 +46,20 @@ def owner(
 ) -> Iterator[psycopg.Connection]:
     """The owner's connection. Afterwards the publication is restored and the record deleted."""
     with psycopg.connect(server.url("retail_owner", database), autocommit=True) as connection:
-        forget(connection)
+        clear_publication(connection)
         yield connection
-        publish(connection)
-        forget(connection)
+        create_publication(connection)
+        clear_publication(connection)
 
 
 def test_a_missing_publication_is_damage_and_a_capture_that_begins_creates_it(owner) -> None:
     before = owner.execute(PUBLISHED, (PUBLICATION,)).fetchall()
-    assert (damage_of(owner), publish(owner)) == (None, False)
+    assert (damage_of(owner), create_publication(owner)) == (None, False)
 
     owner.execute(DROP)
 
     assert damage_of(owner) == GONE
-    assert publish(owner)
+    assert create_publication(owner)
     assert owner.execute(PUBLISHED, (PUBLICATION,)).fetchall() == before
     assert {name for (name,) in before} == {*TABLES}
 
@@ -68,12 +68,12 @@ def test_a_missing_publication_is_damage_and_a_capture_that_begins_creates_it(ow
 def test_a_publication_that_was_away_stays_damage_when_it_is_back(owner, ledger, change) -> None:
     away, back = CHANGES[change]
     with inactive_slot(ledger):
-        record(owner)
+        store_publication(owner)
         assert damage_of(owner) is None
 
         owner.execute(away)
         assert publication_problem(owner) != ""
-        owner.execute(back) if back else publish(owner)
+        owner.execute(back) if back else create_publication(owner)
 
         assert publication_problem(owner) == ""
         found = damage_of(owner)
@@ -94,7 +94,7 @@ def test_rows_that_a_filter_leaves_out_are_damage(owner) -> None:
 
 def test_a_table_that_a_release_adds_is_no_damage(owner, ledger) -> None:
     with inactive_slot(ledger):
-        record(owner)
+        store_publication(owner)
         owner.execute("CREATE TABLE retail.later (id int PRIMARY KEY)")
         try:
             owner.execute(f"ALTER PUBLICATION {PUBLICATION} ADD TABLE retail.later")
@@ -106,23 +106,23 @@ def test_a_table_that_a_release_adds_is_no_damage(owner, ledger) -> None:
 def test_a_missing_slot_is_damage_once_a_capture_has_streamed(owner, server, database) -> None:
     url = server.url("app_rw", database)
     refuse_damaged(url)
-    record(owner)
+    store_publication(owner)
 
     with pytest.raises(StackError) as refused:
         refuse_damaged(url)
 
     assert str(refused.value).startswith(f"slot {SLOT} does not exist. ")
-    assert refused.value.repair == ANEW
-    forget(owner)
+    assert refused.value.repair == CAPTURE_AGAIN
+    clear_publication(owner)
     refuse_damaged(url)
 
 
 def test_the_application_may_pause_and_record_and_nothing_else(owner, till) -> None:
-    want_paused(till, "someone")
-    record(till)
+    request_pause(till, "someone")
+    store_publication(till)
 
     assert paused_by(owner) == "someone"
-    forget(till)
+    clear_publication(till)
     assert paused_by(owner) == ""
     for statement in ("DELETE FROM app.capture", "INSERT INTO app.capture DEFAULT VALUES"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -135,7 +135,7 @@ def test_a_failing_start_prints_no_trace_of_java() -> None:
     old = refusal(f"connector retail-cdc is not streaming after 60 s\n{trace}")
     other = refusal("connector retail-cdc is not streaming after 60 s\nlogin failed\n\tat io.A")
 
-    assert (str(old).splitlines(), old.repair) == ([str(old)], ANEW)
+    assert (str(old).splitlines(), old.repair) == ([str(old)], CAPTURE_AGAIN)
     assert (str(other).splitlines(), other.repair) == ([str(other)], UP)
     assert "login failed" in str(other)
     assert "\tat" not in str(old) + str(other)

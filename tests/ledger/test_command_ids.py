@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from ledger import services
-from ledger.services import Delivered, Entry, Route, ServiceError, Wanted
+from ledger.services import Adjust, Delivered, Entry, Route, ServiceError
 from tests.ledger.pages import person
 from tests.ledger.rows import write
 from tests.ledger.stocked import stocked
@@ -33,7 +33,7 @@ def draft(sku: str) -> int:
 
 
 def asked(sku: str) -> int:
-    wanted = Wanted("L", sku, "theft", 1)
+    wanted = Adjust("L", sku, "theft", 1)
     request = services.request_adjustment(wanted=wanted, actor="ann").request_id
     assert request is not None
     return request
@@ -44,7 +44,7 @@ def planned(sku: str) -> int:
 
 
 def sent(sku: str) -> int:
-    return services.ship_transfer(source="DC-1", destination="L", sku=sku, units=6).in_id
+    return services.ship_transfer(services.ShipTransfer(services.Route("DC-1", "L", sku, 6))).in_id
 
 
 def received(sku: str) -> int:
@@ -70,19 +70,20 @@ CALLS: dict[str, tuple[Callable[[str], Any], Callable[[Any, UUID], object]]] = {
     "approve_count": (
         str,
         lambda sku, command: services.approve_count(
-            location="L", sku=sku, units=5, actor="max", command_id=command
+            services.ApproveCount(location="L", sku=sku, units=5), actor="max", command_id=command
         ),
     ),
     "adjust": (
         str,
         lambda sku, command: services.adjust(
-            location="L", sku=sku, reason="theft", quantity_units=1, command_id=command
+            services.Adjust(location="L", sku=sku, reason="theft", quantity_units=1),
+            command_id=command,
         ),
     ),
     "request_adjustment": (
         str,
         lambda sku, command: services.request_adjustment(
-            wanted=Wanted("L", sku, "theft", 1), actor="ann", command_id=command
+            wanted=Adjust("L", sku, "theft", 1), actor="ann", command_id=command
         ),
     ),
     "approve_adjustment": (
@@ -100,7 +101,7 @@ CALLS: dict[str, tuple[Callable[[str], Any], Callable[[Any, UUID], object]]] = {
     "ship_transfer": (
         str,
         lambda sku, command: services.ship_transfer(
-            source="DC-1", destination="L", sku=sku, units=6, command_id=command
+            services.ShipTransfer(services.Route("DC-1", "L", sku, 6)), command_id=command
         ),
     ),
     "ship_planned_transfer": (
@@ -148,7 +149,7 @@ def test_every_form_of_a_page_has_a_command_id_of_its_own(
     shelf: psycopg.Connection, path: str
 ) -> None:
     for sku in ("S", "T"):
-        services.approve_count(location="L", sku=sku, units=5)
+        services.approve_count(services.ApproveCount(location="L", sku=sku, units=5))
         draft(sku)
         asked(sku)
         sent(sku)

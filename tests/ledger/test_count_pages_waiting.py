@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from ledger import services
-from ledger.services import Wanted
+from ledger.services import Adjust
 from tests.ledger.pages import person
 from tests.ledger.rows import write
 from tests.ledger.test_count_pages import ago, post, shelf, text, waiting
@@ -111,7 +111,7 @@ def test_the_history_restates_a_variance_and_voids_a_young_count(
 )
 def test_a_count_is_voided_for_a_reason(shelf: psycopg.Connection, reason: str, rule: str) -> None:
     max_ = person("manager", "max")
-    counted = services.approve_count(location="L", sku="S", units=19)
+    counted = services.approve_count(services.ApproveCount(location="L", sku="S", units=19))
     drafted = waiting(19)
 
     voided = post(max_, "/counts/history/void?sku=S", count_id=counted, reason=reason)
@@ -157,7 +157,7 @@ def test_a_wrong_adjustment_keeps_its_input(shelf: psycopg.Connection) -> None:
 
 
 def test_a_waiting_adjustment_is_approved_by_somebody_else(shelf: psycopg.Connection) -> None:
-    wanted = Wanted("L", "S", "theft", 100)
+    wanted = Adjust("L", "S", "theft", 100)
     request = services.request_adjustment(wanted=wanted, actor="max").request_id
     form = {"subject": f"request-{request}", "action": "approve"}
 

@@ -270,12 +270,14 @@ def test_a_sale_that_commits_while_the_count_is_approved_stays_on_top(
     results = at_the_same_time(
         lambda: services.approve_waiting_count(count_id=count_id, actor="max"),
         lambda: services.record_sale(
-            location="L",
-            sku="S",
-            quantity_units=4,
-            amount_minor=1,
-            source="till",
-            source_ref="during",
+            services.RecordSale(
+                location="L",
+                sku="S",
+                quantity_units=4,
+                amount_minor=1,
+                source="till",
+                source_ref="during",
+            )
         ),
     )
 

@@ -101,4 +101,4 @@ def test_a_zero_character_that_reaches_a_service_is_a_refusal_too(
     services.name_suppliers(names={"ACME": "Acme"})
 
     with pytest.raises(ServiceError, match="a value its column can hold"):
-        services.set_supplier_terms(code="ACME", address="a\x00b")
+        services.set_supplier_terms(services.SetSupplierTerms(code="ACME", address="a\x00b"))

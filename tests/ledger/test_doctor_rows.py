@@ -11,7 +11,7 @@ import pytest
 from cdc.capture.client import PUBLICATION, SLOT
 from cdc.capture.source import Damage, damage_of
 from deploy.doctor import running
-from deploy.stack.capture import ANEW, publish_tables
+from deploy.stack.capture import CAPTURE_AGAIN, publish_tables
 from deploy.stack.home import Home
 from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, write_environment, write_runtime
@@ -28,7 +28,7 @@ def home(server: Server, database: str, ledger: psycopg.Connection, tmp_path: Pa
     me = identify(os.getpid())
     runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
     url = server.url("app_ro", database)
-    write_environment(found, runtime, {"INVENTORY_READ_DATABASE_URL": url})
+    write_environment(found, {"INVENTORY_READ_DATABASE_URL": url})
     write_runtime(found, runtime)
     return found
 
@@ -51,7 +51,7 @@ def test_a_slot_that_is_missing_or_idle_is_a_failure(home, ledger) -> None:
     assert (missing.verdict, missing.found) == ("failure", f"{SLOT} does not exist")
     assert idle.verdict == "failure"
     assert idle.found.startswith("active False, reserved, ")
-    assert missing.repair == ANEW
+    assert missing.repair == CAPTURE_AGAIN
     assert idle.repair == "inventory capture resume"
     assert running.wal_level(home).verdict == "ok"
 
@@ -66,7 +66,7 @@ def test_a_table_that_is_not_published_is_named(home, ledger) -> None:
 
     assert whole.verdict == running.publication(home).verdict == "ok"
     assert lacking.verdict == "failure"
-    assert (lacking.found, lacking.repair) == ("lacks sale_line", ANEW)
+    assert (lacking.found, lacking.repair) == ("lacks sale_line", CAPTURE_AGAIN)
 
 
 def test_a_table_without_its_whole_former_row_is_damage_that_a_new_generation_repairs(
@@ -80,7 +80,7 @@ def test_a_table_without_its_whole_former_row_is_damage_that_a_new_generation_re
     publish_tables(server.url("postgres", database))
 
     assert (wrong.verdict, wrong.found) == ("failure", "not FULL: stock_count")
-    assert wrong.repair == ANEW
+    assert wrong.repair == CAPTURE_AGAIN
     assert damage == Damage("replica identity", "not FULL: stock_count")
     assert running.identity(home).found == "FULL everywhere"
 

@@ -72,7 +72,7 @@ def test_a_database_that_answers_with_a_refusal_is_not_called_away(
         try:
             cursor.execute(refusal)
         except OperationalError:
-            answer = errors().broken(RequestFactory().get("/"))
+            answer = errors().handle_server_error(RequestFactory().get("/"))
 
     assert answer.status_code == status
     assert f"<h1>{title}</h1>" in answer.content.decode()

@@ -16,7 +16,7 @@ from analytics.explain_history import history_of
 from cdc.contracts.partition import partition_of
 from cdc.settings import Connections
 from inventory.explain.lines import ADD, SUM, gaps
-from inventory.tables.parsing import ADJUSTMENT_REASONS
+from inventory.tables.stock_adjustment import REASONS as ADJUSTMENT_REASONS
 from tests.analytics.histories import PARTITIONS, archived, generate
 from tests.ledger.folded import state_of
 from tests.ledger.postgres import Server

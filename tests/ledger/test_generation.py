@@ -1,23 +1,28 @@
 """Rows that Postgres deletes before a new capture, and the new evaluation of every key."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.pq import ExecStatus, PGconn
 
+from cdc.capture.client import PUBLICATION, SLOT
 from cdc.contracts.decisions import encode_reorder
 from cdc.contracts.state import encode_window
 from cdc.contracts.topics import (
     PRICE_EVENTS,
     REORDER_EVENTS,
     SALES_WINDOWS_CHANGELOG,
-    written_by,
+    output_topics,
 )
+from deploy.container.generation import wait_released
 from deploy.errors import StackError
 from deploy.stack.generation import Generation, generation_of
 from deploy.stack.home import Home
-from deploy.stack.recapture import _rows, conclude, refuse_too_many, settle
+from deploy.stack.recapture import _rows, finish, forget_former_topics, refuse_too_many
 from inventory.model.ids import InvKey, Position
 from inventory.model.state import WindowRow
 from inventory.revision import LOGIC_REVISION
@@ -52,7 +57,7 @@ def test_positions_are_forgotten_and_open_proposals_closed(
     assert ledger.execute("SELECT count(*) FROM read_model.sink_position").fetchone() != (0,)
 
     for _again in range(2):
-        settle(url, COMING)
+        forget_former_topics(url, COMING)
 
     assert ledger.execute("SELECT count(*) FROM read_model.sink_position").fetchone() == (0,)
     found = ledger.execute("SELECT DISTINCT status, reason FROM app.reorder_proposal").fetchall()
@@ -76,7 +81,7 @@ def test_no_row_of_the_former_log_stands_in_the_way_of_a_new_one(
     show(1, Position(1, 900))
     show(1, Position(1, 901), start_us=600_000_000)  # of a row that is deleted since
 
-    settle(url, COMING)
+    forget_former_topics(url, COMING)
     show(2, Position(2, 5))
 
     found = sinks.execute("SELECT start_us, sold_units FROM read_model.sales_window").fetchall()
@@ -91,18 +96,20 @@ def test_another_revision_decides_no_more_only_if_somebody_has_asked(
             switch(sinks, Switch(revision, former, "analyst", {}, {}))
     sink = Actuator()
     sink.topics(sinks)
-    other = SinkRecord(written_by(THEIRS).reorder_events, 0, 7, PROPOSED.key, encode_reorder(OTHER))
+    other = SinkRecord(
+        output_topics(THEIRS).reorder_events, 0, 7, PROPOSED.key, encode_reorder(OTHER)
+    )
     with sinks.transaction():
         sink.write(sinks, [other])
 
     with pytest.raises(
         StackError, match=f"logic revision {THEIRS} decides and .* are of {OURS}"
     ) as refused:
-        settle(url, COMING)
+        forget_former_topics(url, COMING)
     assert refused.value.repair == "inventory generation --yes --own-rules"
     assert read_positions(sinks, Actuator.name)
     for _again in range(2):
-        settle(url, replace(COMING, own_rules="ann"))
+        forget_former_topics(url, replace(COMING, own_rules="ann"))
 
     words = "SELECT revision, former, switched_by FROM app.revision_switch ORDER BY id"
     assert sinks.execute(words).fetchall() == [
@@ -125,7 +132,7 @@ def test_policies_are_written_once_more_as_they_are(
     [*before, first] = ledger.execute(rows).fetchone() or ()
     home = Home(tmp_path)
 
-    conclude(home, url)
+    finish(home, url)
 
     [*after, second] = ledger.execute(rows).fetchone() or ()
     assert after == before
@@ -148,3 +155,34 @@ def test_more_rows_than_a_partition_takes_up_are_refused_before_anything_is_forg
     refuse_too_many(url, most=4)
     with pytest.raises(StackError, match=r"stock.events\[\d+\] would get 4 captured rows.* 3 at"):
         refuse_too_many(url, most=3)
+
+
+@contextmanager
+def streaming(url: str, connection: psycopg.Connection) -> Iterator[None]:
+    """Stream through the connector's slot, as a Connect that doesn't stop."""
+    connection.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (SLOT,))
+    other = PGconn.connect(f"{url}?replication=database".encode())
+    try:
+        options = f"proto_version '1', publication_names '{PUBLICATION}'"
+        answer = other.exec_(f"START_REPLICATION SLOT {SLOT} LOGICAL 0/0 ({options})".encode())
+        assert answer.status == ExecStatus.COPY_BOTH, other.error_message
+        yield
+    finally:
+        other.finish()
+        wait_released(url, 60)
+        connection.execute("SELECT pg_drop_replication_slot(%s)", (SLOT,))
+
+
+def test_a_slot_that_stays_in_use_is_told_before_any_topic_is_deleted(
+    ledger: psycopg.Connection, url: str
+) -> None:
+    wait_released(url, 0)
+    with (
+        streaming(url, ledger),
+        pytest.raises(StackError, match=r"still in use after 0\.5 s. The topics were kept") as told,
+    ):
+        wait_released(url, 0.5)
+
+    assert told.value.repair == (
+        "docker compose restart connect && docker compose run --rm generation"
+    )

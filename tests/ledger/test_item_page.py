@@ -77,7 +77,7 @@ def test_the_page_shows_the_lines_of_the_command_in_their_order(
     wanted = [
         (formatting.label(line), formatting.text(line, time_text))
         for section in found.sections
-        for line in formatting.shown(section)
+        for line in formatting.visible_lines(section)
         if line.name != "as_of_us"
     ]
     assert [line for line in shown if line in wanted] == wanted

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from cdc.contracts.partition import partition_of
 from cdc.contracts.times import time_text
 from cdc.contracts.topics import ON_HAND_CHANGELOG
-from cdc.workers import PATIENCE_S
+from cdc.workers import TIMEOUT_S
 from tests.ledger.folded import state_of
 from tests.ledger.rows import write
 from tests.ledger.shown import AS_OF_US, project, worker_with
@@ -40,7 +40,7 @@ def test_the_page_names_the_worker_and_the_age_of_its_number(
     shop: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A page may be refused by a busy machine; this test is about what it shows.
-    monkeypatch.setattr("cdc.workers.ask.__defaults__", (30.0,))
+    monkeypatch.setattr("cdc.workers.query_key.__defaults__", (30.0,))
     with worker_with(state_of(shop, "L|S")) as url:
         monkeypatch.setenv("INVENTORY_WORKER_URLS", url)
         found = page("/items/L/S")
@@ -56,21 +56,21 @@ def test_a_worker_that_hangs_costs_the_page_its_patience_and_no_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # In earnest so little that a busy machine might be late to ask at all.
-    monkeypatch.setattr("cdc.workers.ask.__defaults__", (1.5,))
+    monkeypatch.setattr("cdc.workers.query_key.__defaults__", (1.5,))
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         monkeypatch.setenv("INVENTORY_WORKER_URLS", f"http://127.0.0.1:{deaf.getsockname()[1]}")
         shown = text_of(page("/items/L/S"))
 
     assert "read model only: live stock takes too long to answer, stale by 1 d" in shown
     assert "State from the read model" in shown
-    assert PATIENCE_S <= 0.15
+    assert TIMEOUT_S <= 0.15
 
 
 @pytest.mark.usefixtures("shop")
 def test_without_workers_the_page_shows_the_read_model_and_its_age(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("cdc.workers.ask.__defaults__", (30.0,))
+    monkeypatch.setattr("cdc.workers.query_key.__defaults__", (30.0,))
     monkeypatch.setenv("INVENTORY_WORKER_URLS", "http://127.0.0.1:9")
 
     found = page("/items/L/S")

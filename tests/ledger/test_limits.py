@@ -16,11 +16,11 @@ import pytest
 
 from inventory.errors import COUNT_BEYOND_HORIZON
 from inventory.fold.partition import Partition
-from inventory.fold.record import APPLIED, REJECTED
+from inventory.fold.record import Applied, Refused
 from inventory.model.record import Record
 from ledger import services
 from ledger.kernel import checks
-from ledger.services import Delivered, Route, ServiceError, Wanted
+from ledger.services import Adjust, Delivered, Route, ServiceError
 from tests.ledger.limits import (
     BILLION,
     CASES,
@@ -56,9 +56,14 @@ def fold_takes(table: str, changes: dict[str, Any]) -> bool:
     assert isinstance(now_us, int)
     key = f"{row['location']}|{row['sku']}"
     record = Record(0, key, table, "c", None, image, 1, now_us)
-    verdict = Partition(1).apply(record).verdict
-    # A count of long ago is refused for its age, which is no limit of a value.
-    return verdict in (APPLIED, REJECTED + COUNT_BEYOND_HORIZON)
+    match Partition(1).apply(record):
+        case Applied():
+            return True
+        case Refused(reason=reason):
+            # A count of long ago is refused for its age, which is no limit of a value.
+            return reason == COUNT_BEYOND_HORIZON
+        case other:
+            raise AssertionError(other)
 
 
 def name(case: object) -> str:
@@ -123,27 +128,29 @@ def row(**given: Any) -> dict[str, Any]:
 
 def sale(**changes: Any) -> object:
     given: dict[str, Any] = {"location": "L", "sku": "S", "quantity_units": 1, "amount_minor": 1}
-    return services.record_sale(**given | {"source": "till", "source_ref": uuid4().hex} | changes)
+    return services.record_sale(
+        services.RecordSale(**given | {"source": "till", "source_ref": uuid4().hex} | changes)
+    )
 
 
 def sales(**changes: Any) -> object:
     given: dict[str, Any] = {"location": "L", "sku": "S", "quantity_units": 1, "amount_minor": 1}
     given |= {"source": "till", "source_ref": uuid4().hex, "occurred_at": NOON}
-    return services.record_sales(rows=[services.SaleRow(**given | changes)])
+    return services.record_sales([services.RecordSale(**given | changes)])
 
 
 def count(**changes: Any) -> object:
-    return services.approve_count(**row(units=1) | changes)
+    return services.approve_count(services.ApproveCount(**row(units=1) | changes))
 
 
 def adjustment(**changes: Any) -> object:
     given: dict[str, Any] = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": 1}
-    return services.adjust(**given | changes)
+    return services.adjust(services.Adjust(**given | changes))
 
 
 def asked(**changes: Any) -> object:
     given: dict[str, Any] = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": 1}
-    wanted = Wanted(**given | changes)
+    wanted = Adjust(**given | changes)
     if checks.sku_problem(wanted.sku) is None:  # only what the catalogue knows can be adjusted
         services.name_products(names={wanted.sku: ""})
     return services.request_adjustment(wanted=wanted, actor="ann")
@@ -151,7 +158,9 @@ def asked(**changes: Any) -> object:
 
 def order(**changes: Any) -> object:
     given: dict[str, Any] = {"location": "L", "sku": "S", "supplier": "A", "order_ref": "1"}
-    return services.place_order_line(**given | {"ordered_units": 1} | changes)
+    return services.place_order_line(
+        services.PlaceOrderLine(**given | {"ordered_units": 1} | changes)
+    )
 
 
 def policy(**changes: Any) -> object:
@@ -165,7 +174,7 @@ def ranged(**changes: Any) -> object:
 
 def receipt(**changes: Any) -> object:
     line = services.place_order_line(
-        location="L", sku="S", supplier="A", order_ref="1", ordered_units=1
+        services.PlaceOrderLine(location="L", sku="S", supplier="A", order_ref="1", ordered_units=1)
     )
     given: dict[str, Any] = {"received_units": 0, "discrepancy_reason": "short"}
     return services.receive_shipment(
@@ -182,7 +191,7 @@ def transfer(**changes: Any) -> object:
 
 def price(**changes: Any) -> object:
     services.range_items(items=[services.RangedItem("L", "S", {})])
-    return services.set_price(**row(price_minor=1) | changes)
+    return services.set_price(services.SetPrice(**row(price_minor=1) | changes))
 
 
 Call = Callable[..., object]
@@ -198,6 +207,8 @@ SERVICES: list[tuple[Call, str, Any, Any]] = [
             (call, "amount_minor", -HUNDRED_BILLION, -HUNDRED_BILLION - 1),
             (call, "occurred_at", Y2K, Y2K - TICK),
             (call, "condition", "damaged", "lost"),
+            (call, "source", "till-1", " "),
+            (call, "source_ref", "1-1", ""),
         )
     ),
     *(

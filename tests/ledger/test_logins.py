@@ -246,6 +246,61 @@ def test_each_login_has_a_token_of_its_own(staff) -> None:
     assert all(len(token) >= 32 for token in tokens)
 
 
+def test_the_token_changes_at_each_step_of_a_login(staff) -> None:
+    browser, tokens = client(), []
+
+    def note() -> None:
+        tokens.append(browser.cookies["sessionid"].value)
+
+    log_in(browser, "olga")
+    note()
+    totp = pyotp.TOTP(offered_secret(browser))
+    browser.post("/account/second-factor/", {"action": "enrol", "code": totp.now()})
+    note()
+    browser.post("/logout/")
+    log_in(browser, "olga")
+    note()
+    thief = client()
+    thief.cookies["sessionid"] = tokens[-1]
+    browser.post("/login/code/", {"code": totp.at(int(time.time()) + 30)})
+    note()
+
+    assert len(set(tokens)) == 4
+    assert is_in(browser)
+    assert not is_in(thief)
+
+
+def test_the_second_step_is_open_for_five_minutes(staff) -> None:
+    totp, _ = enrolled(client())
+    browser = client()
+    log_in(browser, "olga")
+    session = browser.session
+    session["pending_login"] = session["pending_login"] | {"at": time.time() - 301}
+    session.save()
+
+    answer = browser.post("/login/code/", {"code": totp.at(int(time.time()) + 30)})
+
+    assert answer.headers["Location"] == "/login/"
+    assert not is_in(browser)
+
+
+def test_second_factors_and_passwords_are_written_down(staff) -> None:
+    browser = client()
+    _, codes = enrolled(browser, "ann")
+    browser.post("/account/second-factor/", {"action": "remove", "code": "0"})
+    browser.post("/account/second-factor/", {"action": "remove", "code": codes[0]})
+    new = {"new_password1": "four words none knows", "new_password2": "four words none knows"}
+    browser.post("/account/password/", {"old_password": PASSWORD, **new})
+
+    assert audit(staff) == [
+        ("login", "ann"),
+        ("second_factor_set", "ann"),
+        ("second_factor_failed", "ann"),
+        ("second_factor_removed", "ann"),
+        ("password_changed", "ann"),
+    ]
+
+
 def test_a_token_is_worth_nothing_after_logout(staff) -> None:
     browser, thief = client(), client()
     log_in(browser)
@@ -262,6 +317,7 @@ def test_recovery_codes_are_kept_as_hashes(staff) -> None:
 
     kept = staff.execute("SELECT recovery::text FROM app.second_factor").fetchone()
     assert len(set(codes)) == 10
+    assert all(re.fullmatch(r"[0-9a-f]{4}(-[0-9a-f]{4}){3}", code) for code in codes)  # 64 bits
     assert not any(code in kept[0] or code.replace("-", "") in kept[0] for code in codes)
 
 

@@ -222,7 +222,7 @@ def test_who_approves_a_refused_count_reads_who_refused_it(item: psycopg.Connect
 def test_of_two_who_void_a_count_the_second_reads_who_was_first_and_keeps_his_reason(
     item: psycopg.Connection,
 ) -> None:
-    count_id = services.approve_count(location="L", sku="S", units=19)
+    count_id = services.approve_count(services.ApproveCount(location="L", sku="S", units=19))
     typed = {"max": {"reason": "wrong shelf"}, "moe": {"reason": "wet labels"}}
 
     winner, loser, page = race(
@@ -242,7 +242,7 @@ def test_of_two_who_decide_an_adjustment_the_second_reads_who_was_first(
     item: psycopg.Connection,
 ) -> None:
     item.execute("UPDATE app.setting SET adjustment_limit_minor = 0")
-    wanted = services.Wanted("L", "S", "own_use", 3)
+    wanted = services.Adjust("L", "S", "own_use", 3)
     request = services.request_adjustment(wanted=wanted, actor="ann").request_id
     typed = {"max": {"action": "approve"}, "moe": {"action": "refuse", "reason": "no slip"}}
 

@@ -40,7 +40,31 @@ def test_every_migration_reverses_and_applies_again(server: Server, own_database
     assert objects(server, own_database) == before
 
 
-def test_models_and_migrations_agree(server: Server, own_database: str) -> None:
+def test_a_new_database_has_no_people(server: Server, own_database: str) -> None:
+    with psycopg.connect(server.url("postgres", own_database)) as connection:
+        assert connection.execute("SELECT count(*) FROM app.auth_user").fetchone() == (0,)
+
+
+def test_models_and_migrations_agree(server: Server, database: str) -> None:
     assert "No changes" in server.manage(
-        own_database, "makemigrations", "--check", "--dry-run", "--skip-checks"
+        database, "makemigrations", "--check", "--dry-run", "--skip-checks"
     )
+
+
+def test_a_database_with_models_of_an_earlier_version_needs_no_migration(
+    server: Server, own_database: str
+) -> None:
+    """Earlier versions had models of the tables, so Django kept a content type and permissions."""
+    before = objects(server, own_database)
+    with psycopg.connect(server.url("postgres", own_database)) as connection:
+        connection.execute(
+            "WITH kept AS (INSERT INTO app.django_content_type (app_label, model)"
+            " VALUES ('ledger', 'stockcount'), ('readmodel', 'stock') RETURNING id)"
+            " INSERT INTO app.auth_permission (name, content_type_id, codename)"
+            " SELECT 'Can view', id, 'view' FROM kept"
+        )
+
+    server.manage(own_database, "migrate", "--check")
+    server.manage(own_database, "migrate", "--verbosity", "0")
+
+    assert objects(server, own_database) == before

@@ -11,7 +11,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from analytics.verification import sums
-from inventory.tables.parsing import ADJUSTMENT_REASONS
+from inventory.tables.stock_adjustment import REASONS as ADJUSTMENT_REASONS
 from tests.ledger.folded import state_of
 from tests.ledger.rows import NOON, VALID, write
 

@@ -29,7 +29,10 @@ def test_erpnext_35063_needs_are_ordered_by_supplier_and_place(ledger: psycopg.C
         need_id = f"R:{location}|{sku}:1-2"
         needs.append(reorder_proposal(ledger, reorder_id=need_id, supplier=supplier, **names))
 
-    orders = [services.approve_reorder(reorder_id=n, shown_revision=1)["order_ref"] for n in needs]
+    orders = [
+        services.approve_reorder(services.ApproveReorder(reorder_id=n, shown_revision=1)).order_ref
+        for n in needs
+    ]
 
     assert orders[0] == orders[1]
     assert len(set(orders)) == 3
@@ -44,13 +47,15 @@ def test_inventree_pr_12718_odoo_pr_32857_of_two_takes_at_once_one_is_told(
 
     def take(units: int) -> Any:
         return services.approve_reorder(
-            reorder_id=need, shown_revision=1, units=units, actor=str(units), command_id=uuid4()
+            services.ApproveReorder(reorder_id=need, shown_revision=1, units=units),
+            actor=str(units),
+            command_id=uuid4(),
         )
 
     outcomes = at_the_same_time(lambda: take(36), lambda: take(48))
 
     lost = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
-    won = [outcome["units"] for outcome in outcomes if not isinstance(outcome, Exception)]
+    won = [outcome.units for outcome in outcomes if not isinstance(outcome, Exception)]
     assert (len(lost), len(won)) == (1, 1)
     rows = ledger.execute("SELECT ordered_units FROM retail.purchase_order_line").fetchall()
     assert rows == [(won[0],)]

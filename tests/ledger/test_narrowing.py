@@ -1,11 +1,13 @@
 """Queries of pages are narrowed to a person's stores. Undeclared tables are refused."""
 
+from dataclasses import dataclass
+
 import psycopg
 import pytest
 
 from ledger.access.narrowing import COMPANY, CONDITIONS, UndeclaredRelation, narrowed
 from ledger.access.scope import EVERYWHERE, OutOfScope, Scope, bound, current, within
-from ledger.kernel.rows import select_value
+from ledger.kernel.rows import select, select_value
 from tests.ledger.inbox import level, state
 
 MINE = Scope(everywhere=False, stores=frozenset({"L"}))
@@ -74,6 +76,15 @@ def test_counts_are_of_own_stores_too(ledger: psycopg.Connection) -> None:
         assert select_value("SELECT count(*) FROM read_model.stock") == 1
     with within(EVERYWHERE):
         assert select_value("SELECT count(*) FROM read_model.stock") == 1
+
+
+def test_a_column_that_a_row_does_not_name_reaches_no_page(database: str) -> None:
+    @dataclass
+    class Shown:
+        name: str
+
+    with pytest.raises(TypeError, match="password"):
+        select("SELECT 'ann' AS name, 'x' AS password", {}, Shown)
 
 
 def test_a_streamed_body_keeps_the_scope_of_its_request() -> None:

@@ -104,12 +104,14 @@ def test_a_place_in_the_page_is_all_that_a_form_can_name(needs: list[str]) -> No
 
 def order(number: int) -> int:
     return services.place_order_line(
-        location="L",
-        sku=f"S{number}",
-        supplier="ACME",
-        order_ref="X-1",
-        ordered_units=1,
-        status="draft",
+        services.PlaceOrderLine(
+            location="L",
+            sku=f"S{number}",
+            supplier="ACME",
+            order_ref="X-1",
+            ordered_units=1,
+            status="draft",
+        )
     )
 
 
@@ -137,7 +139,7 @@ def test_a_line_of_an_order_is_come_back_to_and_a_deleted_one_passed(
 
 def test_the_waiting_list_leads_from_counts_to_adjustments(shelf: psycopg.Connection) -> None:
     count_id = waiting(19)
-    wanted = services.Wanted("L", "S", "theft", 100)
+    wanted = services.Adjust("L", "S", "theft", 100)
     asked = services.request_adjustment(wanted=wanted, actor="ann").request_id
     client = person("manager", "max")
 

@@ -17,7 +17,7 @@ from tests.ledger.concurrency import at_the_same_time
 ORDERED = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
-def order(units: int = 10, **changes: object) -> int:
+def order(units: int = 10, actor: str | None = None, **changes: Any) -> int:
     given: dict[str, Any] = {
         "location": "L",
         "sku": "S",
@@ -25,7 +25,9 @@ def order(units: int = 10, **changes: object) -> int:
         "order_ref": "X-1",
         "ordered_at": ORDERED,
     }
-    return services.place_order_line(**given | {"ordered_units": units} | changes)
+    return services.place_order_line(
+        services.PlaceOrderLine(**given | {"ordered_units": units} | changes), actor=actor
+    )
 
 
 def line(ledger: psycopg.Connection, line_id: int) -> tuple[Any, ...] | None:
@@ -48,7 +50,7 @@ def in_status(ledger: psycopg.Connection, status: str) -> int:
     """Return a line of ten units in this status. A closed line has all of them cancelled."""
     line_id = order(status="draft" if status == "draft" else "sent")
     if status == "confirmed":
-        services.confirm_order_line(line_id=line_id, confirmed_units=10)
+        services.confirm_order_line(services.ConfirmOrderLine(line_id=line_id, confirmed_units=10))
     if status == "closed":
         services.cancel_order_units(line_id=line_id)
     return line_id
@@ -57,7 +59,9 @@ def in_status(ledger: psycopg.Connection, status: str) -> int:
 DO: dict[str, Callable[[int], object]] = {
     "change": lambda n: services.change_order_line(line_id=n, ordered_units=12),
     "delete": lambda n: services.delete_order_line(line_id=n),
-    "confirm": lambda n: services.confirm_order_line(line_id=n, confirmed_units=9),
+    "confirm": lambda n: services.confirm_order_line(
+        services.ConfirmOrderLine(line_id=n, confirmed_units=9)
+    ),
     "ship": lambda n: services.ship_order_line(line_id=n, shipped_units=1),
     "receive": lambda n: services.receive_shipment(
         purchase_order_line_id=n, delivered=Delivered(1)
@@ -109,7 +113,7 @@ def test_a_deleted_draft_is_gone_and_a_second_click_says_nothing_new(
     first = services.delete_order_line(line_id=line_id, command_id=command, actor="ann")
     second = services.delete_order_line(line_id=line_id, command_id=command, actor="ann")
 
-    assert first == second == {"line_id": line_id, "units": 10}
+    assert first == second == services.LineDeleted(line_id, 10)
     assert line(ledger, line_id) is None
 
 
@@ -117,8 +121,10 @@ def test_a_deleted_draft_is_gone_and_a_second_click_says_nothing_new(
 def test_a_supplier_confirms_less_or_nothing(ledger: psycopg.Connection) -> None:
     short, none = order(), order(sku="T")
 
-    services.confirm_order_line(line_id=short, confirmed_units=8, due_on=date(2026, 3, 9))
-    services.confirm_order_line(line_id=none, confirmed_units=0)
+    services.confirm_order_line(
+        services.ConfirmOrderLine(line_id=short, confirmed_units=8, due_on=date(2026, 3, 9))
+    )
+    services.confirm_order_line(services.ConfirmOrderLine(line_id=none, confirmed_units=0))
 
     assert line(ledger, short) == ("confirmed", 10, 8, 0)
     assert line(ledger, none) == ("closed", 10, 0, 0)
@@ -133,13 +139,17 @@ def test_more_than_was_ordered_is_confirmed_after_a_second_word(
     line_id = order(24)
     for units in (25, 512):
         with pytest.raises(ServiceError, match="at most the 24 ordered") as refusal:
-            services.confirm_order_line(line_id=line_id, confirmed_units=units)
+            services.confirm_order_line(
+                services.ConfirmOrderLine(line_id=line_id, confirmed_units=units)
+            )
         assert (refusal.value.field, refusal.value.value) == ("confirmed_units", units)
     assert line(ledger, line_id) == ("sent", 24, None, 0)
 
-    services.confirm_order_line(line_id=line_id, confirmed_units=24)
+    services.confirm_order_line(services.ConfirmOrderLine(line_id=line_id, confirmed_units=24))
     assert line(ledger, line_id) == ("confirmed", 24, 24, 0)
-    services.confirm_order_line(line_id=line_id, confirmed_units=25, beyond_order_allowed=True)
+    services.confirm_order_line(
+        services.ConfirmOrderLine(line_id=line_id, confirmed_units=25, beyond_order_allowed=True)
+    )
     assert line(ledger, line_id) == ("confirmed", 24, 25, 0)
 
 
@@ -164,9 +174,9 @@ def test_a_supplier_confirms_no_less_than_has_arrived(ledger: psycopg.Connection
     line_id = order()
     services.receive_shipment(purchase_order_line_id=line_id, delivered=Delivered(6))
     with pytest.raises(ServiceError, match="at least 6"):
-        services.confirm_order_line(line_id=line_id, confirmed_units=5)
+        services.confirm_order_line(services.ConfirmOrderLine(line_id=line_id, confirmed_units=5))
 
-    services.confirm_order_line(line_id=line_id, confirmed_units=6)
+    services.confirm_order_line(services.ConfirmOrderLine(line_id=line_id, confirmed_units=6))
 
     assert line(ledger, line_id) == ("closed", 10, 6, 0)
 
@@ -200,10 +210,12 @@ def test_the_loser_of_two_changes_reads_what_the_line_says_now(ledger: psycopg.C
 
     outcomes = at_the_same_time(
         lambda: services.confirm_order_line(
-            line_id=line_id, confirmed_units=8, shown_version=seen, actor="ann"
+            services.ConfirmOrderLine(line_id=line_id, confirmed_units=8, shown_version=seen),
+            actor="ann",
         ),
         lambda: services.confirm_order_line(
-            line_id=line_id, confirmed_units=9, shown_version=seen, actor="bob"
+            services.ConfirmOrderLine(line_id=line_id, confirmed_units=9, shown_version=seen),
+            actor="bob",
         ),
     )
 
@@ -231,7 +243,7 @@ def test_terms_of_a_supplier_have_limits(
     services.name_suppliers(names={"ACME": "Acme"})
 
     with pytest.raises(ServiceError, match=rule):
-        services.set_supplier_terms(code="ACME", **terms)
+        services.set_supplier_terms(services.SetSupplierTerms(code="ACME", **terms))
 
 
 def test_the_widest_terms_are_taken_and_logged(ledger: psycopg.Connection) -> None:
@@ -245,12 +257,17 @@ def test_the_widest_terms_are_taken_and_logged(ledger: psycopg.Connection) -> No
         "is_active": False,
     }
 
-    moved = services.set_supplier_terms(code="ACME", **terms, actor="ann")
+    moved = services.set_supplier_terms(
+        services.SetSupplierTerms(code="ACME", **terms), actor="ann"
+    )
 
     assert moved.keys() == terms.keys()
-    assert services.set_supplier_terms(code="ACME", **terms, actor="ann") == {}
+    assert (
+        services.set_supplier_terms(services.SetSupplierTerms(code="ACME", **terms), actor="ann")
+        == {}
+    )
     with pytest.raises(ServiceError, match="no such supplier"):
-        services.set_supplier_terms(code="NOBODY", is_active=True)
+        services.set_supplier_terms(services.SetSupplierTerms(code="NOBODY", is_active=True))
     logged = ledger.execute("SELECT count(*) FROM app.action_log WHERE actor = 'ann'").fetchone()
     assert logged == (1,)
 
@@ -275,7 +292,7 @@ def test_a_moved_due_day_changes_no_quantity(ledger: psycopg.Connection) -> None
 
 def test_what_a_line_says_now_names_all_that_moved(ledger: psycopg.Connection) -> None:
     line_id = order(due_on=date(2099, 1, 2))
-    services.confirm_order_line(line_id=line_id, confirmed_units=9)
+    services.confirm_order_line(services.ConfirmOrderLine(line_id=line_id, confirmed_units=9))
     services.cancel_order_units(line_id=line_id, actor="ann")
 
     with pytest.raises(

@@ -8,7 +8,15 @@ import psycopg
 import pytest
 
 from ledger import services
-from ledger.services import Approval, Conflict, Part, ServiceError
+from ledger.services import (
+    ApproveReorder,
+    Conflict,
+    NotOrdered,
+    Ordered,
+    OrderedBefore,
+    Part,
+    ServiceError,
+)
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import reorder_proposal, write
 from tests.ledger.stocked import stocked
@@ -45,11 +53,11 @@ def lines(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
 
 @pytest.mark.domain("7 proposal open")
 def test_odd_units_need_the_purchasing_lead(ledger: psycopg.Connection, proposal: str) -> None:
-    given: dict[str, Any] = {"reorder_id": proposal, "shown_revision": 1, "units": 41}
+    odd = ApproveReorder(proposal, 1, 41)
     with pytest.raises(ServiceError, match=r"multiple of the pack of 6.*purchasing lead"):
-        services.approve_reorder(**given)
+        services.approve_reorder(odd)
 
-    services.approve_reorder(**given, odd_units_allowed=True)
+    services.approve_reorder(odd, odd_units_allowed=True)
 
     assert lines(ledger)[0][1] == 41
 
@@ -59,15 +67,15 @@ def test_an_order_has_one_to_a_million_units(
     ledger: psycopg.Connection, proposal: str, units: int
 ) -> None:
     with pytest.raises(ServiceError, match="whole number from 1 to 1,000,000"):
-        services.approve_reorder(reorder_id=proposal, shown_revision=1, units=units)
+        services.approve_reorder(ApproveReorder(proposal, 1, units=units))
 
-    services.approve_reorder(reorder_id=proposal, shown_revision=1, units=999_996)
+    services.approve_reorder(ApproveReorder(proposal, 1, units=999_996))
 
     assert lines(ledger)[0][1] == 999_996
 
 
 def test_the_line_keeps_cost_and_pack_of_the_day(ledger: psycopg.Connection, proposal: str) -> None:
-    services.approve_reorder(reorder_id=proposal, shown_revision=1)
+    services.approve_reorder(ApproveReorder(proposal, 1))
     services.set_policy(location="L", sku="S", changes={"cost_minor": 999, "pack_units": 12})
 
     kept = ledger.execute(
@@ -83,13 +91,13 @@ def test_a_split_need_is_answered_by_its_first_line_alone(
     services.name_suppliers(names={"OTHER": "Other"})
     parts = [Part(30), Part(12, "OTHER", date(2099, 12, 24))]
 
-    done = services.split_reorder(reorder_id=proposal, shown_revision=1, parts=parts)
+    done = services.approve_reorder(ApproveReorder(proposal, 1, parts=parts))
 
     first, second = lines(ledger)
     assert first[:4] == (REORDER, 30, "ACME", None)
     assert second[:4] == (None, 12, "OTHER", date(2099, 12, 24))
     assert first[4] != second[4]
-    assert (done["units"], len(done["line_ids"])) == (42, 2)
+    assert (done.units, len(done.line_ids)) == (42, 2)
     assert ledger.execute("SELECT decided_units FROM app.reorder_proposal").fetchone() == (42,)
 
 
@@ -109,7 +117,7 @@ def test_parts_that_do_not_fit_are_refused(
     ledger: psycopg.Connection, proposal: str, parts: list[Part], rule: str
 ) -> None:
     with pytest.raises(ServiceError, match=rule):
-        services.split_reorder(reorder_id=proposal, shown_revision=1, parts=parts)
+        services.approve_reorder(ApproveReorder(proposal, 1, parts=parts))
 
     assert lines(ledger) == []
 
@@ -122,21 +130,25 @@ def test_a_part_is_due_today_or_later(ledger: psycopg.Connection, proposal: str)
     for past in (date(1999, 1, 1), today - timedelta(days=1)):
         parts = [Part(30), Part(12, None, past)]
         with pytest.raises(ServiceError, match="not before") as refusal:
-            services.split_reorder(reorder_id=proposal, shown_revision=1, parts=parts)
+            services.approve_reorder(ApproveReorder(proposal, 1, parts=parts))
         assert (refusal.value.field, refusal.value.value) == ("due_on", past)
         with pytest.raises(ServiceError, match="not before"):
-            services.approve_reorder(reorder_id=proposal, shown_revision=1, units=42, due_on=past)
+            services.approve_reorder(ApproveReorder(proposal, 1, 42, [Part(42, None, past)]))
     assert lines(ledger) == []
 
     parts = [Part(30, None, today), Part(12)]
-    services.split_reorder(reorder_id=proposal, shown_revision=1, parts=parts)
+    services.approve_reorder(ApproveReorder(proposal, 1, parts=parts))
     assert [line[3] for line in lines(ledger)] == [today, None]
 
 
 def test_ten_parts_are_fine_and_the_total_may_be_another(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
-    services.split_reorder(reorder_id=proposal, shown_revision=1, parts=[Part(6)] * 10, units=60)
+    services.approve_reorder(
+        services.ApproveReorder(
+            reorder_id=proposal, shown_revision=1, parts=[Part(6)] * 10, units=60
+        )
+    )
 
     assert len(lines(ledger)) == 10
     assert len({line[4] for line in lines(ledger)}) == 1
@@ -146,11 +158,11 @@ def test_nobody_orders_from_a_supplier_that_is_not_active(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     services.name_suppliers(names={"ACME": "Acme", "OTHER": "Other"})
-    services.set_supplier_terms(code="ACME", is_active=False)
+    services.set_supplier_terms(services.SetSupplierTerms(code="ACME", is_active=False))
     with pytest.raises(ServiceError, match="active supplier"):
-        services.approve_reorder(reorder_id=proposal, shown_revision=1)
+        services.approve_reorder(ApproveReorder(proposal, 1))
 
-    services.approve_reorder(reorder_id=proposal, shown_revision=1, units=42, supplier="OTHER")
+    services.approve_reorder(ApproveReorder(proposal, 1, 42, [Part(42, "OTHER")]))
 
     assert lines(ledger)[0][2] == "OTHER"
 
@@ -161,9 +173,9 @@ def test_needs_of_one_supplier_and_location_share_an_order_until_it_is_sent(
     first, second, third = needs(ledger, 3)
     approve = services.approve_reorder
 
-    refs = [approve(reorder_id=need, shown_revision=1)["order_ref"] for need in (first, second)]
+    refs = [approve(ApproveReorder(need, 1)).order_ref for need in (first, second)]
     services.send_order(order_ref=refs[0])
-    refs.append(approve(reorder_id=third, shown_revision=1)["order_ref"])
+    refs.append(approve(ApproveReorder(third, 1)).order_ref)
 
     assert refs[0] == refs[1] != refs[2]
 
@@ -171,12 +183,12 @@ def test_needs_of_one_supplier_and_location_share_an_order_until_it_is_sent(
 def test_two_approvals_at_once_open_one_order(ledger: psycopg.Connection) -> None:
     found = at_the_same_time(
         *(
-            lambda need=need: services.approve_reorder(reorder_id=need, shown_revision=1)
+            lambda need=need: services.approve_reorder(ApproveReorder(need, 1))
             for need in needs(ledger, 4)
         )
     )
 
-    assert len({done["order_ref"] for done in found}) == 1
+    assert len({done.order_ref for done in found}) == 1
     assert ledger.execute("SELECT count(*) FROM app.purchase_order").fetchone() == (1,)
 
 
@@ -186,16 +198,17 @@ def test_two_different_quantities_at_once_have_one_winner_and_a_loser_who_is_tol
     outcomes = at_the_same_time(
         *(
             lambda units=units, actor=actor: services.approve_reorder(
-                reorder_id=proposal, shown_revision=1, units=units, actor=actor
+                ApproveReorder(proposal, 1, units=units),
+                actor=actor,
             )
             for actor, units in (("ann", 42), ("bob", 48))
         )
     )
 
     [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
-    [winner] = [outcome for outcome in outcomes if isinstance(outcome, dict)]
-    who = {42: "ann", 48: "bob"}[winner["units"]]
-    assert loser.what_changed.startswith(f"{who} has already ordered {winner['units']}, 20")
+    [winner] = [outcome for outcome in outcomes if isinstance(outcome, Ordered)]
+    who = {42: "ann", 48: "bob"}[winner.units]
+    assert loser.what_changed.startswith(f"{who} has already ordered {winner.units}, 20")
     assert len(lines(ledger)) == 1
 
 
@@ -207,15 +220,15 @@ def test_a_batch_orders_what_it_can_and_says_why_not_of_the_rest(
     ledger.execute(
         "UPDATE app.reorder_proposal SET status = 'cancelled' WHERE reorder_id = %s", [closed]
     )
-    batch = [Approval(need, 1) for need in (good, moved, closed, "R:none", good)]
+    batch = [ApproveReorder(need, 1) for need in (good, moved, closed, "R:none", good)]
 
-    done = services.approve_reorders(approvals=batch, actor="ann")
+    done = services.approve_reorders(batch, actor="ann")
 
-    assert [row["refused"] is None for row in done] == [True, False, False, False, False]
-    assert "revision 1 was shown, 3 stands" in done[1]["refused"]
-    assert "is cancelled now" in done[2]["refused"]
-    assert "no such proposal" in done[3]["refused"]
-    assert "named once" in done[4]["refused"]
+    assert [type(row) for row in done] == [Ordered, *[NotOrdered] * 4]
+    assert "revision 1 was shown, 3 stands" in done[1].reason
+    assert "is cancelled now" in done[2].reason
+    assert "no such proposal" in done[3].reason
+    assert "named once" in done[4].reason
     assert [line[0] for line in lines(ledger)] == [good]
     assert ledger.execute(
         "SELECT action, actor FROM app.action_log WHERE action IN ('approve', 'order') ORDER BY id"
@@ -223,14 +236,15 @@ def test_a_batch_orders_what_it_can_and_says_why_not_of_the_rest(
 
 
 def test_the_same_batch_twice_orders_once(ledger: psycopg.Connection) -> None:
-    batch = [Approval(need, 1) for need in needs(ledger, 3)]
-    given: dict[str, Any] = {"approvals": batch, "command_id": uuid4()}
+    batch = [ApproveReorder(need, 1) for need in needs(ledger, 3)]
+    command = uuid4()
 
-    first, second = services.approve_reorders(**given), services.approve_reorders(**given)
-    third = services.approve_reorders(approvals=batch, command_id=uuid4())
+    first = services.approve_reorders(batch, command_id=command)
+    second = services.approve_reorders(batch, command_id=command)
+    third = services.approve_reorders(batch, command_id=uuid4())
 
     assert first == second
-    assert [row["repeated"] for row in third] == [True, True, True]
+    assert [type(row) for row in third] == [OrderedBefore] * 3
     assert len(lines(ledger)) == 3
 
 
@@ -238,25 +252,24 @@ def test_batches_that_share_needs_do_not_block_each_other(ledger: psycopg.Connec
     found = needs(ledger, 20)
 
     outcomes = at_the_same_time(
-        lambda: services.approve_reorders(approvals=[Approval(need, 1) for need in found]),
-        lambda: services.approve_reorders(approvals=[Approval(need, 1) for need in found[::-1]]),
+        lambda: services.approve_reorders([ApproveReorder(need, 1) for need in found]),
+        lambda: services.approve_reorders([ApproveReorder(need, 1) for need in found[::-1]]),
     )
 
     assert all(isinstance(outcome, list) for outcome in outcomes), outcomes
     assert len(lines(ledger)) == 20
-    assert sorted(row["repeated"] for outcome in outcomes for row in outcome) == [False] * 20 + (
-        [True] * 20
-    )
+    kinds = [type(row) for outcome in outcomes for row in outcome]
+    assert (kinds.count(Ordered), kinds.count(OrderedBefore), len(kinds)) == (20, 20, 40)
 
 
 @pytest.mark.parametrize("number", [0, 501])
 def test_a_batch_has_one_to_five_hundred_needs(ledger: psycopg.Connection, number: int) -> None:
     with pytest.raises(ServiceError, match="1 to 500 proposals"):
-        services.approve_reorders(approvals=[Approval(f"R:{n}", 1) for n in range(number)])
+        services.approve_reorders([ApproveReorder(f"R:{n}", 1) for n in range(number)])
 
 
 def test_a_batch_of_five_hundred_is_taken(ledger: psycopg.Connection) -> None:
-    done = services.approve_reorders(approvals=[Approval(f"R:{n}", 1) for n in range(500)])
+    done = services.approve_reorders([ApproveReorder(f"R:{n}", 1) for n in range(500)])
 
     assert len(done) == 500
 
@@ -267,12 +280,15 @@ def test_a_need_that_another_line_answers_already_is_not_ordered_again(
     write(ledger, "purchase_order_line", reorder_id=proposal)
 
     with pytest.raises(Conflict, match="answers this already"):
-        services.approve_reorder(reorder_id=proposal, shown_revision=1)
+        services.approve_reorder(ApproveReorder(proposal, 1))
 
 
-def answering(need: str, **changes: Any) -> int:
+def answering(need: str, actor: str | None = None, **changes: Any) -> int:
     given = {"location": "L", "sku": "S", "supplier": "ACME", "order_ref": "X"}
-    return services.place_order_line(**given | {"ordered_units": 6, "reorder_id": need} | changes)
+    return services.place_order_line(
+        services.PlaceOrderLine(**given | {"ordered_units": 6, "reorder_id": need} | changes),
+        actor=actor,
+    )
 
 
 def test_a_line_that_is_placed_for_a_need_answers_it(
@@ -280,10 +296,10 @@ def test_a_line_that_is_placed_for_a_need_answers_it(
 ) -> None:
     line_id = answering(proposal, actor="ann")
 
-    done = services.approve_reorder(reorder_id=proposal, shown_revision=1)
-    assert done == {"line_id": line_id, "units": 6, "order_ref": "X", "repeated": True}
+    done = services.approve_reorder(ApproveReorder(proposal, 1))
+    assert done == OrderedBefore(proposal, (line_id,), 6, "X")
     with pytest.raises(Conflict, match="ann has already ordered 6"):
-        services.approve_reorder(reorder_id=proposal, shown_revision=1, units=42)
+        services.approve_reorder(ApproveReorder(proposal, 1, units=42))
 
 
 @pytest.mark.parametrize("status", ["accepted", "rejected", "cancelled", "superseded", "snoozed"])
@@ -316,7 +332,7 @@ def test_of_a_line_an_approval_and_a_transfer_one_answers_the_need(
 
     outcomes = at_the_same_time(
         lambda: answering(proposal),
-        lambda: services.approve_reorder(reorder_id=proposal, shown_revision=1, units=42),
+        lambda: services.approve_reorder(ApproveReorder(proposal, 1, units=42)),
         lambda: services.plan_transfer(
             route=services.Route("DC", "L", "S", 12), reorder_id=proposal
         ),
@@ -334,13 +350,10 @@ def test_a_line_joins_an_order_before_it_is_sent_or_the_next_one(
     ledger: psycopg.Connection,
 ) -> None:
     first, *others = needs(ledger, 7)
-    ref = services.approve_reorder(reorder_id=first, shown_revision=1)["order_ref"]
+    ref = services.approve_reorder(ApproveReorder(first, 1)).order_ref
 
     at_the_same_time(
-        *(
-            lambda need=need: services.approve_reorder(reorder_id=need, shown_revision=1)
-            for need in others
-        ),
+        *(lambda need=need: services.approve_reorder(ApproveReorder(need, 1)) for need in others),
         lambda: services.send_order(order_ref=ref),
     )
 
@@ -353,15 +366,12 @@ def test_a_line_joins_an_order_before_it_is_sent_or_the_next_one(
     assert found[0][:2] == (ref, ["sent"])
 
 
-def test_another_supplier_or_day_needs_the_units_beside_it(
+def test_one_part_orders_from_another_supplier_or_for_another_day(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
-    with pytest.raises(ServiceError, match="needed beside another supplier or day"):
-        services.approve_reorder(reorder_id=proposal, shown_revision=1, due_on=date(2099, 1, 2))
+    later = Part(42, None, date(2099, 1, 2))
 
-    services.approve_reorder(
-        reorder_id=proposal, shown_revision=1, units=42, due_on=date(2099, 1, 2)
-    )
+    services.approve_reorder(ApproveReorder(proposal, 1, 42, [later]))
 
     assert lines(ledger)[0][3] == date(2099, 1, 2)
 
@@ -370,13 +380,13 @@ def test_an_item_that_is_not_ranged_is_not_ordered(ledger: psycopg.Connection) -
     need = reorder_proposal(ledger)
 
     with pytest.raises(ServiceError, match="must be ranged first"):
-        services.approve_reorder(reorder_id=need, shown_revision=1)
+        services.approve_reorder(ApproveReorder(need, 1))
 
 
 def test_a_batch_names_field_value_and_rule_of_what_is_refused(ledger: psycopg.Connection) -> None:
     [need] = needs(ledger, 1)
 
-    [done] = services.approve_reorders(approvals=[Approval(need, 1, 41)])
+    [done] = services.approve_reorders([ApproveReorder(need, 1, 41)])
 
-    assert done["refused"].startswith("Units: a multiple of the pack of 6")
-    assert done["refused"].endswith("; got 41.")
+    assert done.reason.startswith("Units: a multiple of the pack of 6")
+    assert done.reason.endswith("; got 41.")

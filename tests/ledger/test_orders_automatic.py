@@ -267,7 +267,9 @@ def test_a_person_and_the_rule_at_the_same_time_order_once(
 ) -> None:
     at_the_same_time(
         approve_due,
-        lambda: services.approve_reorder(reorder_id=due, shown_revision=1, actor="ann"),
+        lambda: services.approve_reorder(
+            services.ApproveReorder(reorder_id=due, shown_revision=1), actor="ann"
+        ),
     )
 
     assert len(lines(ledger)) == 1
@@ -278,7 +280,9 @@ def test_drafts_of_people_are_not_sent_by_the_rule_and_hold_it_back_by_no_day(
     ledger: psycopg.Connection, due: str, day: str | None
 ) -> None:
     mine = need(ledger, "T", auto_max_minor=0)
-    services.approve_reorder(reorder_id=mine, shown_revision=1, actor="ann")
+    services.approve_reorder(
+        services.ApproveReorder(reorder_id=mine, shown_revision=1), actor="ann"
+    )
     ledger.execute("UPDATE retail.purchase_order_line SET due_on = %s", [day])
 
     assert approve_due() == 1
@@ -287,7 +291,7 @@ def test_drafts_of_people_are_not_sent_by_the_rule_and_hold_it_back_by_no_day(
 
 
 def test_a_decided_need_has_no_reason_to_wait(ledger: psycopg.Connection, due: str) -> None:
-    services.approve_reorder(reorder_id=due, shown_revision=1)
+    services.approve_reorder(services.ApproveReorder(reorder_id=due, shown_revision=1))
 
     assert why_not([due]) == why_not([]) == {}
 

@@ -21,9 +21,11 @@ from webui.desks.orders.order import header
 from webui.shell.spreadsheet import safe_text
 
 
-def order(units: int = 12, **changes: object) -> int:
+def order(units: int = 12, actor: str | None = None, **changes: Any) -> int:
     given: dict[str, Any] = {"location": "L", "sku": "S", "supplier": "ACME", "order_ref": "X-1"}
-    return services.place_order_line(**given | {"ordered_units": units} | changes)
+    return services.place_order_line(
+        services.PlaceOrderLine(**given | {"ordered_units": units} | changes), actor=actor
+    )
 
 
 def text(response: Any) -> str:
@@ -35,7 +37,7 @@ def test_the_document_names_what_a_supplier_needs(ledger: psycopg.Connection) ->
     services.name_products(names={"S": "Mug"})
     line_id = order(24, due_on=date(2099, 1, 2))
     ledger.execute("UPDATE retail.purchase_order_line SET cost_minor = 125, pack_units = 6")
-    services.confirm_order_line(line_id=line_id, confirmed_units=18)
+    services.confirm_order_line(services.ConfirmOrderLine(line_id=line_id, confirmed_units=18))
     client = person("buyer")
 
     page = text(client.get("/orders/document?ref=X-1"))
@@ -120,7 +122,7 @@ def test_the_document_says_who_orders_and_in_which_currency(
         ">Total, CHF<",
     ):
         assert part in page
-    assert "has not been told who orders" not in page
+    assert "no company name is set" not in page
     assert [row[name] for name in ("total", "currency", "buyer", "buyer_address")] == [
         "15.00",
         "CHF",

@@ -138,7 +138,9 @@ def test_odd_units_are_for_the_lead(ledger: psycopg.Connection) -> None:
 
 def test_the_loser_of_two_buyers_reads_who_ordered_what(ledger: psycopg.Connection) -> None:
     [need] = needs(ledger, 1)
-    services.approve_reorder(reorder_id=need, shown_revision=1, units=48, actor="ann")
+    services.approve_reorder(
+        services.ApproveReorder(reorder_id=need, shown_revision=1, units=48), actor="ann"
+    )
 
     answer = decide(person("buyer"), need, "approve", units=42)
 
@@ -151,7 +153,9 @@ def test_who_approves_what_somebody_has_ordered_is_not_told_that_he_ordered(
     ledger: psycopg.Connection,
 ) -> None:
     first, second = needs(ledger, 2)
-    services.approve_reorder(reorder_id=first, shown_revision=1, units=42, actor="ann")
+    services.approve_reorder(
+        services.ApproveReorder(reorder_id=first, shown_revision=1, units=42), actor="ann"
+    )
     client = person("buyer")
 
     alone = decide(client, first, "approve", units=42)
@@ -249,7 +253,7 @@ def test_drafts_that_wait_are_named_on_the_desk(ledger: psycopg.Connection) -> N
     client = person("buyer")
     assert "draft order" not in text(client.get("/reorders/"))
 
-    services.approve_reorder(reorder_id=need, shown_revision=1)
+    services.approve_reorder(services.ApproveReorder(reorder_id=need, shown_revision=1))
 
     assert "1 draft order waits to be sent" in text(client.get("/reorders/"))
 

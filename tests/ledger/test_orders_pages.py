@@ -17,13 +17,15 @@ from tests.ledger.pages import person
 from tests.ledger.rows import write
 from webui.desks.orders import queries as selectors
 from webui.desks.orders.lines import order_lines
-from webui.desks.orders.order import Done
+from webui.desks.orders.order import HistoryEntry
 from webui.desks.orders.queries import Filters
 
 
-def order(units: int = 12, **changes: object) -> int:
+def order(units: int = 12, actor: str | None = None, **changes: Any) -> int:
     given: dict[str, Any] = {"location": "L", "sku": "S", "supplier": "ACME", "order_ref": "X-1"}
-    return services.place_order_line(**given | {"ordered_units": units} | changes)
+    return services.place_order_line(
+        services.PlaceOrderLine(**given | {"ordered_units": units} | changes), actor=actor
+    )
 
 
 def version(line_id: int) -> str:
@@ -203,7 +205,7 @@ def test_the_history_tells_what_people_did_in_words(ledger: psycopg.Connection) 
     assert "ann ordered" in page
     assert "buyer moved the day" in page
     assert "buyer wrote down the confirmation" in page
-    assert Done(datetime.now(UTC), None, "sing_along", "", {}).deed == "sing along"  # noqa: TID251 -- any time will do
+    assert HistoryEntry(datetime.now(UTC), None, "sing_along", "", {}).action_text == "sing along"  # noqa: TID251 -- any time will do
 
 
 def test_the_page_of_a_supplier_leads_to_the_orders_of_its_receipts(

@@ -54,7 +54,9 @@ def test_the_loser_of_a_race_sees_what_changed_and_keeps_his_input(
 ) -> None:
     line_id = order()
     shown = version(line_id)
-    services.confirm_order_line(line_id=line_id, confirmed_units=10, actor="ann")
+    services.confirm_order_line(
+        services.ConfirmOrderLine(line_id=line_id, confirmed_units=10), actor="ann"
+    )
 
     answer = post(person("buyer"), line_id, "confirm", units=9, shown_version=shown)
 
@@ -138,7 +140,7 @@ def test_an_order_is_sent_from_its_page_and_below_the_minimum_knowingly(
     ledger: psycopg.Connection,
 ) -> None:
     services.name_suppliers(names={"ACME": "Acme"})
-    services.set_supplier_terms(code="ACME", minimum_order_minor=1000)
+    services.set_supplier_terms(services.SetSupplierTerms(code="ACME", minimum_order_minor=1000))
     order(status="draft")
     client = person("buyer")
     found = re.search(r'shown_version" value="([^"]+)"', text(client.get("/orders/order?ref=X-1")))

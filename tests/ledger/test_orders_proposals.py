@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from cdc.contracts.decisions import Circumstances, PriceEvent, ReorderEvent
+from cdc.contracts.decisions import DecisionContext, PriceEvent, ReorderEvent
 from cdc.contracts.rejects import Origin
 from inventory.model.ids import ProposalId, ReorderId
 from inventory.model.outputs import PriceOutput, ReorderOutput
@@ -31,7 +31,7 @@ OPENED = ReorderEvent(
     ),
     supplier="ACME",
     cost_minor=120,
-    at=Circumstances(KEY, Origin(1, 0, 10), 1_795_229_285_100_000, LOGIC_REVISION),
+    at=DecisionContext(KEY, Origin(1, 0, 10), 1_795_229_285_100_000, LOGIC_REVISION),
 )
 
 
@@ -129,7 +129,9 @@ def test_an_event_between_look_and_click_is_a_conflict_for_the_buyer(
     told(sinks, event(revision=2, quantity_units=30))
 
     with pytest.raises(services.Conflict, match="revision 1 was shown, 2 stands"):
-        services.approve_reorder(reorder_id=f"R:{KEY}:1-10", shown_revision=1)
+        services.approve_reorder(
+            services.ApproveReorder(reorder_id=f"R:{KEY}:1-10", shown_revision=1)
+        )
 
 
 def test_the_newest_price_of_a_key_stands_alone(sinks: psycopg.Connection) -> None:

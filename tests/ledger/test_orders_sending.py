@@ -20,7 +20,7 @@ def test_sending_starts_the_lead_time_and_gives_each_line_its_due_day(
     services.range_item(location="L", sku="S", policy={"lead_time_centidays": 400})
     services.range_item(location="L", sku="T")
     services.name_suppliers(names={"ACME": "Acme"})
-    services.set_supplier_terms(code="ACME", lead_time_centidays=200)
+    services.set_supplier_terms(services.SetSupplierTerms(code="ACME", lead_time_centidays=200))
     promised = date(2099, 1, 1)
     for sku, due in (("S", None), ("T", None), ("U", promised)):
         order(sku=sku, status="draft", due_on=due)
@@ -34,7 +34,7 @@ def test_sending_starts_the_lead_time_and_gives_each_line_its_due_day(
     assert [row[0] for row in rows] == ["sent"] * 3
     assert [row[1] for row in rows[:2]] == [4, 2]
     assert rows[2][2:] == (promised, "ann")
-    assert (done["lines"], done["units"]) == (3, 30)
+    assert (done.lines, done.units) == (3, 30)
 
 
 def test_a_draft_whose_day_passed_while_it_waited_is_not_sent_with_it(
@@ -79,20 +79,20 @@ def test_an_order_below_the_suppliers_minimum_is_sent_knowingly(ledger: psycopg.
     services.name_suppliers(names={"ACME": "Acme"})
     order(status="draft")
     ledger.execute("UPDATE retail.purchase_order_line SET cost_minor = 100")
-    services.set_supplier_terms(code="ACME", minimum_order_minor=1001)
+    services.set_supplier_terms(services.SetSupplierTerms(code="ACME", minimum_order_minor=1001))
     with pytest.raises(ServiceError, match=r"10\.01 or more"):
         services.send_order(order_ref="X-1")
 
     services.send_order(order_ref="X-1", below_minimum_allowed=True)
     order(status="draft", order_ref="X-2")
     ledger.execute("UPDATE retail.purchase_order_line SET cost_minor = 100")
-    services.set_supplier_terms(code="ACME", minimum_order_minor=1000)
+    services.set_supplier_terms(services.SetSupplierTerms(code="ACME", minimum_order_minor=1000))
     services.send_order(order_ref="X-2")
 
 
 def test_no_order_goes_to_a_supplier_that_is_not_active(ledger: psycopg.Connection) -> None:
     services.name_suppliers(names={"ACME": "Acme"})
-    services.set_supplier_terms(code="ACME", is_active=False)
+    services.set_supplier_terms(services.SetSupplierTerms(code="ACME", is_active=False))
     order(status="draft")
 
     with pytest.raises(ServiceError, match="active supplier"):

@@ -13,7 +13,7 @@ from tests.ledger.rows import write
 from webui.desks.orders import queries as selectors
 from webui.desks.orders.document import buyer, csv_text, total_minor
 from webui.desks.orders.lines import order_lines
-from webui.desks.orders.order import Done, header
+from webui.desks.orders.order import HistoryEntry, header
 from webui.desks.orders.queries import Filters
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -48,7 +48,7 @@ def test_a_draft_of_unknown_cost_is_below_every_minimum_as_its_sending_would_say
     ledger: psycopg.Connection,
 ) -> None:
     services.name_suppliers(names={"ACME": "Acme"})
-    services.set_supplier_terms(code="ACME", minimum_order_minor=1)
+    services.set_supplier_terms(services.SetSupplierTerms(code="ACME", minimum_order_minor=1))
     line(ledger, None, status="draft")
 
     [row] = selectors.orders(Filters("draft"))
@@ -107,4 +107,4 @@ def test_orders_of_a_written_history_carry_the_cost_of_their_item(
 def test_the_history_of_an_order_is_told_in_words(
     action: str, detail: dict[str, object], words: str
 ) -> None:
-    assert Done(NOON, "ann", action, "L|S", detail).words == words
+    assert HistoryEntry(NOON, "ann", action, "L|S", detail).numbers_text == words

@@ -31,6 +31,7 @@ def test_a_changed_password_ends_the_other_sessions_of_this_person(staff) -> Non
     [
         (WRONG, "four words none knows"),
         (PASSWORD, "short-one"),
+        (PASSWORD, "k7Qx2Lp9VwZ"),
         (PASSWORD, "password1234"),
         (PASSWORD, "Sunshine2026!!"),
         (PASSWORD, "dragondragon12"),
@@ -40,7 +41,15 @@ def test_a_changed_password_ends_the_other_sessions_of_this_person(staff) -> Non
         (PASSWORD, "ann-associate-ann"),
     ],
     ids=[
-        *("wrong present one", "short", "common", "decorated", "repeated", "two common ones"),
+        *(
+            "wrong present one",
+            "short",
+            "11 characters",
+            "common",
+            "decorated",
+            "repeated",
+            "two common ones",
+        ),
         *("a pattern", "of the company", "of the person"),
     ],
 )
@@ -54,6 +63,15 @@ def test_a_password_is_kept_when_the_old_one_is_wrong_or_the_new_one_is_weak(
 
     assert refused.status_code == 422
     assert b"Nothing was changed" in refused.content
+    assert log_in(client()).status_code == 302
+
+
+def test_no_password_expires(staff) -> None:
+    staff.execute(
+        "UPDATE app.auth_user SET date_joined = '2001-01-01', last_login = '2001-01-01'"
+        " WHERE username = 'ann'"
+    )
+
     assert log_in(client()).status_code == 302
 
 

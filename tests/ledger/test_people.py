@@ -33,7 +33,9 @@ def accounts(ledger: psycopg.Connection) -> Iterator[Any]:
     ledger.execute("DELETE FROM app.login_count; DELETE FROM app.invitation")
     module = import_module("webui.accounts.people")  # late: it needs Django set up
     # The application may not delete accounts.
-    earlier = "(SELECT id FROM app.auth_user WHERE username IN ('nora', 'otto', 'olaf', 'mia'))"
+    earlier = (
+        "(SELECT id FROM app.auth_user WHERE username IN ('nora', 'otto', 'olaf', 'mia', 'nils'))"
+    )
     ledger.execute(f"DELETE FROM app.auth_user_groups WHERE user_id IN {earlier}")  # noqa: S608 -- a literal
     ledger.execute(f"DELETE FROM app.auth_user WHERE id IN {earlier}")  # noqa: S608 -- a literal
     put_place(ledger, "MINE-1")
@@ -130,10 +132,14 @@ def test_an_open_stream_ends_with_the_account_and_with_the_store(accounts: Any) 
     keys = frozenset({"MINE-1|S"})
     assert stream._still_allowed(request, keys)
 
-    accounts.set_places(name="nora", places=accounts.Places(stores=("THEIRS-1",)), actor="test")
+    accounts.set_store_access(
+        name="nora", places=accounts.StoreAccess(stores=("THEIRS-1",)), actor="test"
+    )
     assert not stream._still_allowed(request, keys)
 
-    accounts.set_places(name="nora", places=accounts.Places(stores=("MINE-1",)), actor="test")
+    accounts.set_store_access(
+        name="nora", places=accounts.StoreAccess(stores=("MINE-1",)), actor="test"
+    )
     assert stream._still_allowed(request, keys)
     accounts.disable_person(name="nora", actor="test")
     assert not stream._still_allowed(request, keys)
@@ -248,6 +254,18 @@ def test_rights_over_an_account_are_checked_while_nobody_else_changes_it(
         assert answer.result(timeout=60).status_code == 403
 
     assert accounts.User.objects.get(username="nora").is_active
+
+
+def test_fields_that_a_form_has_not_change_nothing(accounts: Any) -> None:
+    more = {"is_superuser": "1", "is_staff": "1", "password": PASSWORD, "id": "1", "groups": "7"}
+
+    assert add(person("operator"), **more).status_code == 200
+    act(person("operator"), accounts, "nora", "enable", **more)
+
+    nora = accounts.User.objects.get(username="nora")
+    assert (nora.is_superuser, nora.is_staff, nora.has_usable_password()) == (False,) * 3
+    assert nora.pk != 1
+    assert accounts.person_named("nora").roles == ("associate",)
 
 
 @pytest.mark.parametrize("role", ["associate", "buyer", "lead", "pricing", "analyst"])

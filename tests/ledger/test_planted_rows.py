@@ -1,8 +1,12 @@
 """Wrong rows that `inventory bench verify` plants are restored, or found replaced."""
 
-import psycopg
+from datetime import timedelta
 
-from bench.verification.rows import LEVEL_COUNTER, counter, proposal
+import psycopg
+import pytest
+
+from bench.verification.rows import LEVEL_COUNTER, counter, proposal, undecided_need
+from bench.verification.shop import PlantFailed
 from tests.ledger.rows import reorder_proposal
 
 KEY = "L|S"
@@ -73,3 +77,35 @@ def test_a_need_that_a_worker_repeats_keeps_the_repeated_proposal(
         assert not wrong.is_there()
 
     assert sinks.execute(IDS).fetchall() == [(f"R:{KEY}:0-1", "superseded"), (name, "open")]
+
+
+def test_a_need_that_a_buyer_has_decided_is_not_planted(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    """The simulated buyers of a demo decide needs of every location."""
+    for number in (1, 2):
+        key = f"L|N{number}"
+        reorder_proposal(ledger, reorder_id=f"R:{key}:1-{number}", inv_key=key, sku=f"N{number}")
+    keys = ["L|N1", "L|N2"]
+    decide = "UPDATE app.reorder_proposal SET decided_at = now() WHERE inv_key = %s"
+
+    sinks.execute(decide, ["L|N1"])
+    assert undecided_need(sinks, keys) == "L|N2"
+
+    sinks.execute(decide, ["L|N2"])
+    with pytest.raises(PlantFailed, match=r"no undecided row of L\|N1 to L\|N2"):
+        undecided_need(sinks, keys)
+
+
+def test_a_planted_proposal_is_too_new_for_the_simulated_buyers(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    reorder_proposal(ledger, reorder_id=f"R:{KEY}:1-2", inv_key=KEY, sku="S")
+    age = "UPDATE app.reorder_proposal SET updated_at = now() - interval '1 day'"
+    sinks.execute(age)
+
+    with proposal(sinks, KEY):
+        row = sinks.execute("SELECT now() - updated_at FROM app.reorder_proposal").fetchone()
+
+    assert row is not None
+    assert row[0] < timedelta(hours=1)

@@ -41,7 +41,7 @@ def newest_id() -> int:
 
 
 def test_a_timeline_begins_once(ledger: psycopg.Connection) -> None:
-    services.set_price(location="L", sku="S", price_minor=999, kind="initial")
+    services.set_price(services.SetPrice(location="L", sku="S", price_minor=999, kind="initial"))
 
     long_ago = database_now() - timedelta(days=400)
     for begins in (None, long_ago):
@@ -49,7 +49,9 @@ def test_a_timeline_begins_once(ledger: psycopg.Connection) -> None:
             Conflict, match=r"L\|S has prices already: only the first one is initial"
         ):
             services.set_price(
-                location="L", sku="S", price_minor=950, kind="initial", effective_from=begins
+                services.SetPrice(
+                    location="L", sku="S", price_minor=950, kind="initial", effective_from=begins
+                )
             )
     assert len(prices(ledger)) == 1
 
@@ -73,7 +75,9 @@ def test_of_two_first_prices_at_once_one_begins_the_timeline(ledger: psycopg.Con
     begins = next_window_start(database_now())
 
     outcomes = at_the_same_time(
-        lambda: services.set_price(location="L", sku="S", price_minor=999, kind="initial"),
+        lambda: services.set_price(
+            services.SetPrice(location="L", sku="S", price_minor=999, kind="initial")
+        ),
         lambda: services.set_first_prices(prices=[FirstPrice("L", "S", 950, 750, begins)]),
     )
 
@@ -83,14 +87,19 @@ def test_of_two_first_prices_at_once_one_begins_the_timeline(ledger: psycopg.Con
 
 def test_no_price_by_hand_passes_for_a_roll_back(ledger: psycopg.Connection) -> None:
     with pytest.raises(ServiceError, match="one of emergency, initial, manual"):
-        services.set_price(location="L", sku="S", price_minor=999, kind="rollback")
+        services.set_price(
+            services.SetPrice(location="L", sku="S", price_minor=999, kind="rollback")
+        )
 
 
 def test_an_emergency_price_begins_with_the_next_window_and_says_why(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     services.set_price(
-        location="L", sku="S", price_minor=750, kind="emergency", reason="mislabelled", actor="pat"
+        services.SetPrice(
+            location="L", sku="S", price_minor=750, kind="emergency", reason="mislabelled"
+        ),
+        actor="pat",
     )
 
     row = price_rows("L|S")[0]
@@ -116,7 +125,7 @@ def test_an_emergency_breaks_no_other_rule(
         changes = changes | {"effective_from": database_now() + timedelta(days=1)}
 
     with pytest.raises(ServiceError) as refused:
-        services.set_price(location="L", sku="S", kind="emergency", **changes)  # type: ignore[arg-type] -- one wrong value at a time
+        services.set_price(services.SetPrice(location="L", sku="S", kind="emergency", **changes))  # type: ignore[arg-type] -- one wrong value at a time
     assert refused.value.field == field
     assert prices(ledger) == []
 
@@ -125,19 +134,25 @@ def test_a_price_set_on_a_page_that_is_out_of_date_is_refused(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     shown = newest_id()
-    services.set_price(location="L", sku="S", price_minor=950)
+    services.set_price(services.SetPrice(location="L", sku="S", price_minor=950))
 
     with pytest.raises(Conflict, match=r"another price since: 9\.50"):
-        services.set_price(location="L", sku="S", price_minor=940, shown_price_id=shown)
+        services.set_price(
+            services.SetPrice(location="L", sku="S", price_minor=940, shown_price_id=shown)
+        )
     with pytest.raises(Conflict, match=r"another price since: 9\.50"):
         services.roll_back_price(location="L", sku="S", shown_price_id=shown)
 
 
 def test_a_page_that_showed_no_price_yet_overwrites_none(ledger: psycopg.Connection) -> None:
-    services.set_price(location="L", sku="S", price_minor=999, shown_price_id=NO_PRICE)
+    services.set_price(
+        services.SetPrice(location="L", sku="S", price_minor=999, shown_price_id=NO_PRICE)
+    )
 
     with pytest.raises(Conflict, match=r"another price since: 9\.99"):
-        services.set_price(location="L", sku="S", price_minor=800, shown_price_id=NO_PRICE)
+        services.set_price(
+            services.SetPrice(location="L", sku="S", price_minor=800, shown_price_id=NO_PRICE)
+        )
 
 
 def test_of_two_people_who_roll_back_the_same_change_one_does(
@@ -171,7 +186,7 @@ def test_a_change_after_a_roll_back_is_rolled_back_to_what_that_restored(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     services.roll_back_price(location="L", sku="S")
-    services.set_price(location="L", sku="S", price_minor=850)
+    services.set_price(services.SetPrice(location="L", sku="S", price_minor=850))
     offered = person("pricing").get("/prices/items/L/S").content.decode()
 
     services.roll_back_price(location="L", sku="S")
@@ -184,7 +199,9 @@ def test_a_scheduled_price_that_is_rolled_back_never_holds(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     scheduled = next_window_start(database_now()) + timedelta(days=2)
-    services.set_price(location="L", sku="S", price_minor=800, effective_from=scheduled)
+    services.set_price(
+        services.SetPrice(location="L", sku="S", price_minor=800, effective_from=scheduled)
+    )
 
     services.roll_back_price(location="L", sku="S")
 
@@ -199,7 +216,7 @@ def test_a_scheduled_price_that_is_rolled_back_never_holds(
 
 
 def test_the_first_price_has_nothing_to_go_back_to(ledger: psycopg.Connection) -> None:
-    services.set_price(location="L", sku="S", price_minor=999, kind="initial")
+    services.set_price(services.SetPrice(location="L", sku="S", price_minor=999, kind="initial"))
 
     with pytest.raises(Conflict, match="no earlier price"):
         services.roll_back_price(location="L", sku="S")
@@ -208,7 +225,7 @@ def test_the_first_price_has_nothing_to_go_back_to(ledger: psycopg.Connection) -
 def test_the_first_change_of_an_item_without_a_price_goes_back_to_its_regular_one(
     ledger: psycopg.Connection,
 ) -> None:
-    services.set_price(location="L", sku="S", price_minor=899, step=1)
+    services.set_price(services.SetPrice(location="L", sku="S", price_minor=899, step=1))
     offered = page_of_prices()
 
     services.roll_back_price(location="L", sku="S")
@@ -221,7 +238,7 @@ def test_an_item_without_a_regular_price_has_nothing_to_go_back_to_at_first(
     ledger: psycopg.Connection,
 ) -> None:
     services.set_policy(location="L", sku="S", changes={"regular_minor": None})
-    services.set_price(location="L", sku="S", price_minor=899)
+    services.set_price(services.SetPrice(location="L", sku="S", price_minor=899))
 
     with pytest.raises(Conflict, match="no earlier price"):
         services.roll_back_price(location="L", sku="S")
@@ -277,7 +294,7 @@ def test_the_loser_of_a_race_reads_what_changed_and_keeps_what_he_typed(
 ) -> None:
     client = person("pricing", "pat")
     shown = newest_id()
-    services.set_price(location="L", sku="S", price_minor=950)
+    services.set_price(services.SetPrice(location="L", sku="S", price_minor=950))
     form = {
         "proposal": "L|S",
         "shown_revision": shown,

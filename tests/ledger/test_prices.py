@@ -9,7 +9,7 @@ from cdc.contracts.times import us_of
 from ledger import services
 from ledger.kernel.transactions import database_now
 from ledger.pricing.prices import next_window_start
-from ledger.services import Conflict, ServiceError
+from ledger.services import Conflict, PriceWritten, ServiceError
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import price_proposal
 
@@ -43,10 +43,10 @@ def prices(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
 def test_a_price_at_the_floor_is_written_and_one_below_is_not(
     ledger: psycopg.Connection, item: str
 ) -> None:
-    services.set_price(location="L", sku="S", price_minor=750, actor="pricing")
+    services.set_price(services.SetPrice(location="L", sku="S", price_minor=750), actor="pricing")
 
     with pytest.raises(ServiceError, match=r"floor of 7\.50"):
-        services.set_price(location="L", sku="S", price_minor=749)
+        services.set_price(services.SetPrice(location="L", sku="S", price_minor=749))
     assert prices(ledger) == [(750, 750, "manual", 0, None)]
 
 
@@ -55,7 +55,9 @@ def test_a_price_begins_with_a_window_that_has_not_begun(
 ) -> None:
     before = database_now()
     services.set_price(
-        location="L", sku="S", price_minor=999, effective_from=before - timedelta(days=1)
+        services.SetPrice(
+            location="L", sku="S", price_minor=999, effective_from=before - timedelta(days=1)
+        )
     )
 
     begins = ledger.execute("SELECT effective_from FROM retail.price_change").fetchone()
@@ -67,19 +69,23 @@ def test_a_price_begins_with_a_window_that_has_not_begun(
 def test_an_initial_price_may_lie_in_the_past(ledger: psycopg.Connection, item: str) -> None:
     past = database_now() - timedelta(days=30)
 
-    services.set_price(location="L", sku="S", price_minor=999, kind="initial", effective_from=past)
+    services.set_price(
+        services.SetPrice(
+            location="L", sku="S", price_minor=999, kind="initial", effective_from=past
+        )
+    )
 
     assert ledger.execute("SELECT effective_from FROM retail.price_change").fetchone() == (past,)
 
 
 def test_only_an_approval_writes_a_rule_made_price(ledger: psycopg.Connection, item: str) -> None:
     with pytest.raises(ServiceError, match="kind"):
-        services.set_price(location="L", sku="S", price_minor=999, kind="rule")
+        services.set_price(services.SetPrice(location="L", sku="S", price_minor=999, kind="rule"))
 
 
 def test_an_item_must_be_ranged_before_it_has_a_price(ledger: psycopg.Connection) -> None:
     with pytest.raises(ServiceError, match="ranged first"):
-        services.set_price(location="L", sku="S", price_minor=999)
+        services.set_price(services.SetPrice(location="L", sku="S", price_minor=999))
 
 
 def test_approving_writes_the_price_and_the_decision(
@@ -88,7 +94,7 @@ def test_approving_writes_the_price_and_the_decision(
     done = services.approve_price(proposal_id=proposal, shown_revision=1, actor="pricing")
 
     assert prices(ledger) == [(899, 750, "rule", 1, proposal)]
-    assert done["repeated"] is False
+    assert isinstance(done, PriceWritten)
     decision = ledger.execute(
         "SELECT action, price_revision, recorded_by FROM retail.price_decision"
     ).fetchall()
@@ -131,7 +137,10 @@ def test_two_approvals_at_the_same_time_write_one_price(
         )
     )
 
-    assert sorted(outcome["repeated"] for outcome in outcomes) == [False, True, True]
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == [
+        "PriceWritten",
+        *["PriceWrittenBefore"] * 2,
+    ]
     assert len(prices(ledger)) == 1
 
 
@@ -160,7 +169,7 @@ def test_the_kill_switch_stops_rule_made_prices_only(
 
     with pytest.raises(Conflict, match="kill switch"):
         services.approve_price(proposal_id=proposal, shown_revision=1)
-    services.set_price(location="L", sku="S", price_minor=899)
+    services.set_price(services.SetPrice(location="L", sku="S", price_minor=899))
 
     services.set_price_kill_switch(is_on=False, actor="pricing")
     services.approve_price(proposal_id=proposal, shown_revision=1)

@@ -14,9 +14,11 @@ from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import NOON, write
 
 
-def order(units: int = 10, **changes: object) -> int:
+def order(units: int = 10, actor: str | None = None, **changes: Any) -> int:
     given: dict[str, Any] = {"location": "L", "sku": "S", "supplier": "ACME", "order_ref": "X-1"}
-    return services.place_order_line(**given | {"ordered_units": units} | changes)
+    return services.place_order_line(
+        services.PlaceOrderLine(**given | {"ordered_units": units} | changes), actor=actor
+    )
 
 
 def receive(line_id: int, units: int, damaged: int = 0, **more: Any) -> int:
@@ -154,7 +156,7 @@ def test_a_corrected_receipt_takes_back_and_gives_anew(ledger: psycopg.Connectio
         shipment_line_id=receipt, delivered=Delivered(7, 1, None, "miscounted"), actor="ann"
     )
 
-    assert done == {"shipment_id": receipt, "order_units": 8, "open_units": 2}
+    assert done == services.ReceiptCorrected(receipt, order_units=8, open_units=2)
     assert receipts(ledger) == [(7, 1, 8, "miscounted")]
     assert status(ledger, line_id) == "sent"
     services.correct_receipt(shipment_line_id=receipt, delivered=Delivered(12), actor="ann")

@@ -17,9 +17,11 @@ LIMITS = 'type="number" inputmode="numeric" min="0" max="1000000"'
 HIDDEN = re.compile(r'name="((?:shown|expected)-[^"]+)" value="(\d+)"')
 
 
-def order(units: int = 10, **changes: object) -> int:
+def order(units: int = 10, actor: str | None = None, **changes: Any) -> int:
     given: dict[str, Any] = {"location": "L", "sku": "S", "supplier": "ACME", "order_ref": "X-1"}
-    return services.place_order_line(**given | {"ordered_units": units} | changes)
+    return services.place_order_line(
+        services.PlaceOrderLine(**given | {"ordered_units": units} | changes), actor=actor
+    )
 
 
 def text(response: Any) -> str:

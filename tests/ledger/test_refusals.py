@@ -2,6 +2,9 @@
 """Refused requests and logins are recorded in limited number and listed by a command."""
 
 import json
+import re
+from collections.abc import Iterator
+from html import unescape
 from typing import Any
 
 import psycopg
@@ -125,7 +128,20 @@ def test_further_addresses_of_one_person_share_a_row(record: psycopg.Connection)
     assert found[-1] == ("forbidden", "nora", "127.0.0.1", "further addresses", 5)
 
 
-def test_old_rows_and_all_but_the_newest_hundred_thousand_go(record: psycopg.Connection) -> None:
+@pytest.fixture
+def thousand(record: psycopg.Connection) -> Iterator[None]:
+    """Let a thousand rows stay instead of the hundred thousand that the trigger states."""
+    [(stated,)] = record.execute(
+        "SELECT pg_get_functiondef('app.forget_refusals'::regproc)"
+    ).fetchall()
+    assert stated.count(" OFFSET 100000 ") == 1
+    record.execute(stated.replace(" OFFSET 100000 ", " OFFSET 1000 "))
+    yield
+    record.execute(stated)
+
+
+@pytest.mark.usefixtures("thousand")
+def test_old_rows_and_all_but_the_newest_go(record: psycopg.Connection) -> None:
     values = "'forbidden', 'a', 's', 'x', ''"
     insert = "INSERT INTO app.refusal (hour, mark, kind, account, source, address, reason"
 
@@ -133,16 +149,14 @@ def test_old_rows_and_all_but_the_newest_hundred_thousand_go(record: psycopg.Con
         f"{insert}, last_at) SELECT now(), int4send(n), {values}, now() - interval '91 days'"
         " FROM generate_series(1, 50) n"
     )
-    record.execute(
-        f"{insert}) SELECT now(), int8send(n), {values} FROM generate_series(1, 100300) n"
-    )
+    record.execute(f"{insert}) SELECT now(), int8send(n), {values} FROM generate_series(1, 1300) n")
 
     found = record.execute(
         "SELECT count(*), count(*) FILTER (WHERE last_at < now() - interval '90 days')"
         " FROM app.refusal"
     ).fetchone()
     assert found is not None
-    assert 100_000 <= found[0] < 100_100
+    assert 1_000 <= found[0] < 1_100
     assert found[1] == 0
     record.execute("DELETE FROM app.refusal")
 
@@ -158,3 +172,81 @@ def test_a_command_lists_refusals(command: Any, record: psycopg.Connection) -> N
     assert "GET /items/THEIRS-1/[bold]?[2J" in shown.stdout
     assert [each["times"] for each in listed] == [1]
     assert other == []
+
+
+def listed(browser: Client, query: str = "") -> tuple[int, str]:
+    answer = browser.get(f"/people/refused/{query}")
+    return answer.status_code, answer.content.decode()
+
+
+def plant(ledger: psycopg.Connection, day: str, account: str, address: str) -> None:
+    ledger.execute(
+        "INSERT INTO app.refusal (hour, mark, kind, account, source, address, reason, first_at,"
+        " last_at) VALUES (%(at)s, %(mark)s, 'forbidden', %(account)s, '192.0.2.7', %(address)s,"
+        " 'not yours', %(at)s, %(at)s)",
+        {"at": day, "mark": address.encode(), "account": account, "address": address},
+    )
+
+
+def test_operators_read_refusals_by_account_and_day(record: psycopg.Connection) -> None:
+    operator = person("operator")
+    plant(record, "2026-11-20 23:00+00", "nora", "GET /first")
+    plant(record, "2026-11-21 00:00+00", "nora", "GET /second")
+    plant(record, "2026-11-21 23:00+00", "otto", "GET /<b>third")
+    plant(record, "2026-11-22 00:00+00", "nora", "GET /fourth")
+    shown = {
+        query: re.findall(r"GET /([\w&;]+)", listed(operator, query)[1])
+        for query in ("", "?account=nora", "?day=2026-11-21", "?day=2026-11-21&account=nora")
+    }
+
+    assert shown == {
+        "": ["fourth", "&lt;b&gt;third", "second", "first"],
+        "?account=nora": ["fourth", "second", "first"],
+        "?day=2026-11-21": ["&lt;b&gt;third", "second"],
+        "?day=2026-11-21&account=nora": ["second"],
+    }
+    status, page = listed(operator, "?account=nora")
+    assert (status, page.count("Not allowed</b>: not yours")) == (200, 3)
+    assert "No refused request with these filters" in listed(operator, "?account=nobody")[1]
+
+
+@pytest.mark.parametrize("day", ["yesterday", "2026-13-01", "0000-00-00", "9" * 90, "%00"])
+def test_a_day_that_is_none_is_refused_with_the_next_step(
+    record: psycopg.Connection, day: str
+) -> None:
+    status, page = listed(person("operator"), f"?day={day}")
+
+    assert status in (400, 422)
+    assert status == 400 or "Choose a day, or none for all days." in page
+
+
+def test_the_last_and_the_first_day_of_the_calendar_are_days(record: psycopg.Connection) -> None:
+    operator = person("operator")
+
+    assert [listed(operator, f"?day={day}")[0] for day in ("0001-01-01", "9999-12-31")] == [200] * 2
+
+
+def test_pages_of_refusals_show_each_row_once(record: psycopg.Connection) -> None:
+    operator = person("operator")
+    for number in range(120):
+        plant(record, "2026-11-21 10:00+00", "nora", f"GET /{number:03}")
+    pages, query = [], "?account=nora"
+
+    while query:
+        _, page = listed(operator, query)
+        pages.append(re.findall(r"GET /(\d{3})", page))
+        plant(record, "2026-11-21 11:00+00", "nora", f"GET /new-{len(pages)}")
+        found = re.search(r'href="(\?[^"]+)" rel="next"', page)
+        query = unescape(found[1]) if found else ""
+
+    assert [len(page) for page in pages] == [50, 50, 20]
+    assert [number for page in pages for number in page] == [
+        f"{number:03}" for number in reversed(range(120))
+    ]
+    assert listed(operator, "?before=x")[0] == 200
+
+
+def test_refusals_are_for_operators_of_all_stores(record: psycopg.Connection) -> None:
+    assert listed(person("operator", "otto", stores=("MINE-1",)))[0] == 403
+    assert listed(person("manager"))[0] == 403
+    assert "Refused requests" not in person("manager").get("/people/").content.decode()

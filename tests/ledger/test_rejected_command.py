@@ -17,7 +17,7 @@ from deploy.cli.main import app
 from deploy.errors import StackError
 from deploy.stack.home import Home
 from deploy.stack.processes import identify
-from deploy.stack.runtime import Runtime, read_runtime, write_environment, write_runtime
+from deploy.stack.runtime import Runtime, write_environment, write_runtime
 from tests.ledger import inbox
 from tests.ledger.postgres import Server
 
@@ -37,7 +37,7 @@ def records(
     me = identify(os.getpid())
     runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
     variables = {"INVENTORY_READ_DATABASE_URL": server.url("app_ro", database)}
-    write_environment(home, runtime, variables)
+    write_environment(home, variables)
     write_runtime(home, runtime)
     for name, value in {**variables, "INVENTORY_HOME": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
@@ -102,7 +102,7 @@ def test_a_stack_without_tables_is_told_as_such(
     records: Home, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     empty = server.url("app_ro", "postgres")
-    write_environment(records, read_runtime(records), {"INVENTORY_READ_DATABASE_URL": empty})
+    write_environment(records, {"INVENTORY_READ_DATABASE_URL": empty})
     monkeypatch.setenv("INVENTORY_READ_DATABASE_URL", empty)
 
     with pytest.raises(StackError, match="no tables yet"):

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from ledger import services
-from ledger.services import Conflict, ServiceError
+from ledger.services import Conflict, Ordered, OrderedBefore, ServiceError
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import reorder_proposal
 
@@ -36,11 +36,14 @@ def words(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
 def test_approving_writes_the_decision_and_the_line(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
-    done = services.approve_reorder(reorder_id=proposal, shown_revision=1, actor="buyer")
+    done = services.approve_reorder(
+        services.ApproveReorder(reorder_id=proposal, shown_revision=1), actor="buyer"
+    )
 
     assert lines(ledger) == [(REORDER, 42, "ACME", "draft", "buyer")]
     assert words(ledger) == [("approve", 1, None, "buyer")]
-    assert (done["units"], done["repeated"]) == (42, False)
+    assert isinstance(done, Ordered)
+    assert done.units == 42
     assert ledger.execute(
         "SELECT decided_action, decided_by, decided_units, status FROM app.reorder_proposal"
     ).fetchone() == ("approve", "buyer", 42, "open")
@@ -48,14 +51,11 @@ def test_approving_writes_the_decision_and_the_line(
 
 def test_the_same_command_twice_orders_once(ledger: psycopg.Connection, proposal: str) -> None:
     command = uuid4()
-    given: dict[str, Any] = {
-        "reorder_id": proposal,
-        "shown_revision": 1,
-        "actor": "buyer",
-        "command_id": command,
-    }
+    approval = services.ApproveReorder(proposal, 1)
+    given: dict[str, Any] = {"actor": "buyer", "command_id": command}
 
-    first, second = services.approve_reorder(**given), services.approve_reorder(**given)
+    first = services.approve_reorder(approval, **given)
+    second = services.approve_reorder(approval, **given)
 
     assert first == second
     assert len(lines(ledger)) == 1
@@ -64,10 +64,14 @@ def test_the_same_command_twice_orders_once(ledger: psycopg.Connection, proposal
 def test_a_second_click_with_another_command_returns_the_first_order(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
-    first = services.approve_reorder(reorder_id=proposal, shown_revision=1, command_id=uuid4())
-    second = services.approve_reorder(reorder_id=proposal, shown_revision=1, command_id=uuid4())
+    first = services.approve_reorder(
+        services.ApproveReorder(reorder_id=proposal, shown_revision=1), command_id=uuid4()
+    )
+    second = services.approve_reorder(
+        services.ApproveReorder(reorder_id=proposal, shown_revision=1), command_id=uuid4()
+    )
 
-    assert second == first | {"repeated": True}
+    assert second == OrderedBefore(first.reorder_id, first.line_ids, first.units, first.order_ref)
     assert len(lines(ledger)) == 1
 
 
@@ -75,14 +79,19 @@ def test_two_buyers_at_the_same_time_order_once(ledger: psycopg.Connection, prop
     outcomes = at_the_same_time(
         *(
             lambda actor=actor: services.approve_reorder(
-                reorder_id=proposal, shown_revision=1, actor=actor, command_id=uuid4()
+                services.ApproveReorder(reorder_id=proposal, shown_revision=1),
+                actor=actor,
+                command_id=uuid4(),
             )
             for actor in ("buyer", "manager", "third", "fourth")
         )
     )
 
-    assert sorted(outcome["repeated"] for outcome in outcomes) == [False, True, True, True]
-    assert len({outcome["line_id"] for outcome in outcomes}) == 1
+    assert (
+        sorted(type(outcome).__name__ for outcome in outcomes)
+        == ["Ordered"] + ["OrderedBefore"] * 3
+    )
+    assert len({outcome.line_ids for outcome in outcomes}) == 1
     assert len(lines(ledger)) == 1
     assert len(words(ledger)) == 1
 
@@ -95,7 +104,7 @@ def test_the_same_command_at_the_same_time_orders_once(
     outcomes = at_the_same_time(
         *(
             lambda: services.approve_reorder(
-                reorder_id=proposal, shown_revision=1, command_id=command
+                services.ApproveReorder(reorder_id=proposal, shown_revision=1), command_id=command
             )
             for _ in range(3)
         )
@@ -105,9 +114,30 @@ def test_the_same_command_at_the_same_time_orders_once(
     assert len(lines(ledger)) == 1
 
 
+def test_a_command_of_an_earlier_version_returns_its_order_when_it_is_sent_again(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
+    command = uuid4()
+    ledger.execute(
+        "INSERT INTO app.command (command_id, kind, result) VALUES (%s, %s, %s::jsonb)",
+        [
+            command,
+            f"approve {proposal}",
+            '{"line_id": 7, "units": 42, "order_ref": "X-1", "repeated": false}',
+        ],
+    )
+
+    again = services.approve_reorder(services.ApproveReorder(proposal, 1), command_id=command)
+
+    assert again == Ordered(proposal, (7,), 42, "X-1")
+    assert lines(ledger) == []
+
+
 def test_approve_against_reject_has_one_winner(ledger: psycopg.Connection, proposal: str) -> None:
     outcomes = at_the_same_time(
-        lambda: services.approve_reorder(reorder_id=proposal, shown_revision=1),
+        lambda: services.approve_reorder(
+            services.ApproveReorder(reorder_id=proposal, shown_revision=1)
+        ),
         lambda: services.reject_reorder(reorder_id=proposal, shown_revision=1, reason="too dear"),
     )
 
@@ -118,9 +148,13 @@ def test_approve_against_reject_has_one_winner(ledger: psycopg.Connection, propo
 @pytest.mark.domain("7 proposal open")
 def test_a_buyer_may_order_other_whole_packs(ledger: psycopg.Connection, proposal: str) -> None:
     with pytest.raises(ServiceError, match="multiple of the pack of 6"):
-        services.approve_reorder(reorder_id=proposal, shown_revision=1, units=40)
+        services.approve_reorder(
+            services.ApproveReorder(reorder_id=proposal, shown_revision=1, units=40)
+        )
 
-    services.approve_reorder(reorder_id=proposal, shown_revision=1, units=48)
+    services.approve_reorder(
+        services.ApproveReorder(reorder_id=proposal, shown_revision=1, units=48)
+    )
 
     assert lines(ledger)[0][1] == 48
 
@@ -131,7 +165,7 @@ def test_a_proposal_that_moved_since_it_was_shown_is_not_approved(
     ledger.execute("UPDATE app.reorder_proposal SET revision = 2, quantity_units = 48")
 
     with pytest.raises(Conflict, match="revision 1 was shown, 2 stands"):
-        services.approve_reorder(reorder_id=proposal, shown_revision=1)
+        services.approve_reorder(services.ApproveReorder(reorder_id=proposal, shown_revision=1))
 
     assert lines(ledger) == []
 
@@ -144,7 +178,7 @@ def test_a_proposal_that_is_not_open_is_not_approved(
     ledger.execute("UPDATE app.reorder_proposal SET status = %s", [status])
 
     with pytest.raises(Conflict, match=status):
-        services.approve_reorder(reorder_id=proposal, shown_revision=1)
+        services.approve_reorder(services.ApproveReorder(reorder_id=proposal, shown_revision=1))
 
 
 def test_an_order_needs_a_supplier(ledger: psycopg.Connection, proposal: str) -> None:
@@ -152,7 +186,7 @@ def test_an_order_needs_a_supplier(ledger: psycopg.Connection, proposal: str) ->
     ledger.execute("UPDATE retail.item_location SET supplier = NULL")
 
     with pytest.raises(ServiceError, match="supplier"):
-        services.approve_reorder(reorder_id=proposal, shown_revision=1)
+        services.approve_reorder(services.ApproveReorder(reorder_id=proposal, shown_revision=1))
 
     assert (lines(ledger), words(ledger)) == ([], [])
 
@@ -166,7 +200,7 @@ def test_rejecting_needs_a_reason_and_stands(ledger: psycopg.Connection, proposa
 
     assert words(ledger) == [("reject", 1, "ends", "buyer")]
     with pytest.raises(Conflict, match="already said reject"):
-        services.approve_reorder(reorder_id=proposal, shown_revision=1)
+        services.approve_reorder(services.ApproveReorder(reorder_id=proposal, shown_revision=1))
 
 
 @pytest.mark.domain("7 proposal open", "7 proposal held")
@@ -184,7 +218,7 @@ def test_a_snooze_lasts_at_most_90_days_and_is_not_final(
     ledger.execute("UPDATE app.reorder_proposal SET status = 'snoozed', revision = 2")
     services.resume_reorder(reorder_id=proposal)
     ledger.execute("UPDATE app.reorder_proposal SET status = 'open', revision = 3")
-    services.approve_reorder(reorder_id=proposal, shown_revision=3)
+    services.approve_reorder(services.ApproveReorder(reorder_id=proposal, shown_revision=3))
 
     assert [word[0] for word in words(ledger)] == ["snooze", "resume", "approve"]
     assert len(lines(ledger)) == 1
@@ -192,7 +226,7 @@ def test_a_snooze_lasts_at_most_90_days_and_is_not_final(
 
 def test_an_unknown_proposal_is_named(ledger: psycopg.Connection) -> None:
     with pytest.raises(ServiceError, match="no such proposal"):
-        services.approve_reorder(reorder_id="R:none", shown_revision=1)
+        services.approve_reorder(services.ApproveReorder(reorder_id="R:none", shown_revision=1))
 
 
 def test_who_has_spoken_is_named_even_if_it_was_the_rule(

@@ -63,7 +63,9 @@ def test_a_buyer_takes_up_a_rejected_need_while_it_is_held(
 def test_a_buyer_takes_up_what_a_short_order_holds_back(
     ledger: psycopg.Connection, need: str
 ) -> None:
-    services.approve_reorder(reorder_id=need, shown_revision=1, units=6, actor="ann")
+    services.approve_reorder(
+        services.ApproveReorder(reorder_id=need, shown_revision=1, units=6), actor="ann"
+    )
     answered(ledger, "accepted")
     hold(ledger, "held-short")
 
@@ -182,7 +184,9 @@ def test_who_approves_what_somebody_has_just_snoozed_reads_so(
     )
 
     with pytest.raises(Conflict) as refused:
-        services.approve_reorder(reorder_id=need, shown_revision=1, actor="ben")
+        services.approve_reorder(
+            services.ApproveReorder(reorder_id=need, shown_revision=1), actor="ben"
+        )
 
     because = f" ({reason})" if reason else ""
     said = f"ann has snoozed it until {until:%Y-%m-%d %H:%M} UTC{because}, "
@@ -195,7 +199,9 @@ def test_of_two_at_the_same_time_who_snooze_and_approve_one_learns_of_the_other(
 ) -> None:
     outcomes = at_the_same_time(
         lambda: services.snooze_reorder(reorder_id=need, shown_revision=1, actor="ann"),
-        lambda: services.approve_reorder(reorder_id=need, shown_revision=1, actor="ben"),
+        lambda: services.approve_reorder(
+            services.ApproveReorder(reorder_id=need, shown_revision=1), actor="ben"
+        ),
     )
 
     assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 1
@@ -208,12 +214,12 @@ def test_a_snooze_that_has_ended_stands_in_nobodys_way(
     services.snooze_reorder(reorder_id=need, shown_revision=1, actor="ann")
     answered(ledger, "snoozed")
     with pytest.raises(Conflict, match="is snoozed now: ann has snoozed it"):
-        services.approve_reorder(reorder_id=need, shown_revision=2)
+        services.approve_reorder(services.ApproveReorder(reorder_id=need, shown_revision=2))
     answered(ledger, "open", revision=3)
 
-    done = services.approve_reorder(reorder_id=need, shown_revision=3)
+    done = services.approve_reorder(services.ApproveReorder(reorder_id=need, shown_revision=3))
 
-    assert done["units"] == 42
+    assert done.units == 42
 
 
 def test_the_loser_finds_his_input_on_the_card(ledger: psycopg.Connection, need: str) -> None:

@@ -94,7 +94,7 @@ def test_the_planned_transfer_closes_the_need_by_the_rules(ledger: psycopg.Conne
     levels = {"reorder_point_units": 20, "order_up_to_units": 60}
     fixed = {"replenish_family": "sS", "levels": "fixed", "pack_units": 6, **levels}
     services.range_item(location="L", sku="S", policy=fixed)
-    services.approve_count(location="L", sku="S", units=10, kind="opening")
+    services.approve_count(services.ApproveCount(location="L", sku="S", units=10, kind="opening"))
     stocked("DC", units=54)
     opened = state_of(ledger, "L|S").episode
     assert opened.state == "open"

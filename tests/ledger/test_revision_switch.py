@@ -8,20 +8,20 @@ import psycopg
 import pytest
 
 from cdc.contracts.decisions import PriceEvent, ReorderEvent, encode_reorder
-from cdc.contracts.topics import PRICE_EVENTS, REORDER_EVENTS, written_by
+from cdc.contracts.topics import PRICE_EVENTS, REORDER_EVENTS, output_topics
+from cdc.deciding import recorded_revision
 from inventory.model.ids import ProposalId, ReorderId
 from inventory.revision import LOGIC_REVISION
 from streams.sinks.active import (
-    RevisionMoved,
+    RevisionSwitched,
     Switch,
     active_or_first,
-    active_revision,
     hold_active,
     switch,
 )
 from streams.sinks.actuator import Actuator
 from streams.sinks.projector import TOPICS, Projector
-from streams.sinks.proposals import ApprovalOnItsWay, approved, propose, propose_only
+from streams.sinks.proposals import ApprovalInFlight, approved, propose, propose_only
 from streams.sinks.source import SinkRecord
 from streams.sinks.takeover import take_over
 from tests.cdc.test_records import PRICE, REORDER
@@ -59,18 +59,18 @@ def needs(sinks: psycopg.Connection) -> list[tuple[Any, ...]]:
 
 
 def read(event: ReorderEvent, revision: int, offset: int = 0) -> SinkRecord:
-    topic = written_by(revision).reorder_events
+    topic = output_topics(revision).reorder_events
     return SinkRecord(topic, 0, offset, event.at.inv_key.encode(), encode_reorder(event))
 
 
 def test_a_new_installation_follows_the_first_revision_that_starts(
     sinks: psycopg.Connection,
 ) -> None:
-    assert active_revision(sinks) is None
+    assert recorded_revision(sinks) is None
 
     assert active_or_first(sinks, 4) == 4
     assert active_or_first(sinks, 5) == 4
-    assert active_revision(sinks) == 4
+    assert recorded_revision(sinks) == 4
 
 
 def test_a_switch_is_refused_when_somebody_else_has_switched(sinks: psycopg.Connection) -> None:
@@ -78,11 +78,11 @@ def test_a_switch_is_refused_when_somebody_else_has_switched(sinks: psycopg.Conn
     move(sinks, THEIRS, OURS)
 
     with pytest.raises(
-        RevisionMoved, match=f"logic revision {THEIRS} decides now, not {OURS}: compare again"
+        RevisionSwitched, match=f"logic revision {THEIRS} decides now, not {OURS}: compare again"
     ):
         move(sinks, THIRD, OURS)
 
-    assert active_revision(sinks) == THEIRS
+    assert recorded_revision(sinks) == THEIRS
 
 
 def test_every_switch_is_kept_with_what_was_known(sinks: psycopg.Connection) -> None:
@@ -117,12 +117,12 @@ def test_a_switch_waits_for_who_acts_on_the_former_revision(
         hold_active(sinks, OURS)
         beside.start()
         assert waiting.wait(30)
-        held_until_here = active_revision(sinks)
+        held_until_here = recorded_revision(sinks)
     beside.join(30)
 
-    assert (held_until_here, active_revision(sinks)) == (OURS, THEIRS)
+    assert (held_until_here, recorded_revision(sinks)) == (OURS, THEIRS)
     with (
-        pytest.raises(RevisionMoved, match=f"{THEIRS} decides now, not {OURS}"),
+        pytest.raises(RevisionSwitched, match=f"{THEIRS} decides now, not {OURS}"),
         sinks.transaction(),
     ):
         hold_active(sinks, OURS)
@@ -134,7 +134,7 @@ def test_the_actuator_reads_what_the_deciding_revision_writes(sinks: psycopg.Con
     assert actuator.topics(sinks) == (REORDER_EVENTS, PRICE_EVENTS)
     move(sinks, THEIRS, OURS)
 
-    other = written_by(THEIRS)
+    other = output_topics(THEIRS)
     assert actuator.topics(sinks) == (other.reorder_events, other.price_events)
 
 
@@ -145,7 +145,7 @@ def test_the_actuator_proposes_nothing_of_a_revision_that_decides_no_more(
     actuator.topics(sinks)
     move(sinks, THEIRS, OURS)
 
-    with pytest.raises(RevisionMoved), sinks.transaction():
+    with pytest.raises(RevisionSwitched), sinks.transaction():
         actuator.write(sinks, [read(need("L|A", 10, by=OURS), OURS)])
 
     assert needs(sinks) == []
@@ -249,7 +249,7 @@ def test_rules_are_not_changed_while_an_approved_order_is_on_its_way(
     sinks.execute("UPDATE app.reorder_proposal SET decided_action = 'approve'")
     theirs = [need("L|A", 40, by=THEIRS)]
 
-    with pytest.raises(ApprovalOnItsWay, match=r"R:L\|A:1-10 was approved"), sinks.transaction():
+    with pytest.raises(ApprovalInFlight, match=r"R:L\|A:1-10 was approved"), sinks.transaction():
         propose_only(sinks, theirs, [])
     assert needs(sinks) == [("R:L|A:1-10", "open", 24, OURS)]
 
@@ -293,7 +293,7 @@ def test_the_projector_empties_a_read_model_that_another_revision_filled(
 
     assert tuple(Projector().topics(sinks)) == TOPICS
     assert sinks.execute("SELECT count(*) FROM read_model.sales_window").fetchone() == (1,)
-    sinks.execute(position, (written_by(9).on_hand_changelog,))
+    sinks.execute(position, (output_topics(9).on_hand_changelog,))
 
     assert take_over(sinks, "projector", TOPICS)
     assert sinks.execute("SELECT count(*) FROM read_model.sales_window").fetchone() == (0,)

@@ -6,23 +6,25 @@ import psycopg
 import pytest
 
 from ledger import services
-from ledger.services import Conflict, RangedItem, SaleRow, ServiceError
+from ledger.services import Conflict, RangedItem, RecordSale, ServiceError
 from tests.ledger.rows import NOON
 
 
-def sale(number: int, **changes: Any) -> SaleRow:
-    return SaleRow("L", "S", "till-1", str(number), 1, 999, NOON)._replace(**changes)
+def sale(number: int, **changes: Any) -> RecordSale:
+    return RecordSale("L", "S", "till-1", str(number), 1, 999, NOON)._replace(**changes)
 
 
 def test_a_sale_is_one_row_under_its_key(ledger: psycopg.Connection) -> None:
     sale_id = services.record_sale(
-        location="L",
-        sku="S",
-        quantity_units=2,
-        amount_minor=1998,
-        source="till-1",
-        source_ref="7",
-        occurred_at=NOON,
+        services.RecordSale(
+            location="L",
+            sku="S",
+            quantity_units=2,
+            amount_minor=1998,
+            source="till-1",
+            source_ref="7",
+            occurred_at=NOON,
+        ),
         actor="associate",
     )
 
@@ -35,10 +37,10 @@ def test_a_sale_is_one_row_under_its_key(ledger: psycopg.Connection) -> None:
 
 def test_a_sale_that_a_till_sends_twice_is_refused(ledger: psycopg.Connection) -> None:
     given: dict[str, Any] = {"location": "L", "sku": "S", "quantity_units": 1, "amount_minor": 1}
-    services.record_sale(**given, source="till-1", source_ref="7")
+    services.record_sale(services.RecordSale(**given, source="till-1", source_ref="7"))
 
     with pytest.raises(Conflict, match="recorded already"):
-        services.record_sale(**given, source="till-1", source_ref="7")
+        services.record_sale(services.RecordSale(**given, source="till-1", source_ref="7"))
 
     assert ledger.execute("SELECT count(*) FROM retail.sale_line").fetchone() == (1,)
 
@@ -72,15 +74,15 @@ def test_a_forbidden_value_is_named_with_its_rule(
     }
 
     with pytest.raises(ServiceError) as refusal:
-        services.record_sale(**given | {field: value})
+        services.record_sale(services.RecordSale(**given | {field: value}))
 
     assert (refusal.value.field, refusal.value.value) == (field, value)
     assert ledger.execute("SELECT count(*) FROM retail.sale_line").fetchone() == (0,)
 
 
 def test_a_batch_keeps_its_order_and_skips_what_is_there(ledger: psycopg.Connection) -> None:
-    first = services.record_sales(rows=[sale(n) for n in range(100)])
-    second = services.record_sales(rows=[sale(n) for n in range(50, 150)])
+    first = services.record_sales([sale(n) for n in range(100)])
+    second = services.record_sales([sale(n) for n in range(50, 150)])
 
     assert (first, second) == ((100, 0), (50, 50))
     refs = ledger.execute("SELECT source_ref FROM retail.sale_line ORDER BY id").fetchall()
@@ -91,7 +93,7 @@ def test_a_batch_with_one_bad_row_writes_nothing_and_names_the_row(
     ledger: psycopg.Connection,
 ) -> None:
     with pytest.raises(ServiceError, match=r"rows\[1\]\.quantity_units"):
-        services.record_sales(rows=[sale(1), sale(2, quantity_units=0)])
+        services.record_sales([sale(1), sale(2, quantity_units=0)])
 
     assert ledger.execute("SELECT count(*) FROM retail.sale_line").fetchone() == (0,)
 
@@ -152,20 +154,26 @@ def test_a_policy_that_breaks_a_check_is_a_service_error(ledger: psycopg.Connect
 
 def test_a_count_given_twice_with_one_command_is_one_count(ledger: psycopg.Connection) -> None:
     command = uuid4()
-    first = services.approve_count(location="L", sku="S", units=5, command_id=command)
-    second = services.approve_count(location="L", sku="S", units=5, command_id=command)
+    first = services.approve_count(
+        services.ApproveCount(location="L", sku="S", units=5), command_id=command
+    )
+    second = services.approve_count(
+        services.ApproveCount(location="L", sku="S", units=5), command_id=command
+    )
 
     assert first == second
     assert ledger.execute("SELECT count(*) FROM retail.stock_count").fetchone() == (1,)
 
 
 def test_a_count_is_voided_once_and_only_while_it_is_young(ledger: psycopg.Connection) -> None:
-    young = services.approve_count(location="L", sku="S", units=5)
+    young = services.approve_count(services.ApproveCount(location="L", sku="S", units=5))
     old = services.approve_count(
-        location="L",
-        sku="S",
-        units=5,
-        occurred_at=datetime.now(UTC) - timedelta(days=3),  # noqa: TID251 -- the rule compares with the clock
+        services.ApproveCount(
+            location="L",
+            sku="S",
+            units=5,
+            occurred_at=datetime.now(UTC) - timedelta(days=3),  # noqa: TID251 -- the rule compares with the clock
+        )
     )
 
     services.void_count(count_id=young, actor="manager", reason="miscounted")
@@ -177,12 +185,14 @@ def test_a_count_is_voided_once_and_only_while_it_is_young(ledger: psycopg.Conne
 
 
 def test_an_adjustment_needs_a_known_reason_and_a_quantity(ledger: psycopg.Connection) -> None:
-    services.adjust(location="L", sku="S", reason="theft", quantity_units=2, actor="manager")
+    services.adjust(
+        services.Adjust(location="L", sku="S", reason="theft", quantity_units=2), actor="manager"
+    )
 
     with pytest.raises(ServiceError, match="reason"):
-        services.adjust(location="L", sku="S", reason="because", quantity_units=2)
+        services.adjust(services.Adjust(location="L", sku="S", reason="because", quantity_units=2))
     with pytest.raises(ServiceError, match="quantity_units"):
-        services.adjust(location="L", sku="S", reason="theft", quantity_units=0)
+        services.adjust(services.Adjust(location="L", sku="S", reason="theft", quantity_units=0))
 
     assert ledger.execute(
         "SELECT reason, quantity_units, recorded_by FROM retail.stock_adjustment"

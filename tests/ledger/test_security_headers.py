@@ -6,6 +6,7 @@ import psycopg
 import pytest
 from django.test import Client
 
+from tests.ledger.inbox import level, state
 from tests.ledger.pages import person
 
 NONE = {"Access-Control-Allow-Origin", "Server", "X-Powered-By"}
@@ -27,8 +28,56 @@ def test_every_answer_carries_the_headers(ledger: psycopg.Connection, address: s
     assert answer["X-Frame-Options"] == "DENY"
     assert answer["Referrer-Policy"] == "same-origin"
     assert NONE.isdisjoint(answer.headers)
-    if answer.status_code == 200:
-        assert "no-store" in answer["Cache-Control"]
+    assert "no-store" in answer["Cache-Control"]
+
+
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [
+        ("/stock.csv", "text/csv; charset=utf-8"),
+        ("/tasks/version", "application/json"),
+        ("/prices/version", "application/json"),
+        ("/readyz", "application/json"),
+    ],
+)
+def test_answers_to_programs_state_their_type_and_are_not_cached(
+    ledger: psycopg.Connection, address: str, kind: str
+) -> None:
+    answer = person("associate").get(address)
+
+    assert answer["Content-Type"] == kind
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["Cache-Control"] == "no-store"
+    assert NONE.isdisjoint(answer.headers)
+
+
+def test_an_export_is_a_file_to_save(ledger: psycopg.Connection) -> None:
+    answer = person("associate").get("/stock.csv")
+
+    assert answer["Content-Disposition"] == 'attachment; filename="stock.csv"'
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("%41", "%41"),
+        ("%2527", "%2527"),
+        ("&lt;b&gt;", "&amp;lt;b&amp;gt;"),
+        ("' OR 1=1 --", "&#x27; OR 1=1 --"),
+        ("\\'; DROP TABLE app.task; --", "\\&#x27;; DROP TABLE app.task; --"),
+    ],
+)
+def test_a_search_is_decoded_once_and_is_never_sql(
+    ledger: psycopg.Connection, typed: str, shown: str
+) -> None:
+    level(ledger, state())
+
+    answer = person("associate").get("/", {"q": typed})
+
+    assert answer.status_code == 200
+    assert f'name="q" value="{shown}"' in answer.content.decode()
+    assert "tr data-key" not in answer.content.decode()
+    assert "<tr data-key" in person("associate").get("/").content.decode()
 
 
 def test_a_post_without_a_token_is_refused(ledger: psycopg.Connection) -> None:

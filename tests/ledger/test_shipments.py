@@ -10,9 +10,11 @@ from tests.ledger.rows import NOON
 from tests.ledger.stocked import stocked
 
 
-def order(units: int = 10, **changes: object) -> int:
+def order(units: int = 10, actor: str | None = None, **changes: Any) -> int:
     given: dict[str, Any] = {"location": "L", "sku": "S", "supplier": "ACME", "order_ref": "PO-1"}
-    return services.place_order_line(**given | {"ordered_units": units} | changes)
+    return services.place_order_line(
+        services.PlaceOrderLine(**given | {"ordered_units": units} | changes), actor=actor
+    )
 
 
 def received(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
@@ -34,7 +36,7 @@ def test_a_receipt_closes_as_much_of_the_order_as_arrived(ledger: psycopg.Connec
 @pytest.mark.domain("7 shipped; received")
 def test_extra_units_enter_stock_but_close_no_more_than_is_open(ledger: psycopg.Connection) -> None:
     line = order(10)
-    services.confirm_order_line(line_id=line, confirmed_units=8)
+    services.confirm_order_line(services.ConfirmOrderLine(line_id=line, confirmed_units=8))
 
     services.receive_shipment(purchase_order_line_id=line, delivered=Delivered(5))
     services.receive_shipment(purchase_order_line_id=line, delivered=Delivered(5))
@@ -83,7 +85,9 @@ def test_cancelling_takes_exactly_what_is_still_open(ledger: psycopg.Connection)
 
 def test_a_transfer_is_two_rows_under_two_keys(ledger: psycopg.Connection) -> None:
     stocked("DC-1", "L")
-    services.ship_transfer(source="DC-1", destination="L", sku="S", units=6, transfer_ref="T-1")
+    services.ship_transfer(
+        services.ShipTransfer(services.Route("DC-1", "L", "S", 6), transfer_ref="T-1")
+    )
 
     rows = ledger.execute(
         "SELECT inv_key, leg, status, shipped_units FROM retail.shipment_line ORDER BY id"
@@ -97,7 +101,7 @@ def test_a_transfer_is_two_rows_under_two_keys(ledger: psycopg.Connection) -> No
 @pytest.mark.domain("7 transfer")
 def test_units_lost_on_the_way_need_a_reason(ledger: psycopg.Connection) -> None:
     stocked("DC-1", "L")
-    transfer = services.ship_transfer(source="DC-1", destination="L", sku="S", units=6)
+    transfer = services.ship_transfer(services.ShipTransfer(services.Route("DC-1", "L", "S", 6)))
 
     with pytest.raises(ServiceError, match="discrepancy_reason"):
         services.receive_transfer(shipment_line_id=transfer.in_id, delivered=Delivered(5))
@@ -111,7 +115,7 @@ def test_units_lost_on_the_way_need_a_reason(ledger: psycopg.Connection) -> None
 
 def test_the_outgoing_leg_is_not_received(ledger: psycopg.Connection) -> None:
     stocked("DC-1", "L")
-    transfer = services.ship_transfer(source="DC-1", destination="L", sku="S", units=6)
+    transfer = services.ship_transfer(services.ShipTransfer(services.Route("DC-1", "L", "S", 6)))
 
     with pytest.raises(ServiceError, match="no such transfer_in line"):
         services.receive_transfer(shipment_line_id=transfer.out_id, delivered=Delivered(6))
@@ -119,4 +123,4 @@ def test_the_outgoing_leg_is_not_received(ledger: psycopg.Connection) -> None:
 
 def test_a_transfer_goes_somewhere_else(ledger: psycopg.Connection) -> None:
     with pytest.raises(ServiceError, match="another location"):
-        services.ship_transfer(source="L", destination="L", sku="S", units=6)
+        services.ship_transfer(services.ShipTransfer(services.Route("L", "L", "S", 6)))

@@ -43,7 +43,7 @@ def reader(server: Server, database: str, ledger: psycopg.Connection, tmp_path: 
     me = identify(os.getpid())
     runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
     url = server.url("app_ro", database).replace("app_ro@", "app_ro:s3%3Acret@")
-    write_environment(home, runtime, {"INVENTORY_READ_DATABASE_URL": url})
+    write_environment(home, {"INVENTORY_READ_DATABASE_URL": url})
     write_runtime(home, runtime)
     return Reader(home)
 

@@ -86,7 +86,9 @@ def test_the_second_of_two_savers_learns_what_changed_and_keeps_his_input(
 ) -> None:
     client = person("buyer")
     late = filled(client, minimum_order="20.00", address="1 Mill Lane")
-    services.set_supplier_terms(code="ACME", minimum_order_minor=1000, actor="ann")
+    services.set_supplier_terms(
+        services.SetSupplierTerms(code="ACME", minimum_order_minor=1000), actor="ann"
+    )
 
     answer = save(client, late)
 
@@ -107,10 +109,14 @@ def test_the_second_of_two_savers_learns_what_changed_and_keeps_his_input(
 
 
 def test_every_changed_term_is_named_as_people_read_it() -> None:
-    services.set_supplier_terms(code="ACME", is_active=False, order_days_mask=3, email="x@y.z")
+    services.set_supplier_terms(
+        services.SetSupplierTerms(code="ACME", is_active=False, order_days_mask=3, email="x@y.z")
+    )
 
     with pytest.raises(Conflict) as refused:
-        services.set_supplier_terms(code="ACME", lead_time_centidays=100, shown=SHOWN)
+        services.set_supplier_terms(
+            services.SetSupplierTerms(code="ACME", lead_time_centidays=100), shown=SHOWN
+        )
 
     assert re.fullmatch(
         rf"Acme has changed since it was shown, by the system, {WHEN}: active is no, was yes,"
@@ -125,7 +131,9 @@ def test_terms_that_nobody_is_known_to_have_changed_are_named_all_the_same(
     ledger.execute("UPDATE retail.supplier SET lead_time_centidays = 300")
 
     with pytest.raises(Conflict, match="by the system: lead time is 300, was 0"):
-        services.set_supplier_terms(code="ACME", is_active=False, shown=SHOWN)
+        services.set_supplier_terms(
+            services.SetSupplierTerms(code="ACME", is_active=False), shown=SHOWN
+        )
 
 
 def test_of_two_who_save_at_the_same_time_one_learns_of_the_other(
@@ -134,7 +142,7 @@ def test_of_two_who_save_at_the_same_time_one_learns_of_the_other(
     outcomes = at_the_same_time(
         *(
             lambda days=days: services.set_supplier_terms(
-                code="ACME", lead_time_centidays=days, shown=SHOWN
+                services.SetSupplierTerms(code="ACME", lead_time_centidays=days), shown=SHOWN
             )
             for days in (100, 200, 300)
         )
@@ -191,7 +199,9 @@ def test_days_are_needed_and_stay_as_they_were_typed(ledger: psycopg.Connection)
 
 
 def test_who_manages_no_orders_reads_the_terms_only(ledger: psycopg.Connection) -> None:
-    services.set_supplier_terms(code="ACME", minimum_order_minor=5000, order_days_mask=3)
+    services.set_supplier_terms(
+        services.SetSupplierTerms(code="ACME", minimum_order_minor=5000, order_days_mask=3)
+    )
     client = person("associate")
 
     page = text(client.get(PAGE))

@@ -14,14 +14,13 @@ from analytics.verification.rejections import read_rejections
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.model.arithmetic import DAY_US
 from inventory.model.state import Demand
-from inventory.reports.demand_health import is_intermittent
 from ledger.services import ServiceError
 from ledger.tasks.service import mark_replayed
 from tests.ledger.inbox import NOON, NOON_US, emptied, level, put, rejected, state
 from tests.ledger.pages import form, person
 from tests.ledger.postgres import Server
 from tests.ledger.rows import write
-from webui.desks.system.replay import WHAT_TO_DO, look, replay
+from webui.desks.system.replay import WHAT_TO_DO, preview, replay
 from webui.readmodel import demand
 from webui.readmodel.rejected import newest, waiting
 
@@ -51,14 +50,14 @@ def test_a_record_is_shown_beside_its_row_and_both_stocks(inbox: psycopg.Connect
     write(inbox, "stock_count", units=10, occurred_at=NOON - timedelta(days=1), recorded_at=NOON)
     level(inbox, state(stock={"on_hand_units": 10}))
 
-    found = look(record)
+    found = preview(record)
 
     assert found.row.endswith("is there, under L|S")
     assert (found.table, found.op) == ("sale_line", "c")
-    assert (found.ledger_units, found.level_units, found.agrees) == (9, 10, False)
+    assert (found.ledger_units, found.level_units, found.is_counted_already) == (9, 10, False)
     assert found.can_replay
     level(inbox, state(stock={"on_hand_units": 9}))
-    assert look(record).agrees
+    assert preview(record).is_counted_already
 
 
 @pytest.mark.parametrize(
@@ -73,7 +72,7 @@ def test_a_record_is_shown_beside_its_row_and_both_stocks(inbox: psycopg.Connect
 def test_whatever_came_can_be_looked_at(
     inbox: psycopg.Connection, value: bytes | None, row: str
 ) -> None:
-    assert row in look(rejected(inbox, value=value, key=None)).row
+    assert row in preview(rejected(inbox, value=value, key=None)).row
 
 
 def test_the_operator_dismisses_with_a_reason(inbox: psycopg.Connection) -> None:
@@ -110,7 +109,7 @@ def test_what_a_replay_cannot_help_is_not_sent(inbox: psycopg.Connection, reason
         replay([record], reason="try", actor="op")
 
     assert inbox.execute("SELECT count(*) FROM app.rejected_mark").fetchone() == (0,)
-    assert not look(record).can_replay
+    assert not preview(record).can_replay
 
 
 def test_settled_records_leave_the_list_and_stay_findable(inbox: psycopg.Connection) -> None:
@@ -163,9 +162,9 @@ def test_keys_are_counted_by_what_is_known_of_them(inbox: psycopg.Connection) ->
         )
         level(inbox, state(sku=str(sku), demand=case))
 
-    found = demand.known("")
+    found = demand.estimate_counts("")
 
-    assert found == demand.Known(
+    assert found == demand.EstimateCounts(
         keys=7,
         unknown=1,
         guessed=1,
@@ -177,7 +176,7 @@ def test_keys_are_counted_by_what_is_known_of_them(inbox: psycopg.Connection) ->
         rough=2,
         wild=1,
     )
-    assert demand.known("ELSEWHERE") == demand.Known(*(0,) * 10)
+    assert demand.estimate_counts("ELSEWHERE") == demand.EstimateCounts(*(0,) * 10)
 
 
 def sold_on(inbox: psycopg.Connection, sku: str, days: tuple[int, ...]) -> None:
@@ -200,22 +199,24 @@ def sold_on(inbox: psycopg.Connection, sku: str, days: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "days",
+    ("days", "has_gaps"),
     [
-        (0,),
-        (0, 1),
-        (0, 2),
-        (0, 1, 2, 4),  # 4 days over 3 gaps: 1.33
-        tuple(range(17)),
-        (*range(1, 25), 26),
-        (*range(8), 9, *range(11, 27)),
+        ((0,), False),
+        ((0, 1), False),
+        ((0, 2), True),
+        ((0, 1, 2, 4), True),  # 4 days over 3 gaps: 1.33
+        (tuple(range(17)), False),
+        ((*range(1, 25), 26), False),
+        ((*range(19), 25), False),  # 25 days over 19 gaps: 1.316
+        ((*range(19), 26), True),  # 26 days over 19 gaps: 1.37
     ],
 )
-def test_a_hint_follows_the_rule(inbox: psycopg.Connection, days: tuple[int, ...]) -> None:
+def test_a_hint_follows_the_rule(
+    inbox: psycopg.Connection, days: tuple[int, ...], *, has_gaps: bool
+) -> None:
     for sku, method in (("E", "ewma"), ("T", "tsb")):
         write(inbox, "item_location", sku=sku, recorded_at=NOON, demand_method=method)
         sold_on(inbox, sku, days)
-    has_gaps = is_intermittent(len(days), min(days), max(days))
 
     found = {hint.sku for hint in demand.hints("", NOON_US)}
 
@@ -227,12 +228,6 @@ def test_a_hint_follows_the_rule(inbox: psycopg.Connection, days: tuple[int, ...
         assert counted is not None
         assert counted.selling == 2
         assert counted.intermittent == (2 if has_gaps else 0)
-
-
-def test_a_gap_of_132_hundredths_is_one() -> None:
-    assert is_intermittent(26, 0, 33)
-    assert not is_intermittent(26, 0, 32)
-    assert not is_intermittent(1, 0, 0)
 
 
 def test_the_demand_page_tells_it(inbox: psycopg.Connection) -> None:
@@ -278,14 +273,14 @@ def test_the_chain_says_why_the_capture_is_not_repaired(
     inbox: psycopg.Connection, detail: str, said: str
 ) -> None:
     probes = import_module("webui.desks.system.probes")
-    assert probes.keeper_says() == ("", [])
+    assert probes.capture_report() == ("", [])
     inbox.execute(
         "INSERT INTO read_model.service_heartbeat (service, pid, at, detail)"
         " VALUES ('capture', 7, clock_timestamp(), %s)",
         (detail,),
     )
 
-    assert probes.keeper_says() == (said, [("repairs", "2")])
+    assert probes.capture_report() == (said, [("repairs", "2")])
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from ledger import services
-from ledger.kernel.checks import not_ahead
+from ledger.kernel.checks import refuse_future
 from ledger.kernel.transactions import database_now
-from ledger.services import Delivered, ServiceError, Wanted
+from ledger.services import Adjust, Delivered, ServiceError
 from tests.ledger.pages import person
 from tests.ledger.rows import write
 
@@ -19,24 +19,30 @@ SKEW = timedelta(seconds=300)
 
 
 def counted(at: datetime) -> object:
-    return services.approve_count(location="L", sku="S", units=5, occurred_at=at)
+    return services.approve_count(
+        services.ApproveCount(location="L", sku="S", units=5, occurred_at=at)
+    )
 
 
 def adjusted(at: datetime) -> object:
-    return services.adjust(location="L", sku="S", reason="theft", quantity_units=1, occurred_at=at)
+    return services.adjust(
+        services.Adjust(location="L", sku="S", reason="theft", quantity_units=1, occurred_at=at)
+    )
 
 
 def asked(at: datetime) -> object:
-    return services.request_adjustment(wanted=Wanted("L", "S", "theft", 1, at), actor="ann")
+    return services.request_adjustment(wanted=Adjust("L", "S", "theft", 1, at), actor="ann")
 
 
 def weighed(at: datetime) -> object:
-    return services.worth_of(wanted=Wanted("L", "S", "theft", 1, at))
+    return services.worth_of(wanted=Adjust("L", "S", "theft", 1, at))
 
 
 def ordered() -> int:
     return services.place_order_line(
-        location="L", sku="S", supplier="ACME", ordered_units=10, order_ref="X-1"
+        services.PlaceOrderLine(
+            location="L", sku="S", supplier="ACME", ordered_units=10, order_ref="X-1"
+        )
     )
 
 
@@ -70,21 +76,23 @@ def test_a_fact_of_a_person_has_happened(
 def test_clocks_may_differ_by_five_minutes_and_no_second_more() -> None:
     now = datetime.fromisoformat("2026-11-21T10:42:00+00:00")
 
-    not_ahead("occurred_at", None, now)
-    not_ahead("occurred_at", now + SKEW, now)
+    refuse_future("occurred_at", None, now)
+    refuse_future("occurred_at", now + SKEW, now)
     with pytest.raises(ServiceError):
-        not_ahead("occurred_at", now + SKEW + timedelta(seconds=1), now)
+        refuse_future("occurred_at", now + SKEW + timedelta(seconds=1), now)
 
 
 def test_a_till_that_is_ahead_is_believed(ledger: psycopg.Connection) -> None:
     services.record_sale(
-        location="L",
-        sku="S",
-        quantity_units=1,
-        amount_minor=999,
-        source="till",
-        source_ref="1",
-        occurred_at=database_now() + timedelta(days=1),
+        services.RecordSale(
+            location="L",
+            sku="S",
+            quantity_units=1,
+            amount_minor=999,
+            source="till",
+            source_ref="1",
+            occurred_at=database_now() + timedelta(days=1),
+        )
     )
 
     assert ledger.execute("SELECT count(*) FROM retail.sale_line").fetchone() == (1,)

@@ -10,14 +10,14 @@ from django.db import OperationalError
 from bench.retailer import demo_history, simulate, staff
 from bench.retailer.buying_in import buy_in
 from bench.retailer.counting import Counting, Found
-from bench.retailer.demand import Demand, Errand, PlannedLine, Tick
+from bench.retailer.demand import Demand, PlannedAction, PlannedLine, Tick
 from bench.retailer.demo import seed_demo
 from bench.retailer.history import plan_history
 from bench.retailer.retailer import SIZES, plan
 from bench.retailer.scenarios import SCENARIOS, Scenario
 from bench.retailer.shelves import Shelves, real_shelves, shops_of_demo
+from bench.retailer.shop_floor import ShopFloor
 from bench.retailer.tally import Traded
-from bench.retailer.tills import Tills
 from ledger import services
 from ledger.kernel.transactions import database_now
 from ledger.services import ServiceError
@@ -36,12 +36,12 @@ def retailer(ledger: psycopg.Connection, midnight: datetime) -> psycopg.Connecti
 
 def tills(
     scenario: Scenario = SCENARIOS["normal"], *, shelves: Shelves | None = None, rate: float = 50.0
-) -> Tills:
+) -> ShopFloor:
     shops = shops_of_demo()
     demand = Demand(seed=3, keys=len(shops), rate=rate, scenario=scenario)
     done = Traded(seed=3)
     there = real_shelves(3) if shelves is None else shelves
-    return Tills("sim:3:test", scenario, demand, shops, there, Counting(done), done)
+    return ShopFloor("sim:3:test", scenario, demand, shops, there, Counting(done), done)
 
 
 def counted(connection: psycopg.Connection, statement: str, *given: object) -> Any:
@@ -133,7 +133,8 @@ def test_the_retailer_trades_and_says_what_came_of_it(retailer: psycopg.Connecti
     told: list[str] = []
 
     done = simulate.run(
-        seed=3, rate=200.0, minutes=0.03, progress=lambda so_far: told.append(str(so_far))
+        simulate.Trading(seed=3, rate=200.0, minutes=0.03),
+        progress=lambda so_far: told.append(str(so_far)),
     )
 
     assert done.refused == 0
@@ -153,7 +154,7 @@ def test_an_empty_shelf_sells_nothing_and_half_of_a_wish_is_half_a_line(
     open_tills = tills(shelves=Shelves({shop.inv_key: 3}))
     wishes = tuple(PlannedLine(0, 2, "resaleable", 0.0) for _ in range(3))
 
-    open_tills.writer(Tick(1, wishes, ()))()
+    open_tills.prepare_tick(Tick(1, wishes, ()))()
 
     sold = retailer.execute(
         "SELECT quantity_units FROM retail.sale_line WHERE source = 'sim:3:test' ORDER BY id"
@@ -167,11 +168,11 @@ def test_a_theft_is_written_nowhere_until_somebody_counts(retailer: psycopg.Conn
     shop = shops_of_demo()[0]
     shelves = real_shelves(3)
     shelves.units[shop.inv_key] = book = 5
-    services.approve_count(location=shop.location, sku=shop.sku, units=book)
+    services.approve_count(services.ApproveCount(location=shop.location, sku=shop.sku, units=book))
     open_tills = tills(shelves=shelves)
 
     for number, kind in enumerate(("theft", "count")):
-        open_tills.writer(Tick(number, (), (Errand(kind, 0, 1, "damage"),)))()
+        open_tills.prepare_tick(Tick(number, (), (PlannedAction(kind, 0, 1, "damage"),)))()
     open_tills.counting.work()
 
     assert open_tills.done.thefts == 1
@@ -188,7 +189,7 @@ def test_a_count_that_differs_much_is_made_twice_and_handed_in_once(
     retailer: psycopg.Connection,
 ) -> None:
     shop = shops_of_demo()[0]
-    services.approve_count(location=shop.location, sku=shop.sku, units=100)
+    services.approve_count(services.ApproveCount(location=shop.location, sku=shop.sku, units=100))
     counting = Counting(Traded())
     found = Found(shop.location, shop.sku, 3, database_now(), "errand-1")
 
@@ -216,8 +217,8 @@ def flaky(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def losing(name: str) -> Any:
         service = getattr(services, name)
 
-        def call(**given: object) -> object:
-            answer = service(**given)
+        def call(*command: object, **given: object) -> object:
+            answer = service(*command, **given)
             mark = str(given.get("command_id", name))
             if mark not in lost:
                 lost.append(mark)
@@ -228,7 +229,7 @@ def flaky(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return call
 
     for name in ("record_sales", "ship_transfer", "adjust"):
-        monkeypatch.setattr(f"bench.retailer.tills.{name}", losing(name))
+        monkeypatch.setattr(f"bench.retailer.shop_floor.{name}", losing(name))
     monkeypatch.setattr(staff.time, "sleep", lambda _: None)
     return lost
 
@@ -244,15 +245,15 @@ def test_a_database_lost_in_the_middle_of_a_tick_repeats_nothing(
     )
     sales = tuple(PlannedLine(key, 1, "resaleable", 0.0) for key in range(5))
     errands = (
-        Errand("transfer", shop_of_warehouse, 1, "damage"),
-        Errand("adjustment", 1, 1, "found"),
+        PlannedAction("transfer", shop_of_warehouse, 1, "damage"),
+        PlannedAction("adjustment", 1, 1, "found"),
     )
     before = [
         counted(retailer, f"SELECT count(*) FROM retail.{table}")  # noqa: S608 -- from below
         for table in ("shipment_line", "stock_adjustment", "sale_line")
     ]
 
-    staff.patiently(open_tills.writer(Tick(9, sales, errands)))
+    staff.retry_on_database_loss(open_tills.prepare_tick(Tick(9, sales, errands)))
 
     after = [
         counted(retailer, f"SELECT count(*) FROM retail.{table}")  # noqa: S608 -- from below
@@ -271,10 +272,10 @@ def test_tills_without_a_line_send_their_sales_later(retailer: psycopg.Connectio
     store = shops[quiet].location
     open_tills.shelves.put(shops[quiet].inv_key, 5)
 
-    open_tills.writer(Tick(0, (PlannedLine(quiet, 1, "resaleable", 0.0),), ()))()
+    open_tills.prepare_tick(Tick(0, (PlannedLine(quiet, 1, "resaleable", 0.0),), ()))()
     kept = counted(retailer, "SELECT count(*) FROM retail.sale_line WHERE source = 'sim:3:test'")
     back = next(t for t in range(0, 90_000, 450) if not open_tills.demand.is_offline(store, t))
-    open_tills.writer(Tick(back, (), ()))()
+    open_tills.prepare_tick(Tick(back, (), ()))()
 
     assert kept == 0
     assert open_tills.held == {}
@@ -307,10 +308,7 @@ def test_an_empty_system_is_seeded_first_and_says_so(ledger: psycopg.Connection)
     told: list[str] = []
 
     done = simulate.run(
-        seed=3,
-        rate=20.0,
-        minutes=0.005,
-        size="tiny",
+        simulate.Trading(seed=3, rate=20.0, minutes=0.005, size="tiny"),
         progress=lambda line: told.append(str(line)),
     )
 
@@ -332,22 +330,22 @@ def test_wrong_options_are_named(
     ledger: psycopg.Connection, given: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(ServiceError, match=told):
-        simulate.run(**{"minutes": 0.001, **given})
+        simulate.run(simulate.Trading(**{"minutes": 0.001, **given}))
 
 
 def test_a_scenario_for_measurements_sells_below_zero_without_people(
     retailer: psycopg.Connection,
 ) -> None:
-    done = simulate.run(seed=3, rate=300.0, minutes=0.02, scenario="sales_only")
+    done = simulate.run(simulate.Trading(seed=3, rate=300.0, minutes=0.02, scenario="sales_only"))
 
     assert done.lines == done.planned_lines > 200
-    assert (done.lost_units, done.bought_in, done.receipts, done.errands) == (0, 0, 0, 0)
+    assert (done.lost_units, done.bought_in, done.receipts, done.actions) == (0, 0, 0, 0)
 
 
 def test_a_leaflet_cuts_prices_of_hot_items_but_not_below_the_floor(
     retailer: psycopg.Connection,
 ) -> None:
-    done = simulate.run(seed=3, rate=5.0, minutes=0.001, scenario="black-friday")
+    done = simulate.run(simulate.Trading(seed=3, rate=5.0, minutes=0.001, scenario="black-friday"))
 
     assert done.prices_set + done.at_the_floor == 6
     assert (
@@ -366,7 +364,7 @@ def test_every_scenario_trades_at_its_rate_and_loses_no_line(
     for name in SCENARIOS:
         before = counted(retailer, "SELECT count(*) FROM retail.sale_line")
 
-        done = simulate.run(seed=5, rate=100.0, minutes=0.02, scenario=name)
+        done = simulate.run(simulate.Trading(seed=5, rate=100.0, minutes=0.02, scenario=name))
 
         after = counted(retailer, "SELECT count(*) FROM retail.sale_line")
         assert (name, done.lines + done.lost_lines) == (name, done.planned_lines)

@@ -24,7 +24,7 @@ def test_a_sheet_that_refuses_an_item_counts_the_right_one_again(
     retailer: psycopg.Connection,
 ) -> None:
     shop = shops_of_demo()[0]
-    services.approve_count(location=shop.location, sku=shop.sku, units=100)
+    services.approve_count(services.ApproveCount(location=shop.location, sku=shop.sku, units=100))
     counting = Counting(Traded())
     for sku in ("!", shop.sku):
         counting.found.put(Found(shop.location, sku, 3, database_now(), f"errand {sku}"))
@@ -40,7 +40,7 @@ def test_a_database_lost_while_a_sheet_is_handed_in_loses_no_count(
     retailer: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, name: str, calls_before: int
 ) -> None:
     shop = shops_of_demo()[0]
-    services.approve_count(location=shop.location, sku=shop.sku, units=100)
+    services.approve_count(services.ApproveCount(location=shop.location, sku=shop.sku, units=100))
     service, seen = getattr(services, name), []
 
     def losing(**given: object) -> object:
@@ -56,6 +56,6 @@ def test_a_database_lost_while_a_sheet_is_handed_in_loses_no_count(
     counting = Counting(Traded())
     counting.found.put(Found(shop.location, shop.sku, 3, database_now(), "errand-1"))
 
-    staff.patiently(counting.work)
+    staff.retry_on_database_loss(counting.work)
 
     assert counting.done.counts == 1

@@ -6,7 +6,7 @@ import psycopg
 
 from bench.retailer import buyers
 from bench.retailer.buyers import Habits
-from bench.retailer.goods import Goods
+from bench.retailer.deliveries import Deliveries
 from bench.retailer.scenarios import SCENARIOS, Scenario
 from bench.retailer.shelves import Shelves
 from bench.retailer.tally import Traded
@@ -18,9 +18,9 @@ from tests.ledger.test_trading import counted
 EAGER = Habits(patience_s=0.0, at_once=50, left_permille=0)
 
 
-def goods(scenario: Scenario = SCENARIOS["normal"], shelves: Shelves | None = None) -> Goods:
+def goods(scenario: Scenario = SCENARIOS["normal"], shelves: Shelves | None = None) -> Deliveries:
     there = Shelves() if shelves is None else shelves
-    return Goods(3, scenario, there, Traded(), at_once=50, since=database_now())
+    return Deliveries(3, scenario, there, Traded(), at_once=50, since=database_now())
 
 
 def proposals(ledger: psycopg.Connection, number: int) -> list[str]:
@@ -35,11 +35,11 @@ def test_buyers_answer_every_need_and_the_same_way_again(ledger: psycopg.Connect
     proposals(ledger, 60)
     done = Traded()
 
-    buyers.buy(7, EAGER._replace(at_once=100), done)
+    buyers.decide_reorders(7, EAGER._replace(at_once=100), done)
     words = ledger.execute(
         "SELECT reorder_id, action FROM retail.reorder_decision ORDER BY reorder_id"
     ).fetchall()
-    buyers.buy(7, EAGER._replace(at_once=100), done)
+    buyers.decide_reorders(7, EAGER._replace(at_once=100), done)
 
     assert done.approved + done.rejected + done.snoozed == len(words) == 60
     assert {action for _, action in words} == {"approve", "reject", "snooze"}
@@ -58,11 +58,11 @@ def test_buyers_leave_some_needs_to_people_and_wait_before_they_act(
     proposals(ledger, 20)
     done = Traded()
 
-    buyers.buy(7, EAGER._replace(left_permille=1000), done)
-    buyers.buy(7, EAGER._replace(patience_s=3600.0), done)
+    buyers.decide_reorders(7, EAGER._replace(left_permille=1000), done)
+    buyers.decide_reorders(7, EAGER._replace(patience_s=3600.0), done)
     assert done == Traded()
 
-    buyers.buy(7, EAGER._replace(left_permille=500), done)
+    buyers.decide_reorders(7, EAGER._replace(left_permille=500), done)
     assert 0 < done.approved + done.rejected + done.snoozed < 20
 
 

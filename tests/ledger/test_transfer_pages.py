@@ -147,7 +147,7 @@ def test_a_transfer_is_stuck_three_days_past_due(
     shipped_days_ago: int,
     is_stuck: bool,
 ) -> None:
-    services.ship_transfer(source="DC-1", destination="L", sku="S", units=6)
+    services.ship_transfer(services.ShipTransfer(services.Route("DC-1", "L", "S", 6)))
     places.execute("UPDATE retail.item_location SET lead_time_centidays = 150")  # two days
     places.execute(
         "UPDATE retail.shipment_line SET due_on = (now() AT TIME ZONE 'UTC')::date - %s::int,"

@@ -29,7 +29,9 @@ def rows(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
 
 
 def shipped(units: int = 6) -> Transfer:
-    return services.ship_transfer(source="DC-1", destination="L", sku="S", units=units, actor="ann")
+    return services.ship_transfer(
+        services.ShipTransfer(services.Route("DC-1", "L", "S", units)), actor="ann"
+    )
 
 
 @pytest.mark.domain("7 transfer")
@@ -129,9 +131,11 @@ def test_what_a_transfer_answers_is_not_ordered_too(ledger: psycopg.Connection) 
 
     outcomes = at_the_same_time(
         lambda: services.ship_transfer(
-            source="DC-1", destination="L", sku="S", units=6, reorder_id=need, actor="ann"
+            services.ShipTransfer(services.Route("DC-1", "L", "S", 6), reorder_id=need), actor="ann"
         ),
-        lambda: services.approve_reorder(reorder_id=need, shown_revision=1, actor="bob"),
+        lambda: services.approve_reorder(
+            services.ApproveReorder(reorder_id=need, shown_revision=1), actor="bob"
+        ),
     )
 
     assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 1
@@ -275,8 +279,8 @@ def test_opposite_transfers_at_once_do_not_wait_for_each_other_for_ever(
     ]
     results = at_the_same_time(
         *calls,
-        lambda: services.ship_transfer(source="L", destination="DC-1", sku="S", units=1),
-        lambda: services.ship_transfer(source="DC-1", destination="L", sku="S", units=1),
+        lambda: services.ship_transfer(services.ShipTransfer(services.Route("L", "DC-1", "S", 1))),
+        lambda: services.ship_transfer(services.ShipTransfer(services.Route("DC-1", "L", "S", 1))),
     )
 
     assert [result for result in results if isinstance(result, Exception)] == []

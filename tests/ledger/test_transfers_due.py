@@ -37,11 +37,9 @@ def stuck(ledger: psycopg.Connection) -> Transfer:
     """Ship six units nine days ago that were due at once."""
     left_at = now(ledger) - timedelta(days=LEFT_DAYS_AGO)
     return services.ship_transfer(
-        source="D",
-        destination="L",
-        sku="S",
-        units=6,
-        shipped_at=left_at.replace(tzinfo=UTC),
+        services.ShipTransfer(
+            services.Route("D", "L", "S", 6), shipped_at=left_at.replace(tzinfo=UTC)
+        ),
         actor="ann",
     )
 

@@ -33,7 +33,12 @@ def plan(units: int = 6, **changes: Any) -> Transfer:
 
 def ship(units: int = 6, **changes: Any) -> Transfer:
     given: dict[str, Any] = {"source": "DC-1", "destination": "L", "sku": "S"}
-    return services.ship_transfer(**given | changes, units=units, actor="ann")
+    beyond = bool(changes.pop("beyond_stock_allowed", False))
+    shipped_at = changes.pop("shipped_at", None)
+    route = Route(**given | changes, units=units)
+    return services.ship_transfer(
+        services.ShipTransfer(route, shipped_at, beyond_stock_allowed=beyond), actor="ann"
+    )
 
 
 def today(ledger: psycopg.Connection) -> date:
@@ -134,7 +139,7 @@ def test_what_is_promised_is_not_promised_again(ledger: psycopg.Connection) -> N
 
 def test_stock_follows_the_count_rule(ledger: psycopg.Connection) -> None:
     ship(20)
-    services.approve_count(location="DC-1", sku="S", units=7)
+    services.approve_count(services.ApproveCount(location="DC-1", sku="S", units=7))
 
     with pytest.raises(ServiceError, match="at most 7"):
         plan(8)

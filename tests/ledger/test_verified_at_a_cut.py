@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from analytics.verification import sums
-from analytics.verification.compare import instead_parameters
 from analytics.verification.cut import Cut
+from analytics.verification.differences import instead_parameters
 from analytics.verification.in_flight import Moved, Row
 from analytics.verification.rejections import read_rejections
 from analytics.verification.reorders import UNPROPOSED, Needs, check_reorders
@@ -164,7 +164,7 @@ def test_a_count_that_was_folded_before_its_row_changed_again_is_listed(
 
     found = read_rejections(inbox, None)
 
-    assert found.beside == (("stock_count", row),) * listed
+    assert found.possibly_doubled == (("stock_count", row),) * listed
     assert found.excluded == ()
 
 

@@ -40,7 +40,7 @@ def shop(ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> psycopg
 @contextmanager
 def two_workers(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Two workers that share the partitions, with long timeouts for each other."""
-    monkeypatch.setattr("streams.query.peers.ASK_S", 60.0)
+    monkeypatch.setattr("streams.query.peers.MAP_TIMEOUT_S", 60.0)
     with served(Home(home)) as runtime:
         urls = [service.url or "" for service in runtime.services.values()]
         monkeypatch.setenv("INVENTORY_WORKER_URLS", ",".join(urls))
@@ -95,11 +95,11 @@ def test_without_workers_every_partition_is_nobodys_and_the_reason_is_told(
 
 @pytest.mark.usefixtures("database")
 def test_a_partition_that_waits_long_or_is_on_its_way_is_told_from_one_that_is_well() -> None:
-    holders = import_module("webui.desks.system.holders")  # late: it needs Django set up
+    page = import_module("webui.desks.system.workers")  # late: it needs Django set up
     running = {"partition": 1, "worker": "w", "state": "RUNNING", "as_of_us": 5, "keys": 2}
 
     def state(**changes: object) -> str:
-        return str(holders._held({**running, **changes}, 10, None).state)
+        return str(page._partition_row({**running, **changes}, 10, None).state)
 
     assert state(lag_seconds=30.0) == "ok"
     assert state(lag_seconds=30.1) == "slow"

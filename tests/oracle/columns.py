@@ -50,13 +50,22 @@ NULL_TEXT = text(required=False)
 NULL_TIME = number(null=True)
 TIME = number()
 
+FAMILIES = (
+    "off",
+    "sQ",
+    "sS",
+    "RS",
+    "RsS",
+    "par",
+    "cover",
+)
 DEMAND = {
     "demand_method": text("ewma", "tsb", default="ewma"),
     "demand_alpha_permille": number(0, 1000, 125),
     "initial_rate_micro": at_least_0(null=True),
 }
 REPLENISHMENT = {
-    "replenish_family": text("off", "sQ", "sS", "RS", "RsS", "par", "cover", default="off"),
+    "replenish_family": text(*FAMILIES, default="off"),
     "levels": text("fixed", "computed", default="fixed"),
     "reorder_point_units": units(0),
     "order_up_to_units": units(0),

@@ -88,7 +88,7 @@ class World:
         return max(0, rng.choices((small, middle, days, weeks, edge), weights)[0])
 
     def happened(self, key: str) -> int:
-        """Return an `occurred_at`: now, or back to an edge, a count, the horizon."""
+        """Return an `occurred_at`: now, or the time of an edge, a count or the horizon."""
         rng = self.rng
         now = self.commit
         if self.mode[key] == "replayed":

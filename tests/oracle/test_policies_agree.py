@@ -12,7 +12,7 @@ from inventory.model.price_timeline import PriceRow, prior_price, prune
 from inventory.pricing.proposals import PricingInputs, PricingTrigger, next_proposal
 from inventory.replenishment.levels import levels
 from inventory.replenishment.quantity import order_quantity
-from inventory.tables.policy_parsing import item_location
+from inventory.tables.item_location import parse as item_location
 from tests.oracle import prices
 from tests.oracle.arithmetic import DAY, HOUR, MINUTE, W
 from tests.oracle.columns import Limit, Row

@@ -3,7 +3,7 @@
 from typing import Any
 
 from inventory.fold.partition import Partition
-from inventory.fold.record import Folded
+from inventory.fold.record import FoldResult
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from inventory.model.state import KeyState
@@ -58,6 +58,6 @@ class Shop:
         return [units for _, units in self.fold.variances(self.story.key)]
 
 
-def fold_all(records: list[Record]) -> tuple[Partition, list[Folded]]:
+def fold_all(records: list[Record]) -> tuple[Partition, list[FoldResult]]:
     partition = Partition(1)
     return partition, [partition.apply(record) for record in records]

@@ -4,7 +4,7 @@ import pytest
 
 from inventory.replenishment.levels import levels
 from inventory.replenishment.quantity import order_quantity
-from tests.policies.builders import policy
+from tests.inventory.decision_inputs import policy
 from tests.regressions.shop import Shop
 
 FIRST = "R:L|S:1-2"

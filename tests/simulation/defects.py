@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.simulation.planting import place
+
 PROJECT = Path(__file__).resolve().parents[2]
 PLANTED = Path(__file__).parent / "planted"
 COPIED = ("inventory", "cdc", "streams", "bench/simulation")
@@ -44,10 +46,6 @@ print(json.dumps([ran, failing]))
 """
 
 
-class DoesNotApply(Exception):
-    """The sources around a planted defect have changed. Write the patch again."""
-
-
 @dataclass(frozen=True)
 class Finding:
     """Result of one run with a planted defect."""
@@ -65,22 +63,17 @@ def patches(names: Sequence[str] = ()) -> list[Path]:
     return [p for p in found if not names or any(name in p.stem for name in names)]
 
 
-def plant(patch: Path, where: Path, *options: str) -> None:
-    """Change the sources below `where`. With the option `--check`, only test if that is possible.
+def plant(patch: Path, where: Path) -> None:
+    """Change the sources below `where`.
 
     Raises:
-        DoesNotApply: with the name of the patch and git's message.
+        DoesNotApply: the lines that the defect changes have changed. Write the patch again.
     """
-    applied = subprocess.run(  # noqa: S603 -- our own patch
-        ["git", "apply", "-C1", *options, str(patch)],  # noqa: S607 -- any git
-        cwd=where,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if applied.returncode:
-        problem = f"{patch.name} does not apply to the sources any more: {applied.stderr}"
-        raise DoesNotApply(problem)
+    for path, text in place(patch.read_text(encoding="utf-8"), where, COPIED).items():
+        path.write_text(text, encoding="utf-8")
+        # Compiled in the same second, it would count as the new one.
+        for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
+            compiled.unlink()
 
 
 @contextmanager
@@ -89,9 +82,7 @@ def planted(patch: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="planted-") as place:
         copy = Path(place)
         for package in COPIED:
-            shutil.copytree(
-                PROJECT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__")
-            )
+            shutil.copytree(PROJECT / package, copy / package)
         for module in ("bench/__init__.py", "bench/simulate.py"):
             shutil.copy(PROJECT / module, copy / module)
         plant(patch, copy)

@@ -11,7 +11,7 @@ from bench.simulation.disk import Disk
 from bench.simulation.faults import KILL, SLEEP, Fault
 from bench.simulation.history import HOUR_US, Step
 from bench.simulation.plan import Plan
-from bench.simulation.world import World
+from bench.simulation.simulation import Simulation
 
 FOR_EVER = 10_000
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
@@ -46,9 +46,9 @@ def numbered(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def length(plan: Plan, disk: Disk) -> int:
     """Run the plan; how many things happened."""
-    world = World(plan, disk)
-    world.run()
-    return world.step
+    simulation = Simulation(plan, disk)
+    simulation.run()
+    return simulation.step
 
 
 def disturbed(at: int) -> Iterator[tuple[Fault, int]]:

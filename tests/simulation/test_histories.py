@@ -9,7 +9,7 @@ SEEDS = int(os.environ.get("INVENTORY_SIMULATION_SEEDS", "10000" if LONG else "1
 
 
 def test_no_history_breaks_a_promise() -> None:
-    report = run(start=0, seeds=SEEDS, workers=1, tell=lambda _: None)
+    report = run(start=0, seeds=SEEDS, workers=1, progress=lambda _: None)
 
     assert report.seeds == SEEDS
     assert report.failed == 0, report.as_text()

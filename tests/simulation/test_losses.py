@@ -11,7 +11,7 @@ from bench.simulation.disk import Disk
 from bench.simulation.faults import CUT, CUT_LEVELS, CUT_ROWS, KILL, LOSSES, REMAKE, WIPE, Fault
 from bench.simulation.history import HOUR_US, Step
 from bench.simulation.plan import Plan, draw_plan, with_loss
-from bench.simulation.world import World
+from bench.simulation.simulation import Simulation
 from streams.engine.mismatch import LogMismatch
 
 LATE = 10_000  # when nothing else is left to do
@@ -29,17 +29,17 @@ def world_of(steps: tuple[Step, ...], *faults: Fault) -> Plan:
     return Plan(0, steps, faults, to=(0,), sizes=(2,), in_order=True)
 
 
-def lost(disk: Disk, steps: tuple[Step, ...], *faults: Fault) -> World:
-    world = World(world_of(steps, *faults), disk)
-    world.run()
-    return world
+def lost(disk: Disk, steps: tuple[Step, ...], *faults: Fault) -> Simulation:
+    simulation = Simulation(world_of(steps, *faults), disk)
+    simulation.run()
+    return simulation
 
 
 @pytest.mark.parametrize("part", [1, 2, 3, 4])
 def test_a_source_made_anew_halts_whoever_starts(disk: Disk, part: int) -> None:
-    world = lost(disk, SALES, Fault(LATE, REMAKE, part=part))
+    simulation = lost(disk, SALES, Fault(LATE, REMAKE, part=part))
 
-    assert "was deleted and made anew" in str(world.halted[0])
+    assert "was deleted and made anew" in str(simulation.halted[0])
 
 
 def test_a_source_made_anew_before_anything_came_of_it_is_a_source(disk: Disk) -> None:
@@ -47,9 +47,9 @@ def test_a_source_made_anew_before_anything_came_of_it_is_a_source(disk: Disk) -
 
 
 def test_a_source_cut_off_before_it_was_read_halts_a_worker_that_runs(disk: Disk) -> None:
-    world = lost(disk, SALES, Fault(28, CUT, part=4))
+    simulation = lost(disk, SALES, Fault(28, CUT, part=4))
 
-    assert "stock.events[0]@2: out of range" in str(world.halted[0])
+    assert "stock.events[0]@2: out of range" in str(simulation.halted[0])
 
 
 def test_a_worker_that_has_read_everything_needs_no_record_of_the_source(disk: Disk) -> None:
@@ -57,21 +57,21 @@ def test_a_worker_that_has_read_everything_needs_no_record_of_the_source(disk: D
 
 
 def test_a_source_cut_off_within_the_ring_halts_whoever_starts(disk: Disk) -> None:
-    world = lost(disk, SOONER, Fault(LATE, CUT, part=2), Fault(LATE, KILL))
+    simulation = lost(disk, SOONER, Fault(LATE, CUT, part=2), Fault(LATE, KILL))
 
-    assert "begins at 3, it was cut off" in str(world.halted[0])
+    assert "begins at 3, it was cut off" in str(simulation.halted[0])
 
 
 def test_window_rows_cut_off_halt_whoever_starts(disk: Disk) -> None:
-    world = lost(disk, SALES, Fault(LATE, CUT_ROWS, part=2), Fault(LATE, KILL))
+    simulation = lost(disk, SALES, Fault(LATE, CUT_ROWS, part=2), Fault(LATE, KILL))
 
-    assert "rows of S1|A: it was cut off" in str(world.halted[0])
+    assert "rows of S1|A: it was cut off" in str(simulation.halted[0])
 
 
 def test_levels_cut_off_halt_whoever_starts(disk: Disk) -> None:
-    world = lost(disk, SALES, Fault(LATE, CUT_LEVELS, part=1), Fault(LATE, KILL))
+    simulation = lost(disk, SALES, Fault(LATE, CUT_LEVELS, part=1), Fault(LATE, KILL))
 
-    assert "it was cut off" in str(world.halted[0])
+    assert "it was cut off" in str(simulation.halted[0])
 
 
 def test_a_worker_that_runs_needs_no_row_of_the_changelog(disk: Disk) -> None:

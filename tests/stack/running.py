@@ -76,10 +76,8 @@ def run_inventory(*arguments: str, home: Path) -> subprocess.CompletedProcess[st
     mine |= {"INVENTORY_HOME": str(home), "INVENTORY_WEB_PORT": "0", "COLUMNS": "160"}
     # People of many tests log in by password; tests/ledger/test_logins.py has the second factor.
     mine["INVENTORY_SECOND_FACTOR_ROLES"] = ""
-    # Where downloads lie, and how the workers of this session consume.
-    for name in ("INVENTORY_CACHE", "INVENTORY_CONSUMER"):
-        if name in os.environ:
-            mine[name] = os.environ[name]
+    if "INVENTORY_CACHE" in os.environ:
+        mine["INVENTORY_CACHE"] = os.environ["INVENTORY_CACHE"]
     return subprocess.run(  # noqa: S603 -- our own command
         [str(INVENTORY), *arguments],
         cwd=PROJECT,

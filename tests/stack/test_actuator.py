@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 from confluent_kafka import Producer
 
-from cdc.contracts.decisions import Circumstances, ReorderEvent, encode_reorder
+from cdc.contracts.decisions import DecisionContext, ReorderEvent, encode_reorder
 from cdc.contracts.rejects import Origin
 from cdc.contracts.topics import REORDER_EVENTS
 from inventory.model.ids import ReorderId
@@ -32,7 +32,7 @@ OPENED = ReorderEvent(
     ),
     supplier="ACME",
     cost_minor=120,
-    at=Circumstances(KEY, NOWHERE, 1_795_229_285_100_000, LOGIC_REVISION),
+    at=DecisionContext(KEY, NOWHERE, 1_795_229_285_100_000, LOGIC_REVISION),
 )
 
 

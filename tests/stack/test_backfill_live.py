@@ -1,5 +1,7 @@
 """Recomputing the running stack's history gives what its workers hold, byte for byte."""
 
+import pytest
+
 from analytics.backfill.run import run
 from analytics.backfill.verify import verify
 from tests.analytics.shop import Shop
@@ -15,6 +17,7 @@ def test_recomputed_states_equal_the_live_ones_byte_for_byte(stack: RunningStack
     assert report.keys_compared >= 3
 
 
+@pytest.mark.soak  # tests/analytics/test_engines.py compares them on a generated history
 def test_spark_and_the_local_engine_agree_on_the_same_history(stack: RunningStack) -> None:
     Shop(stack.settings.owner_database_url.get_secret_value()).trade()
 

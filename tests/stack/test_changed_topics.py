@@ -21,8 +21,8 @@ from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, PARTITIONS, STOCK_EVENTS
 from deploy.stack import fleet
 from deploy.stack.membership import leave
-from deploy.stack.wanted import read_wanted, write_wanted
-from streams.exit_codes import Ending
+from deploy.stack.requested import read_requested, write_requested
+from streams.exit_codes import ExitCode
 from tests.stack.running import RunningStack, run_inventory, start
 from tests.streams import facts
 
@@ -74,9 +74,9 @@ def wait_for(own: RunningStack, on_hand: int) -> None:
 
 
 def restart(own: RunningStack) -> None:
-    wanted = read_wanted(own.home)
+    wanted = read_requested(own.home)
     assert wanted is not None
-    write_wanted(own.home, wanted.restarted("worker-1"))
+    write_requested(own.home, wanted.restarted("worker-1"))
 
 
 def doctor(own: RunningStack) -> dict[str, str]:
@@ -88,7 +88,7 @@ def doctor(own: RunningStack) -> dict[str, str]:
 def wait_for_halt(own: RunningStack, reason: str) -> dict[str, str]:
     """Wait until the worker keeps ending for that reason. Return the doctor's row."""
     own.wait_until(
-        lambda: own.runtime.services["worker-1"].last_exit == Ending.LOG_MISMATCH,
+        lambda: own.runtime.services["worker-1"].last_exit == ExitCode.LOG_MISMATCH,
         describe=lambda: own.runtime.services["worker-1"],
     )
 

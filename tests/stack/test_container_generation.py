@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from cdc.capture.client import PUBLICATION
-from deploy.container.setup import ANEW
+from deploy.container.setup import CAPTURE_AGAIN
 from deploy.stack.home import PROJECT
 from tests.analytics.shop import Shop
 from tests.stack.running import COMMAND_S, RunningStack, run_inventory, start
@@ -157,8 +157,8 @@ def test_a_dropped_publication_is_repaired_by_the_command_that_the_setup_prints(
 
     assert refused.returncode == 1
     assert "publication retail_cdc does not exist" in refused.stderr
-    assert f"repair: {ANEW}" in refused.stderr
-    assert "docker compose run --rm generation" in ANEW
+    assert f"repair: {CAPTURE_AGAIN}" in refused.stderr
+    assert "docker compose run --rm generation" in CAPTURE_AGAIN
     assert (anew.returncode, anew.stderr) == (0, ""), anew.stdout
     assert "generation 2 is captured" in anew.stdout
     assert again.returncode == 0, again.stderr

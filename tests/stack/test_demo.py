@@ -29,6 +29,7 @@ def test_the_demo_sells_a_unit_and_sees_it_on_the_page(home: Path) -> None:
     assert not home.exists() or list(home.iterdir()) == []
 
 
+@pytest.mark.soak  # `make test` begins with `inventory fetch`, which makes them on a new machine
 def test_archives_of_classes_are_made_where_they_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from deploy.stack import fleet
 from tests.stack.running import RunningStack
 from tests.stack.test_elastic import assert_nothing_differs, selling
 
-ROWS = 12_000
+ROWS = 6_000
 ITEMS = 60
 HEADER = "InvoiceNo,StockCode,Description,Quantity,InvoiceDate,UnitPrice,CustomerID,Country"
 VICTIMS = ("worker-1", "projector", "connect", "worker-2", "kafka")
@@ -80,7 +80,7 @@ def test_an_import_keeps_its_totals_while_every_part_is_killed_once(
 
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(
-            stack.cli, "import-sales", str(file), "--stores", "country", "--rate", "800"
+            stack.cli, "import-sales", str(file), "--stores", "country", "--rate", "400"
         )
         for number, name in enumerate(VICTIMS):
             share = ROWS * (number + 1) // (len(VICTIMS) + 2)

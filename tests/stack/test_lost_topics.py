@@ -14,8 +14,8 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from cdc.capture.admin import admin_client, create_topics, delete_topics
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS, TOPICS
-from deploy.stack.wanted import read_wanted, write_wanted
-from streams.exit_codes import Ending
+from deploy.stack.requested import read_requested, write_requested
+from streams.exit_codes import ExitCode
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack, run_inventory, start
 from tests.stack.test_revisions import SELL, desk
@@ -69,12 +69,12 @@ def made_anew(own: RunningStack, *names: str) -> None:
 
 def restart(own: RunningStack) -> None:
     """Restart the worker now. A worker that stops is restarted at growing intervals."""
-    wanted = read_wanted(own.home)
+    wanted = read_requested(own.home)
     assert wanted is not None
-    write_wanted(own.home, wanted.restarted("worker-1"))
+    write_requested(own.home, wanted.restarted("worker-1"))
 
 
-def wait_for_halt(own: RunningStack, code: Ending, reason: str) -> None:
+def wait_for_halt(own: RunningStack, code: ExitCode, reason: str) -> None:
     """Wait until the worker has ended with `code` and its log has the reason."""
     log: Path = own.home.log_of("worker-1")
 
@@ -111,7 +111,7 @@ def test_changelogs_made_anew_halt_a_worker_until_they_are_rebuilt(
     before = desk(own, shop), proposals(shop)
 
     made_anew(own, *CHANGELOGS)
-    wait_for_halt(own, Ending.LOG_MISMATCH, "was deleted and made anew")
+    wait_for_halt(own, ExitCode.LOG_MISMATCH, "was deleted and made anew")
     told = own.cli("doctor", "--json").stdout  # a table folds what is long
     rebuild(own)
 
@@ -133,14 +133,14 @@ def test_garbage_by_the_thousand_halts_a_worker_with_the_name_of_the_schema(
         producer.poll(0)
     assert producer.flush(60) == 0
 
-    wait_for_halt(own, Ending.SCHEMA_BREAK, "can't be decoded as Debezium's envelope")
+    wait_for_halt(own, ExitCode.SCHEMA_BREAK, "can't be decoded as Debezium's envelope")
 
 
 def test_a_source_topic_made_anew_halts_a_worker_and_is_not_rebuilt_from(own: RunningStack) -> None:
     made_anew(own, STOCK_EVENTS)
     restart(own)
 
-    wait_for_halt(own, Ending.LOG_MISMATCH, "history is missing")
+    wait_for_halt(own, ExitCode.LOG_MISMATCH, "history is missing")
 
     refused = own.cli("workers", "rebuild", "--yes")
     assert refused.returncode == 1
@@ -165,7 +165,7 @@ def test_a_worker_elsewhere_halts_however_far_the_source_made_anew_has_grown(
 
     restart(own)
 
-    wait_for_halt(own, Ending.LOG_MISMATCH, "but the state comes from")
+    wait_for_halt(own, ExitCode.LOG_MISMATCH, "but the state comes from")
     refused = own.cli("workers", "rebuild", "--yes")
     assert refused.returncode == 1
     assert "the topic was made anew" in refused.stderr
@@ -187,4 +187,4 @@ def test_a_changelog_that_was_cut_off_halts_a_worker(own: RunningStack) -> None:
 
     restart(own)
 
-    wait_for_halt(own, Ending.LOG_MISMATCH, "it was cut off")
+    wait_for_halt(own, ExitCode.LOG_MISMATCH, "it was cut off")

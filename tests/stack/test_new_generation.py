@@ -18,9 +18,9 @@ import pytest
 from confluent_kafka import Producer
 
 from analytics import kafka
-from analytics.archive.aside import put_aside
 from analytics.archive.follow import archive_until
 from analytics.archive.manifest import BrokenArchive
+from analytics.archive.move_away import move_archive_away
 from analytics.archive.source import SOURCE, source_id
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
@@ -37,8 +37,8 @@ APPROVE = """
 import sys
 import django
 django.setup()
-from ledger.reorders.service import approve_reorder
-print(approve_reorder(reorder_id=sys.argv[1], shown_revision=int(sys.argv[2]))["line_id"])
+from ledger.services import ApproveReorder, approve_reorder
+print(approve_reorder(ApproveReorder(sys.argv[1], int(sys.argv[2]))).line_ids[0])
 """
 # No column here holds the offset or the log of a row.
 SHOWN = """
@@ -217,7 +217,7 @@ def test_the_decision_comes_back_where_a_promoted_revision_has_lost_its_log(
     done = own.cli("generation", "--yes", "--own-rules")
 
     assert unasked.returncode == 1
-    assert f"v{OTHER} stands beside this stack" in unasked.stderr
+    assert f"v{OTHER} exists beside this stack" in unasked.stderr
     assert "inventory generation --yes --own-rules" in unasked.stderr
     assert f"logic revision {LOGIC_REVISION}, of this code, decides from then on" in done.stdout
     own = again(own, PARTS)
@@ -260,5 +260,5 @@ def test_an_archive_that_does_not_say_its_topic_is_told_by_its_last_records(
     with pytest.raises(BrokenArchive, match="ends with another record"):
         archive_until(settings, dict.fromkeys(range(settings.partitions), 1))
     assert source_id(archive) is None
-    assert put_aside(archive, timeout_s=0) == tmp_path / "former" / "archive-1"
+    assert move_archive_away(archive, timeout_s=0) == tmp_path / "former" / "archive-1"
     assert archive_all(settings) == kafka.topic_id(*asked) != former

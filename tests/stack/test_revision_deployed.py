@@ -68,9 +68,7 @@ def traded(tmp_path: Path) -> Iterator[tuple[RunningStack, Shop]]:
 def later(tmp_path: Path) -> Deployed:
     tree = tmp_path / "later"
     for package in CODE:
-        shutil.copytree(
-            PROJECT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__")
-        )
+        shutil.copytree(PROJECT / package, tree / package)
     shutil.copy(PROJECT / "pyproject.toml", tree)
     replaced(
         tree / "inventory" / "revision.py",

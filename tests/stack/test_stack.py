@@ -4,11 +4,15 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from cdc.capture.admin import topic_drift
+from cdc.capture.client import client_of
 from deploy.stack.ports import is_free
 from deploy.stack.processes import alive
 from tests.stack.running import RunningStack, run_inventory, start
@@ -16,6 +20,21 @@ from tests.stack.running import RunningStack, run_inventory, start
 
 def test_every_topic_of_the_contract_exists_with_its_settings(stack: RunningStack) -> None:
     assert topic_drift(stack.settings.kafka_bootstrap) == ()
+
+
+def test_postgres_takes_passwords_by_scram_only(stack: RunningStack) -> None:
+    address = stack.settings.database_url.get_secret_value()
+    administrator = make_conninfo(
+        address, user="postgres", password=stack.home.secrets()["postgres"]
+    )
+    with psycopg.connect(administrator) as connection:
+        methods = connection.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules")
+        kept = connection.execute("SELECT DISTINCT left(rolpassword, 14) FROM pg_authid")
+
+        assert methods.fetchall() == [("scram-sha-256",)]
+        assert {*kept.fetchall()} <= {("SCRAM-SHA-256$",), (None,)}
+    with pytest.raises(psycopg.OperationalError):
+        psycopg.connect(make_conninfo(administrator, password="wrong"))  # noqa: S106 -- the point
 
 
 def test_status_names_every_service_with_its_state(stack: RunningStack) -> None:
@@ -50,18 +69,21 @@ def test_a_killed_connect_is_restarted_and_counted(stack: RunningStack) -> None:
     assert after is not None
     assert after.restarts == before.restarts + 1
 
-    def task() -> str:
-        connector = json.loads(stack.cli("status", "--json").stdout)["connector"]
-        return "unknown: Connect does not answer" if connector is None else connector["task"]
+    with closing(client_of(stack.environment, timeout_s=30)) as client:
+        stack.wait_until(lambda: client.state().running, client.state)
 
-    stack.wait_until(lambda: task() == "RUNNING", describe=lambda: stack.cli("status").stdout)
+
+@pytest.fixture(scope="module")
+def small_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    home = tmp_path_factory.mktemp("small") / "home"
+    yield home
+    run_inventory("down", home=home)
 
 
 @pytest.fixture
-def postgres_only(tmp_path: Path) -> Iterator[RunningStack]:
-    home = tmp_path / "home"
-    yield start(home, "--only", "postgres")
-    run_inventory("down", home=home)
+def postgres_only(small_home: Path) -> RunningStack:
+    """A stack of Postgres alone. Each test starts it if another one has stopped or deleted it."""
+    return start(small_home, "--only", "postgres")
 
 
 def test_down_leaves_no_process_and_no_port_and_up_takes_the_same_port(
@@ -78,7 +100,6 @@ def test_down_leaves_no_process_and_no_port_and_up_takes_the_same_port(
     assert not any(map(alive, (running.supervisor, *running.children())))
     assert is_free(port)
     again = start(home, "--only", "postgres").runtime.services["postgres"].port
-    run_inventory("down", home=home)
     assert again == port
 
 
@@ -92,7 +113,6 @@ def test_children_die_with_a_killed_supervisor_and_up_starts_again(
 
     postgres_only.wait_until(lambda: not any(map(alive, running.children())))
     restarted = start(home, "--only", "postgres")
-    run_inventory("down", home=home)
     assert restarted.runtime.services["postgres"].port == running.services["postgres"].port
 
 

@@ -1,7 +1,6 @@
 """Two real workers: shared partitions, garbage, kill -9, and a fenced worker that resumes."""
 
 import asyncio
-import json
 import os
 import signal
 from collections.abc import Sequence
@@ -184,7 +183,7 @@ def test_a_worker_that_slept_through_its_session_is_fenced(stack: RunningStack) 
     sell(stack, run="zombie-b", lines=1_000)
 
     wait_for_equal_sums(stack)
-    stack.wait_until(lambda: shared(stack), describe=lambda: json.dumps(stack.runtime.env))
+    stack.wait_until(lambda: shared(stack), describe=lambda: stack.runtime.services)
 
 
 def test_a_level_record_of_eight_megabytes_is_acknowledged(stack: RunningStack) -> None:

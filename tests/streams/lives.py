@@ -7,11 +7,13 @@ from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.state import encode_state
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.fold.partition import Partition
+from inventory.fold.record import Refused
 from streams.engine.loop import Gap, handle_chunk
 from streams.engine.memory import Crash, MemoryBroker
 from streams.engine.records import SourceRecord
 from streams.engine.restore import restore
 from streams.engine.store import OwnedPartition
+from tests.outcomes import late_of, outputs_of
 
 PARTITION = 0
 GENERATION = 1
@@ -106,11 +108,12 @@ def expected(records: Iterable[SourceRecord]) -> Expected:
             result.rejected[place] = "malformed"
             continue
         folded = partition.apply(record)
-        if folded.verdict.startswith("rejected:"):
-            result.rejected[place] = folded.verdict.removeprefix("rejected:")
-        if folded.late is not None:
-            result.late[place] = (folded.late.units, folded.late.amount_minor)
-        for output in folded.outputs:
+        if isinstance(folded, Refused):
+            result.rejected[place] = folded.reason
+        late = late_of(folded)
+        if late is not None:
+            result.late[place] = (late.units, late.amount_minor)
+        for output in outputs_of(folded):
             result.revisions.setdefault(output.id, set()).add(output.revision)
     result.states = {key: encode_state(state) for key, state in partition.states.items()}
     return result

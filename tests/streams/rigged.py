@@ -60,7 +60,7 @@ class Rig:
 
     def __init__(self, engine: Engine, most_records: int = 100) -> None:
         self.engine = engine
-        self.app = create_app(WorkerSettings(consumer="chunks"))
+        self.app = create_app(WorkerSettings())
         self.fetched: deque[dict[TP, list[Any]]] = deque()
         self.empty = asyncio.Event()
         self.committed: list[dict[TP, int]] = []

@@ -26,7 +26,7 @@ from streams.query import peers, server
 from streams.query.metrics import Metrics
 from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
-from streams.worker.snapshot_writer import Keeper
+from streams.worker.snapshot_writer import SnapshotWriter
 from tests.streams import facts
 from tests.streams.test_ownership import Producers
 
@@ -81,7 +81,7 @@ class Worker:
         self.metrics = Metrics()
         self.watchdog = Watchdog(30.0, 120.0)
         self.producers = CountingProducers(broker)
-        self.keeper = Keeper(Path("nowhere"), GENERATION, dict)
+        self.snapshot_writer = SnapshotWriter(Path("nowhere"), GENERATION, dict)
         self.failures: list[BaseException] = []
         self.ownership = Ownership(GENERATION, self.producers, self.open_log, self.failures.append)
         self.ends: dict[int, int] = {}
@@ -154,7 +154,7 @@ async def fleet(
     """
     if patient:
         monkeypatch.setattr(server, "FORWARD_S", PATIENCE_S)
-        monkeypatch.setattr(peers, "ASK_S", PATIENCE_S)
+        monkeypatch.setattr(peers, "MAP_TIMEOUT_S", PATIENCE_S)
     async with AsyncExitStack() as stack:
         served = []
         for worker in workers:

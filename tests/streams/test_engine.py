@@ -303,7 +303,7 @@ def test_others_get_their_turn_in_the_middle_of_a_chunk_once_it_has_had_its_slic
 ) -> None:
     async def turns(slice_s: float) -> int:
         monkeypatch.setattr(loop, "SLICE_S", slice_s)
-        broker = sold_history(4 * loop.LOOK_EVERY)
+        broker = sold_history(4 * loop.CLOCK_EVERY)
         owned = await restore(PARTITION, lives.GENERATION, broker)
         folding = asyncio.create_task(
             handle_chunk(source_of(broker), owned, broker.writer(PARTITION))
@@ -340,7 +340,7 @@ def test_others_get_their_turn_between_the_keys_that_a_chunk_encodes(
         return seen
 
     monkeypatch.setattr(loop, "SLICE_S", 0.0)
-    monkeypatch.setattr(loop, "LOOK_EVERY", 1)
+    monkeypatch.setattr(loop, "CLOCK_EVERY", 1)
     monkeypatch.setattr(effects, "encode_changed", encode)
 
     assert asyncio.run(seen_meanwhile()) >= {1, 2, 3}

@@ -1,4 +1,4 @@
-"""Records that no consumer will deliver are read from the topic; others are left to it."""
+"""A worker reads records that no consumer will deliver from the topic, and only these."""
 
 import asyncio
 import gc
@@ -12,8 +12,8 @@ from streams.engine.memory import MemoryBroker
 from streams.engine.restore import restore
 from streams.engine.store import OwnedPartition
 from tests.streams import lives
-from tests.streams.test_endings import Topics
 from tests.streams.test_engine import sold_history
+from tests.streams.test_exit_codes import Topics
 from tests.streams.test_runtime import runtime_on
 
 
@@ -27,7 +27,7 @@ async def restored(broker: MemoryBroker) -> tuple[Any, OwnedPartition]:
 
 async def look(runtime: Any, owned: OwnedPartition, end: int, times: int = 2) -> None:
     for _ in range(times):
-        await runtime.gaps.look(owned, end, runtime._is_ready)
+        await runtime.gaps.check(owned, end, runtime._is_ready)
 
 
 def test_records_before_an_offset_that_somebody_chose_are_read_from_the_topic() -> None:
@@ -77,7 +77,7 @@ def test_offsets_that_are_no_records_are_waited_for_by_nobody() -> None:
 
 def test_a_long_way_is_gone_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rebalance waits for the chunk in progress."""
-    monkeypatch.setattr("streams.worker.gaps.AT_ONCE", 2)
+    monkeypatch.setattr("streams.worker.gaps.READ_AT_ONCE", 2)
     broker = sold_history(6)
     end = len(lives.source_of(broker))
 
@@ -100,7 +100,7 @@ def test_a_partition_that_changed_meanwhile_is_left_alone(event: str) -> None:
     async def wait() -> int:
         runtime, owned = await restored(broker)
         await look(runtime, owned, len(source), times=1)
-        async with runtime.gaps._turn:
+        async with runtime.gaps._reading:
             looking = asyncio.create_task(look(runtime, owned, len(source), times=1))
             await asyncio.sleep(0)
             if event == "taken away":
@@ -169,13 +169,13 @@ def test_a_rebalance_waits_for_one_chunk_of_a_gap() -> None:
     async def wait() -> tuple[int, bool]:
         goes_on = asyncio.Event()
 
-        async def reach(effect: str) -> None:
+        async def before_effect(effect: str) -> None:
             if effect == "commit":
                 reached.set()
                 await goes_on.wait()
 
         owned = await restore(lives.PARTITION, lives.GENERATION, broker)
-        runtime = runtime_on(broker, reach)
+        runtime = runtime_on(broker, before_effect)
         runtime.ownership.ready = {lives.PARTITION: owned}
         looking = asyncio.create_task(look(runtime, owned, end))
         await asyncio.wait_for(reached.wait(), 60)
@@ -198,7 +198,7 @@ def test_a_look_at_the_broker_goes_on_by_itself() -> None:
         runtime, owned = await restored(broker)
         for _ in range(2):
             await runtime.inspect()
-            await runtime.look_for_gaps()
+            await runtime.check_gaps()
         return owned.handled
 
     assert asyncio.run(wait()) == len(lives.source_of(broker))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from streams.engine.garbage import FLOOD, THRESHOLDS, Flood, collect_rarely
+from streams.engine.garbage import FREEZE_AFTER_KEYS, THRESHOLDS, CollectorFreeze, collect_rarely
 
 
 @pytest.fixture
@@ -49,23 +49,23 @@ def test_one_look_goes_through_few_of_many_new_containers() -> None:
 def test_a_flood_of_keys_is_hidden_from_the_collector_and_fewer_are_not() -> None:
     gc.collect()
     gc.unfreeze()
-    flood = Flood()
+    freeze = CollectorFreeze()
     try:
-        assert not flood.look(FLOOD - 1)
+        assert not freeze.freeze_if_grown(FREEZE_AFTER_KEYS - 1)
         assert gc.get_freeze_count() == 0
-        assert flood.look(FLOOD)
+        assert freeze.freeze_if_grown(FREEZE_AFTER_KEYS)
         assert gc.get_freeze_count() > 0
-        assert not flood.look(2 * FLOOD - 1)
+        assert not freeze.freeze_if_grown(2 * FREEZE_AFTER_KEYS - 1)
     finally:
         gc.unfreeze()
 
 
 def test_keys_that_went_to_rest_and_came_back_are_a_flood_again() -> None:
-    flood = Flood()
+    freeze = CollectorFreeze()
     try:
-        assert flood.look(3 * FLOOD)
-        assert not flood.look(10)
-        assert not flood.look(FLOOD)
-        assert flood.look(10 + FLOOD)
+        assert freeze.freeze_if_grown(3 * FREEZE_AFTER_KEYS)
+        assert not freeze.freeze_if_grown(10)
+        assert not freeze.freeze_if_grown(FREEZE_AFTER_KEYS)
+        assert freeze.freeze_if_grown(10 + FREEZE_AFTER_KEYS)
     finally:
         gc.unfreeze()

@@ -8,8 +8,8 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 
 from streams.engine import kafka_log
 from streams.engine.mismatch import LogMismatch
-from streams.exit_codes import Ending
-from streams.worker.runtime import ending_of
+from streams.exit_codes import ExitCode
+from streams.worker.runtime import exit_code_of
 
 
 def test_threads_that_ask_at_once_share_a_client_that_outlives_their_questions() -> None:
@@ -42,18 +42,18 @@ class Client:
 
 
 @pytest.mark.parametrize(
-    ("code", "ending"),
+    ("code", "exit_code"),
     [
-        (KafkaError.UNKNOWN_TOPIC_OR_PART, Ending.LOG_MISMATCH),
-        (KafkaError.REQUEST_TIMED_OUT, Ending.BROKER),
+        (KafkaError.UNKNOWN_TOPIC_OR_PART, ExitCode.LOG_MISMATCH),
+        (KafkaError.REQUEST_TIMED_OUT, ExitCode.BROKER),
     ],
 )
 def test_a_topic_that_is_gone_is_no_fault_of_the_broker(
-    code: int, ending: Ending, monkeypatch: pytest.MonkeyPatch
+    code: int, exit_code: ExitCode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kafka_log, "_admin", lambda _: Client(code))
 
     with pytest.raises((LogMismatch, KafkaException)) as found:
         kafka_log._describe("nowhere", ["stock.events"])
 
-    assert ending_of(found.value) == ending
+    assert exit_code_of(found.value) == exit_code

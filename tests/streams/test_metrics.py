@@ -16,7 +16,7 @@ from streams.engine.snapshot import freeze
 from streams.query.metrics import Metrics
 from tests.cdc import test_records
 from tests.streams.served import KEYS, Fleet, Worker, fleet, halves, partition, stocked
-from tests.streams.test_query_pauses import beat
+from tests.streams.test_suspensions import beat
 
 PRICE, REORDER = test_records.PRICE.output, test_records.REORDER.output
 
@@ -187,9 +187,9 @@ def test_questions_are_counted_by_route_and_never_by_key(monkeypatch: pytest.Mon
 def test_snapshots_and_the_reach_of_the_ring_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> Families:
         async with fleet(monkeypatch, *await halves(stocked())) as found:
-            tally = found.workers[0].keeper.tally
-            tally.wrote(4, 0.25, time.monotonic() - 5)
-            tally.failed, tally.discarded = 2, 3
+            counts = found.workers[0].snapshot_writer.counts
+            counts.add_written(4, 0.25, time.monotonic() - 5)
+            counts.failed, counts.discarded = 2, 3
             return await scrape(found, 0)
 
     seen = asyncio.run(run())
@@ -209,8 +209,8 @@ def test_snapshots_and_the_reach_of_the_ring_are_shown(monkeypatch: pytest.Monke
 def test_guard_rails_are_counted_by_name() -> None:
     metrics, effects = Metrics(), Effects()
     state = KeyState(InvKey("S1|A"), Position(1, 0))
-    effects.decided((replace(PRICE, clamps=("floor", "ending")), REORDER), state)
-    effects.decided((replace(PRICE, id=ProposalId("1-2-3"), clamps=("floor",)),), state)
+    effects.add_decisions((replace(PRICE, clamps=("floor", "ending")), REORDER), state)
+    effects.add_decisions((replace(PRICE, id=ProposalId("1-2-3"), clamps=("floor",)),), state)
 
     metrics.chunk(effects, 0.01)
 

@@ -13,8 +13,9 @@ from streams.query.metrics import Metrics
 from streams.query.server import QueryServer
 from tests.streams.served import Worker, stocked
 
-PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
-OPERATOR = PAGE.parent / "roles" / "operator.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "reference" / "metrics.md"
+OTHERS = (DOCS / "metrics.md", DOCS / "roles" / "operator.md")
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([^|]*) \| (.*) \|$", re.MULTILINE)
 UNITS = ("seconds", "bytes", "records", "keys", "partitions")
 # Numbers without a unit: an index, a count of things in the metric's name, or 0 and 1.
@@ -77,10 +78,10 @@ def test_the_page_tells_every_figure_with_its_kind_its_labels_and_its_meaning() 
 
     expected = set(told())
     rows = "\n".join(f"| `{n}` | {k} | {ls} | {about} |" for n, k, ls, about in sorted(expected))
-    assert page == expected, f"docs/metrics.md should have these rows:\n{rows}"
+    assert page == expected, f"{PAGE} should have these rows:\n{rows}"
 
 
-@pytest.mark.parametrize("page", [PAGE, OPERATOR], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", OTHERS, ids=lambda page: page.name)
 def test_no_page_names_a_figure_that_is_none(page: Path) -> None:
     known = {name for name, _, _, _ in told()}
 

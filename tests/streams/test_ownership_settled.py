@@ -11,10 +11,10 @@ def test_nothing_is_settled_before_the_group_has_spoken() -> None:
     ownership = Worker(MemoryBroker()).ownership
 
     async def rebalance() -> list[bool]:
-        seen = [ownership.settled]
+        seen = [ownership.all_ready]
         await ownership.assign([])
-        seen.append(ownership.settled)
+        seen.append(ownership.all_ready)
         await ownership.revoked()
-        return [*seen, ownership.settled]
+        return [*seen, ownership.all_ready]
 
     assert asyncio.run(rebalance()) == [False, True, False]

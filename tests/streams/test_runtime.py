@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from cdc.contracts.topics import STOCK_EVENTS
-from streams.engine.memory import READ_BATCH, MemoryBroker, Reach, undisturbed
+from streams.engine.memory import READ_BATCH, EffectHook, MemoryBroker, undisturbed
 from streams.engine.restore import restore
 from streams.settings import WorkerSettings
 from streams.worker.gaps import Gaps
@@ -15,7 +15,7 @@ from tests.streams import lives
 from tests.streams.test_engine import sold_history
 
 
-def runtime_on(broker: MemoryBroker, reach: Reach = undisturbed) -> Any:
+def runtime_on(broker: MemoryBroker, before_effect: EffectHook = undisturbed) -> Any:
     @asynccontextmanager
     async def open_log() -> AsyncIterator[Any]:
         yield broker
@@ -23,7 +23,7 @@ def runtime_on(broker: MemoryBroker, reach: Reach = undisturbed) -> Any:
     runtime: Any = Runtime(WorkerSettings(chunk_records=2))
     runtime.open_log = open_log
     runtime.gaps = Gaps(open_log, runtime._fold, most_records=2)
-    runtime.producers = broker.writer(lives.PARTITION, reach)
+    runtime.producers = broker.writer(lives.PARTITION, before_effect)
     return runtime
 
 

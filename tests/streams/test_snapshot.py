@@ -19,9 +19,9 @@ from streams.engine.snapshot import (
     SnapshotRefused,
     file_of,
     freeze,
-    image,
     load,
     save,
+    snapshot_of,
     write,
 )
 from streams.engine.store import OwnedPartition
@@ -214,7 +214,7 @@ def test_chunks_go_on_while_a_snapshot_is_made_and_are_not_in_it(tmp_path: Path)
         writer = broker.writer(PARTITION)
         await handle_chunk(source[:60], owned, writer)
         then = documents(owned)
-        snapshot, blocks = image(owned), freeze(owned)
+        snapshot, blocks = snapshot_of(owned), freeze(owned)
         await handle_chunk(source[60:90], owned, writer)
         for _keys in blocks:
             pass

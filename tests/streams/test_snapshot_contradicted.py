@@ -103,7 +103,7 @@ def test_a_snapshot_is_good_for_more_than_one_restart(tmp_path: Path) -> None:
 
     twice = restored(broker, load(tmp_path, PARTITION, GENERATION))
 
-    assert snapshot.progress.next_offset > snapshot.told_offset
+    assert snapshot.progress.next_offset > snapshot.changelog_next_offset
     assert twice.restored_records == 0
 
 

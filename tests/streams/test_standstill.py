@@ -4,8 +4,8 @@ import subprocess
 import sys
 import threading
 
-from streams.exit_codes import Ending
-from streams.worker.loop_watchdog import LOOKS, watch
+from streams.exit_codes import ExitCode
+from streams.worker.loop_watchdog import CHECKS, watch
 
 BLOCKED = """
 import asyncio, threading, time
@@ -25,12 +25,12 @@ def test_a_loop_that_stands_still_ends_the_process_with_the_code_of_what_is_stuc
         [sys.executable, "-c", BLOCKED], capture_output=True, text=True, timeout=300, check=False
     )
 
-    assert ended.returncode == Ending.STUCK, ended.stderr
+    assert ended.returncode == ExitCode.STUCK, ended.stderr
     assert "the event loop stands still" in ended.stdout + ended.stderr
 
 
 def test_a_loop_that_goes_on_is_left_alone_and_its_rests_are_not_added_up() -> None:
-    seen = iter([*[1.0] * LOOKS, *[2.0] * LOOKS, *[3.0] * (LOOKS + 5)])
+    seen = iter([*[1.0] * CHECKS, *[2.0] * CHECKS, *[3.0] * (CHECKS + 5)])
     looked: list[float] = []
     ended = threading.Event()
 
@@ -41,4 +41,4 @@ def test_a_loop_that_goes_on_is_left_alone_and_its_rests_are_not_added_up() -> N
     watch(look, 0.001, ended.set)
 
     assert ended.wait(120)
-    assert looked == [*[1.0] * LOOKS, *[2.0] * LOOKS, *[3.0] * (LOOKS + 1)]
+    assert looked == [*[1.0] * CHECKS, *[2.0] * CHECKS, *[3.0] * (CHECKS + 1)]

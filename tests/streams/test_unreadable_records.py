@@ -64,7 +64,7 @@ def test_a_worker_restores_no_progress_of_an_unknown_version() -> None:
     with pytest.raises(UnknownVersion, match="progress record: schema 4") as stopped:
         asyncio.run(restore(PARTITION, 1, broker))
 
-    assert stopped.value.place == f"{ON_HAND_CHANGELOG}[{PARTITION}]@7"
+    assert stopped.value.position == f"{ON_HAND_CHANGELOG}[{PARTITION}]@7"
 
 
 def test_a_worker_restores_no_corrupt_record() -> None:
@@ -74,7 +74,7 @@ def test_a_worker_restores_no_corrupt_record() -> None:
     with pytest.raises(UnreadableRecord, match="record: not JSON") as stopped:
         asyncio.run(restore(PARTITION, 1, broker))
 
-    assert stopped.value.place == f"{ON_HAND_CHANGELOG}[{PARTITION}]@0"
+    assert stopped.value.position == f"{ON_HAND_CHANGELOG}[{PARTITION}]@0"
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_a_worker_restores_no_corrupt_record() -> None:
     ],
 )
 def test_the_projector_shows_no_record_of_an_unknown_version(topic: str, kind: str) -> None:
-    record = found(topic, of_version(kind, schema=2))
+    record = found(topic, of_version(kind, schema=99))
 
-    with pytest.raises(UnknownVersion, match="schema 2 is unknown here; known: 1") as stopped:
+    with pytest.raises(UnknownVersion, match="schema 99 is unknown here; known: 1") as stopped:
         Projector().write(NO_DATABASE, [record])
 
-    assert stopped.value.place == f"{topic}[{PARTITION}]@{OFFSET}"
+    assert stopped.value.position == f"{topic}[{PARTITION}]@{OFFSET}"
 
 
 @pytest.mark.parametrize("header", ["progress", "beat"])
@@ -109,19 +109,19 @@ def test_the_projector_believes_no_header_of_an_unknown_version(header: str) -> 
     with pytest.raises(UnknownVersion, match=f"{header} record: schema 9") as stopped:
         Projector().write(NO_DATABASE, [record])
 
-    assert stopped.value.place == f"{ON_HAND_CHANGELOG}[{PARTITION}]@{OFFSET}"
+    assert stopped.value.position == f"{ON_HAND_CHANGELOG}[{PARTITION}]@{OFFSET}"
 
 
 @pytest.mark.parametrize(
     ("topic", "kind"), [(REORDER_EVENTS, "reorder_event"), (PRICE_EVENTS, "price_event")]
 )
 def test_the_actuator_proposes_nothing_of_an_unknown_version(topic: str, kind: str) -> None:
-    record = found(topic, of_version(kind, schema=2))
+    record = found(topic, of_version(kind, schema=99))
 
-    with pytest.raises(UnknownVersion, match="schema 2 is unknown here; known: 1") as stopped:
+    with pytest.raises(UnknownVersion, match="schema 99 is unknown here; known: 1") as stopped:
         Actuator().write(NO_DATABASE, [record])
 
-    assert stopped.value.place == f"{topic}[{PARTITION}]@{OFFSET}"
+    assert stopped.value.position == f"{topic}[{PARTITION}]@{OFFSET}"
 
 
 @pytest.mark.parametrize("topic", [ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG])

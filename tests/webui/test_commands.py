@@ -5,7 +5,7 @@ import pytest
 from ledger.kernel.refusal_text import refusal_text
 from ledger.services import ServiceError
 from webui.readmodel.figures import money_text
-from webui.shell.commands import days, days_text, moment, money
+from webui.shell.commands import days_text, parse_datetime, parse_days, parse_money
 
 MOST = 1_000_000_000
 
@@ -27,12 +27,12 @@ MOST = 1_000_000_000
     ],
 )
 def test_an_amount_is_read_in_minor_units(typed: str, minor: int) -> None:
-    assert money({"price": typed}, "price", low=1, high=MOST) == minor
+    assert parse_money({"price": typed}, "price", low=1, high=MOST) == minor
 
 
 @pytest.mark.parametrize("minor", [0, 1, 99, 100, 99_999, 100_000, 123_456_789, MOST])
 def test_an_amount_is_read_as_pages_write_it(minor: int) -> None:
-    assert money({"price": money_text(minor)}, "price", high=MOST) == minor
+    assert parse_money({"price": money_text(minor)}, "price", high=MOST) == minor
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_what_is_no_amount_or_none_within_the_limits_is_refused_as_it_was_typed(
     typed: str,
 ) -> None:
     with pytest.raises(ServiceError) as refused:
-        money({"price": typed}, "price", low=1, high=MOST)
+        parse_money({"price": typed}, "price", low=1, high=MOST)
 
     assert refused.value.value == typed
     assert refused.value.rule == "an amount from 0.01 to 10,000,000.00, like 6.49"
@@ -66,7 +66,7 @@ def test_what_is_no_amount_or_none_within_the_limits_is_refused_as_it_was_typed(
 
 def test_a_refused_amount_is_named_as_the_page_names_it() -> None:
     with pytest.raises(ServiceError) as refused:
-        money({"auto_max": "6,49"}, "auto_max", high=MOST, label="Automatic limit")
+        parse_money({"auto_max": "6,49"}, "auto_max", high=MOST, label="Automatic limit")
 
     said = "Automatic limit: an amount from 0.00 to 10,000,000.00, like 6.49; got “6,49”."
     assert refusal_text(refused.value) == said
@@ -74,21 +74,21 @@ def test_a_refused_amount_is_named_as_the_page_names_it() -> None:
 
 def test_a_field_that_the_form_has_not_is_refused() -> None:
     with pytest.raises(ServiceError, match="an amount from"):
-        money({"price_minor": "649"}, "price", high=MOST)
+        parse_money({"price_minor": "649"}, "price", high=MOST)
 
 
 @pytest.mark.parametrize(
     ("typed", "centidays"), [("0", 0), ("3", 300), ("2.5", 250), ("0.25", 25), ("1000", 100_000)]
 )
 def test_a_span_is_typed_in_days(typed: str, centidays: int) -> None:
-    assert days({"lead_time": typed}, "lead_time", high=100_000) == centidays
-    assert days({"lead_time": days_text(centidays)}, "lead_time", high=100_000) == centidays
+    assert parse_days({"lead_time": typed}, "lead_time", high=100_000) == centidays
+    assert parse_days({"lead_time": days_text(centidays)}, "lead_time", high=100_000) == centidays
 
 
 @pytest.mark.parametrize("typed", ["", "soon", "2,5", "1,000", "2.505", "-1", "1000.01", "3 d"])
 def test_what_is_no_span_is_refused_as_it_was_typed(typed: str) -> None:
     with pytest.raises(ServiceError) as refused:
-        days({"lead_time": typed}, "lead_time", high=100_000)
+        parse_days({"lead_time": typed}, "lead_time", high=100_000)
 
     assert refused.value.value == typed
     assert refused.value.rule == "days from 0 to 1,000, like 2.5"
@@ -99,4 +99,4 @@ def test_what_is_no_span_is_refused_as_it_was_typed(typed: str) -> None:
 )
 def test_a_time_that_is_in_no_calendar_is_refused(typed: str) -> None:
     with pytest.raises(ServiceError, match="a date and a time, UTC"):
-        moment({"at": typed}, "at")
+        parse_datetime({"at": typed}, "at")

@@ -41,6 +41,6 @@ def test_a_record_of_an_unknown_version_is_told_with_its_place(consumer: Any, pr
     hub.subscribe(["L|A"])
 
     with pytest.raises(UnknownVersion) as stopped:
-        asyncio.run(Feed(hub, bootstrap="nowhere", partitions=12)._pass_on(consumer))
+        asyncio.run(Feed(hub, bootstrap="nowhere", partitions=12)._publish_batches(consumer))
 
     assert str(stopped.value).startswith(f"{ON_HAND_CHANGELOG}[3]@812: {problem} is unknown here")

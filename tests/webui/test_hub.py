@@ -70,9 +70,9 @@ def test_what_the_hub_remembers_is_bounded_and_the_oldest_goes_first() -> None:
 
 def test_the_age_of_a_page_is_that_of_its_oldest_partition() -> None:
     hub = Hub(rendered)
-    hub.heard(0, 500)
-    hub.heard(1, 900)
-    hub.heard(1, 700)
+    hub.advance_as_of(0, 500)
+    hub.advance_as_of(1, 900)
+    hub.advance_as_of(1, 700)
 
     assert hub.as_of_us([0, 1]) == 500
     assert hub.as_of_us([1]) == 900

@@ -8,10 +8,10 @@ import pytest
 
 from inventory.model.ids import InvKey
 from inventory.model.policy import ItemLocation
+from inventory.replenishment.families import FAMILIES
 from inventory.replenishment.levels import Levels, levels
 from webui.desks.ranging.form import FIELDS, Field
 
-FAMILIES = ("off", "sQ", "sS", "RS", "RsS", "par", "cover")
 CHOICES = list(product(FAMILIES, ("fixed", "computed"), ("fixed", "days", "service")))
 BASE: dict[str, Any] = {
     "reorder_point_units": 20,
@@ -49,7 +49,8 @@ def test_levels_change_with_a_field_exactly_where_the_form_asks_for_it(
 ) -> None:
     chosen = dict(zip(("replenish_family", "levels", "safety_method"), choice, strict=True))
     is_of_orders = chosen["replenish_family"] == "sQ" and field.column == "order_quantity_units"
-    is_typed = chosen["levels"] == "fixed" or chosen["replenish_family"] in ("par", "cover")
+    is_protected = "safety_method" in FAMILIES[chosen["replenish_family"]].computed
+    is_typed = chosen["levels"] == "fixed" or not is_protected
     # The due day of an order comes from the lead time, whatever its levels come from.
     is_of_orders |= is_typed and field.column == "lead_time_centidays"
 
@@ -71,8 +72,8 @@ def test_nothing_is_asked_of_an_item_that_nobody_orders() -> None:
 
 
 def test_the_page_gets_the_alternatives_as_text() -> None:
-    [order_up_to] = [field for field in FIELDS if field.column == "order_up_to_units"]
+    [quantity] = [field for field in FIELDS if field.column == "order_quantity_units"]
 
-    assert order_up_to.used_text == (
-        "replenish_family=sS,RS,RsS,cover levels=fixed | replenish_family=par"
+    assert quantity.used_text == (
+        "replenish_family=sQ levels=fixed | replenish_family=sQ,sS levels=computed"
     )

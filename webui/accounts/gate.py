@@ -1,7 +1,8 @@
 """Access check before every view: no address without a rule, no request without a scope.
 
-A view declares its rule with `webui.accounts.roles.requires`; `OPEN` lists the addresses of logins
-and probes, which see no store. Everything else is refused, so that a forgotten rule denies access.
+A view declares its rule with `webui.accounts.roles.requires`; `UNGUARDED` lists the addresses of
+logins and probes, which see no store. Everything else is refused, so that a forgotten rule denies
+access.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from django.utils.deprecation import MiddlewareMixin
 from ledger.access.scope import EVERYWHERE, NOWHERE, bound, current, enter, require_store, stores_of
 from webui.accounts.roles import RULE
 
-OPEN: Final = frozenset(
+UNGUARDED: Final = frozenset(
     {
         *("login", "login-code", "invitation", "logout", "livez", "readyz"),
         # Pages about the user's own account; the views require a login.
@@ -42,7 +43,7 @@ class Gate(MiddlewareMixin):
     ) -> HttpResponse | None:
         """Enter the user's scope, and refuse a requested location outside it."""
         name = request.resolver_match.url_name if request.resolver_match else None
-        if name in OPEN | STREAMS:
+        if name in UNGUARDED | STREAMS:
             return None
         if not hasattr(view, RULE):
             message = f"The address {request.path} has no rule. Nothing was changed."
@@ -57,7 +58,11 @@ class Gate(MiddlewareMixin):
     def process_response(
         self, _request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Keep the scope for a streamed body, which is produced later; leave it otherwise."""
+        """Forbid caches, and keep the scope for a streamed body, which is produced later.
+
+        A cached answer would be shown to the next person at the same till.
+        """
+        response.headers.setdefault("Cache-Control", "no-store")
         if isinstance(response, StreamingHttpResponse) and not response.is_async:
             response.streaming_content = bound(iter(response), current())
         enter(EVERYWHERE)

@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 
+from ledger.access.roles import OPERATOR
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.transactions import (
@@ -30,11 +31,10 @@ from webui.accounts.invitations import Invitation, end_invitations, new_invitati
 from webui.accounts.open_sessions import OpenSession, end_sessions, open_sessions
 
 LONGEST_NAME: Final = 150
-OPERATOR: Final = "operator"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class StoreAccess:
     """Memberships of a person: everywhere, or stores and regions."""
 
     everywhere: bool = False
@@ -66,9 +66,10 @@ class Person:
     has_password: bool
     last_login: datetime | None
     roles: tuple[str, ...]
-    places: Places
+    places: StoreAccess
     invited_until: datetime | None
     second_factor: str
+    second_factor_since: datetime | None
     sessions: int
 
     @property
@@ -76,6 +77,11 @@ class Person:
         """Text that changes with roles, memberships and state."""
         state = "active" if self.is_active else "disabled"
         return f"{state}; {','.join(self.roles)}; {self.places.text}"
+
+    @property
+    def second_factor_mark(self) -> str:
+        """Text that changes with the authenticator; empty without one."""
+        return "" if self.second_factor_since is None else self.second_factor_since.isoformat()
 
 
 _PEOPLE: Final = """
@@ -94,7 +100,8 @@ SELECT u.id, u.username AS name, u.is_active, u.password <> '' AND u.password NO
         WHERE person_id = u.id AND used_at IS NULL AND expires_at > clock_timestamp())
            AS invited_until,
        (SELECT count(*) FROM app.django_session
-        WHERE user_id = u.id AND expire_date > clock_timestamp()) AS sessions
+        WHERE user_id = u.id AND expire_date > clock_timestamp()) AS sessions,
+       (SELECT confirmed_at FROM app.second_factor WHERE user_id = u.id) AS second_factor_since
 FROM app.auth_user u WHERE (%s = '' OR u.username = %s) ORDER BY u.username
 """
 
@@ -113,7 +120,7 @@ def person_named(name: str) -> Person:
 
 
 def _person(row: Row) -> Person:
-    places = Places(row["everywhere"], tuple(row["stores"]), tuple(row["regions"]))
+    places = StoreAccess(row["everywhere"], tuple(row["stores"]), tuple(row["regions"]))
     return Person(
         row["name"],
         row["is_active"],
@@ -122,12 +129,13 @@ def _person(row: Row) -> Person:
         tuple(row["roles"]),
         places,
         row["invited_until"],
-        second_factor.state_of(row["id"]),
+        second_factor.state_of(row["id"]) if row["second_factor_since"] else "none",
+        row["second_factor_since"],
         row["sessions"],
     )
 
 
-def add_person(*, name: str, roles: Collection[str], places: Places, actor: str) -> Invitation:
+def add_person(*, name: str, roles: Collection[str], places: StoreAccess, actor: str) -> Invitation:
     """Create an account without a password; return the invitation to set one."""
     checks.text("person", name, longest=LONGEST_NAME)
     if not name.isprintable() or "|" in name or name != name.strip():
@@ -142,7 +150,7 @@ def add_person(*, name: str, roles: Collection[str], places: Places, actor: str)
         user.set_unusable_password()
         user.save()
         _write_roles(user, roles)
-        _write_places(user, places, actor)
+        _write_store_access(user, places, actor)
         detail = {"roles": sorted(roles), "places": places.text}
         log_action(actor=actor, action="add_person", subject=name, detail=detail)
         return new_invitation(user.pk, name, actor)
@@ -192,13 +200,13 @@ def set_roles(*, name: str, roles: Collection[str], actor: str) -> None:
         log_action(actor=actor, action="set_roles", subject=name, detail=detail)
 
 
-def set_places(*, name: str, places: Places, actor: str) -> None:
+def set_store_access(*, name: str, places: StoreAccess, actor: str) -> None:
     """Replace the memberships of a person; they apply from the next request on."""
     places.check()
     with ledger_transaction():
         user = _locked(name)
         before = person_named(name).places
-        _write_places(user, places, actor)
+        _write_store_access(user, places, actor)
         detail = {"places": [before.text, places.text]}
         log_action(actor=actor, action="set_places", subject=name, detail=detail)
 
@@ -220,8 +228,8 @@ def reset_second_factor(*, name: str, actor: str) -> bool:
     with ledger_transaction():
         user = _locked(name)
         had_one = second_factor.reset(user.pk)
-        end_sessions(user.pk)
-        log_action(actor=actor, action="reset_second_factor", subject=name)
+        detail = {"removed": had_one, "sessions": end_sessions(user.pk)}
+        log_action(actor=actor, action="reset_second_factor", subject=name, detail=detail)
     return had_one
 
 
@@ -284,7 +292,7 @@ def _write_roles(user: User, roles: Collection[str]) -> None:
     user.groups.set([groups[role] for role in roles])
 
 
-def _write_places(user: User, places: Places, actor: str) -> None:
+def _write_store_access(user: User, places: StoreAccess, actor: str) -> None:
     write_memberships(
         user,
         everywhere=places.everywhere,

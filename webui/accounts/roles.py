@@ -14,6 +14,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from ledger.access.roles import ANALYST, ASSOCIATE, BUYER, LEAD, MANAGER, OPERATOR, PRICING
 from ledger.access.scope import grants_of, require_company
 
 SEE: Final = "see"
@@ -37,6 +38,7 @@ SEE_REJECTED_BYTES: Final = "see_rejected_bytes"
 SETTLE_REJECTED: Final = "settle_rejected"
 MANAGE_PEOPLE: Final = "manage_people"
 MANAGE_STAFF: Final = "manage_staff"
+SEE_REFUSED: Final = "see_refused_requests"
 
 # Attribute of a guarded view that holds its rule.
 RULE: Final = "access_rule"
@@ -44,28 +46,29 @@ RULE: Final = "access_rule"
 # An empty set means every person who is logged in.
 GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     SEE: frozenset(),
-    COUNT: frozenset({"associate", "manager"}),
-    ADJUST: frozenset({"associate", "manager"}),
-    APPROVE_COUNTS: frozenset({"manager"}),
-    SET_LIMITS: frozenset({"manager"}),
-    RECEIVE: frozenset({"associate", "manager"}),
+    COUNT: frozenset({ASSOCIATE, MANAGER}),
+    ADJUST: frozenset({ASSOCIATE, MANAGER}),
+    APPROVE_COUNTS: frozenset({MANAGER}),
+    SET_LIMITS: frozenset({MANAGER}),
+    RECEIVE: frozenset({ASSOCIATE, MANAGER}),
     # Buyers request units from other locations, see the result, and withdraw their requests.
-    SEE_TRANSFERS: frozenset({"associate", "manager", "buyer", "lead"}),
-    TRANSFER: frozenset({"associate", "manager"}),
-    SEE_ORDERS: frozenset({"associate", "manager", "buyer", "lead"}),
-    MANAGE_ORDERS: frozenset({"buyer", "lead"}),
-    REOPEN_ORDERS: frozenset({"lead"}),
-    RANGE_ITEMS: frozenset({"buyer", "lead"}),
-    DECIDE_REORDERS: frozenset({"buyer", "lead"}),
-    ORDER_ODD_UNITS: frozenset({"lead"}),
-    DECIDE_PRICES: frozenset({"pricing"}),
-    STOP_PRICES: frozenset({"pricing", "operator"}),
-    CHANGE_POLICY: frozenset({"buyer", "lead", "pricing"}),
-    SEE_REJECTED_BYTES: frozenset({"operator", "analyst"}),
-    SETTLE_REJECTED: frozenset({"operator"}),
+    SEE_TRANSFERS: frozenset({ASSOCIATE, MANAGER, BUYER, LEAD}),
+    TRANSFER: frozenset({ASSOCIATE, MANAGER}),
+    SEE_ORDERS: frozenset({ASSOCIATE, MANAGER, BUYER, LEAD}),
+    MANAGE_ORDERS: frozenset({BUYER, LEAD}),
+    REOPEN_ORDERS: frozenset({LEAD}),
+    RANGE_ITEMS: frozenset({BUYER, LEAD}),
+    DECIDE_REORDERS: frozenset({BUYER, LEAD}),
+    ORDER_ODD_UNITS: frozenset({LEAD}),
+    DECIDE_PRICES: frozenset({PRICING}),
+    STOP_PRICES: frozenset({PRICING, OPERATOR}),
+    CHANGE_POLICY: frozenset({BUYER, LEAD, PRICING}),
+    SEE_REJECTED_BYTES: frozenset({OPERATOR, ANALYST}),
+    SETTLE_REJECTED: frozenset({OPERATOR}),
     # Managers look after the store associates of their own stores, operators after all people.
-    MANAGE_STAFF: frozenset({"manager", "operator"}),
-    MANAGE_PEOPLE: frozenset({"operator"}),
+    MANAGE_STAFF: frozenset({MANAGER, OPERATOR}),
+    MANAGE_PEOPLE: frozenset({OPERATOR}),
+    SEE_REFUSED: frozenset({OPERATOR}),
 }
 
 

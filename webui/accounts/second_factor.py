@@ -1,7 +1,7 @@
 """Second factor: one-time codes of an authenticator app (RFC 6238), and recovery codes.
 
 A code is valid for its 30-second step and one step before and after, because phones' clocks drift.
-Each step is accepted once. Secrets are stored encrypted (`webui.accounts.sealing`).
+Each step is accepted once. Secrets are stored encrypted (`webui.accounts.encryption`).
 """
 
 import secrets
@@ -15,8 +15,8 @@ from django.contrib.auth.models import AnonymousUser, User
 
 from ledger.kernel.transactions import execute, fetch_all, fetch_one
 from webui.accounts.attempts import hashed
+from webui.accounts.encryption import SecretUnreadable, decrypted, encrypted, is_encrypted
 from webui.accounts.roles import roles_of
-from webui.accounts.sealing import SecretUnreadable, is_sealed, opened, sealed
 
 ISSUER: Final = "Retail inventory"
 STEP_S: Final = 30
@@ -76,7 +76,7 @@ def enrol(user: User, secret: str, step: int) -> list[str]:
         " last_step = excluded.last_step, recovery = excluded.recovery,"
         " confirmed_at = clock_timestamp()",
         user.pk,
-        sealed(user.pk, secret),
+        encrypted(user.pk, secret),
         step,
         [_hash(user.pk, code) for code in codes],
     )
@@ -100,7 +100,7 @@ def accept(user: User, text: str) -> str | None:
         return None
     if _is_recovery_code(user.pk, code):
         return "recovery code"
-    step = step_of(opened(user.pk, secret), code) if code.isascii() else None
+    step = step_of(decrypted(user.pk, secret), code) if code.isascii() else None
     return "authenticator" if step is not None and _used(user.pk, step) else None
 
 
@@ -110,23 +110,23 @@ def state_of(user_id: int) -> str:
     if secret is None:
         return "none"
     try:
-        opened(user_id, secret)
+        decrypted(user_id, secret)
     except SecretUnreadable:
         return "unreadable"
     return "set"
 
 
-def seal_stored() -> int:
+def encrypt_stored() -> int:
     """Encrypt secrets that earlier releases stored in plain text; return their number."""
-    found = [row for row in fetch_all(_ALL) if not is_sealed(row["secret"])]
+    found = [row for row in fetch_all(_ALL) if not is_encrypted(row["secret"])]
     for row in found:
-        _seal(row["user_id"], row["secret"])
+        _store_encrypted(row["user_id"], row["secret"])
     return len(found)
 
 
-def _seal(user_id: int, secret: str) -> str:
+def _store_encrypted(user_id: int, secret: str) -> str:
     """Encrypt a stored secret, unless it was replaced meanwhile; return the encrypted text."""
-    text = sealed(user_id, secret)
+    text = encrypted(user_id, secret)
     statement = "UPDATE app.second_factor SET secret = %s WHERE user_id = %s AND secret = %s"
     execute(statement, text, user_id, secret)
     return text
@@ -154,7 +154,7 @@ def _stored_secret(user_id: int) -> str | None:
     if row is None:
         return None
     secret = str(row["secret"])
-    return secret if is_sealed(secret) else _seal(user_id, secret)
+    return secret if is_encrypted(secret) else _store_encrypted(user_id, secret)
 
 
 def _hash(user_id: int, code: str) -> str:

@@ -26,7 +26,7 @@ _NOTED_EVERY_S: Final = 60
 _SAFE: Final = ("GET", "HEAD")
 
 
-def ended_because(session: Mapping[str, Any], now: float) -> str | None:
+def end_reason(session: Mapping[str, Any], now: float) -> str | None:
     """Return why a session has ended at `now`, seconds since 1970 UTC, or None if it has not."""
     if now - session.get(ACTIVE, now) > settings.SESSION_IDLE_S:
         return "idle"
@@ -50,7 +50,7 @@ class SessionRules(MiddlewareMixin):
         if not request.user.is_authenticated:
             return None
         now = time.time()
-        if (reason := ended_because(request.session, now)) is not None:
+        if (reason := end_reason(request.session, now)) is not None:
             audit.note("session_ended", request.user, source=source_of(request), reason=reason)
             logout(request)
             return _to_login(request, reason)

@@ -2,16 +2,16 @@
 
 from django.urls import path
 
-from webui.accounts import enrolment, invited, own_sessions, passwords
+from webui.accounts import invitation_page, passwords, second_factor_page, sessions_page
 from webui.accounts.views import Login, code, log_out
 
 urlpatterns = [
     path("login/", Login.as_view(), name="login"),
     path("login/code/", code, name="login-code"),
     path("logout/", log_out, name="logout"),
-    path("invitation/<str:token>/", invited.invitation, name="invitation"),
-    path("account/second-factor/", enrolment.page, name="second-factor"),
-    path("account/sessions/", own_sessions.sessions, name="sessions"),
+    path("invitation/<str:token>/", invitation_page.invitation, name="invitation"),
+    path("account/second-factor/", second_factor_page.page, name="second-factor"),
+    path("account/sessions/", sessions_page.sessions, name="sessions"),
     path("account/password/", passwords.change, name="password"),
     path("account/password/changed/", passwords.changed, name="password-changed"),
 ]

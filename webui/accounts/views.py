@@ -15,11 +15,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from typing_extensions import override
 
+from ledger.access.roles import BUYER, OPERATOR, PRICING
 from webui.accounts import attempts, audit, devices, second_factor
 from webui.accounts.attempts import Attempt
+from webui.accounts.encryption import SecretUnreadable
 from webui.accounts.open_sessions import browser_name, forget_expired
 from webui.accounts.roles import roles_of
-from webui.accounts.sealing import SecretUnreadable
 from webui.accounts.session_store import ACTIVE, BEGAN, BROWSER, SOURCE
 from webui.accounts.sessions import SECOND_FACTOR
 from webui.accounts.sources import source_of
@@ -27,7 +28,7 @@ from webui.accounts.sources import source_of
 TOO_MANY: Final = 429
 WRONG: Final = 422
 UNREADABLE: Final = 409
-DESK_OF_ROLE: Final = {"buyer": "/reorders/", "pricing": "/prices/", "operator": "/system/"}
+DESK_OF_ROLE: Final = {BUYER: "/reorders/", PRICING: "/prices/", OPERATOR: "/system/"}
 # Key of the session's data between password and code.
 _PENDING: Final = "pending_login"
 _PENDING_S: Final = 300
@@ -61,7 +62,7 @@ class Login(LoginView):
             pending = {"user": user.pk, "at": time.time(), "next": target}
             self.request.session[_PENDING] = pending
             return redirect("login-code")
-        return admitted(self.request, user, target, factor=None)
+        return logged_in(self.request, user, target, factor=None)
 
     @override
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
@@ -117,7 +118,7 @@ def code(request: HttpRequest) -> HttpResponse:
         return render(request, "accounts/code.html", {"wrong": True}, status=WRONG)
     attempts.succeeded(attempt)
     target = request.session.pop(_PENDING)["next"]
-    return admitted(request, user, str(target), factor=factor)
+    return logged_in(request, user, str(target), factor=factor)
 
 
 def _pending_user(request: HttpRequest) -> User | None:
@@ -129,7 +130,7 @@ def _pending_user(request: HttpRequest) -> User | None:
     return User.objects.filter(pk=pending["user"], is_active=True).first()
 
 
-def admitted(request: HttpRequest, user: User, target: str, *, factor: str | None) -> HttpResponse:
+def logged_in(request: HttpRequest, user: User, target: str, *, factor: str | None) -> HttpResponse:
     """Start the session, write the audit entry and remember the browser."""
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
     now = time.time()
@@ -140,12 +141,12 @@ def admitted(request: HttpRequest, user: User, target: str, *, factor: str | Non
     if factor is not None:
         request.session[SECOND_FACTOR] = now
     audit.note("login", user, source=source_of(request), second_factor=factor)
-    response = HttpResponseRedirect(target if is_ours(request, target) else resolve_url("/"))
+    response = HttpResponseRedirect(target if is_own_address(request, target) else resolve_url("/"))
     devices.remember(request, response, user.get_username())
     return response
 
 
-def is_ours(request: HttpRequest, target: str) -> bool:
+def is_own_address(request: HttpRequest, target: str) -> bool:
     """Return whether `target` is an address of this site, so that no link redirects elsewhere."""
     return url_has_allowed_host_and_scheme(
         target, allowed_hosts={request.get_host()}, require_https=request.is_secure()

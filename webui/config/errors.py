@@ -16,50 +16,56 @@ RETRY_S = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class RetryLater:
     """A 503 answer that asks for a retry: a template for people, a text for programs."""
 
     template: str
     error: str
 
 
-AWAY: Final = Later(
+UNAVAILABLE: Final = RetryLater(
     "503.html",
     "the database does not answer; what was sent is there as a whole or not at all;"
     " try again in a moment",
 )
-CONFLICT: Final = Later(
+CONFLICT: Final = RetryLater(
     "conflict.html",
     "another request changed the same thing; nothing was written; send it again",
 )
-SLOW: Final = Later(
+SLOW: Final = RetryLater(
     "slow.html",
     "the database took too long; what was sent is there as a whole or not at all;"
     " try again, or ask for less",
 )
 # Answers by SQLSTATE prefix: no connection, server starting or stopping, conflicts that a retry may
 # solve, and timeouts set by webui.config.session_limits.
-_BY_STATE: Final = {"08": AWAY, "57P": AWAY, "40": CONFLICT, "57014": SLOW, "55P03": SLOW}
+_BY_STATE: Final = {
+    "08": UNAVAILABLE,
+    "57P": UNAVAILABLE,
+    "40": CONFLICT,
+    "57014": SLOW,
+    "55P03": SLOW,
+}
 
 
-def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
+def handle_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 403, and keep the reason for the record of refusals."""
     setattr(request, REASON, str(exception))
     return permission_denied(request, exception)
 
 
-def forged(request: HttpRequest, reason: str = "") -> HttpResponse:
+def handle_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answer 403 to a form without a valid CSRF token, and keep the reason."""
     setattr(request, REASON, reason)
     return csrf_failure(request, reason)
 
 
-def broken(request: HttpRequest) -> HttpResponse:
+def handle_server_error(request: HttpRequest) -> HttpResponse:
     """Return 503 if the database is unreachable or a retry may help, else 500."""
     failure = sys.exc_info()[1]
     later = None
     if isinstance(failure, OperationalError | InterfaceError):
-        later = _later(getattr(failure.__cause__, "sqlstate", None))
+        later = _retry_later(getattr(failure.__cause__, "sqlstate", None))
     if later is None:
         return server_error(request)
     headers = {"Retry-After": str(RETRY_S)}
@@ -69,9 +75,9 @@ def broken(request: HttpRequest) -> HttpResponse:
     return HttpResponse(page, status=503, headers=headers)
 
 
-def _later(state: str | None) -> Later | None:
+def _retry_later(state: str | None) -> RetryLater | None:
     if state is None:
-        return AWAY
+        return UNAVAILABLE
     return next((each for start, each in _BY_STATE.items() if state.startswith(start)), None)
 
 

@@ -124,7 +124,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     },
 }
-CSRF_FAILURE_VIEW = "webui.config.errors.forged"
+CSRF_FAILURE_VIEW = "webui.config.errors.handle_csrf_failure"
 X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"

@@ -3,8 +3,8 @@
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path
 
-handler403 = "webui.config.errors.refused"
-handler500 = "webui.config.errors.broken"
+handler403 = "webui.config.errors.handle_forbidden"
+handler500 = "webui.config.errors.handle_server_error"
 
 # The stock desk serves "/". The order is that of the navigation.
 urlpatterns: list[URLPattern | URLResolver] = [

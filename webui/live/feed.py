@@ -31,7 +31,7 @@ class Feed:
     def __init__(self, hub: Hub, *, bootstrap: str, partitions: int) -> None:
         self._hub = hub
         self._bootstrap = bootstrap
-        self._places = [TopicPartition(ON_HAND_CHANGELOG, n) for n in range(partitions)]
+        self._partitions = [TopicPartition(ON_HAND_CHANGELOG, n) for n in range(partitions)]
         self._next: dict[TopicPartition, int] = {}
 
     def begin_at(self, offsets: dict[int, int]) -> None:
@@ -67,45 +67,45 @@ class Feed:
         )
         await consumer.start()
         try:
-            consumer.assign(self._places)
+            consumer.assign(self._partitions)
             await self._seek(consumer)
             self._hub.connected = True
-            log.info("changelog feed reads", partitions=len(self._places))
-            await self._pass_on(consumer)
+            log.info("changelog feed reads", partitions=len(self._partitions))
+            await self._publish_batches(consumer)
         finally:
             await consumer.stop()
 
     async def _seek(self, consumer: AIOKafkaConsumer) -> None:
         """Continue at this feed's or the read model's offset, within the retained offsets."""
-        ends = await consumer.end_offsets(self._places)
-        begins = await consumer.beginning_offsets(self._places)
-        for place in self._places:
+        ends = await consumer.end_offsets(self._partitions)
+        begins = await consumer.beginning_offsets(self._partitions)
+        for place in self._partitions:
             wanted = self._next.get(place, ends[place])
             consumer.seek(place, min(max(wanted, begins[place]), ends[place]))
 
-    async def _pass_on(self, consumer: AIOKafkaConsumer) -> None:
+    async def _publish_batches(self, consumer: AIOKafkaConsumer) -> None:
         loop = asyncio.get_running_loop()
-        heard_at = loop.time()
+        last_record_at = loop.time()
         while True:
             batches = await consumer.getmany(timeout_ms=POLL_MS, max_records=MOST_RECORDS)
             for place, records in batches.items():
                 for record in records:
                     try:
-                        self._take(record)
+                        self._apply(record)
                     except UnreadableRecord as problem:
                         raise problem.at(place.topic, place.partition, record.offset) from problem
                 self._next[place] = records[-1].offset + 1
-                heard_at = loop.time()
-            if loop.time() - heard_at > SILENT_S:
+                last_record_at = loop.time()
+            if loop.time() - last_record_at > SILENT_S:
                 message = f"{ON_HAND_CHANGELOG}: nothing for {SILENT_S} s"
                 raise TimeoutError(message)
             # Yield to the event loop, so that a long catch-up doesn't block pages and streams.
             await asyncio.sleep(0)
 
-    def _take(self, record: "ConsumerRecord[bytes, bytes]") -> None:
+    def _apply(self, record: "ConsumerRecord[bytes, bytes]") -> None:
         progress = progress_in(record.headers)
         if progress is not None and progress.newest_commit_us is not None:
-            self._hub.heard(record.partition, progress.newest_commit_us)
+            self._hub.advance_as_of(record.partition, progress.newest_commit_us)
         key = record.key
         if key is None or record.value is None or is_heartbeat(key):
             return

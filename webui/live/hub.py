@@ -91,7 +91,7 @@ class Hub:
             subscriber.pending[key] = patch
             subscriber.changed.set()
 
-    def heard(self, partition: int, commit_us: int) -> None:
+    def advance_as_of(self, partition: int, commit_us: int) -> None:
         """Record that the partition is complete up to this commit time."""
         self._as_of_us[partition] = max(commit_us, self._as_of_us.get(partition, 0))
 

@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.views.decorators.http import require_GET
 
 from ledger.access.scope import EVERYWHERE, Scope, stores_of, within
-from webui.accounts.sessions import ended_because, lacks_second_factor
+from webui.accounts.sessions import end_reason, lacks_second_factor
 from webui.live.hub import Hub, Subscriber
 from webui.live.patches import Patch, patch_of_record, patch_of_row
 from webui.readmodel.figures import time_text
@@ -58,7 +58,7 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
 def _open(request: HttpRequest, token: str) -> list[str] | HttpResponse:
     """Return the keys this session may follow, or the refusal; close the database connection."""
     try:
-        is_over = ended_because(request.session, time.time()) is not None
+        is_over = end_reason(request.session, time.time()) is not None
         if is_over or not request.user.is_authenticated:
             return HttpResponse("log in first", status=401, content_type="text/plain")
         if lacks_second_factor(request.session, request.user):
@@ -102,7 +102,7 @@ def _still_allowed(request: HttpRequest, keys: frozenset[str]) -> bool:
         again.session = type(request.session)(request.session.session_key)
         # A session that no longer exists loads as an empty one.
         stored = again.session.load()
-        if not stored or ended_because(stored, time.time()) is not None:
+        if not stored or end_reason(stored, time.time()) is not None:
             return False
         person = get_user(again)
         if not person.is_authenticated or lacks_second_factor(stored, person):

@@ -16,7 +16,7 @@ HINTS_SHOWN: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class EstimateCounts:
     """Numbers of keys by the state of their demand estimate."""
 
     keys: int
@@ -56,7 +56,7 @@ class Hint:
 
 
 # `uninformed`: replenishment is on and uses a demand of 0, because no rate is known.
-_KNOWN: Final = """
+_ESTIMATE_COUNTS: Final = """
 SELECT count(*) AS keys,
     count(*) FILTER (WHERE observed = 0 AND rate IS NULL) AS unknown,
     count(*) FILTER (WHERE observed = 0 AND rate IS NOT NULL) AS guessed,
@@ -142,6 +142,6 @@ def gaps(location: str, now_us: int) -> Gaps | None:
     return select_one(_GAPS, parameters(location, now_us), Gaps)
 
 
-def known(location: str) -> Known | None:
+def estimate_counts(location: str) -> EstimateCounts | None:
     """Return the numbers of keys by the state of their demand estimate."""
-    return select_one(_KNOWN, {"location": location}, Known)
+    return select_one(_ESTIMATE_COUNTS, {"location": location}, EstimateCounts)

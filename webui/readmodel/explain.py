@@ -225,7 +225,7 @@ def inbound(inv_key: str) -> list[InboundDocument]:
 
 
 @dataclass(frozen=True, slots=True)
-class Whereabouts:
+class LookupHints:
     """Known locations and SKUs similar to those of an unknown key."""
 
     location_known: bool
@@ -234,11 +234,11 @@ class Whereabouts:
     locations: list[str]
 
 
-def whereabouts(location: str, sku: str) -> Whereabouts:
+def lookup_hints(location: str, sku: str) -> LookupHints:
     """Return the known locations and SKUs for both halves of a key."""
     sql = "SELECT * FROM retail.whereabouts(%(location)s, %(sku)s)"
     asked = {"location": location, "sku": sku}
-    found = select_one(sql, asked, Whereabouts) or Whereabouts(False, [], [], [])  # noqa: FBT003 -- an empty answer
+    found = select_one(sql, asked, LookupHints) or LookupHints(False, [], [], [])  # noqa: FBT003 -- an empty answer
     mine = current()
     return replace(
         found,

@@ -20,4 +20,4 @@ def partition_map() -> PartitionMap:
 
 def live_key(inv_key: str) -> LiveKey:
     """Return the worker's current state of a key."""
-    return workers.ask(settings.CONNECTIONS, inv_key)
+    return workers.query_key(settings.CONNECTIONS, inv_key)

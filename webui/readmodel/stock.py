@@ -1,6 +1,6 @@
 """The stock list: rows of the read model with reference data, keyset-paged.
 
-Facts of one key, for the page that explains a number, are in `explain_selectors`.
+Facts of one key, for the page that explains a number, are in `webui.readmodel.explain`.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.model.arithmetic import DAY_US, HOUR_US
-from inventory.reports.views import last_hop_end_us
+from inventory.reports.sales_spans import last_hop_end_us
 from ledger.kernel.rows import select
 from webui.readmodel.figures import PRICE_SQL, PRICED_AT_SQL, STATUS_SQL, STATUSES, Covered
 

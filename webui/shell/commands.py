@@ -26,7 +26,7 @@ _MOST_DIGITS_OF_IDS: Final = 18
 _AMOUNT: Final = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,2}))?")
 _LONGEST_ID: Final = 200
 _DAY_RULE: Final = "a day like 2026-11-21"
-_NOT_OURS: Final = "this page is out of date: reload it"
+_RELOAD: Final = "this page is out of date: reload it"
 
 
 def form_of(request: HttpRequest) -> Form:
@@ -34,17 +34,17 @@ def form_of(request: HttpRequest) -> Form:
     return {name: str(request.POST[name]).strip() for name in request.POST}
 
 
-def asked(request: HttpRequest, name: str, longest: int) -> str:
+def query_text(request: HttpRequest, name: str, longest: int) -> str:
     """Return a query parameter, stripped and cut to `longest` characters."""
     return str(request.GET.get(name, "")).strip()[:longest]
 
 
-def asked_item(request: HttpRequest) -> Form:
+def item_from_query(request: HttpRequest) -> Form:
     """Return location and SKU from the query string, empty where it has none."""
-    return {"location": asked(request, "location", 24), "sku": asked(request, "sku", 32)}
+    return {"location": query_text(request, "location", 24), "sku": query_text(request, "sku", 32)}
 
 
-def whole(
+def parse_int(
     form: Form, field: str, *, low: int = 0, high: int = 1_000_000, label: str | None = None
 ) -> int:
     """Return a whole number within [low, high] from a form field, which the page calls `label`."""
@@ -55,7 +55,9 @@ def whole(
     raise ServiceError(label or field, text, rule)
 
 
-def money(form: Form, field: str, *, low: int = 0, high: int, label: str | None = None) -> int:
+def parse_money(
+    form: Form, field: str, *, low: int = 0, high: int, label: str | None = None
+) -> int:
     """Return an amount like `6`, `6.49` or `1,234.50` in minor units within [low, high].
 
     Commas are accepted only where `money_text` would write them. `6,49` and `6,495` are refused,
@@ -73,7 +75,7 @@ def money(form: Form, field: str, *, low: int = 0, high: int, label: str | None 
     raise ServiceError(label or field, text, rule)
 
 
-def days(form: Form, field: str, *, low: int = 0, high: int, label: str | None = None) -> int:
+def parse_days(form: Form, field: str, *, low: int = 0, high: int, label: str | None = None) -> int:
     """Return a span like `3`, `2.5` or `0.25` days in hundredths of a day."""
     text = form.get(field, "")
     centidays = _hundredths(text)
@@ -84,7 +86,7 @@ def days(form: Form, field: str, *, low: int = 0, high: int, label: str | None =
 
 
 def days_text(centidays: int) -> str:
-    """Return the text that `days` parses, with two decimals: `2.50`."""
+    """Return the text that `parse_days` reads, with two decimals: `2.50`."""
     return f"{centidays // 100}.{centidays % 100:02}"
 
 
@@ -94,12 +96,12 @@ def _hundredths(text: str) -> int | None:
     return int(found[1]) * 100 + int((found[2] or "").ljust(2, "0")) if found else None
 
 
-def whole_or_none(form: Form, field: str, *, label: str | None = None) -> int | None:
+def parse_optional_int(form: Form, field: str, *, label: str | None = None) -> int | None:
     """Return a whole number from 0 on, or None for an empty field."""
-    return whole(form, field, label=label) if form.get(field) else None
+    return parse_int(form, field, label=label) if form.get(field) else None
 
 
-def identity(form: Form, field: str) -> int:
+def parse_id(form: Form, field: str) -> int:
     """Return the number in a hidden field; raise `ServiceError` for an outdated or foreign form."""
     text = form.get(field, "")
     if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS_OF_IDS:
@@ -107,18 +109,18 @@ def identity(form: Form, field: str) -> int:
     raise out_of_date(text)
 
 
-def signed(form: Form, field: str) -> int:
-    """Return the number in a hidden field, negative ones too; raise as `identity` does."""
+def parse_signed_int(form: Form, field: str) -> int:
+    """Return the number in a hidden field, negative ones too; raise as `parse_id` does."""
     text = form.get(field, "")
-    return -identity(form | {field: text[1:]}, field) if text[:1] == "-" else identity(form, field)
+    return -parse_id(form | {field: text[1:]}, field) if text[:1] == "-" else parse_id(form, field)
 
 
 def out_of_date(value: str) -> ServiceError:
     """Return the refusal of a hidden field with an impossible value: reload the page."""
-    return ServiceError("form", value, _NOT_OURS)
+    return ServiceError("form", value, _RELOAD)
 
 
-def command_of(form: Form) -> UUID:
+def command_id_of(form: Form) -> UUID:
     """Return the command id that was generated when the form was rendered."""
     try:
         return UUID(form.get("command_id", ""))
@@ -127,7 +129,7 @@ def command_of(form: Form) -> UUID:
 
 
 def shown_values(form: Form, names: Iterable[str]) -> dict[str, Any]:
-    """Return the values that the page showed, under exactly these names; raise as `identity`."""
+    """Return the values that the page showed, under exactly these names; raise as `parse_id`."""
     try:
         shown = json.loads(form.get("shown", ""))
     except (ValueError, RecursionError):
@@ -142,7 +144,7 @@ def changed_text(columns: Collection[str]) -> str:
     return f"Changed: {names_text(columns)}." if columns else "As before."
 
 
-def moment(form: Form, field: str) -> datetime | None:
+def parse_datetime(form: Form, field: str) -> datetime | None:
     """Return a UTC time sent by a `datetime-local` input, or None for an empty field."""
     text = form.get(field, "")
     if not text:
@@ -156,7 +158,7 @@ def moment(form: Form, field: str) -> datetime | None:
         raise ServiceError(field, text, rule) from failure
 
 
-def day(form: Form, field: str) -> date | None:
+def parse_date(form: Form, field: str) -> date | None:
     """Return a day sent by a `date` input, or None for an empty field."""
     text = form.get(field, "")
     if not text:
@@ -167,15 +169,15 @@ def day(form: Form, field: str) -> date | None:
         raise ServiceError(field, text, _DAY_RULE) from failure
 
 
-def needed_day(form: Form, field: str) -> date:
+def parse_required_date(form: Form, field: str) -> date:
     """Return a day sent by a `date` input; raise `ServiceError` for an empty field."""
-    found = day(form, field)
+    found = parse_date(form, field)
     if found is None:
         raise ServiceError(field, "", _DAY_RULE)
     return found
 
 
-def answered(
+def run_and_redirect(
     request: HttpRequest,
     work: Callable[[], tuple[str, str]],
     show: Callable[[str, int], HttpResponse],
@@ -191,10 +193,10 @@ def answered(
     except ServiceError as error:
         return show(refusal_text(error), 422)
     messages.success(request, message)
-    return HttpResponseRedirect(back + _place(request))
+    return HttpResponseRedirect(back + _fragment(request))
 
 
-def _place(request: HttpRequest) -> str:
+def _fragment(request: HttpRequest) -> str:
     """Return the URL fragment of the next card that the form names, or an empty string."""
     card = request.POST.get("next", "")[:_LONGEST_ID]
     return f"#{quote(card, safe='')}" if card else ""
@@ -210,11 +212,11 @@ def next_cards(ids: Sequence[str]) -> dict[str, str]:
     return dict(zip(ids, behind, strict=False))
 
 
-def attempt(
+def run_command(
     request: HttpRequest,
     work: Callable[[], str],
     show: Callable[[str, int], HttpResponse],
     back: str,
 ) -> HttpResponse:
     """Execute `work` and redirect to `back` with its message, or `show` the refusal."""
-    return answered(request, lambda: (work(), back), show)
+    return run_and_redirect(request, lambda: (work(), back), show)

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 
-from webui.shell.commands import attempt, command_of, form_of, signed, whole
+from webui.shell.commands import command_id_of, form_of, parse_int, parse_signed_int, run_command
 
 LONGEST_SNOOZE_DAYS: Final = 90
 _HIDDEN: Final = {
@@ -34,7 +34,7 @@ class Command:
 
     def until(self, now: datetime | None = None) -> datetime:
         """Return the end of a snooze of `days` days, a field of the form, from 1 to 90."""
-        days = whole(self.form, "days", low=1, high=LONGEST_SNOOZE_DAYS)
+        days = parse_int(self.form, "days", low=1, high=LONGEST_SNOOZE_DAYS)
         # One minute less than the rule's maximum, because the ledger's clock differs from this one.
         return (now or datetime.now(tz=UTC)) + timedelta(days=days, minutes=-1)  # noqa: TID251 -- the web edge is where a person's "in 7 days" becomes a time
 
@@ -64,8 +64,8 @@ def read_command(request: HttpRequest) -> Command:
     return Command(
         form.get("proposal", ""),
         form.get("action", ""),
-        signed(form, "shown_revision"),
-        command_of(form),
+        parse_signed_int(form, "shown_revision"),
+        command_id_of(form),
         request.user.get_username(),
         form,
     )
@@ -73,7 +73,7 @@ def read_command(request: HttpRequest) -> Command:
 
 def answer(
     request: HttpRequest,
-    say: Callable[[Command], str],
+    execute: Callable[[Command], str],
     show: Callable[[HttpRequest, Refusal], HttpResponse],
     back: str,
 ) -> HttpResponse:
@@ -83,7 +83,7 @@ def answer(
     def refused(message: str, status: int) -> HttpResponse:
         return show(request, Refusal(form.get("proposal", ""), message, form, status))
 
-    return attempt(request, lambda: say(read_command(request)), refused, back)
+    return run_command(request, lambda: execute(read_command(request)), refused, back)
 
 
 def view_of(request: HttpRequest, views: Sequence[str]) -> str:

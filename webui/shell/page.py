@@ -91,11 +91,11 @@ def render_page(
         if ability in may
     ]
     keys = list(live_keys)
-    signed = sign_keys(request.user.pk or 0, keys)
+    signed_keys = sign_keys(request.user.pk or 0, keys)
     frame = {
         "tabs": tabs,
         "may": dict.fromkeys(may, True),
-        "live_url": f"{reverse('live-stream')}?{urlencode({'keys': signed})}",
+        "live_url": f"{reverse('live-stream')}?{urlencode({'keys': signed_keys})}",
         "freshness": freshness(keys),
         "is_answer": request.method == "POST",
     }

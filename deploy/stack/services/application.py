@@ -32,7 +32,7 @@ def worker(context: Context, name: str) -> Service:
         port=port,
         url=url,
         # Restoring a million keys takes time, and a restore without progress ends the worker.
-        on_its_way=lambda pid: asked.alive(pid) is True,
+        is_progressing=lambda pid: asked.alive(pid) is True,
         at_start=partial(compiled_rules.environment, context.home.path),
     )
 

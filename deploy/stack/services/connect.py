@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from cdc.capture.client import ACCOUNT
-from deploy.parts import CONNECT, CONNECT_HEAP, CONNECT_JVM, LOCAL_CONNECT, jaas
+from deploy.parts import CONNECT, CONNECT_HEAP, CONNECT_JVM, LOCAL_CONNECT, jaas_config
 from deploy.stack.context import Context
 from deploy.stack.probes import connect_ready, http_alive
 from deploy.stack.service import Service
@@ -32,7 +32,7 @@ def prepare(context: Context) -> None:
     jvm.write_config(context, "connect-distributed.properties", worker_properties(context))
     accounts = {ACCOUNT: context.secrets["connect"]}
     credentials = jvm.write_config(context, "connect-credentials.properties", accounts)
-    _login(context).write_text(jaas(str(credentials)), encoding="utf-8")
+    _login(context).write_text(jaas_config(str(credentials)), encoding="utf-8")
 
 
 def _login(context: Context) -> Path:

@@ -52,8 +52,8 @@ def prepare(context: Context) -> None:
         check=False,
     )
     if result.returncode:
-        said = (result.stdout + result.stderr)[-800:].strip()
-        message = f"formatting {context.home.kafka} failed: {said}\nNo data was written or lost."
+        output = (result.stdout + result.stderr)[-800:].strip()
+        message = f"formatting {context.home.kafka} failed: {output}\nNo data was written or lost."
         raise StackError(message, repair="inventory up --detach")
 
 

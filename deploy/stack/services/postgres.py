@@ -10,7 +10,9 @@ from typing import Final
 from deploy.artifacts.prerequisites import SETPRIV, require
 from deploy.errors import StackError
 from deploy.parts import LOCAL_POSTGRES, POSTGRES
+from deploy.stack import room
 from deploy.stack.context import HOST, Context
+from deploy.stack.home import Home
 from deploy.stack.probes import postgres_alive, postgres_ready
 from deploy.stack.service import Service
 from deploy.stack.services import postgres_programs as programs
@@ -21,7 +23,7 @@ _HERE: Final = "/proc/self/cwd"
 _DISK_FULL: Final = "No space left on device"
 
 
-def _give(path: Path) -> None:
+def _change_owner(path: Path) -> None:
     person = programs.account()
     if person is not None:
         os.chown(path, person.pw_uid, person.pw_gid)
@@ -41,12 +43,12 @@ def prepare(context: Context) -> None:
     staged = data.with_name(".postgres-new")
     shutil.rmtree(staged, ignore_errors=True)
     staged.mkdir(mode=0o700)
-    _give(staged)
+    _change_owner(staged)
     password = data.with_name(".initdb-password")
     try:
         password.touch(mode=0o600)
         password.write_text(context.secrets["postgres"], encoding="utf-8")
-        _give(password)
+        _change_owner(password)
         _initdb(initdb, staged, password)
         staged.rename(data)
     except OSError as error:
@@ -71,15 +73,22 @@ def _initdb(program: Path, data: Path, password: Path) -> None:
         raise _no_cluster(data.parent, result.stderr[-800:].strip())
 
 
-def _no_cluster(home: Path, said: str) -> StackError:
+def _no_cluster(home: Path, output: str) -> StackError:
     """Return the error of a failed initdb, with the command that fits its cause."""
-    message = f"initdb failed in {home}: {said}\nIts files were removed; no data was lost."
+    message = f"initdb failed in {home}: {output}\nIts files were removed; no data was lost."
     again = "inventory up --detach"
-    if _DISK_FULL in said:
-        return StackError(message, repair=f"INVENTORY_HOME=/a/larger/disk {again}")
+    if _DISK_FULL in output:
+        return _full(Home(home), message)
     if os.environ.get("INVENTORY_POSTGRES_BIN"):
         return StackError(message, repair=f"unset INVENTORY_POSTGRES_BIN && {again}")
     return StackError(message, repair=again)
+
+
+def _full(home: Home, message: str) -> StackError:
+    """Return the error of a disk without room for a new cluster."""
+    free = shutil.disk_usage(home.path).free
+    way = room.repair(home, room.larger_disk(home), free)
+    return StackError(message if way else f"{message} But {room.nowhere(home)}.", repair=way)
 
 
 def service(context: Context) -> Service:

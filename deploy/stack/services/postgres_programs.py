@@ -97,8 +97,8 @@ def _refusal(program: Path | str) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    said = (done.stderr or done.stdout).strip()
-    return (said or f"exit code {done.returncode}") if done.returncode else ""
+    output = (done.stderr or done.stdout).strip()
+    return (output or f"exit code {done.returncode}") if done.returncode else ""
 
 
 def find() -> Path | None:

@@ -18,6 +18,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Page,
     Request,
+    StorageState,
     expect,
     sync_playwright,
 )
@@ -46,6 +47,13 @@ class Visitor:
         """Go to a page of ours."""
         self.page.goto(self.base + path)
         return self.page
+
+    def log_in(self, name: str, password: str) -> None:
+        """Send the form of the login."""
+        page = self.open("/login/")
+        page.fill("[name=username]", name)
+        page.fill("[name=password]", password)
+        page.click("main button")
 
     def watch(self) -> None:
         """Collect console errors, failed requests, and requests to other servers."""
@@ -77,9 +85,17 @@ class Visitor:
             self.problems.append(f"failed request: {request.url} {request.failure}")
 
 
+@dataclass(frozen=True)
+class People:
+    """Their common password, and the cookies of the roles that have logged in."""
+
+    password: str
+    cookies: dict[str, StorageState] = field(default_factory=dict)
+
+
 @pytest.fixture(scope="package")
-def people(stack: RunningStack) -> str:
-    """The password of one person per role."""
+def people(stack: RunningStack) -> People:
+    """One person per role."""
     password = secrets.token_urlsafe(12)
     subprocess.run(  # noqa: S603 -- our own command
         # Each test has shops of its own.
@@ -92,7 +108,7 @@ def people(stack: RunningStack) -> str:
         check=True,
         capture_output=True,
     )
-    return password
+    return People(password)
 
 
 @pytest.fixture(scope="package")
@@ -109,26 +125,31 @@ def chromium() -> Iterator[Browser]:
 
 
 class Doors:
-    """Windows for people, each logged in once per session."""
+    """Windows for people. Each role logs in once; its later windows share the session."""
 
-    def __init__(self, stack: RunningStack, browser: Browser, password: str) -> None:
+    def __init__(self, stack: RunningStack, browser: Browser, people: People) -> None:
         self.base = str(stack.runtime.services["web"].url)
         self._browser = browser
-        self._password = password
+        self._people = people
         self._open: list[Visitor] = []
 
-    def log_in(self, role: str, **options: Any) -> Visitor:
-        """Return a window of this role's person."""
+    def enter(self, **options: Any) -> Visitor:
+        """Return a window of somebody who is not logged in."""
         context = self._browser.new_context(**options)
         context.set_default_timeout(DEADLINE_MS)
         visitor = Visitor(self.base, context.new_page(), context)
         visitor.watch()
         self._open.append(visitor)
-        page = visitor.open("/login/")
-        page.fill("[name=username]", role)
-        page.fill("[name=password]", self._password)
-        page.click("main button")
-        page.wait_for_url(lambda url: "/login" not in url)
+        return visitor
+
+    def log_in(self, role: str, **options: Any) -> Visitor:
+        """Return a window of this role's person."""
+        known = self._people.cookies.get(role)
+        visitor = self.enter(storage_state=known, **options)
+        if known is None:
+            visitor.log_in(role, self._people.password)
+            visitor.page.wait_for_url(lambda url: "/login" not in url)
+            self._people.cookies[role] = visitor.context.storage_state()
         return visitor
 
     def close(self) -> list[str]:
@@ -140,7 +161,7 @@ class Doors:
 
 
 @pytest.fixture
-def doors(stack: RunningStack, chromium: Browser, people: str) -> Iterator[Doors]:
+def doors(stack: RunningStack, chromium: Browser, people: People) -> Iterator[Doors]:
     opened = Doors(stack, chromium, people)
     yield opened
     complaints = opened.close()

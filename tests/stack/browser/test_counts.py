@@ -1,12 +1,11 @@
 """Counting in a real browser: scans aren't lost; a late sale changes the variance, not stock."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.stack.browser.conftest import Doors, Visitor
+from tests.stack.browser.looks import faults_of
 from tests.stack.browser.shop import Shop
-from tests.stack.browser.test_system_and_access import RULES
 from tests.stack.running import RunningStack
 
 SLOW_SERVER = """() => {
@@ -204,20 +203,6 @@ def test_the_desks_of_a_store_are_accessible_and_fit_a_phone(
 
     for path in paths:
         page.goto(doors.base + path)
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            for width in (1280, 390, 320):
-                page.set_viewport_size({"width": width, "height": 844})
-                if page.evaluate("() => document.documentElement.scrollWidth") > width:
-                    faults.append(f"{path} at {width}: scrolls sideways")
-                found = Axe().run(page, options=RULES)
-                report = f"{path} at {width}, {scheme}: {found.generate_report()}"
-                faults += [report] * bool(found.violations_count)
-        low = page.locator("button:visible, input:visible, select:visible").evaluate_all(
-            """found => found
-                .filter(e => e.type !== "checkbox" && e.getBoundingClientRect().height < 44)
-                .map(e => e.outerHTML.slice(0, 60))"""
-        )
-        faults += [f"{path}: {text} is low" for text in low]
+        faults += faults_of(page)
 
     assert faults == []

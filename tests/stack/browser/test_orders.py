@@ -2,13 +2,11 @@
 
 from urllib.parse import quote
 
-import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.stack.browser.conftest import Doors
+from tests.stack.browser.looks import faults_of
 from tests.stack.browser.shop import Shop
-from tests.stack.browser.test_system_and_access import RULES
 from tests.stack.running import RunningStack
 
 
@@ -88,37 +86,25 @@ def test_a_need_is_picked_sent_received_short_and_cancelled(
     expect(buyer.get_by_role("link", name=ref)).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_orders_and_the_dock_are_accessible_and_fit_a_phone(
-    stack: RunningStack, doors: Doors, shop: Shop, scheme: str
+    stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     ref, _page = approved_order(stack, doors, shop, "MUG")
     buyers = ("/orders/", "/orders/?view=overdue", f"/orders/order?ref={ref}")
-    faults = looked_at(doors, "buyer", scheme, (*buyers, f"/orders/document?ref={ref}"))
+    faults = looked_at(doors, "buyer", (*buyers, f"/orders/document?ref={ref}"))
     shop.sql("UPDATE retail.purchase_order_line SET status = 'sent' WHERE order_ref = %s", ref)
 
     docks = ("/receiving/", f"/receiving/order?ref={ref}")
-    faults += looked_at(doors, "associate", scheme, docks)
+    faults += looked_at(doors, "associate", docks)
 
     assert faults == []
 
 
-def looked_at(doors: Doors, role: str, scheme: str, paths: tuple[str, ...]) -> list[str]:
-    """Return the faults that axe and size checks find on these pages at three widths."""
-    page = doors.log_in(role, color_scheme=scheme).page
+def looked_at(doors: Doors, role: str, paths: tuple[str, ...]) -> list[str]:
+    """Return the faults of these pages, with all of their parts opened."""
+    page = doors.log_in(role).page
     faults: list[str] = []
     for path in paths:
         page.goto(doors.base + path)
-        for summary in page.locator("summary").all():
-            summary.click()
-        # Where a page was left scrolled, what lies half under the header counts as a small target.
-        page.evaluate("() => scrollTo(0, 0)")
-        for width in (1280, 390, 320):
-            page.set_viewport_size({"width": width, "height": 844})
-            if page.evaluate("() => document.documentElement.scrollWidth") > width:
-                faults.append(f"{path} at {width}: scrolls sideways")
-            found = Axe().run(page, options=RULES)
-            if found.violations_count:
-                where = [n["html"] for v in found.response["violations"] for n in v["nodes"]]
-                faults.append(f"{path} at {width}: {found.generate_report()} {where}")
+        faults += faults_of(page, opened=True)
     return faults

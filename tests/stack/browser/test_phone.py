@@ -41,7 +41,6 @@ def test_the_header_takes_two_rows_at_most_at_any_width(doors: Doors, role: str)
 
     for width in (320, 390, 768, 1024, 1199, 1200, 1280, 1920):
         page.set_viewport_size({"width": width, "height": 844})
-        page.reload()
         seen[width] = page.evaluate(ROWS)
 
     assert max(seen.values()) <= 2, seen

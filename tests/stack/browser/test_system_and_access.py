@@ -4,15 +4,13 @@ import urllib.error
 import urllib.request
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from deploy.stack import fleet
 from tests.stack.browser.conftest import Doors
+from tests.stack.browser.looks import faults_of
 from tests.stack.browser.shop import Shop
 from tests.stack.running import RunningStack
-
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 
 
 @pytest.fixture
@@ -44,41 +42,23 @@ def pages(shop: Shop) -> tuple[str, ...]:
         "/system/",
         "/system/demand/",
         "/system/workers/",
-        "/account/second-factor/",
     )
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_accessible_and_fits_a_phone(
-    doors: Doors, furnished: Shop, scheme: str
-) -> None:
-    page = doors.log_in("buyer", color_scheme=scheme).page
+# Their looks are tested in test_people.py.
+OPERATORS = ("/people/", "/people/refused/")
+ACCOUNT = ("/account/second-factor/", "/account/sessions/", "/account/password/")
+
+
+def test_every_page_is_accessible_and_fits_a_phone(doors: Doors, furnished: Shop) -> None:
+    page = doors.log_in("buyer").page
     faults: list[str] = []
 
     for path in pages(furnished):
         page.goto(doors.base + path)
-        for width in (1280, 390, 320):
-            page.set_viewport_size({"width": width, "height": 844})
-            if page.evaluate("() => document.documentElement.scrollWidth") > width:
-                faults.append(f"{path} at {width}: scrolls sideways")
-            found = Axe().run(page, options=RULES)
-            faults += [f"{path} at {width}: {found.generate_report()}"] * bool(
-                found.violations_count
-            )
+        faults += faults_of(page)
 
     assert faults == []
-
-
-def test_small_targets_are_44_pixels_high_on_a_phone(doors: Doors, furnished: Shop) -> None:
-    page = doors.log_in("buyer", viewport={"width": 390, "height": 844}).page
-
-    for path in pages(furnished):
-        page.goto(doors.base + path)
-        heights = page.locator("button:visible, input:visible, select:visible").evaluate_all(
-            """found => found.filter(e => e.type !== "checkbox").map(
-                e => [e.outerHTML.slice(0, 60), e.getBoundingClientRect().height])"""
-        )
-        assert [text for text, height in heights if height < 44] == []
 
 
 def test_the_system_page_shows_every_link_of_the_chain_alive(doors: Doors) -> None:
@@ -102,7 +82,7 @@ def test_every_page_asks_for_a_login_first(doors: Doors, shop: Shop) -> None:
     visitor = doors.log_in("associate")
     visitor.log_out_silently()
 
-    for path in pages(shop):
+    for path in (*pages(shop), *OPERATORS, *ACCOUNT):
         visitor.open(path)
         assert "/login/?next=" in visitor.page.url
     with pytest.raises(urllib.error.HTTPError, match="401"):

@@ -2,14 +2,17 @@
 
 import json
 
+from tests.stack.browser.conftest import People
 from tests.stack.running import RunningStack
 
 
 def test_the_pipeline_bench_times_every_line_until_a_browser_has_painted_it(
-    stack: RunningStack, people: str
+    stack: RunningStack, people: People
 ) -> None:
     if not stack.home.logins_file.exists():
-        stack.home.logins_file.write_text(json.dumps({"analyst": people}), encoding="utf-8")
+        stack.home.logins_file.write_text(
+            json.dumps({"analyst": people.password}), encoding="utf-8"
+        )
 
     done = stack.cli(
         "bench", "pipeline", "--rates", "200", "--seconds", "2", "--latency-rate", "50", "--json"

@@ -2,19 +2,20 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, assert_never
 from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from inventory.tables.parsing import ADJUSTMENT_REASONS
+from inventory.tables.stock_adjustment import REASONS as ADJUSTMENT_REASONS
 from ledger.kernel.refusal_text import moment_text, refusal_text
 from ledger.services import (
-    Asked,
+    Adjust,
+    Booked,
     ServiceError,
-    Wanted,
+    Waiting,
     on_hand_sign,
     request_adjustment,
     unavailable_sign,
@@ -24,7 +25,15 @@ from webui.accounts.roles import ADJUST, requires
 from webui.desks.counts import queries as selectors
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import money_text, signed_units_text
-from webui.shell.commands import Form, asked, attempt, command_of, form_of, moment, whole
+from webui.shell.commands import (
+    Form,
+    command_id_of,
+    form_of,
+    parse_datetime,
+    parse_int,
+    query_text,
+    run_command,
+)
 from webui.shell.page import render_page
 
 _SIGNS: Final = {1: "+", 0: "", -1: "\N{MINUS SIGN}"}
@@ -39,7 +48,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class Effect:
     """The effect of a form: units by bucket, value, and whether it needs a second person."""
 
     on_hand_units: int
@@ -63,7 +72,7 @@ def _direction(reason: str) -> str:
 def adjust(request: HttpRequest) -> HttpResponse:
     """Show the form, preview its effect, or book it; large adjustments wait for approval."""
     if request.method == "GET":
-        given = {name: asked(request, name, 32) for name in ("location", "sku", "reason")}
+        given = {name: query_text(request, name, 32) for name in ("location", "sku", "reason")}
         return _show(request, given, "", 200)
     form = form_of(request)
     if form.get("action") == "preview":
@@ -72,21 +81,21 @@ def adjust(request: HttpRequest) -> HttpResponse:
     def show(refusal: str, status: int) -> HttpResponse:
         return _show(request, form, refusal, status)
 
-    return attempt(
+    return run_command(
         request, lambda: _book(form, request.user.get_username()), show, reverse("counts-adjust")
     )
 
 
 def _preview(request: HttpRequest, form: Form) -> HttpResponse:
     try:
-        meaning = _meaning(_wanted(form))
+        effect = _effect(_wanted(form))
     except ServiceError as error:
         return _show(request, form, refusal_text(error), 422)
-    return _show(request, form, "", 200, meaning)
+    return _show(request, form, "", 200, effect)
 
 
 def _show(
-    request: HttpRequest, form: Form, refusal: str, status: int, meaning: Meaning | None = None
+    request: HttpRequest, form: Form, refusal: str, status: int, effect: Effect | None = None
 ) -> HttpResponse:
     context = {
         "tab": "adjust",
@@ -96,29 +105,29 @@ def _show(
         "limit_minor": selectors.adjustment_limit_minor(),
         "mine": selectors.requests_of(request.user.get_username()),
         "waiting_count": selectors.waiting_count(),
-        "meaning": meaning,
+        "meaning": effect,
         "refusal": refusal,
         "command_id": uuid4(),
     }
     return render_page(request, "counts/adjust.html", context, status=status)
 
 
-def _wanted(form: Form) -> Wanted:
-    wanted = Wanted(
+def _wanted(form: Form) -> Adjust:
+    wanted = Adjust(
         location=form.get("location", ""),
         sku=form.get("sku", ""),
         reason=form.get("reason", ""),
-        quantity_units=whole(form, "quantity_units", low=1),
-        occurred_at=moment(form, "occurred_at"),
+        quantity_units=parse_int(form, "quantity_units", low=1),
+        occurred_at=parse_datetime(form, "occurred_at"),
         note=form.get("note", ""),
     )
     wanted.check()
     return wanted
 
 
-def _meaning(wanted: Wanted) -> Meaning:
+def _effect(wanted: Adjust) -> Effect:
     value_minor, waits = worth_of(wanted=wanted)
-    return Meaning(
+    return Effect(
         on_hand_sign(wanted.reason) * wanted.quantity_units,
         unavailable_sign(wanted.reason) * wanted.quantity_units,
         value_minor,
@@ -132,14 +141,18 @@ def _book(form: Form, actor: str) -> str:
         field, rule = "action", "preview or book"
         raise ServiceError(field, form.get("action", ""), rule)
     wanted = _wanted(form)
-    done = request_adjustment(wanted=wanted, actor=actor, command_id=command_of(form))
+    done = request_adjustment(wanted=wanted, actor=actor, command_id=command_id_of(form))
     units = signed_units_text(on_hand_sign(wanted.reason) * wanted.quantity_units)
     when = "" if wanted.occurred_at is None else f" as of {moment_text(wanted.occurred_at)}"
-    return _became(done, f"{wanted.sku} at {wanted.location}: on hand {units}{when}")
+    return _result_text(done, f"{wanted.sku} at {wanted.location}: on hand {units}{when}")
 
 
-def _became(done: Asked, what: str) -> str:
+def _result_text(done: Booked | Waiting, what: str) -> str:
     worth = "its cost is not known" if done.value_minor is None else money_text(done.value_minor)
-    if done.request_id is None:
-        return f"Booked. {what}, {worth}."
-    return f"Waiting for somebody else's approval. {what}, {worth}."
+    match done:
+        case Booked():
+            return f"Booked. {what}, {worth}."
+        case Waiting():
+            return f"Waiting for somebody else's approval. {what}, {worth}."
+        case _:
+            assert_never(done)

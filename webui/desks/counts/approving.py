@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from inventory.tables.parsing import AMOUNT_MAX
+from inventory.tables.columns import AMOUNT_MAX
 from ledger.services import (
     ServiceError,
     approve_adjustment,
@@ -24,15 +24,15 @@ from webui.readmodel.choices import locations
 from webui.readmodel.figures import money_text, signed_units_text
 from webui.shell.commands import (
     Form,
-    asked,
-    asked_item,
-    attempt,
-    command_of,
+    command_id_of,
     form_of,
-    identity,
-    money,
+    item_from_query,
     next_cards,
-    signed,
+    parse_id,
+    parse_money,
+    parse_signed_int,
+    query_text,
+    run_command,
 )
 from webui.shell.page import render_page
 
@@ -45,8 +45,8 @@ def waiting(request: HttpRequest) -> HttpResponse:
 
 
 def _show_waiting(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
-    location = asked(request, "location", 24)
-    drafts = selectors.waiting(location=location)
+    location = query_text(request, "location", 24)
+    drafts = selectors.waiting_counts(location=location)
     requests = selectors.waiting_requests(location=location)
     person = request.user.get_username()
     subject = form.get("subject", "")
@@ -84,14 +84,14 @@ def decide(request: HttpRequest) -> HttpResponse:
         return _show_waiting(request, form, refusal, status)
 
     def work() -> str:
-        return _say(form, request.user.get_username())
+        return _execute(form, request.user.get_username())
 
-    return attempt(request, work, show, f"{back}?{query}" if query else back)
+    return run_command(request, work, show, f"{back}?{query}" if query else back)
 
 
-def _say(form: Form, actor: str) -> str:
+def _execute(form: Form, actor: str) -> str:
     kind, _, digits = form.get("subject", "").partition("-")
-    number = identity({"subject": digits}, "subject")
+    number = parse_id({"subject": digits}, "subject")
     match kind, form.get("action"):
         case "count", "approve":
             return _approve_count(number, form, actor)
@@ -103,11 +103,13 @@ def _say(form: Form, actor: str) -> str:
                 count_id=number,
                 actor=actor,
                 reason=form.get("reason", ""),
-                command_id=command_of(form),
+                command_id=command_id_of(form),
             )
             return "Refused: the count changes nothing."
         case "request", "approve":
-            booked = approve_adjustment(request_id=number, actor=actor, command_id=command_of(form))
+            booked = approve_adjustment(
+                request_id=number, actor=actor, command_id=command_id_of(form)
+            )
             return f"Booked as adjustment {booked}."
         case "request", "refuse":
             refuse_adjustment(request_id=number, reason=form.get("reason", ""), actor=actor)
@@ -121,8 +123,8 @@ def _approve_count(count_id: int, form: Form, actor: str) -> str:
     done = approve_waiting_count(
         count_id=count_id,
         actor=actor,
-        shown_expected_units=signed(form, "shown_expected"),
-        command_id=command_of(form),
+        shown_expected_units=parse_signed_int(form, "shown_expected"),
+        command_id=command_id_of(form),
     )
     return f"Approved, variance {signed_units_text(done.variance_units)}. Stock follows."
 
@@ -137,15 +139,15 @@ def limit(request: HttpRequest) -> HttpResponse:
         return _show_waiting(request, form, refusal, status)
 
     def work() -> str:
-        wanted = money(form, "limit", high=AMOUNT_MAX)
+        wanted = parse_money(form, "limit", high=AMOUNT_MAX)
         set_adjustment_limit(
             limit_minor=wanted,
-            shown_minor=identity(form, "shown_minor"),
+            shown_minor=parse_id(form, "shown_minor"),
             actor=request.user.get_username(),
         )
         return f"Adjustments above {money_text(wanted)} wait for a second person."
 
-    return attempt(request, work, show, reverse("counts-waiting"))
+    return run_command(request, work, show, reverse("counts-waiting"))
 
 
 @require_GET
@@ -156,8 +158,8 @@ def history(request: HttpRequest) -> HttpResponse:
 
 
 def _show_history(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
-    item = asked_item(request)
-    counts = selectors.counted(**item)
+    item = item_from_query(request)
+    counts = selectors.count_history(**item)
     refused = {str(count.id) for count in counts if count.is_voidable} & {form.get("count_id", "")}
     context = {
         "tab": "history",
@@ -167,7 +169,7 @@ def _show_history(request: HttpRequest, form: Form, refusal: str, status: int) -
         # Show the refusal beside its count, or above the list if the count can't be voided.
         "refused_count": "".join(refused),
         "kept_reason": form.get("reason", ""),
-        "adjustments": selectors.adjusted(**item),
+        "adjustments": selectors.adjustment_history(**item),
         "waiting_count": selectors.waiting_count(),
         "refusal": refusal,
         # Pass the function, not an id: each form of the page needs its own id.
@@ -185,16 +187,16 @@ def void(request: HttpRequest) -> HttpResponse:
 
     def work() -> str:
         void_count(
-            count_id=identity(form, "count_id"),
+            count_id=parse_id(form, "count_id"),
             actor=request.user.get_username(),
             reason=form.get("reason", ""),
-            command_id=command_of(form),
+            command_id=command_id_of(form),
         )
         return "The count is void: stock follows the count before it."
 
     def show(refusal: str, status: int) -> HttpResponse:
         return _show_history(request, form, refusal, status)
 
-    return attempt(
+    return run_command(
         request, work, show, f"{reverse('counts-history')}?{request.GET.urlencode()}".rstrip("?")
     )

@@ -94,7 +94,7 @@ def tallies(sheet_id: int) -> list[Tally]:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class ItemToRecount:
     """An item that needs a second count. It has no expected number, so the count stays blind."""
 
     location: str
@@ -103,7 +103,7 @@ class Again:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingCount:
     """A draft count with the effect of its approval."""
 
     id: int
@@ -176,22 +176,22 @@ ORDER BY c.location, c.id LIMIT 100
 """
 
 
-def waiting(*, location: str = "") -> list[Waiting]:
+def waiting_counts(*, location: str = "") -> list[WaitingCount]:
     """Return drafts without a decision, at most 100, by location, oldest first."""
-    return select(_WAITING, {"location": location}, Waiting)
+    return select(_WAITING, {"location": location}, WaitingCount)
 
 
-def to_count_again(*, location: str = "") -> list[Again]:
+def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
     """Return the items that need a second blind count, without numbers."""
     return [
-        Again(draft.location, draft.sku, draft.name)
-        for draft in waiting(location=location)
+        ItemToRecount(draft.location, draft.sku, draft.name)
+        for draft in waiting_counts(location=location)
         if draft.is_over
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountInHistory:
     """An approved or voided count: its variance at approval, and restated by the facts of now."""
 
     id: int
@@ -264,10 +264,10 @@ ORDER BY t.at DESC, c.id DESC
 """
 
 
-def counted(*, location: str = "", sku: str = "") -> list[Counted]:
+def count_history(*, location: str = "", sku: str = "") -> list[CountInHistory]:
     """Return the newest 50 approved or voided counts, the newest business time first."""
     given = {"location": location, "sku": sku, "correctable": CORRECTABLE_FOR}
-    return select(_COUNTED, given, Counted)
+    return select(_COUNTED, given, CountInHistory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +318,7 @@ def requests_of(person: str) -> list[Request]:
 
 
 @dataclass(frozen=True, slots=True)
-class Adjusted:
+class AdjustmentInHistory:
     """A booked adjustment."""
 
     id: int
@@ -331,7 +331,7 @@ class Adjusted:
     recorded_by: str | None
 
 
-def adjusted(*, location: str = "", sku: str = "") -> list[Adjusted]:
+def adjustment_history(*, location: str = "", sku: str = "") -> list[AdjustmentInHistory]:
     """Return the newest 20 adjustments."""
     sql = """
         SELECT a.id, a.location, a.sku, coalesce(p.name, a.sku) AS name, a.reason,
@@ -341,7 +341,7 @@ def adjusted(*, location: str = "", sku: str = "") -> list[Adjusted]:
           AND (%(sku)s = '' OR a.sku = %(sku)s)
         ORDER BY a.id DESC LIMIT 20
         """
-    return select(sql, {"location": location, "sku": sku}, Adjusted)
+    return select(sql, {"location": location, "sku": sku}, AdjustmentInHistory)
 
 
 def adjustment_limit_minor() -> int:

@@ -30,13 +30,13 @@ from webui.desks.counts import queries as selectors
 from webui.readmodel.choices import locations
 from webui.shell.commands import (
     Form,
-    asked,
-    asked_item,
-    attempt,
-    command_of,
+    command_id_of,
     form_of,
+    item_from_query,
     out_of_date,
-    whole,
+    parse_int,
+    query_text,
+    run_command,
 )
 from webui.shell.page import render_page
 
@@ -50,7 +50,7 @@ _ODD_JSON: Final = (AttributeError, OverflowError, RecursionError)
 @requires(COUNT)
 def counts(request: HttpRequest) -> HttpResponse:
     """Show the locations, the person's open sheets and the items that need a second count."""
-    return _show_desk(request, asked_item(request), "", 200)
+    return _show_desk(request, item_from_query(request), "", 200)
 
 
 def _show_desk(request: HttpRequest, given: Form, refusal: str, status: int) -> HttpResponse:
@@ -61,7 +61,7 @@ def _show_desk(request: HttpRequest, given: Form, refusal: str, status: int) -> 
         "sku": given.get("sku", "")[:32],
         "locations": locations(),
         "sheets": selectors.open_sheets(request.user.get_username()),
-        "again": selectors.to_count_again(location=location),
+        "again": selectors.items_to_recount(location=location),
         "waiting_count": selectors.waiting_count(),
         "refusal": refusal,
         "command_id": uuid4(),
@@ -78,7 +78,7 @@ def begin(request: HttpRequest) -> HttpResponse:
         sheet_id = open_sheet(
             location=form.get("location", ""),
             actor=request.user.get_username(),
-            command_id=command_of(form),
+            command_id=command_id_of(form),
         )
     except ServiceError as error:
         return _show_desk(request, form, refusal_text(error), 422)
@@ -90,7 +90,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @requires(COUNT)
 def sheet(request: HttpRequest, sheet_id: int) -> HttpResponse:
     """Show the sheet: the scanner field, its entries so far and the submit button."""
-    return _show_sheet(request, sheet_id, {"sku": asked(request, "sku", 32)})
+    return _show_sheet(request, sheet_id, {"sku": query_text(request, "sku", 32)})
 
 
 def _show_sheet(
@@ -147,11 +147,11 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
 
 def _typed(form: Form) -> list[Entry]:
     """Return the entries of a form: one item with its units, or one item per line of `lines`."""
-    command = command_of(form)
+    command = command_id_of(form)
     lines = _lines(form)
     if lines:
         return [_line(line, uuid5(command, str(number))) for number, line in enumerate(lines)]
-    return [Entry(command, form.get("sku", ""), whole(form, "units"))]
+    return [Entry(command, form.get("sku", ""), parse_int(form, "units"))]
 
 
 def _lines(form: Form) -> list[str]:
@@ -227,7 +227,7 @@ def undo(request: HttpRequest, sheet_id: int) -> HttpResponse:
     def show(refusal: str, status: int) -> HttpResponse:
         return _show_sheet(request, sheet_id, form, refusal=refusal, status=status)
 
-    return attempt(request, work, show, reverse("counts-sheet", args=[sheet_id]))
+    return run_command(request, work, show, reverse("counts-sheet", args=[sheet_id]))
 
 
 @require_POST

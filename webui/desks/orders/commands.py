@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final, TypedDict
+from uuid import UUID
 
 from ledger.services import (
+    ConfirmOrderLine,
     ServiceError,
     cancel_order_units,
     change_order_line,
@@ -17,53 +19,75 @@ from ledger.services import (
 )
 from webui.accounts.roles import ORDER_ODD_UNITS, REOPEN_ORDERS
 from webui.readmodel.figures import counted_text
-from webui.shell.commands import Form, command_of, day, identity, needed_day, whole
+from webui.shell.commands import (
+    Form,
+    command_id_of,
+    parse_date,
+    parse_id,
+    parse_int,
+    parse_required_date,
+)
 
-Command = Callable[[Form, dict[str, Any], Collection[str]], str]
+
+class LineArguments(TypedDict):
+    """The line of a command, its version on the page, and the person."""
+
+    line_id: int
+    shown_version: str
+    actor: str
+    command_id: UUID
 
 
-def _change(form: Form, line: dict[str, Any], may: Collection[str]) -> str:
-    units = whole(form, "units", low=1)
+Command = Callable[[Form, LineArguments, Collection[str]], str]
+
+
+def _change(form: Form, line: LineArguments, may: Collection[str]) -> str:
+    units = parse_int(form, "units", low=1)
     change_order_line(**line, ordered_units=units, odd_units_allowed=ORDER_ODD_UNITS in may)
     return f"The line now asks for {counted_text(units, 'unit')}."
 
 
-def _delete(_form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
+def _delete(_form: Form, line: LineArguments, _may: Collection[str]) -> str:
     done = delete_order_line(**line)
-    units = counted_text(done["units"], "unit")
+    units = counted_text(done.units, "unit")
     return f"The line of {units} is deleted; the need is weighed again."
 
 
-def _confirm(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
-    units = whole(form, "units")
+def _confirm(form: Form, line: LineArguments, _may: Collection[str]) -> str:
+    units = parse_int(form, "units")
     confirm_order_line(
-        **line,
-        confirmed_units=units,
-        due_on=day(form, "due_on"),
-        beyond_order_allowed=bool(form.get("beyond_order")),
+        ConfirmOrderLine(
+            line["line_id"],
+            units,
+            parse_date(form, "due_on"),
+            beyond_order_allowed=bool(form.get("beyond_order")),
+            shown_version=line["shown_version"],
+        ),
+        actor=line["actor"],
+        command_id=line["command_id"],
     )
     return f"Confirmed {counted_text(units, 'unit')}."
 
 
-def _cancel(_form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
+def _cancel(_form: Form, line: LineArguments, _may: Collection[str]) -> str:
     cancelled = counted_text(cancel_order_units(**line), "unit")
     return f"Cancelled {cancelled}; the line is closed."
 
 
-def _re_date(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
-    due_on = needed_day(form, "due_on")
+def _re_date(form: Form, line: LineArguments, _may: Collection[str]) -> str:
+    due_on = parse_required_date(form, "due_on")
     move_due_date(**line, due_on=due_on)
     return f"Due on {due_on}."
 
 
-def _restore(form: Form, line: dict[str, Any], may: Collection[str]) -> str:
-    units = whole(form, "units", low=1)
+def _restore(form: Form, line: LineArguments, may: Collection[str]) -> str:
+    units = parse_int(form, "units", low=1)
     restore_order_units(**line, units=units, reopening_allowed=REOPEN_ORDERS in may)
     return f"{counted_text(units, 'unit')} on order again."
 
 
-def _ship(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
-    units = whole(form, "units", low=1)
+def _ship(form: Form, line: LineArguments, _may: Collection[str]) -> str:
+    units = parse_int(form, "units", low=1)
     # A new shipment changes no column of the line, so there is no version to compare.
     ship_order_line(
         line_id=line["line_id"],
@@ -96,18 +120,18 @@ def act_on(ref: str, form: Form, actor: str, may: Collection[str]) -> str:
             below_minimum_allowed=bool(form.get("below_minimum")),
             shown_version=form.get("shown_version", ""),
             actor=actor,
-            command_id=command_of(form),
+            command_id=command_id_of(form),
         )
-        lines, units = counted_text(done["lines"], "line"), counted_text(done["units"], "unit")
+        lines, units = counted_text(done.lines, "line"), counted_text(done.units, "unit")
         return f"Sent {ref}: {lines}, {units}."
     command = COMMANDS.get(action)
     if command is None:
         field, rule = "action", f"one of send, {', '.join(COMMANDS)}"
         raise ServiceError(field, action, rule)
-    line = {
-        "line_id": identity(form, "line"),
+    line: LineArguments = {
+        "line_id": parse_id(form, "line"),
         "shown_version": form.get("shown_version", ""),
         "actor": actor,
-        "command_id": command_of(form),
+        "command_id": command_id_of(form),
     }
     return command(form, line, may)

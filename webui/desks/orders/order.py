@@ -10,7 +10,7 @@ from ledger.kernel.rows import select, select_one
 from webui.readmodel.figures import money_text
 
 # Actions of the log in the wording of the history.
-_DEEDS: Final[Mapping[str, str]] = MappingProxyType(
+_ACTION_TEXTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "order": "ordered",
         "change_order": "changed the units",
@@ -72,7 +72,7 @@ def header(order_ref: str) -> Header | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class HistoryEntry:
     """One entry of an order's history."""
 
     at: datetime
@@ -82,19 +82,19 @@ class Done:
     detail: Any
 
     @property
-    def deed(self) -> str:
+    def action_text(self) -> str:
         """The action in words, to follow the actor's name."""
-        return _DEEDS.get(self.action, self.action.replace("_", " "))
+        return _ACTION_TEXTS.get(self.action, self.action.replace("_", " "))
 
     @property
-    def words(self) -> str:
+    def numbers_text(self) -> str:
         """The numbers of the entry in one line."""
         left_out = {"order", "lines"} if self.action == "send_order" else {"order"}
         shown = {n: v for n, v in self.detail.items() if v is not None and n not in left_out}
-        return ", ".join(_said(name, value) for name, value in shown.items())
+        return ", ".join(_number_text(name, value) for name, value in shown.items())
 
 
-def _said(name: str, value: object) -> str:
+def _number_text(name: str, value: object) -> str:
     """Return a number of an entry, or its change: `units 12`, `value 30.00`, `received 5 to 7`."""
     words = name.removesuffix("_minor").replace("_", " ")
     if isinstance(value, list):
@@ -104,11 +104,11 @@ def _said(name: str, value: object) -> str:
     return f"{words} {value}"
 
 
-def history(order_ref: str) -> list[Done]:
+def history(order_ref: str) -> list[HistoryEntry]:
     """Return what people did to an order and its lines, the newest 100 entries."""
     return select(
         """SELECT at, actor, action, subject, detail FROM app.action_log
            WHERE detail ->> 'order' = %(ref)s ORDER BY id DESC LIMIT 100""",
         {"ref": order_ref},
-        Done,
+        HistoryEntry,
     )

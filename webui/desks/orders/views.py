@@ -20,7 +20,7 @@ from webui.desks.orders.lines import Line, order_lines
 from webui.desks.orders.order import Header, header, history
 from webui.desks.orders.queries import Filters
 from webui.readmodel.choices import locations, suppliers
-from webui.shell.commands import attempt, form_of, next_cards
+from webui.shell.commands import form_of, next_cards, run_command
 from webui.shell.desk import Refusal
 from webui.shell.page import render_page
 
@@ -164,7 +164,7 @@ def _sending(head: Header, drafts: list[Line]) -> dict[str, Any]:
         "drafts": len(drafts),
         "draft_minor": value,
         "below_minimum": value < head.minimum_order_minor,
-        "drafts_version": version_of_drafts([{"recorded_at": d.recorded_at} for d in drafts]),
+        "drafts_version": version_of_drafts([draft.recorded_at for draft in drafts]),
         "send_id": uuid4(),
     }
 
@@ -194,7 +194,9 @@ def act(request: HttpRequest) -> HttpResponse:
     def show(message: str, status: int) -> HttpResponse:
         return _show(request, ref, Refusal(form.get("line", ""), message, form, status))
 
-    return attempt(request, lambda: act_on(ref, form, request.user.get_username(), may), show, back)
+    return run_command(
+        request, lambda: act_on(ref, form, request.user.get_username(), may), show, back
+    )
 
 
 @require_GET

@@ -7,16 +7,17 @@ from typing import Final
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 
+from ledger.access.roles import ASSOCIATE
 from ledger.access.scope import Scope, stores_of
 from ledger.people import ROLES
-from webui.accounts.people import Person, Places
+from webui.accounts.people import Person, StoreAccess
 from webui.accounts.roles import MANAGE_PEOPLE, abilities
 
-STAFF_ROLES: Final = ("associate",)
+STAFF_ROLES: Final = (ASSOCIATE,)
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
+class AccountManager:
     """The person who manages others, and how far."""
 
     name: str
@@ -28,20 +29,33 @@ class Keeper:
         """Roles that this person may give."""
         return ROLES if self.manages_all else STAFF_ROLES
 
-    def may_keep(self, person: Person) -> bool:
+    def may_manage(self, person: Person) -> bool:
         """Return True if this person may change that account."""
         return person.name != self.name and self._covers(person.roles, person.places)
 
     def require(self, person: Person) -> None:
-        """Raise PermissionDenied unless `may_keep`."""
-        if not self.may_keep(person):
+        """Raise PermissionDenied unless `may_manage`."""
+        if not self.may_manage(person):
             message = (
                 "This account is not one of yours to change. Nothing was changed."
                 " Ask an operator; nobody changes their own roles and stores."
             )
             raise PermissionDenied(message)
 
-    def require_grant(self, roles: Collection[str], places: Places) -> None:
+    def require_reset(self) -> None:
+        """Raise PermissionDenied unless this person may remove somebody's second factor.
+
+        Managers may not: with an invitation and without the factor they could log in as a person of
+        theirs, and approve their own counts.
+        """
+        if not self.manages_all:
+            message = (
+                "Operators who work everywhere reset second factors. Nothing was changed."
+                " Ask one of them, who checks first that the phone is lost."
+            )
+            raise PermissionDenied(message)
+
+    def require_grant(self, roles: Collection[str], places: StoreAccess) -> None:
         """Raise PermissionDenied for roles or stores that this person may not give."""
         if not self._covers(roles, places):
             message = (
@@ -50,7 +64,7 @@ class Keeper:
             )
             raise PermissionDenied(message)
 
-    def _covers(self, roles: Collection[str], places: Places) -> bool:
+    def _covers(self, roles: Collection[str], places: StoreAccess) -> bool:
         if self.manages_all:
             return True
         is_staff = bool(roles) and set(roles) <= set(STAFF_ROLES)
@@ -60,8 +74,8 @@ class Keeper:
         return is_staff and own and not places.everywhere and not places.regions
 
 
-def keeper_of(user: User) -> Keeper:
-    """Return the keeper that a logged-in person is. An operator of some stores manages those."""
+def account_manager_of(user: User) -> AccountManager:
+    """Return the logged-in person as a manager; an operator of some stores manages those."""
     scope = stores_of(user)
     manages_all = MANAGE_PEOPLE in abilities(user) and scope.everywhere
-    return Keeper(user.get_username(), scope, manages_all)
+    return AccountManager(user.get_username(), scope, manages_all)

@@ -14,19 +14,20 @@ from ledger.kernel.refusal_text import refusal_text
 from ledger.kernel.rows import select
 from webui.accounts import people as accounts
 from webui.accounts.invitations import Invitation
-from webui.accounts.people import Person, Places
+from webui.accounts.people import Person, StoreAccess
 from webui.accounts.roles import MANAGE_STAFF, requires
-from webui.desks.people.commands import Keeper, keeper_of
+from webui.desks.people.commands import AccountManager, account_manager_of
 from webui.readmodel.choices import Choice, locations
-from webui.shell.commands import attempt, form_of
+from webui.shell.commands import Form, form_of, query_text, run_command
 from webui.shell.page import render_page
 
+MOST_SHOWN: Final = 100
 _EVERYWHERE: Final = "everywhere"
 _REGIONS: Final = """
 SELECT region AS code, string_agg(location, ', ' ORDER BY location) AS name
 FROM app.location_region GROUP BY region ORDER BY region
 """
-CHANGES: Final = ("disable", "enable", "end-sessions", "roles", "stores")
+CHANGES: Final = ("disable", "enable", "end-sessions", "reset-second-factor", "roles", "stores")
 
 
 @require_GET
@@ -39,14 +40,18 @@ def people(request: HttpRequest) -> HttpResponse:
 def _show(
     request: HttpRequest, *, refusal: str = "", status: int = 200, link: Invitation | None = None
 ) -> HttpResponse:
-    keeper = _keeper(request)
-    with within(EVERYWHERE if keeper.manages_all else keeper.scope):
+    manager = _account_manager(request)
+    with within(EVERYWHERE if manager.manages_all else manager.scope):
         places = locations()
-        regions = select(_REGIONS, {}, Choice) if keeper.manages_all else []
+        regions = select(_REGIONS, {}, Choice) if manager.manages_all else []
+    text = query_text(request, "q", accounts.LONGEST_NAME)
+    found = [p for p in accounts.people() if manager.may_manage(p) and _fits(p, text)]
     context = {
-        "people": [person for person in accounts.people() if keeper.may_keep(person)],
-        "roles": keeper.roles,
-        "manages_all": keeper.manages_all,
+        "people": found[:MOST_SHOWN],
+        "total": len(found),
+        "q": text,
+        "roles": manager.roles,
+        "manages_all": manager.manages_all,
         "locations": places,
         "regions": regions,
         "refusal": refusal,
@@ -57,10 +62,15 @@ def _show(
     return render_page(request, "people/desk.html", context, status=status)
 
 
-def _keeper(request: HttpRequest) -> Keeper:
+def _fits(person: Person, text: str) -> bool:
+    """Return True if the name, a role or a store contains the text."""
+    return text.lower() in f"{person.name} {' '.join(person.roles)} {person.places.text}".lower()
+
+
+def _account_manager(request: HttpRequest) -> AccountManager:
     user = request.user
     assert isinstance(user, User)  # noqa: S101 -- `requires` let only people through
-    return keeper_of(user)
+    return account_manager_of(user)
 
 
 @require_POST
@@ -68,12 +78,12 @@ def _keeper(request: HttpRequest) -> Keeper:
 @sensitive_variables("link")
 def add(request: HttpRequest) -> HttpResponse:
     """Create an account and show its invitation once."""
-    keeper, form = _keeper(request), form_of(request)
+    manager, form = _account_manager(request), form_of(request)
     roles, places = _roles(request), _places(request)
-    keeper.require_grant(roles, places)
+    manager.require_grant(roles, places)
     try:
         link = accounts.add_person(
-            name=form.get("person", ""), roles=roles, places=places, actor=keeper.name
+            name=form.get("person", ""), roles=roles, places=places, actor=manager.name
         )
     except ServiceError as error:
         return _show(request, refusal=refusal_text(error), status=422)
@@ -87,17 +97,17 @@ def add(request: HttpRequest) -> HttpResponse:
 @sensitive_variables("link")
 def act(request: HttpRequest) -> HttpResponse:
     """Do one thing to one account."""
-    keeper, form = _keeper(request), form_of(request)
+    manager, form = _account_manager(request), form_of(request)
 
     def show(refusal: str, status: int) -> HttpResponse:
         return _show(request, refusal=refusal, status=status)
 
     if form.get("action") != "invite":
-        return attempt(request, lambda: _change(request, keeper), show, reverse("people"))
+        return run_command(request, lambda: _change(request, manager), show, reverse("people"))
     try:
         with accounts.locked_person(form.get("person", "")) as person:
-            keeper.require(person)
-            link = accounts.invite_person(name=person.name, actor=keeper.name)
+            manager.require(person)
+            link = accounts.invite_person(name=person.name, actor=manager.name)
     except ServiceError as error:
         return show(refusal_text(error), 422)
     except Conflict as conflict:
@@ -105,14 +115,14 @@ def act(request: HttpRequest) -> HttpResponse:
     return _show(request, link=link)
 
 
-def _change(request: HttpRequest, keeper: Keeper) -> str:
+def _change(request: HttpRequest, manager: AccountManager) -> str:
     with accounts.locked_person(form_of(request).get("person", "")) as person:
-        keeper.require(person)
-        return _changed(request, keeper, person)
+        manager.require(person)
+        return _changed(request, manager, person)
 
 
-def _changed(request: HttpRequest, keeper: Keeper, person: Person) -> str:
-    form, actor = form_of(request), keeper.name
+def _changed(request: HttpRequest, manager: AccountManager, person: Person) -> str:
+    form, actor = form_of(request), manager.name
     action = form.get("action", "")
     if action not in CHANGES:
         field, rule = "action", f"one of invite, {', '.join(CHANGES)}"
@@ -130,23 +140,39 @@ def _changed(request: HttpRequest, keeper: Keeper, person: Person) -> str:
         case "end-sessions":
             ended = accounts.end_sessions_of(name=person.name, actor=actor)
             return f"{person.name} was logged out. Sessions ended: {ended}."
+        case "reset-second-factor":
+            manager.require_reset()
+            return _without_second_factor(form, person, actor)
         case "roles":
-            keeper.require_grant(_roles(request), person.places)
+            manager.require_grant(_roles(request), person.places)
             accounts.set_roles(name=person.name, roles=_roles(request), actor=actor)
             return f"{person.name} has the roles {', '.join(_roles(request))}."
         case _:
             places = _places(request)
-            keeper.require_grant(person.roles, places)
-            accounts.set_places(name=person.name, places=places, actor=actor)
+            manager.require_grant(person.roles, places)
+            accounts.set_store_access(name=person.name, places=places, actor=actor)
             return f"{person.name} works in: {places.text}."
+
+
+def _without_second_factor(form: Form, person: Person, actor: str) -> str:
+    # Without this check, a click on an old page would remove what was set up since.
+    mark = person.second_factor_mark
+    if not mark or form.get("shown_factor") != mark:
+        message = f"The second factor of {person.name} has changed since this page was shown"
+        raise Conflict(message)
+    accounts.reset_second_factor(name=person.name, actor=actor)
+    return (
+        f"The second factor of {person.name} was removed. Sessions and open pages end now."
+        " The next login sets up another one where a role needs it."
+    )
 
 
 def _roles(request: HttpRequest) -> list[str]:
     return list(dict.fromkeys(request.POST.getlist("roles")))
 
 
-def _places(request: HttpRequest) -> Places:
+def _places(request: HttpRequest) -> StoreAccess:
     """The stores and regions that were picked; raises nothing, the service checks them."""
     stores = tuple(dict.fromkeys(request.POST.getlist("stores")))
     regions = tuple(dict.fromkeys(request.POST.getlist("regions")))
-    return Places(request.POST.get(_EVERYWHERE) == "1", stores, regions)
+    return StoreAccess(request.POST.get(_EVERYWHERE) == "1", stores, regions)

@@ -1,18 +1,17 @@
 """One item's prices: past, in force and scheduled, manual changes and rollbacks."""
 
-from typing import Any
 from uuid import uuid4
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from ledger.pricing.far_prices import FarPrice, refuse_far, usual_minor
+from ledger.pricing.plausibility import ImplausiblePrice, require_plausible, usual_minor
 from ledger.pricing.prices import MOST_PRICE
-from ledger.services import ServiceError, roll_back_price, set_price
+from ledger.services import ServiceError, SetPrice, roll_back_price, set_price
 from webui.accounts.roles import DECIDE_PRICES, SEE, requires
 from webui.desks.prices.timeline import PricedItem, PriceRow, price_rows, priced_item, prior_prices
-from webui.shell.commands import Form, money
+from webui.shell.commands import Form, parse_money
 from webui.shell.desk import Command, Refusal, answer
 from webui.shell.page import render_page
 
@@ -31,10 +30,10 @@ def change(request: HttpRequest, location: str, sku: str) -> HttpResponse:
     key = f"{location}|{sku}"
     back = reverse("prices-item", args=(location, sku))
 
-    def say(command: Command) -> str:
-        return _say(command, location, sku)
+    def execute(command: Command) -> str:
+        return _execute(command, location, sku)
 
-    return answer(request, say, lambda asked, refusal: _show(asked, key, refusal), back)
+    return answer(request, execute, lambda asked, refusal: _show(asked, key, refusal), back)
 
 
 def _show(request: HttpRequest, key: str, refusal: Refusal | None) -> HttpResponse:
@@ -51,24 +50,24 @@ def _show(request: HttpRequest, key: str, refusal: Refusal | None) -> HttpRespon
         "undone_to_minor": _undone_to_minor(item, rows),
         "refusal": refusal,
         "form": refusal.form if refusal else {},
-        "far_minor": _far_minor(refusal.form, item, rows) if refusal else None,
+        "far_minor": _implausible_minor(refusal.form, item, rows) if refusal else None,
         "command_id": uuid4(),
     }
     status = 200 if refusal is None else refusal.status
     return render_page(request, "prices/item.html", context, live_keys=[key], status=status)
 
 
-def _is_meant(form: Form) -> bool:
+def _is_confirmed(form: Form) -> bool:
     """Return True if the confirmation is for the price typed now, not for an earlier one."""
     return bool(form.get("meant")) and form["meant"] == form.get("price")
 
 
-def _far_minor(form: Form, item: PricedItem, rows: list[PriceRow]) -> int | None:
+def _implausible_minor(form: Form, item: PricedItem, rows: list[PriceRow]) -> int | None:
     """Return the refused price if it only needs a confirmation; None for any other refusal."""
     usual = usual_minor(rows[0].price_minor if rows else None, item.regular_minor)
     try:
-        refuse_far(money(form, "price", low=1, high=MOST_PRICE), usual)
-    except FarPrice as refused:
+        require_plausible(parse_money(form, "price", low=1, high=MOST_PRICE), usual)
+    except ImplausiblePrice as refused:
         return refused.price_minor
     except ServiceError:
         return None
@@ -86,22 +85,30 @@ def _undone_to_minor(item: PricedItem, rows: list[PriceRow]) -> int | None:
     return max(item.regular_minor, item.floor_minor)
 
 
-def _say(command: Command, location: str, sku: str) -> str:
-    common: dict[str, Any] = {
-        "location": location,
-        "sku": sku,
-        "shown_price_id": command.shown_revision,
-        "reason": command.form.get("reason") or None,
-        "actor": command.actor,
-        "command_id": command.command_id,
-    }
+def _execute(command: Command, location: str, sku: str) -> str:
+    reason = command.form.get("reason") or None
     match command.action:
         case "manual" | "emergency" as kind:
-            price = money(command.form, "price", low=1, high=MOST_PRICE)
-            set_price(**common, price_minor=price, kind=kind, is_meant=_is_meant(command.form))
+            wanted = SetPrice(
+                location,
+                sku,
+                parse_money(command.form, "price", low=1, high=MOST_PRICE),
+                kind,
+                shown_price_id=command.shown_revision,
+                is_confirmed=_is_confirmed(command.form),
+                reason=reason,
+            )
+            set_price(wanted, actor=command.actor, command_id=command.command_id)
             return "Written: it holds from the next ten-minute window on."
         case "rollback":
-            roll_back_price(**common)
+            roll_back_price(
+                location=location,
+                sku=sku,
+                shown_price_id=command.shown_revision,
+                reason=reason,
+                actor=command.actor,
+                command_id=command.command_id,
+            )
             return "Rolled back: the price before holds again, from its window on."
         case unknown:
             field, rule = "action", "manual, emergency or rollback"

@@ -1,7 +1,6 @@
 """The pricing desk: proposed prices with signal, clamps and floor, and the decisions on them."""
 
-from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, assert_never
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -10,11 +9,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from ledger.automation.prices import objections_to
-from ledger.kernel.proposals import PRICES, last_word
+from ledger.kernel.proposal_rows import PRICES
+from ledger.kernel.proposals import last_decision
 from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.rows import select_value
 from ledger.services import (
     Conflict,
+    PriceWritten,
+    PriceWrittenBefore,
     ServiceError,
     approve_price,
     reject_price,
@@ -26,7 +28,7 @@ from webui.desks.stock.terms import lines
 from webui.readmodel import proposals as selectors
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import counted_text, money_text
-from webui.shell.commands import Form, attempt, form_of, next_cards
+from webui.shell.commands import Form, form_of, next_cards, run_command
 from webui.shell.desk import Command, Refusal, answer, view_of
 from webui.shell.page import render_page
 
@@ -100,10 +102,10 @@ def version(_request: HttpRequest) -> JsonResponse:
 def decide(request: HttpRequest) -> HttpResponse:
     """Approve, reject or snooze one proposed price."""
     back = f"{reverse('prices')}?{request.GET.urlencode()}"
-    return answer(request, _say, _show, back.rstrip("?"))
+    return answer(request, _execute, _show, back.rstrip("?"))
 
 
-def _say(command: Command) -> str:
+def _execute(command: Command) -> str:
     common: dict[str, Any] = {
         "proposal_id": command.proposal,
         "shown_revision": command.shown_revision,
@@ -112,14 +114,7 @@ def _say(command: Command) -> str:
     }
     match command.action:
         case "approve":
-            done = approve_price(**common)
-            holds = f"{money_text(done['price_minor'])} holds from {_moment(done)} on"
-            # A second click repeats its own command id and answer. Here another person was first.
-            if done["repeated"]:
-                who, at = last_word(PRICES, command.proposal)
-                message = f"{who} has already approved it, {at}: {holds}"
-                raise Conflict(message)
-            return f"Approved: {holds}."
+            return _approved(command.proposal, approve_price(**common))
         case "reject":
             reject_price(**common, reason=command.form.get("reason", ""))
             return "Rejected. The item is left alone for one cool-down."
@@ -131,8 +126,18 @@ def _say(command: Command) -> str:
             raise ServiceError(field, unknown, rule)
 
 
-def _moment(done: dict[str, Any]) -> str:
-    return moment_text(datetime.fromisoformat(done["effective_from"]))
+def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
+    holds = f"{money_text(outcome.price_minor)} holds from {moment_text(outcome.effective_from)} on"
+    match outcome:
+        case PriceWritten():
+            return f"Approved: {holds}."
+        case PriceWrittenBefore():
+            # A second click repeats its own command id and answer. Here another person was first.
+            who, at = last_decision(PRICES, proposal)
+            message = f"{who} has already approved it, {at}: {holds}"
+            raise Conflict(message)
+        case _:
+            assert_never(outcome)
 
 
 @require_POST
@@ -144,7 +149,7 @@ def stop(request: HttpRequest) -> HttpResponse:
     def show(message: str, status: int) -> HttpResponse:
         return _show(request, Refusal("", message, form, status))
 
-    return attempt(
+    return run_command(
         request, lambda: _stop(form, request.user.get_username()), show, reverse("prices")
     )
 

@@ -4,11 +4,13 @@ The form asks only what a person decides when an item is ranged. Every other col
 `item_location` has a default; an empty field takes its default too.
 """
 
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from inventory.tables.parsing import QUANTITY_MAX
+from inventory.replenishment.families import FAMILIES, SAFETY_COLUMNS, Family
+from inventory.tables.columns import QUANTITY_MAX
 from ledger.pricing.prices import MOST_PRICE
-from webui.shell.commands import Form, days, money, out_of_date, whole
+from webui.shell.commands import Form, out_of_date, parse_days, parse_int, parse_money
 
 LONGEST_CENTIDAYS: Final = 100_000
 
@@ -55,8 +57,8 @@ class Field(NamedTuple):
         """Return the column's value for the input; raise `ServiceError` if it is no number."""
         if self.options:
             return form[self.name]
-        hundredths = money if self.column.endswith("_minor") else days
-        read = hundredths if self.has_decimals else whole
+        hundredths = parse_money if self.column.endswith("_minor") else parse_days
+        read = hundredths if self.has_decimals else parse_int
         return read(form, self.name, low=self.low, high=self.high, label=self.label)
 
 
@@ -65,85 +67,101 @@ def _days(column: str, label: str, *used: Use) -> Field:
     return Field(column, f"{label}, days", high=LONGEST_CENTIDAYS, used=used)
 
 
-def _in(*families: str, **others: str) -> Use:
+def _in(families: Iterable[Family], **others: str) -> Use:
     """Return the condition: one of these families, and each other field has its value."""
-    return {"replenish_family": families, **{name: (value,) for name, value in others.items()}}
+    codes = tuple(family.code for family in families)
+    return {"replenish_family": codes, **{name: (value,) for name, value in others.items()}}
 
 
-FAMILIES: Final = (
-    ("off", "off: no orders are proposed"),
-    ("sQ", "sQ: at the reorder point, multiples of a quantity"),
-    ("sS", "sS, min/max: at the reorder point, up to the order level"),
-    ("RS", "RS: on order days, up to the order level"),
-    ("RsS", "RsS: on order days at the reorder point, up to the order level"),
-    ("par", "par: up to the order level whenever below it"),
-    ("cover", "cover, time supply: for so many days of demand"),
-)
-_ORDERING: Final = tuple(family for family, _ in FAMILIES if family != "off")
-_COMPUTED: Final = tuple(family for family in _ORDERING if family != "par")
-_PROTECTED: Final = ("sQ", "sS", "RS", "RsS")
-# domain.md 5.1 lists the fields that each family reads; S of `par` is always typed.
+def _read(column: str, **others: str) -> tuple[Use, ...]:
+    """Return the alternatives in which a family reads this column for its levels."""
+    typed = [family for family in _ORDERING if column in family.typed]
+    uses = (
+        _in([family for family in typed if family.computed], levels="fixed"),
+        _in([family for family in typed if not family.computed]),
+        _in([family for family in _COMPUTED if column in family.computed], levels="computed"),
+    )
+    return tuple(
+        use | {name: (value,) for name, value in others.items()}
+        for use in uses
+        if use["replenish_family"]
+    )
+
+
+def _days_read(column: str, label: str) -> Field:
+    """Return a field for a span that families read for their levels."""
+    return _days(column, label, *_read(column))
+
+
+_ORDERING: Final = tuple(family for family in FAMILIES.values() if family.typed)
+_COMPUTED: Final = tuple(family for family in _ORDERING if family.computed)
+_METHOD: Final = SAFETY_COLUMNS[0]
 SECTIONS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
     (
         "When and how much to order",
         (
-            Field("replenish_family", "Family", FAMILIES, default="off"),
+            Field(
+                "replenish_family",
+                "Family",
+                tuple((family.code, family.label) for family in FAMILIES.values()),
+                default="off",
+            ),
             Field(
                 "levels",
                 "Levels",
                 (("fixed", "typed here"), ("computed", "computed from demand and lead time")),
                 default="fixed",
-                used=(_in(*_COMPUTED),),
+                used=(_in(_COMPUTED),),
             ),
             Field(
                 "reorder_point_units",
                 "Reorder point s, units",
-                used=(_in("sQ", "sS", "RsS", "cover", levels="fixed"),),
+                used=_read("reorder_point_units"),
             ),
             Field(
                 "order_up_to_units",
                 "Order up to S, units",
-                used=(_in("sS", "RS", "RsS", "cover", levels="fixed"), _in("par")),
+                used=_read("order_up_to_units"),
             ),
             Field(
                 "order_quantity_units",
                 "Quantity at a time Q, units",
-                used=(_in("sQ"), _in("sS", levels="computed")),
+                used=_read("order_quantity_units"),
             ),
-            Field("pack_units", "Pack, units", low=1, default="1", used=(_in(*_ORDERING),)),
-            Field("moq_units", "Minimum order, units", used=(_in(*_ORDERING),)),
-            _days("lead_time_centidays", "Lead time L", _in(*_ORDERING)),
+            Field("pack_units", "Pack, units", low=1, default="1", used=(_in(_ORDERING),)),
+            Field("moq_units", "Minimum order, units", used=(_in(_ORDERING),)),
+            _days("lead_time_centidays", "Lead time L", _in(_ORDERING)),
         ),
     ),
     (
         "For computed levels",
         (
-            _days("review_centidays", "Review R", _in("RS", "RsS", levels="computed")),
-            _days("cycle_centidays", "Cycle C", _in("sS", levels="computed")),
-            _days("min_cover_centidays", "Least cover", _in("cover", levels="computed")),
-            _days("max_cover_centidays", "Most cover", _in("cover", levels="computed")),
+            _days_read("review_centidays", "Review R"),
+            _days_read("cycle_centidays", "Cycle C"),
+            _days_read("min_cover_centidays", "Least cover"),
+            _days_read("max_cover_centidays", "Most cover"),
             Field(
-                "safety_method",
+                _METHOD,
                 "Safety stock SS",
                 (("fixed", "typed here"), ("days", "days of demand"), ("service", "service level")),
                 default="fixed",
-                used=(_in(*_PROTECTED, levels="computed"),),
+                used=_read(_METHOD),
             ),
             Field(
                 "safety_stock_units",
                 "Safety stock, units",
-                used=(_in(*_PROTECTED, levels="computed", safety_method="fixed"),),
+                used=_read("safety_stock_units", safety_method="fixed"),
             ),
             _days(
                 "safety_centidays",
                 "Safety stock",
-                _in(*_PROTECTED, levels="computed", safety_method="days"),
+                *_read("safety_centidays", safety_method="days"),
             ),
             Field(
                 "service_z_micro",
                 "Service level z, millionths",
                 high=10_000_000,
-                used=(_in(*_PROTECTED, levels="computed", safety_method="service"),),
+                used=_read("service_z_micro", safety_method="service"),
             ),
         ),
     ),

@@ -6,5 +6,5 @@ from webui.desks.ranging import views
 
 urlpatterns = [
     path("range/", views.ranging, name="ranging"),
-    path("range/item", views.take, name="ranging-item"),
+    path("range/item", views.range_item, name="ranging-item"),
 ]

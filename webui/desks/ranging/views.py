@@ -12,14 +12,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from ledger.kernel.rows import select_value
-from ledger.pricing.far_prices import FarPrice, refuse_far_policy
+from ledger.pricing.plausibility import ImplausiblePrice, require_plausible_policy
 from ledger.ranging.service import LONGEST_NAME, NewItem, range_new_item
 from ledger.services import ServiceError
+from ledger.tasks.kinds import UNKNOWN_ITEM
 from webui.accounts.roles import RANGE_ITEMS, requires
 from webui.desks.ranging.form import OPENINGS, policy_of, shown_sections
-from webui.desks.tasks.queries import Wanted, open_tasks
+from webui.desks.tasks.queries import TaskFilter, open_tasks
 from webui.readmodel.choices import Choice, locations, suppliers
-from webui.shell.commands import Form, answered, asked_item, command_of, form_of
+from webui.shell.commands import Form, command_id_of, form_of, item_from_query, run_and_redirect
 from webui.shell.page import render_page
 
 _ON_HAND: Final = """
@@ -32,7 +33,7 @@ _NAME: Final = "SELECT (SELECT name FROM retail.product WHERE code = %(sku)s) AS
 @requires(RANGE_ITEMS)
 def ranging(request: HttpRequest) -> HttpResponse:
     """Show the form, filled with the item in the query string, and the items to be ranged."""
-    return _show(request, asked_item(request), "", 200)
+    return _show(request, item_from_query(request), "", 200)
 
 
 def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
@@ -41,7 +42,7 @@ def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpRe
     context: dict[str, Any] = {
         "form": form,
         "refusal": refusal,
-        "tick": _amounts(form) if refusal and _is_far(form) else "",
+        "tick": _amounts(form) if refusal and _is_implausible_price(form) else "",
         "places": _places(location),
         "suppliers": suppliers(),
         "sections": shown_sections(form),
@@ -51,7 +52,7 @@ def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpRe
         "on_hand_units": on_hand,
         "name": form.get("name") or select_value(_NAME, {"sku": sku}) or "",
         "longest_name": LONGEST_NAME,
-        "unknown": open_tasks(Wanted(kind="unknown_item")),
+        "unknown": open_tasks(TaskFilter(kind=UNKNOWN_ITEM)),
         "command_id": uuid4(),
     }
     return render_page(request, "ranging/desk.html", context, status=status)
@@ -62,13 +63,13 @@ def _amounts(form: Form) -> str:
     return f"{form.get('cost', '')} / {form.get('regular', '')}"
 
 
-def _is_far(form: Form) -> bool:
+def _is_implausible_price(form: Form) -> bool:
     """Return True if amounts of a refused form only need a confirmation."""
     sku = form.get("sku", "")
     try:
-        refuse_far_policy(sku, f"{form.get('location', '')}|{sku}", policy_of(form))
+        require_plausible_policy(sku, f"{form.get('location', '')}|{sku}", policy_of(form))
     except ServiceError as refused:
-        return isinstance(refused, FarPrice)
+        return isinstance(refused, ImplausiblePrice)
     return False
 
 
@@ -82,17 +83,17 @@ def _places(asked_for: str) -> list[Choice]:
 
 @require_POST
 @requires(RANGE_ITEMS)
-def take(request: HttpRequest) -> HttpResponse:
+def range_item(request: HttpRequest) -> HttpResponse:
     """Range the item of the form and redirect to it; a refused form keeps its input."""
     form = form_of(request)
 
     def show(refusal: str, status: int) -> HttpResponse:
         return _show(request, form, refusal, status)
 
-    return answered(request, lambda: _take(form, request.user.get_username()), show)
+    return run_and_redirect(request, lambda: _range_item(form, request.user.get_username()), show)
 
 
-def _take(form: Form, actor: str) -> tuple[str, str]:
+def _range_item(form: Form, actor: str) -> tuple[str, str]:
     location, sku = form.get("location", ""), form.get("sku", "")
     opening = form.get("opening", "")
     if opening not in dict(OPENINGS):
@@ -105,7 +106,9 @@ def _take(form: Form, actor: str) -> tuple[str, str]:
         name=form.get("name", ""),
         opening_units=0 if opening == "zero" else None,
     )
-    is_meant = form.get("meant") == _amounts(form)
-    range_new_item(item=item, actor=actor, is_meant=is_meant, command_id=command_of(form))
+    is_confirmed = form.get("meant") == _amounts(form)
+    range_new_item(
+        item=item, actor=actor, is_confirmed=is_confirmed, command_id=command_id_of(form)
+    )
     counted = "" if opening == "zero" else " Its stock is known once the staff have counted it."
     return f"{sku} is in the range of {location}.{counted}", reverse("item", args=[location, sku])

@@ -7,7 +7,7 @@ from typing import Final
 from ledger.services import Delivered, LineReceipt, ServiceError
 from webui.desks.orders.lines import Line
 from webui.desks.receiving.queries import Announced
-from webui.shell.commands import Form, identity, whole_or_none
+from webui.shell.commands import Form, parse_id, parse_optional_int
 
 REASONS: Final = ("short", "over", "damaged", "refused", "wrong item")
 _MOST_DIGITS: Final = 18
@@ -57,7 +57,7 @@ def shown_rows(form: Form, lines: Iterable[Line]) -> list[Row]:
         name = field.removeprefix("shown-")
         line_id, _, shipment_id = name.partition("-")
         if _is_id(line_id) and _is_id(shipment_id) and int(line_id) in known:
-            expected = identity(form, f"expected-{name}")
+            expected = parse_id(form, f"expected-{name}")
             found.append(Row(known[int(line_id)], expected, int(shipment_id) or None))
     return found
 
@@ -116,8 +116,8 @@ def typed_receipts(rows: Iterable[Row], form: Form) -> list[LineReceipt]:
     found = []
     for row in rows:
         sku = row.line.sku
-        received = whole_or_none(form, f"received-{row.name}", label=f"Received of {sku}")
-        damaged = whole_or_none(form, f"damaged-{row.name}", label=f"Damaged of {sku}")
+        received = parse_optional_int(form, f"received-{row.name}", label=f"Received of {sku}")
+        damaged = parse_optional_int(form, f"damaged-{row.name}", label=f"Damaged of {sku}")
         reason = form.get(f"reason-{row.name}", "")
         if reason and reason not in REASONS:
             field, rule = f"reason of {sku}", f"one of {', '.join(REASONS)}"
@@ -145,6 +145,6 @@ def _receipt(row: Row, received: int | None, damaged: int, reason: str, form: Fo
         rule = f"a reason, because {row.expected_units} were expected undamaged"
         got = f"{received:,} received, {damaged:,} damaged"
         raise ServiceError(field, got, rule)
-    shown = identity(form, f"shown-{row.name}")
+    shown = parse_id(form, f"shown-{row.name}")
     delivered = Delivered(received, damaged, None, reason or None)
     return LineReceipt(row.line.id, delivered, row.shipment_id, shown)

@@ -22,7 +22,7 @@ from webui.desks.receiving.delivery import (
 )
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import counted_text
-from webui.shell.commands import Form, answered, command_of, form_of, identity, whole
+from webui.shell.commands import Form, command_id_of, form_of, parse_id, parse_int, run_and_redirect
 from webui.shell.desk import Refusal
 from webui.shell.page import render_page
 
@@ -129,7 +129,7 @@ def receive(request: HttpRequest) -> HttpResponse:
     def work() -> tuple[str, str]:
         receipts = typed_receipts(shown_rows(form, order_lines(ref)), form)
         actor = request.user.get_username()
-        ids = receive_order(receipts=receipts, actor=actor, command_id=command_of(form))
+        ids = receive_order(receipts=receipts, actor=actor, command_id=command_id_of(form))
         units = sum(r.delivered.received_units + r.delivered.damaged_units for r in receipts)
         came = f"{counted_text(units, 'unit')} in {counted_text(len(ids), 'line')}"
         return f"Received {came}.", _order_url(ref, ids)
@@ -145,17 +145,17 @@ def correct(request: HttpRequest) -> HttpResponse:
     form = form_of(request)
 
     def work() -> tuple[str, str]:
-        received, damaged = whole(form, "received"), whole(form, "damaged")
+        received, damaged = parse_int(form, "received"), parse_int(form, "damaged")
         done = correct_receipt(
-            shipment_line_id=identity(form, "receipt"),
+            shipment_line_id=parse_id(form, "receipt"),
             delivered=Delivered(received, damaged, None, form.get("reason") or None),
             shown_version=form.get("shown_version", ""),
             actor=request.user.get_username(),
-            command_id=command_of(form),
+            command_id=command_id_of(form),
         )
         message = (
-            f"Corrected: {done['order_units']:,} of the order have come,"
-            f" {done['open_units']:,} are still open."
+            f"Corrected: {done.order_units:,} of the order have come,"
+            f" {done.open_units:,} are still open."
         )
         return message, _order_url(ref)
 
@@ -166,4 +166,4 @@ def _answer(request: HttpRequest, form: Form, work: Callable[[], tuple[str, str]
     def show(message: str, status: int) -> HttpResponse:
         return _show(request, Refusal("", message, form, status))
 
-    return answered(request, work, show)
+    return run_and_redirect(request, work, show)

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from ledger.kernel.refusal_text import refusal_text
 from ledger.reorders.automatic import Reason, why_not
-from ledger.services import ServiceError
+from ledger.services import NotOrdered, ServiceError
 from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilities, requires
-from webui.desks.reorders.commands import FIRST_PARTS, approve_picked, ordered_before, say
+from webui.desks.reorders.commands import FIRST_PARTS, approve_picked, execute
 from webui.desks.reorders.overview import overview
 from webui.desks.reorders.surplus import Source, sources_of
 from webui.desks.stock.terms import lines
@@ -37,7 +37,7 @@ def reorders(request: HttpRequest) -> HttpResponse:
 
 
 def _show(
-    request: HttpRequest, refusal: Refusal | None, *, report: list[dict[str, Any]] | None = None
+    request: HttpRequest, refusal: Refusal | None, *, report: list[NotOrdered] | None = None
 ) -> HttpResponse:
     view = view_of(request, VIEWS)
     narrowed = {
@@ -159,7 +159,7 @@ def decide(request: HttpRequest) -> HttpResponse:
     may = abilities(request.user)
     return answer(
         request,
-        lambda command: say(command, odd_units_allowed=ORDER_ODD_UNITS in may),
+        lambda command: execute(command, odd_units_allowed=ORDER_ODD_UNITS in may),
         _show,
         _back(request),
     )
@@ -170,23 +170,17 @@ def decide(request: HttpRequest) -> HttpResponse:
 def approve(request: HttpRequest) -> HttpResponse:
     """Approve every picked need; list those that could not be ordered with the reason."""
     try:
-        done = approve_picked(request)
+        ordered, others = approve_picked(request)
     except ServiceError as error:
         return _show(request, Refusal("", refusal_text(error), form_of(request), 422))
-    refused = [
-        row | {"refused": ordered_before(row["reorder_id"], row)} if row["repeated"] else row
-        for row in done
-        if row["repeated"] or row["refused"] is not None
-    ]
-    ordered = [row for row in done if row["refused"] is None and not row["repeated"]]
     if ordered:
-        orders = len({row["order_ref"] for row in ordered})
+        orders = len({outcome.order_ref for outcome in ordered})
         words = f"{counted_text(len(ordered), 'need')} in {counted_text(orders, 'draft order')}"
         text = f"Ordered {words}: send {'it' if orders == 1 else 'them'} on Orders."
         messages.success(request, text)
-    if not refused:
+    if not others:
         return HttpResponseRedirect(_back(request))
-    return _show(request, None, report=refused)
+    return _show(request, None, report=others)
 
 
 def _back(request: HttpRequest) -> str:

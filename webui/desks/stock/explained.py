@@ -9,7 +9,7 @@ from cdc.contracts.times import time_text
 from cdc.workers import LiveKey
 from inventory.explain import formatting
 from inventory.explain.key import Provenance, explain
-from inventory.explain.lines import ADD, SUM, Line, Section, Source, gaps, signed
+from inventory.explain.lines import ADD, SUM, Line, Section, Source, gaps, with_actors
 from webui.readmodel import explain as selectors
 
 
@@ -45,7 +45,7 @@ class Explained:
 def explained(level: selectors.Item, live: LiveKey) -> Explained:
     """Return the explanation of the worker's state, or of the read model's if no worker answers."""
     state, as_of_us, came_from = live.state, live.as_of_us, "worker"
-    is_whole = state is not None
+    has_windows = state is not None
     if state is None:
         content = json.dumps(level.state, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         state, _dropped = decode_level(content.encode())
@@ -62,8 +62,8 @@ def explained(level: selectors.Item, live: LiveKey) -> Explained:
         decision=_first(found.values(), "reorder_decision"),
     )
     facts = selectors.stock_facts(level.inv_key)
-    sections = explain(state, facts, came, is_whole=is_whole)
-    named = signed(sections, {place: source.actor for place, source in found.items()})
+    sections = explain(state, facts, came, has_windows=has_windows)
+    named = with_actors(sections, {place: source.actor for place, source in found.items()})
     return Explained(tuple(map(_shown, named)), came_from, gaps(named))
 
 
@@ -72,7 +72,7 @@ def _first(sources: Iterable[Source], table: str) -> Source | None:
 
 
 def _shown(section: Section) -> ShownSection:
-    lines = tuple(map(_line, formatting.shown(section)))
+    lines = tuple(map(_line, formatting.visible_lines(section)))
     return ShownSection(section.name, formatting.TITLES[section.name], lines)
 
 

@@ -69,7 +69,7 @@ def fact_page(inv_key: str, to: int | None = None) -> FactPage:
     return FactPage(found, newest[0] if newest else None)
 
 
-def asked_place(request: HttpRequest) -> int | None:
+def position_from_query(request: HttpRequest) -> int | None:
     """Return the position in the query string, or None for the newest facts."""
     given = request.GET.get("to", "")
     if given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS and int(given):

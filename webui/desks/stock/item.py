@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import CHANGE_POLICY, SEE, abilities, requires
 from webui.desks.stock.explained import explained
-from webui.desks.stock.facts import asked_place, fact_page
+from webui.desks.stock.facts import fact_page, position_from_query
 from webui.desks.stock.policy import change, fields_of, policy_card
 from webui.desks.stock.sales import sales_views
 from webui.desks.stock.sparkline import bars
@@ -19,11 +19,11 @@ from webui.readmodel import explain
 from webui.readmodel.live_key import live_key
 from webui.readmodel.proposals import open_price_of, open_reorder_of
 from webui.readmodel.stock import stock_rows
-from webui.shell.commands import attempt, form_of
+from webui.shell.commands import form_of, run_command
 from webui.shell.desk import Refusal
 from webui.shell.page import NAVIGATION, render_page
 
-DOORS: Final = {
+DESK_LABELS: Final = {
     "counts": "Count or adjust",
     "transfers": "Transfer",
     "reorders": "Reorder proposals",
@@ -57,17 +57,17 @@ def change_policy(request: HttpRequest) -> HttpResponse:
         refusal = Refusal(f"{location}|{sku}", message, form, status)
         return _show(request, location, sku, refusal)
 
-    return attempt(request, work, show, f"{reverse('item', args=(location, sku))}#policy")
+    return run_command(request, work, show, f"{reverse('item', args=(location, sku))}#policy")
 
 
 def _show(request: HttpRequest, location: str, sku: str, refusal: Refusal | None) -> HttpResponse:
     inv_key = f"{location}|{sku}"
     level = explain.item(inv_key)
-    page = fact_page(inv_key, asked_place(request))
+    page = fact_page(inv_key, position_from_query(request))
     policy = explain.policy(inv_key)
     if level is None and page.newest is None and policy is None:
-        known = explain.whereabouts(location, sku)
-        unknown = {"location": location, "sku": sku, "known": known}
+        hints = explain.lookup_hints(location, sku)
+        unknown = {"location": location, "sku": sku, "known": hints}
         return render_page(request, "stock/unknown.html", unknown, status=404)
     live = live_key(inv_key)
     windows = explain.windows(inv_key)
@@ -101,19 +101,19 @@ def _status_of(inv_key: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class DeskLink:
     """A link to a desk that can act on this item."""
 
     label: str
     url: str
 
 
-def _desks(request: HttpRequest, location: str, sku: str) -> list[Door]:
+def _desks(request: HttpRequest, location: str, sku: str) -> list[DeskLink]:
     """Return the installed desks that this person may open, with links for this item."""
     may = abilities(request.user)
     query = urlencode({"location": location, "sku": sku})
     return [
-        Door(DOORS[name], f"{reverse(name)}?{query}")
+        DeskLink(DESK_LABELS[name], f"{reverse(name)}?{query}")
         for name, _, _, ability in NAVIGATION
-        if name in DOORS and ability in may
+        if name in DESK_LABELS and ability in may
     ]

@@ -8,24 +8,23 @@ import json
 from typing import Any, Final
 from uuid import uuid4
 
-from inventory.tables.parsing import AMOUNT_MAX
+from inventory.replenishment.families import FAMILIES
+from inventory.tables.columns import AMOUNT_MAX
 from ledger.items.automation import set_automation
 from ledger.kernel.errors import refuse
 from webui.accounts.roles import DECIDE_PRICES, MANAGE_ORDERS
 from webui.readmodel.explain import Policy
 from webui.readmodel.figures import money_text
-from webui.shell.commands import Form, changed_text, command_of, money, shown_values, whole
+from webui.shell.commands import (
+    Form,
+    changed_text,
+    command_id_of,
+    parse_int,
+    parse_money,
+    shown_values,
+)
 from webui.shell.desk import Refusal
 
-FAMILIES: Final = {
-    "off": "no reorders by rule",
-    "sQ": "at s, multiples of Q",
-    "sS": "at s, up to S",
-    "RS": "on order days, up to S",
-    "RsS": "on order days at s, up to S",
-    "par": "back to the typed level",
-    "cover": "at so many days of cover, up to so many",
-}
 PRICE_MODES: Final = {
     "off": "no prices by rule",
     "advise": "the rules propose, a person approves",
@@ -55,15 +54,15 @@ def policy_card(
         return {"policy": None}
     names = fields_of(may)
     typed = refusal.form if refusal else {}
-    stands = {name: getattr(policy, name) for name in names}
-    fields = stands | {"auto_max": money_text(policy.auto_max_minor)} | typed
+    written = {name: getattr(policy, name) for name in names}
+    fields = written | {"auto_max": money_text(policy.auto_max_minor)} | typed
     return {
         "policy": policy,
-        "family": FAMILIES[policy.replenish_family],
+        "family": FAMILIES[policy.replenish_family].summary,
         "price_mode": PRICE_MODES[policy.price_mode],
         "price_modes": PRICE_MODES,
         "policy_form": fields if names else {},
-        "policy_shown": json.dumps(stands),
+        "policy_shown": json.dumps(written),
         "policy_refusal": refusal,
         "policy_command": uuid4(),
     }
@@ -77,16 +76,16 @@ def change(form: Form, *, location: str, sku: str, names: tuple[str, ...], actor
         changes={name: _typed(form, name) for name in names},
         shown=shown_values(form, names),
         actor=actor,
-        command_id=command_of(form),
+        command_id=command_id_of(form),
     )
     return changed_text(moved)
 
 
 def _typed(form: Form, name: str) -> object:
     if name == "auto_max_minor":
-        return money(form, "auto_max", high=AMOUNT_MAX, label="Automatic limit")
+        return parse_money(form, "auto_max", high=AMOUNT_MAX, label="Automatic limit")
     if name == "auto_permille":
-        return whole(form, name, high=MOST_PERMILLE, label="Largest automatic change")
+        return parse_int(form, name, high=MOST_PERMILLE, label="Largest automatic change")
     mode = form.get(name, "")
     if mode not in PRICE_MODES:
         refuse(name, mode, f"one of {', '.join(PRICE_MODES)}")

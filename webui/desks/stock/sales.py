@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from inventory.reports.views import SPANS, Hop, Session, hop, last_hop_end_us, sessions
+from inventory.reports.sales_spans import SPANS, Hop, Session, hop, last_hop_end_us, sessions
 from webui.readmodel import explain as selectors
 
 SESSIONS_SHOWN: Final = 12

@@ -4,18 +4,18 @@ import json
 from typing import Any, Final
 from uuid import uuid4
 
-from inventory.tables.parsing import AMOUNT_MAX
+from inventory.tables.columns import AMOUNT_MAX
 from ledger.kernel.transactions import fetch_one
 from ledger.ordering.supplier_terms import COLUMNS, DAYS, LONGEST_LEAD_CENTIDAYS
-from ledger.services import set_supplier_terms
+from ledger.services import SetSupplierTerms, set_supplier_terms
 from webui.readmodel.figures import money_text
 from webui.shell.commands import (
     Form,
     changed_text,
-    command_of,
-    days,
+    command_id_of,
     days_text,
-    money,
+    parse_days,
+    parse_money,
     shown_values,
 )
 from webui.shell.desk import Refusal
@@ -45,17 +45,20 @@ def shown_terms(code: str, refusal: Refusal | None) -> dict[str, Any] | None:
 
 def change_terms(form: Form, actor: str) -> str:
     """Write the terms of the form; return the message."""
-    moved = set_supplier_terms(
+    terms = SetSupplierTerms(
         code=form.get("supplier", ""),
         is_active="is_active" in form,
-        minimum_order_minor=money(form, "minimum_order", high=AMOUNT_MAX),
+        minimum_order_minor=parse_money(form, "minimum_order", high=AMOUNT_MAX),
         order_days_mask=_mask(form),
-        lead_time_centidays=days(form, "lead_time", high=LONGEST_LEAD_CENTIDAYS),
+        lead_time_centidays=parse_days(form, "lead_time", high=LONGEST_LEAD_CENTIDAYS),
         email=form.get("email", ""),
         address=form.get("address", ""),
+    )
+    moved = set_supplier_terms(
+        terms,
         shown=shown_values(form, COLUMNS),
         actor=actor,
-        command_id=command_of(form),
+        command_id=command_id_of(form),
     )
     return changed_text(moved)
 

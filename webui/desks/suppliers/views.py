@@ -14,7 +14,7 @@ from webui.desks.suppliers import chart
 from webui.desks.suppliers.terms import change_terms, shown_terms
 from webui.readmodel.choices import locations
 from webui.readmodel.choices import suppliers as named_suppliers
-from webui.shell.commands import attempt, form_of
+from webui.shell.commands import form_of, run_command
 from webui.shell.desk import Refusal
 from webui.shell.page import render_page
 
@@ -110,4 +110,4 @@ def terms(request: HttpRequest) -> HttpResponse:
     is_code = bool(code) and code.isprintable()
     target = reverse("supplier", args=[code]) if is_code else reverse("suppliers")
     back = f"{target}?{request.GET.urlencode()}#terms"
-    return attempt(request, lambda: change_terms(form, request.user.get_username()), show, back)
+    return run_command(request, lambda: change_terms(form, request.user.get_username()), show, back)

@@ -18,7 +18,7 @@ def demand(request: HttpRequest) -> HttpResponse:
     location = request.GET.get("location", "")[:24]
     now_us = us_of(database_now())
     context = {
-        "known": demand_selectors.known(location),
+        "known": demand_selectors.estimate_counts(location),
         "gaps": demand_selectors.gaps(location, now_us),
         "hints": demand_selectors.hints(location, now_us),
         "location": location,

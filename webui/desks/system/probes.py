@@ -63,7 +63,7 @@ class _Service:
 
 
 @dataclass(frozen=True, slots=True)
-class _Keeper:
+class _CaptureReport:
     detail: dict[str, Any]
 
 
@@ -98,10 +98,10 @@ def _answer(name: str, future: "Future[Link]") -> Link:
     try:
         return future.result(timeout=PROBE_S * 2)
     except Exception as failure:  # noqa: BLE001 -- every error of a link belongs on the page
-        return Link(name, DOWN, _said(failure))
+        return Link(name, DOWN, _failure_text(failure))
 
 
-def _said(failure: Exception) -> str:
+def _failure_text(failure: Exception) -> str:
     """Return the text for a failed link.
 
     Texts of errors that name addresses or accounts are left out.
@@ -160,19 +160,21 @@ def debezium() -> Link:
     tasks = [task["state"] for task in body.get("tasks", [])]
     running = connector == "RUNNING" and tasks == ["RUNNING"]
     errors = [task["trace"].splitlines()[0] for task in body.get("tasks", []) if task.get("trace")]
-    said, kept = keeper_says()
+    problem, details = capture_report()
     return Link(
         "Debezium",
-        OK if running and not said else DOWN,
-        said or (errors[0][:200] if errors else f"connector {connector.lower()}"),
-        details=[("task", ", ".join(tasks).lower() or "none"), *kept],
+        OK if running and not problem else DOWN,
+        problem or (errors[0][:200] if errors else f"connector {connector.lower()}"),
+        details=[("task", ", ".join(tasks).lower() or "none"), *details],
     )
 
 
-def keeper_says() -> tuple[str, list[tuple[str, str]]]:
+def capture_report() -> tuple[str, list[tuple[str, str]]]:
     """Return why the capture is not being repaired, or "", and the number of repairs."""
     found = select_one(
-        "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'", {}, _Keeper
+        "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'",
+        {},
+        _CaptureReport,
     )
     if found is None:
         return "", []
@@ -196,12 +198,12 @@ def kafka() -> Link:
 
 def workers() -> Link:
     """Return the link of the workers: lag of the group, and the state of each worker."""
-    lag = _if_answered(_group_lag)
+    lag = _none_without_broker(_group_lag)
     held = partition_map().rows
     as_of = [row["as_of_us"] for row in held if row.get("as_of_us") is not None]
     age_us = max(0, time.time_ns() // 1000 - min(as_of)) if as_of else None
     waited = max((row.get("lag_seconds", 0.0) for row in held), default=0.0)
-    details = [(name, _worker_says(url)) for name, url in worker_urls().items()]
+    details = [(name, _worker_state(url)) for name, url in worker_urls().items()]
     restoring = [text for _, text in details if text != "ready"]
     state = DOWN if lag is None or (restoring and len(restoring) == len(details)) else OK
     if lag is None:
@@ -219,15 +221,15 @@ def _group_lag() -> int:
     return sum(end - found.get(number, 0) for number, end in ends.items())
 
 
-def _if_answered(ask: Callable[[], T]) -> T | None:
+def _none_without_broker(query: Callable[[], T]) -> T | None:
     """Return the broker's answer, or None on a Kafka error; the link shows its other values."""
     try:
-        return ask()
+        return query()
     except KafkaException:
         return None
 
 
-def _worker_says(url: str) -> str:
+def _worker_state(url: str) -> str:
     try:
         answer = httpx.get(f"{url}/readyz", timeout=PROBE_S / 3)
     except httpx.HTTPError as failure:
@@ -251,7 +253,7 @@ def read_model() -> Link:
     )
     details = [(s.service, f"{age_text(s.age_us)} ago") for s in services]
     summary = "projector has written nothing yet" if age_us is None else "rows and positions"
-    lag = _if_answered(_sink_lag)
+    lag = _none_without_broker(_sink_lag)
     text = _UNKNOWN_LAG if lag is None else lag
     return Link("Read model", state_of_age(age_us), summary, age_us, text, details)
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from ledger.services import ServiceError
 from ledger.tasks.service import dismiss_rejected
 from webui.accounts.roles import SEE_REJECTED_BYTES, SETTLE_REJECTED, requires
-from webui.desks.system.replay import WHAT_TO_DO, look, replay
+from webui.desks.system.replay import WHAT_TO_DO, preview, replay
 from webui.readmodel.rejected import BYTES_SHOWN, one
 from webui.shell.desk import Command, Refusal, answer
 from webui.shell.page import render_page
@@ -39,7 +39,7 @@ def _show(request: HttpRequest, record_id: str, refusal: Refusal | None) -> Http
     context = {
         "record": found,
         "pretty": pretty,
-        "look": look(record_id),
+        "look": preview(record_id),
         "instead": WHAT_TO_DO.get(found.reason, "nothing would change"),
         "refusal": refusal,
         "command_id": uuid4(),
@@ -58,13 +58,13 @@ def settle(request: HttpRequest, record_id: str) -> HttpResponse:
         return _show(request, record_id, refusal)
 
     try:
-        return answer(request, _say, show, reverse("rejected", args=[record_id]))
+        return answer(request, _execute, show, reverse("rejected", args=[record_id]))
     except KafkaException as failure:
         messages.error(request, f"Kafka did not take it ({failure}). Nothing was settled.")
         return HttpResponseRedirect(reverse("rejected", args=[record_id]))
 
 
-def _say(command: Command) -> str:
+def _execute(command: Command) -> str:
     reason = command.form.get("reason", "")
     match command.action:
         case "dismiss":

@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from django.conf import settings
 
 from cdc.contracts.envelope import Malformed, parse_envelope
-from cdc.contracts.replays import REPLAYABLE, sent_again
+from cdc.contracts.replays import REPLAYABLE, with_commit_time
 from cdc.contracts.times import us_of
 from cdc.contracts.topics import LARGEST_RECORD_BYTES, STOCK_EVENTS
 from ledger.kernel.errors import refuse
@@ -34,7 +34,7 @@ WHAT_TO_DO: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ReplayPreview:
     """A rejected record beside the state of its row in Postgres and of its key in the workers."""
 
     id: str
@@ -53,13 +53,13 @@ class Look:
         return self.reason in REPLAYABLE and self.settled is None
 
     @property
-    def agrees(self) -> bool:
+    def is_counted_already(self) -> bool:
         """True if ledger and workers have the same stock: the record has probably been counted."""
         return self.ledger_units is not None and self.ledger_units == self.level_units
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _RejectedRecord:
     id: str
     reason: str
     inv_key: str | None
@@ -67,7 +67,7 @@ class _Kept:
     settled: str | None
 
 
-_KEPT: Final = """
+_REJECTED_RECORD: Final = """
 SELECT r.id, r.reason, app.key_text(r.key) AS inv_key, r.value, m.action AS settled
 FROM read_model.rejected r LEFT JOIN app.rejected_mark m ON m.record_id = r.id
 WHERE r.id = %(id)s
@@ -78,29 +78,29 @@ SELECT expected_units FROM app.expected_at(%s, date_trunc('second', clock_timest
 """
 
 
-def look(record_id: str) -> Look:
+def preview(record_id: str) -> ReplayPreview:
     """Return what a person has to see before replaying a record."""
-    kept = select_one(_KEPT, {"id": record_id}, _Kept)
-    if kept is None:
+    record = select_one(_REJECTED_RECORD, {"id": record_id}, _RejectedRecord)
+    if record is None:
         refuse("record", record_id, "the id of a rejected record")
-    key = kept.inv_key or ""
+    key = record.inv_key or ""
     try:
-        envelope = parse_envelope(None if kept.value is None else bytes(kept.value))
+        envelope = parse_envelope(None if record.value is None else bytes(record.value))
         table, op = envelope.table, envelope.op
         row = _row(table, envelope.after or envelope.before)
     except Malformed as problem:
         table, op, row = "?", "?", problem.detail
     level = fetch_one("SELECT on_hand_units FROM read_model.stock WHERE inv_key = %s", key)
-    return Look(
-        id=kept.id,
-        reason=kept.reason,
+    return ReplayPreview(
+        id=record.id,
+        reason=record.reason,
         inv_key=key,
         table=table,
         op=op,
         row=row,
         ledger_units=fetch_value(_LEDGER_UNITS, key) if level else None,
         level_units=level["on_hand_units"] if level else None,
-        settled=kept.settled,
+        settled=record.settled,
     )
 
 
@@ -145,7 +145,7 @@ def _send(producer: Producer, record: Row) -> None:
     if record["reason"] not in REPLAYABLE:
         what = WHAT_TO_DO.get(record["reason"], "nothing would change")
         refuse("record", record["id"], f"a record that a replay can help; {what}")
-    payload = sent_again(bytes(record["value"]), us_of(database_now()))
+    payload = with_commit_time(bytes(record["value"]), us_of(database_now()))
     problems: list[KafkaError] = []
 
     def delivered(problem: KafkaError | None, _message: Message) -> None:

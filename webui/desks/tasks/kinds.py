@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from django.urls import NoReverseMatch, reverse
 
+from ledger.tasks import kinds
 from webui.accounts.roles import (
     APPROVE_COUNTS,
     COUNT,
@@ -34,18 +35,18 @@ class Kind:
     """The label of a kind, the text of its numbers, and the next step with its page."""
 
     label: str
-    says: Callable[[Numbers], str]
+    describe: Callable[[Numbers], str]
     step: str
     page: Callable[[Task], str]
     # The ability that the page requires; without it the task links to its item instead.
     needs: str = SEE
 
-    def said(self, task: Task, may: Collection[str]) -> str:
+    def text(self, task: Task, may: Collection[str]) -> str:
         """Return the text of the task for a person with the abilities `may`."""
         # A person who may do the second count must not read the first: it would not be blind.
         if task.detail.get("status") == "draft" and self.needs not in may:
             return "A difference waits for a second blind count."
-        return self.says(task.detail)
+        return self.describe(task.detail)
 
     def next_step(self, task: Task, may: Collection[str]) -> tuple[str, str]:
         """Return the next step and its address for a person with the abilities `may`."""
@@ -76,11 +77,11 @@ def _system(_task: Task) -> str:
     return reverse("system")
 
 
-def _key(task: Task) -> dict[str, str]:
+def _item_query(task: Task) -> dict[str, str]:
     return {"location": task.location or "", "sku": task.sku or ""}
 
 
-def _at(task: Task) -> dict[str, str]:
+def _location_query(task: Task) -> dict[str, str]:
     return {"location": task.location or ""}
 
 
@@ -92,10 +93,10 @@ def _record(task: Task) -> str:
     return reverse("rejected", args=[task.detail["first"]])
 
 
-_count = _desk("counts", _key)
-_waiting = _desk("counts-waiting", _at)
-_reorders = _desk("reorders", _at)
-_held_needs = _desk("reorders", lambda task: {"view": "held"} | _at(task))
+_count = _desk("counts", _item_query)
+_waiting = _desk("counts-waiting", _location_query)
+_reorders = _desk("reorders", _location_query)
+_held_needs = _desk("reorders", lambda task: {"view": "held"} | _location_query(task))
 
 
 def _on_hand(numbers: Numbers) -> str:
@@ -199,51 +200,57 @@ def _stale(numbers: Numbers) -> str:
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "pipeline_stale": Kind("Pipeline stale", _stale, "See which link is down", _system),
-    "rejected_record": Kind(
+    kinds.PIPELINE_STALE: Kind("Pipeline stale", _stale, "See which link is down", _system),
+    kinds.REJECTED_RECORD: Kind(
         "Rejected record", _rejected, "Show the record", _record, SEE_REJECTED_BYTES
     ),
-    "source_clock": Kind("Wrong clock", _clock, "Set its clock; see the chain", _system),
-    "stale_source": Kind("Silent location", _silent, "Call the shop; see the chain", _system),
-    "missing_proposal": Kind("Decision without proposal", _missing, "See the actuator", _system),
-    "negative_stock": Kind("Negative stock", _on_hand, "Count it", _count, COUNT),
-    "count_variance": Kind(
+    kinds.SOURCE_CLOCK: Kind("Wrong clock", _clock, "Set its clock; see the chain", _system),
+    kinds.STALE_SOURCE: Kind("Silent location", _silent, "Call the shop; see the chain", _system),
+    kinds.MISSING_PROPOSAL: Kind(
+        "Decision without proposal", _missing, "See the actuator", _system
+    ),
+    kinds.NEGATIVE_STOCK: Kind("Negative stock", _on_hand, "Count it", _count, COUNT),
+    kinds.COUNT_VARIANCE: Kind(
         "Difference of a count", _variance, "Open waiting counts", _waiting, APPROVE_COUNTS
     ),
-    "stuck_transfer": Kind(
-        "Stuck transfer", _transfer, "Open transfers", _desk("transfers", _at), SEE_TRANSFERS
+    kinds.STUCK_TRANSFER: Kind(
+        "Stuck transfer",
+        _transfer,
+        "Open transfers",
+        _desk("transfers", _location_query),
+        SEE_TRANSFERS,
     ),
-    "not_counted": Kind(
+    kinds.NOT_COUNTED: Kind(
         "Not counted",
         lambda numbers: f"Nobody has counted it; the facts add up to {_units(numbers)}.",
         "Count it",
         _count,
         COUNT,
     ),
-    "count_again": Kind(
+    kinds.COUNT_AGAIN: Kind(
         "Count again",
         lambda numbers: f"A count came too late to be taken (record {numbers['record']}).",
         "Count it again",
         _count,
         COUNT,
     ),
-    "phantom_suspect": Kind(
+    kinds.PHANTOM_SUSPECT: Kind(
         "Phantom suspect", _phantom, "Look at the shelf, count it", _count, COUNT
     ),
-    "unknown_item": Kind(
+    kinds.UNKNOWN_ITEM: Kind(
         "Unknown item",
         lambda numbers: f"Facts without a ranged item add up to {_units(numbers)} on hand.",
         "Range it",
-        _desk("ranging", _key),
+        _desk("ranging", _item_query),
         RANGE_ITEMS,
     ),
-    "overdue_receipt": Kind(
-        "Overdue receipt", _overdue, "Open orders", _desk("orders", _at), SEE_ORDERS
+    kinds.OVERDUE_RECEIPT: Kind(
+        "Overdue receipt", _overdue, "Open orders", _desk("orders", _location_query), SEE_ORDERS
     ),
-    "held_at_zero": Kind("Held with nothing to sell", _held, "Open held needs", _held_needs),
-    "negative_bucket": Kind("Bucket below zero", _bucket, "See its documents", _item),
-    "stuck_signal": Kind("Need without a word", _signal, "Open reorders", _reorders),
-    "floor_breached": Kind("Floor breached", _floor, "Change the price", _price),
+    kinds.HELD_AT_ZERO: Kind("Held with nothing to sell", _held, "Open held needs", _held_needs),
+    kinds.NEGATIVE_BUCKET: Kind("Bucket below zero", _bucket, "See its documents", _item),
+    kinds.STUCK_SIGNAL: Kind("Need without a word", _signal, "Open reorders", _reorders),
+    kinds.FLOOR_BREACHED: Kind("Floor breached", _floor, "Change the price", _price),
 }
 
 

@@ -35,7 +35,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TaskFilter:
     """The filters of a list of tasks; empty values filter nothing."""
 
     roles: tuple[str, ...] = ()
@@ -55,9 +55,9 @@ class Number:
 _OPEN: Final = "t.cleared_at IS NULL AND t.opened_at IS NOT NULL"
 
 
-def open_tasks(wanted: Wanted) -> list[Task]:
+def open_tasks(task_filter: TaskFilter) -> list[Task]:
     """Return the oldest open tasks of each role and kind, so that no kind hides another."""
-    where, parameters = _conditions(wanted)
+    where, parameters = _conditions(task_filter)
     sql = f"""
         SELECT t.id, t.kind, t.subject, t.inv_key, t.location, t.sku, p.name, t.role, t.detail,
                t.opened_at,
@@ -69,13 +69,13 @@ def open_tasks(wanted: Wanted) -> list[Task]:
         LEFT JOIN retail.product p ON p.code = t.sku
         ORDER BY t.role, t.kind, t.opened_at, t.id
         """  # noqa: S608 -- conditions are constants, values are parameters
-    most = SHOWN_OF_ONE_KIND if wanted.kind else SHOWN_OF_A_KIND
+    most = SHOWN_OF_ONE_KIND if task_filter.kind else SHOWN_OF_A_KIND
     return select(sql, parameters | {"most": most}, Task)
 
 
-def numbers(wanted: Wanted) -> list[Number]:
+def numbers(task_filter: TaskFilter) -> list[Number]:
     """Return the numbers of open tasks by role and kind, filtered by location only."""
-    where, parameters = _conditions(Wanted(location=wanted.location))
+    where, parameters = _conditions(TaskFilter(location=task_filter.location))
     sql = f"""
         SELECT each.role, each.kind, few.tasks
         FROM (SELECT DISTINCT t.role, t.kind FROM app.task t WHERE {where}) each
@@ -87,18 +87,18 @@ def numbers(wanted: Wanted) -> list[Number]:
     return select(sql, parameters, Number)
 
 
-def _conditions(wanted: Wanted) -> tuple[str, dict[str, Any]]:
+def _conditions(task_filter: TaskFilter) -> tuple[str, dict[str, Any]]:
     where = [_OPEN]
-    if wanted.roles:
+    if task_filter.roles:
         where.append("t.role = ANY(%(roles)s)")
-    if wanted.kind:
+    if task_filter.kind:
         where.append("t.kind = %(kind)s")
-    if wanted.location:
+    if task_filter.location:
         where.append("t.location = %(location)s")
     parameters = {
-        "roles": list(wanted.roles),
-        "kind": wanted.kind,
-        "location": wanted.location,
+        "roles": list(task_filter.roles),
+        "kind": task_filter.kind,
+        "location": task_filter.location,
     }
     return " AND ".join(where), parameters
 

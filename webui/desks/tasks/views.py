@@ -12,28 +12,27 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from ledger.access.roles import ROLES as ALL_ROLES
+from ledger.automation.conditions import ROLES_WITH_TASKS
 from ledger.services import ServiceError
-from ledger.tasks.service import VARIANCE, acknowledge_variance
+from ledger.tasks.kinds import COUNT_VARIANCE
+from ledger.tasks.service import acknowledge_variance
 from webui.accounts.roles import APPROVE_COUNTS, SEE, abilities, requires
 from webui.desks.tasks import queries as selectors
 from webui.desks.tasks.kinds import KINDS
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import signed_units_text
-from webui.shell.commands import identity, next_cards
+from webui.shell.commands import next_cards, parse_id
 from webui.shell.desk import Command, Refusal, answer
 from webui.shell.page import render_page
 
 MINE, ALL = "mine", "all"
-ROLES: Final = {
-    "associate": "Store staff",
-    "manager": "Store manager",
-    "buyer": "Buyer",
-    "lead": "Purchasing lead",
-    "pricing": "Pricing",
-    "operator": "Operator",
-}
+# The roles that a kind of task is for, with their labels.
+ROLES: Final = {role.code: role.label for role in ALL_ROLES if role.code in ROLES_WITH_TASKS}
 # Roles that also see the tasks of others: a manager sees those of the store's staff.
-ANSWERS_FOR: Final = {"manager": ("manager", "associate"), "lead": ("lead", "buyer")}
+ROLES_COVERED_BY: Final = {
+    role.code: (role.code, *role.sees_tasks_of) for role in ALL_ROLES if role.sees_tasks_of
+}
 BANNER_US: Final = 10_000_000
 STALE_US: Final = 60_000_000
 
@@ -48,29 +47,29 @@ def tasks(request: HttpRequest) -> HttpResponse:
 def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     mine = _roles_of(request.user)
     chosen = request.GET.get("for", MINE if mine else ALL)
-    wanted = selectors.Wanted(
+    task_filter = selectors.TaskFilter(
         roles=mine if chosen == MINE else (chosen,) if chosen in ROLES else (),
         kind=request.GET.get("kind", "") if request.GET.get("kind", "") in KINDS else "",
         location=request.GET.get("location", "")[:24],
     )
     # Read before the list: a change in between must look new to the polling page.
     version_before = selectors.version()
-    found = selectors.open_tasks(wanted)
-    counted = selectors.numbers(wanted)
+    found = selectors.open_tasks(task_filter)
+    counted = selectors.numbers(task_filter)
     person = request.user.get_username()
     may = abilities(request.user)
     cards = {task.id: _card(task, refusal, person, may) for task in found}
-    query = {"for": chosen, "kind": wanted.kind, "location": wanted.location}
+    query = {"for": chosen, "kind": task_filter.kind, "location": task_filter.location}
     groups = _groups(found, cards, mine, counted, query)
     shown = [card["task"].anchor for _, parts in groups for part in parts for card in part.cards]
     context = {
         "groups": groups,
         "next_cards": next_cards(shown),
         "choices": _choices(mine, chosen, counted, query),
-        "kinds": _kinds(wanted, counted, query),
-        "kind": wanted.kind,
+        "kinds": _kinds(task_filter, counted, query),
+        "kind": task_filter.kind,
         "chosen": chosen,
-        "location": wanted.location,
+        "location": task_filter.location,
         "locations": locations(),
         "refusal": None if any(card["refusal"] for card in cards.values()) else refusal,
         "banner_us": BANNER_US,
@@ -86,7 +85,9 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
 def _roles_of(user: User | AnonymousUser) -> tuple[str, ...]:
     """Return the roles whose tasks this person sees as their own."""
     own = [name for name in user.groups.values_list("name", flat=True) if name in ROLES]
-    return tuple(dict.fromkeys(role for name in own for role in ANSWERS_FOR.get(name, (name,))))
+    return tuple(
+        dict.fromkeys(role for name in own for role in ROLES_COVERED_BY.get(name, (name,)))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +139,10 @@ def _card(
 ) -> dict[str, Any]:
     kind = KINDS[task.kind]
     step, url = kind.next_step(task, may)
-    is_variance = task.kind == VARIANCE and task.detail["status"] == "approved"
+    is_variance = task.kind == COUNT_VARIANCE and task.detail["status"] == "approved"
     return {
         "task": task,
-        "says": kind.said(task, may),
+        "says": kind.text(task, may),
         "step": step,
         "url": url,
         "can_acknowledge": is_variance and task.detail["counted_by"] != person,
@@ -173,16 +174,16 @@ def _choices(
 
 
 def _kinds(
-    wanted: selectors.Wanted, counted: list[selectors.Number], query: dict[str, str]
+    task_filter: selectors.TaskFilter, counted: list[selectors.Number], query: dict[str, str]
 ) -> list[dict[str, Any]]:
     """Return the kinds of tasks that the chosen roles have."""
-    roles = wanted.roles or tuple(ROLES)
+    roles = task_filter.roles or tuple(ROLES)
     return [
         {
             "label": KINDS[number.kind].label,
             "url": "?" + urlencode(query | {"kind": number.kind}),
             "without": "?" + urlencode(query | {"kind": ""}),
-            "is_current": number.kind == wanted.kind,
+            "is_current": number.kind == task_filter.kind,
             "tasks": _text(number.tasks),
         }
         for number in counted
@@ -207,17 +208,17 @@ def version(_request: HttpRequest) -> JsonResponse:
 def acknowledge(request: HttpRequest) -> HttpResponse:
     """Acknowledge the variance of a count."""
     back = f"{reverse('tasks')}?{request.GET.urlencode()}"
-    return answer(request, _say, _show, back.rstrip("?"))
+    return answer(request, _execute, _show, back.rstrip("?"))
 
 
-def _say(command: Command) -> str:
+def _execute(command: Command) -> str:
     if command.action != "acknowledge":
         field, rule = "action", "acknowledge"
         raise ServiceError(field, command.action, rule)
-    done = acknowledge_variance(
-        task_id=identity(command.form, "proposal"),
+    variance = acknowledge_variance(
+        task_id=parse_id(command.form, "proposal"),
         shown_variance_units=command.shown_revision,
         actor=command.actor,
         command_id=command.command_id,
     )
-    return f"Acknowledged: {signed_units_text(done['variance_units'])} units."
+    return f"Acknowledged: {signed_units_text(variance)} units."

@@ -13,7 +13,7 @@ VIEWS: Final = ("moving", "stuck", "received")
 
 
 @dataclass(frozen=True, slots=True)
-class Moving:
+class TransferRow:
     """One transfer: source, destination, units and progress."""
 
     out_id: int
@@ -108,14 +108,14 @@ WHERE a.leg = 'transfer_in'
 """  # noqa: S608 -- constants of this module
 
 
-def transfers(*, view: str, location: str = "", person: str = "") -> list[Moving]:
+def transfers(*, view: str, location: str = "", person: str = "") -> list[TransferRow]:
     """Return up to 100 transfers of a view, oldest first; received ones newest first."""
     order = "a.received_at DESC" if view == "received" else "a.status DESC, a.id"
     sql = f"""{_ROWS} AND {_VIEWS[view]}
               AND (%(location)s = '' OR a.location = %(location)s OR l.location = %(location)s)
               ORDER BY {order} LIMIT 100"""
     return select(
-        sql, {"location": location, "person": person, "correctable": CORRECTABLE_FOR}, Moving
+        sql, {"location": location, "person": person, "correctable": CORRECTABLE_FOR}, TransferRow
     )
 
 

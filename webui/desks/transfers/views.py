@@ -13,6 +13,7 @@ from ledger.services import (
     Delivered,
     Route,
     ServiceError,
+    ShipTransfer,
     cancel_transfer,
     correct_transfer_receipt,
     move_transfer_due_date,
@@ -27,19 +28,19 @@ from webui.readmodel.choices import locations, partners
 from webui.readmodel.figures import units_text
 from webui.shell.commands import (
     Form,
-    asked,
-    attempt,
-    command_of,
-    day,
+    command_id_of,
     form_of,
-    identity,
-    needed_day,
     next_cards,
-    whole,
+    parse_date,
+    parse_id,
+    parse_int,
+    parse_required_date,
+    query_text,
+    run_command,
 )
 from webui.shell.page import render_page
 
-_ASKED: Final = ("source", "sku", "units", "due_on")
+_FIELDS: Final = ("source", "sku", "units", "due_on")
 
 
 @require_GET
@@ -47,10 +48,10 @@ _ASKED: Final = ("source", "sku", "units", "due_on")
 def transfers(request: HttpRequest) -> HttpResponse:
     """Show planned and shipped transfers, stuck ones, or received ones."""
     given = {
-        "destination": asked(request, "location", 24),
-        "sku": asked(request, "sku", 32),
-        "units": asked(request, "units", 7),
-        "reorder_id": asked(request, "reorder_id", 120),
+        "destination": query_text(request, "location", 24),
+        "sku": query_text(request, "sku", 32),
+        "units": query_text(request, "units", 7),
+        "reorder_id": query_text(request, "reorder_id", 120),
     }
     return _show(request, given, "", 200)
 
@@ -58,7 +59,7 @@ def transfers(request: HttpRequest) -> HttpResponse:
 def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
     wanted = request.GET.get("view", "")
     view = wanted if wanted in selectors.VIEWS else "moving"
-    location = asked(request, "location", 24)
+    location = query_text(request, "location", 24)
     person = request.user.get_username()
     found = selectors.transfers(view=view, location=location, person=person)
     subject = form.get("transfer", "")
@@ -73,7 +74,7 @@ def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpRe
         "stuck_count": selectors.stuck_count(),
         "form": form,
         "refusal": refusal,
-        "is_asked": not subject and any(form.get(name) for name in _ASKED),
+        "is_asked": not subject and any(form.get(name) for name in _FIELDS),
         "refused_transfer": subject if subject in {row.id_text for row in found} else "",
         # Pass the function, not an id: each form of the page needs its own id.
         "command_id": uuid4,
@@ -89,7 +90,7 @@ def _back(request: HttpRequest) -> str:
 
 @require_POST
 @requires(TRANSFER)
-def ask(request: HttpRequest) -> HttpResponse:
+def request_transfer(request: HttpRequest) -> HttpResponse:
     """Plan a transfer, or ship one without a plan."""
     form = form_of(request)
     if form.get("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
@@ -100,37 +101,31 @@ def ask(request: HttpRequest) -> HttpResponse:
         return _show(request, form, refusal, status)
 
     def work() -> str:
-        return _ask(form, request.user.get_username())
+        return _request_transfer(form, request.user.get_username())
 
-    return attempt(request, work, show, _back(request))
+    return run_command(request, work, show, _back(request))
 
 
-def _ask(form: Form, actor: str) -> str:
+def _request_transfer(form: Form, actor: str) -> str:
     source, destination = form.get("source", ""), form.get("destination", "")
-    units, sku = whole(form, "units", low=1), form.get("sku", "")
+    units, sku = parse_int(form, "units", low=1), form.get("sku", "")
+    route = Route(source, destination, sku, units, parse_date(form, "due_on"))
     reorder_id = form.get("reorder_id") or None
     action = form.get("action", "")
     if action not in {"plan", "ship"}:
         field, rule = "action", "plan or ship"
         raise ServiceError(field, action, rule)
     if action == "ship":
-        sent = ship_transfer(
-            source=source,
-            destination=destination,
-            sku=sku,
-            units=units,
-            due_on=day(form, "due_on"),
-            reorder_id=reorder_id,
-            beyond_stock_allowed=bool(form.get("beyond_stock")),
-            actor=actor,
-            command_id=command_of(form),
+        leaving = ShipTransfer(
+            route, reorder_id=reorder_id, beyond_stock_allowed=bool(form.get("beyond_stock"))
         )
+        sent = ship_transfer(leaving, actor=actor, command_id=command_id_of(form))
         return f"Sent {units_text(units)} × {sku} to {destination} as {sent.transfer_ref}."
     planned = plan_transfer(
-        route=Route(source, destination, sku, units, day(form, "due_on")),
+        route=route,
         reorder_id=reorder_id,
         actor=actor,
-        command_id=command_of(form),
+        command_id=command_id_of(form),
     )
     return f"Asked {source} for {units_text(units)} × {sku}: {planned.transfer_ref}."
 
@@ -151,20 +146,20 @@ def step(request: HttpRequest) -> HttpResponse:
     def work() -> str:
         return _step(form, request.user.get_username(), others_allowed=moves_goods)
 
-    return attempt(request, work, show, _back(request))
+    return run_command(request, work, show, _back(request))
 
 
 def _step(form: Form, actor: str, *, others_allowed: bool) -> str:
-    line = identity(form, "transfer")
+    line = parse_id(form, "transfer")
     match form.get("action"):
         case "ship":
-            units = whole(form, "units", low=1)
+            units = parse_int(form, "units", low=1)
             ship_planned_transfer(
                 shipment_line_id=line,
                 units=units,
                 beyond_stock_allowed=bool(form.get("beyond_stock")),
                 actor=actor,
-                command_id=command_of(form),
+                command_id=command_id_of(form),
             )
             return f"{units_text(units)} on the way."
         case "cancel":
@@ -177,7 +172,7 @@ def _step(form: Form, actor: str, *, others_allowed: bool) -> str:
                 shipment_line_id=line,
                 delivered=_delivered(form),
                 actor=actor,
-                command_id=command_of(form),
+                command_id=command_id_of(form),
             )
             return f"Received. {_difference(lost)}"
         case "correct":
@@ -185,7 +180,7 @@ def _step(form: Form, actor: str, *, others_allowed: bool) -> str:
                 shipment_line_id=line,
                 delivered=_delivered(form),
                 actor=actor,
-                command_id=command_of(form),
+                command_id=command_id_of(form),
             )
             return f"Corrected. {_difference(lost)}"
         case unknown:
@@ -194,21 +189,21 @@ def _step(form: Form, actor: str, *, others_allowed: bool) -> str:
 
 
 def _re_date(line: int, form: Form, actor: str) -> str:
-    due_on = needed_day(form, "due_on")
+    due_on = parse_required_date(form, "due_on")
     move_transfer_due_date(
         shipment_line_id=line,
         due_on=due_on,
         shown_version=form.get("shown_version", ""),
         actor=actor,
-        command_id=command_of(form),
+        command_id=command_id_of(form),
     )
     return f"Due on {due_on}."
 
 
 def _delivered(form: Form) -> Delivered:
     return Delivered(
-        whole(form, "received_units"),
-        whole(form, "damaged_units"),
+        parse_int(form, "received_units"),
+        parse_int(form, "damaged_units"),
         discrepancy_reason=form.get("reason") or None,
     )
 

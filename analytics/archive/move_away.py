@@ -1,0 +1,69 @@
+"""Moving an archive away, so that the archiver writes a new one from offset 0 of `stock.events`.
+
+This repairs an archive that contradicts the topic or itself. The topic holds all of its records.
+The moved files are kept, but no program reads them again.
+"""
+
+import shutil
+import time
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from analytics.archive.checked import unlisted
+from analytics.archive.follow import RELEASE_REQUEST, only_archiver
+from analytics.archive.manifest import Manifest
+
+_POLL_S: Final = 0.1
+
+
+def move_archive_away(archive: Path, *, timeout_s: float) -> Path | None:
+    """Move the archive to `former/archive-N` beside it. Return the new path.
+
+    A running archiver is asked to release its lock; it continues in an empty directory. Return None
+    if the archiver still holds the lock after `timeout_s`.
+    """
+    deadline = time.monotonic() + timeout_s
+    request = archive / RELEASE_REQUEST
+    while True:
+        with only_archiver(archive) as is_held:
+            if is_held:
+                request.unlink(missing_ok=True)
+                return move_directory_away(archive, archive.parent / "former")
+        if time.monotonic() > deadline:
+            request.unlink(missing_ok=True)
+            return None
+        request.touch()
+        time.sleep(_POLL_S)
+
+
+def move_unlisted_away(archive: Path) -> tuple[Path, ...]:
+    """Move files that no line of the manifest lists to `former/unlisted-N`; return their new paths.
+
+    Raises:
+        BrokenArchive: the manifest itself is damaged.
+    """
+    found = list(unlisted(Manifest(archive)))
+    if not found:
+        return ()
+    target = _free_name(archive.parent / "former", "unlisted")
+    moved = []
+    for path in found:
+        if path.exists():  # the file may have moved with its directory
+            moved.append(target / path.relative_to(archive))
+            moved[-1].parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            shutil.move(path, moved[-1])
+    return tuple(moved)
+
+
+def move_directory_away(directory: Path, former: Path) -> Path:
+    """Move a directory to `NAME-N` below `former`. Return the new path."""
+    former.mkdir(mode=0o700, parents=True, exist_ok=True)
+    target = _free_name(former, directory.name)
+    shutil.move(directory, target)
+    return target
+
+
+def _free_name(former: Path, name: str) -> Path:
+    names = (former / f"{name}-{number}" for number in count(1))
+    return next(path for path in names if not path.exists())

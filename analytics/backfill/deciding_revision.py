@@ -1,0 +1,89 @@
+"""The deciding logic revision, and the offsets from which it decides.
+
+Workers of several revisions may run side by side, but proposals come from the one that
+`app.revision_switch` names (decision 0013). A recomputation gives every decision of one revision.
+That includes decisions it made while another revision decided, which never became proposals.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import psycopg
+
+from analytics import kafka
+from cdc.contracts.topics import STOCK_EVENTS
+from cdc.settings import Connections
+from inventory.revision import LOGIC_REVISION
+
+OPEN_STATUSES: Final = frozenset({"open", "snoozed"})
+_SWITCHES: Final = """
+SELECT revision, reached, (extract(epoch FROM switched_at) * 1000000)::bigint
+FROM app.revision_switch ORDER BY id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DecidingRevision:
+    """The deciding revision and its first offset in each partition of `stock.events`.
+
+    Both revisions had passed `since` when the switch was made at `since_us` (microseconds since
+    1970 UTC). The new revision may have been further ahead. So a decision of a record at or after
+    `since`, committed before `since_us`, may have opened and closed without becoming a proposal.
+    `since` is empty if the revision has decided since the first record.
+    """
+
+    revision: int = LOGIC_REVISION
+    since: Mapping[int, int] = field(default_factory=dict)
+    since_us: int | None = None
+
+    @property
+    def decides_here(self) -> bool:
+        """Return True if this code's revision decides."""
+        return self.revision == LOGIC_REVISION
+
+    def may_have_missed(self, status: str, partition: int, offset: int, commit_us: int) -> bool:
+        """Return True if a decision of this code's revision may have become no proposal.
+
+        At a switch every open or snoozed decision of the new revision becomes a proposal; a closed
+        one doesn't. Decisions of a revision that does not decide never become proposals.
+        """
+        if not self.decides_here:
+            return True
+        if self.since_us is None or status in OPEN_STATUSES:
+            return False
+        return offset < self.since.get(partition, 0) or commit_us <= self.since_us
+
+
+def read_deciding_revision(
+    connection: psycopg.Connection, settings: Connections
+) -> DecidingRevision:
+    """Return the deciding revision and its first offsets in the current log."""
+    rows = connection.execute(_SWITCHES).fetchall()
+    return deciding_after(rows, _began_us(settings) if len(rows) > 1 else 0)
+
+
+def deciding_after(rows: list[tuple[int, dict[str, int], int]], began_us: int) -> DecidingRevision:
+    """Return the deciding revision after these switches.
+
+    Offsets of a switch before `began_us` belong to a former log.
+    """
+    if not rows:
+        return DecidingRevision()
+    revision, reached, switched_us = rows[-1]
+    if switched_us < began_us or not reached:
+        return DecidingRevision(revision)
+    return DecidingRevision(
+        revision, {int(number): at for number, at in reached.items()}, switched_us
+    )
+
+
+def _began_us(settings: Connections) -> int:
+    """Return when the oldest record of the log was written, in microseconds since 1970 UTC."""
+    bootstrap, partitions = settings.kafka_bootstrap, settings.partitions
+    starts = kafka.start_offsets(bootstrap, STOCK_EVENTS, partitions)
+    ends = kafka.end_offsets(bootstrap, STOCK_EVENTS, partitions)
+    firsts = {number: at + 1 for number, at in starts.items() if at < ends[number]}
+    tail = kafka.Tail(bootstrap, STOCK_EVENTS, partitions, dict(starts))
+    found = [m.timestamp()[1] for m in tail.read_until(firsts) if m.error() is None]
+    return min(found, default=0) * 1000

@@ -1,0 +1,204 @@
+"""One item's simulated year in one store under one policy; every decision is the fold's.
+
+Events become records, as if they came from the log. The fold maintains stock, learns demand and
+opens needs. A need is ordered the moment it opens, unchanged. So no rule is copied here.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
+
+from bench.policy_demand import FIRST_DAY, Item, lead_days
+from inventory.fold.record import Applied, fold
+from inventory.log.dedupe import Admission
+from inventory.model.arithmetic import DAY_US, MINUTE_US
+from inventory.model.outputs import ReorderOutput
+from inventory.model.record import Record
+from inventory.model.state import KeyState
+
+KEY: Final = "STORE|ITEM"
+OPENING_DAYS: Final = 14
+REVIEW_MINUTE: Final = 15
+DELIVERY_MINUTE: Final = 7 * 60
+SALE_MINUTES: Final = (10 * 60, 14 * 60, 18 * 60)
+EXPIRY_MINUTE: Final = 21 * 60
+
+Row = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Year:
+    """Sums of a year, in units and minor units."""
+
+    calendar_days: int = 0
+    wanted_units: int = 0
+    sold_units: int = 0
+    short_days: int = 0
+    stock_unit_days: int = 0
+    stock_minor_days: int = 0
+    orders: int = 0
+    written_off_units: int = 0
+    revenue_minor: int = 0
+    cost_minor: int = 0
+    written_off_minor: int = 0
+
+    def add(self, other: "Year") -> None:
+        """Add another item's year; the number of calendar days stays."""
+        for name in SUMMED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+SUMMED: Final = tuple(each.name for each in fields(Year) if each.name != "calendar_days")
+
+
+@dataclass(slots=True)
+class PolicyTrial:
+    """One key: its log, its state, its shelf as lots with a last day, and orders in transit."""
+
+    seed: int
+    item: Item
+    policy: Row
+    state: KeyState | None = None
+    offset: int = 0
+    lots: deque[list[int]] = field(default_factory=deque)  # [last day, units]
+    under_way: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    opened: list[ReorderOutput] = field(default_factory=list)
+    year: Year = field(default_factory=Year)
+
+    def run(self, demand: list[int]) -> Year:
+        """Simulate the days and return their sums."""
+        self._open()
+        for day, wanted in enumerate(demand):
+            self._review(day)
+            self._receive(day)
+            self._sell(day, wanted)
+            self._write_off(day)
+            units = sum(lot[1] for lot in self.lots)
+            self.year.stock_unit_days += units
+            self.year.stock_minor_days += units * self.item.cost_minor
+        return self.year
+
+    def _open(self) -> None:
+        units = -(-self.item.guess_micro * OPENING_DAYS // 1_000_000)
+        at = _at(-1, EXPIRY_MINUTE)
+        self._write("item_location", None, self.policy, at)
+        count = {"id": 1, "units": units, "kind": "opening", "status": "approved"}
+        self._write("stock_count", None, count | {"occurred_at": at}, at)
+        self._store(-1, units)
+
+    def _review(self, day: int) -> None:
+        at = _at(day, REVIEW_MINUTE)
+        reviewed = self.policy | {"reviewed_at": at}
+        self._write("item_location", self.policy, reviewed, at)
+        self.policy = reviewed
+        self._order(day, at)
+
+    def _sell(self, day: int, wanted: int) -> None:
+        self.year.wanted_units += wanted
+        missing = 0
+        for minute, units in zip(SALE_MINUTES, _parts(wanted), strict=True):
+            sold = self._take(units)
+            missing += units - sold
+            if sold:
+                at = _at(day, minute)
+                row: dict[str, object] = {"source": "till", "source_ref": str(self.offset)}
+                amount = sold * self.item.price_minor
+                row |= {"quantity_units": sold, "amount_minor": amount, "condition": "resaleable"}
+                row["occurred_at"] = at
+                self._write("sale_line", None, row | {"id": self.offset}, at)
+                self._order(day, at)
+                self.year.sold_units += sold
+                self.year.revenue_minor += amount
+                self.year.cost_minor += sold * self.item.cost_minor
+        self.year.short_days += missing > 0
+
+    def _order(self, day: int, at: int) -> None:
+        """Order the needs that have just opened; the line answers the need."""
+        while self.opened:
+            need = self.opened.pop()
+            units = need.quantity_units or 0
+            row = {"id": self.offset, "order_ref": "PO", "supplier": "ACME", "status": "sent"}
+            row |= {"reorder_id": need.id, "ordered_units": units, "ordered_at": at}
+            line = self.offset
+            self.year.orders += 1
+            arrives = day + lead_days(self.seed, self.item, self.year.orders)
+            self.under_way.setdefault(arrives, []).append((line, units))
+            self._write("purchase_order_line", None, row, at)
+
+    def _receive(self, day: int) -> None:
+        at = _at(day, DELIVERY_MINUTE)
+        for line, units in self.under_way.pop(day, []):
+            row = {"id": self.offset, "leg": "supplier_in", "status": "received"}
+            row |= {"purchase_order_line_id": line, "shipped_units": units, "shipped_at": at}
+            row |= {"received_units": units, "order_units": units, "received_at": at}
+            self._write("shipment_line", None, row, at)
+            self._store(day, units)
+            self._order(day, at)
+
+    def _write_off(self, day: int) -> None:
+        """Remove goods past their last day from the shelf and the book."""
+        expired = 0
+        while self.lots and self.lots[0][0] <= day:
+            expired += self.lots.popleft()[1]
+        if expired:
+            at = _at(day, EXPIRY_MINUTE)
+            row = {"id": self.offset, "reason": "waste", "quantity_units": expired}
+            self._write("stock_adjustment", None, row | {"occurred_at": at}, at)
+            self._order(day, at)
+            self.year.written_off_units += expired
+            self.year.written_off_minor += expired * self.item.cost_minor
+
+    def _store(self, day: int, units: int) -> None:
+        if units:
+            life = self.item.life_days
+            self.lots.append([10**6 if life is None else day + life, units])
+
+    def _take(self, units: int) -> int:
+        """Take units from the oldest lots; return the number taken."""
+        missing = units
+        while missing and self.lots:
+            lot = self.lots[0]
+            taken = min(missing, lot[1])
+            lot[1] -= taken
+            missing -= taken
+            if not lot[1]:
+                self.lots.popleft()
+        return units - missing
+
+    def _write(self, table: str, before: Row | None, after: Row, at: int) -> None:
+        """Append a record and fold it; collect the needs that it opened in `opened`."""
+        record = Record(
+            offset=self.offset,
+            key=KEY,
+            table=table,
+            op="c" if before is None else "u",
+            before=None if before is None else {"recorded_at": at} | before,
+            after={"recorded_at": at} | after,
+            lsn=self.offset + 1,
+            commit_us=at,
+        )
+        self.offset += 1
+        match fold(self.state, record, Admission.NEW, 1):
+            case Applied(state=state, outputs=outputs):
+                self.state = state
+                self.opened += [
+                    output
+                    for output in outputs
+                    if isinstance(output, ReorderOutput) and output.status == "open"
+                ]
+            case other:
+                message = f"{KEY}@{record.offset} {table}: {other.verdict}, {other}"
+                raise ValueError(message)
+
+
+def _at(day: int, minute: int) -> int:
+    return (FIRST_DAY + day) * DAY_US + minute * MINUTE_US
+
+
+def _parts(units: int) -> Iterator[int]:
+    """Yield a day's demand in three parts, one per busy hour."""
+    third = units // len(SALE_MINUTES)
+    yield units - 2 * third
+    yield third
+    yield third

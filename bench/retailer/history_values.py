@@ -1,0 +1,63 @@
+"""Values of a planned history. Pure."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from ledger.services import (
+    PastAdjustment,
+    PastCount,
+    PastOrder,
+    PastPrice,
+    PastReceipt,
+    PastTransfer,
+    RecordSale,
+    ShortLine,
+)
+
+
+@dataclass(slots=True)
+class Day:
+    """The facts of one day, in the order in which they are written: morning, shop, evening."""
+
+    prices: list[PastPrice] = field(default_factory=list)
+    receipts: list[PastReceipt] = field(default_factory=list)
+    transfers: list[PastTransfer] = field(default_factory=list)
+    sales: list[RecordSale] = field(default_factory=list)
+    adjustments: list[PastAdjustment] = field(default_factory=list)
+    counts: list[PastCount] = field(default_factory=list)
+    orders: list[PastOrder] = field(default_factory=list)
+    short: list[ShortLine] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of a history, including facts that the books don't contain."""
+
+    sale_lines: int = 0
+    late_lines: int = 0
+    units_sold: int = 0
+    units_lost: int = 0
+    thefts: int = 0
+    counts: int = 0
+    variances: int = 0
+    orders: int = 0
+    transfers: int = 0
+    phantom_keys: int = 0
+
+
+class Closing(NamedTuple):
+    """The final units of a key, on the shelf and in the book."""
+
+    on_shelf: int
+    in_book: int
+
+
+@dataclass(slots=True)
+class History:
+    """Facts by day (the midnight that begins it), opening stock by key, and the tally."""
+
+    days: dict[datetime, Day]
+    openings: dict[str, int]
+    closings: dict[str, Closing]
+    tally: Tally

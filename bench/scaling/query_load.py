@@ -1,0 +1,59 @@
+"""A client that queries a worker repeatedly and measures the latency of each answer."""
+
+import threading
+import time
+from collections.abc import Sequence
+from http import HTTPStatus
+from types import TracebackType
+from typing import Final, Self
+from urllib.parse import quote
+
+import httpx
+
+_PAUSE_S: Final = 0.02
+_TIMEOUT_S: Final = 30.0
+
+
+class QueryLoad:
+    """Queries for `keys` in turn, in a thread, until the end of the block.
+
+    Only successful answers are timed: a restoring worker refuses at once.
+    """
+
+    def __init__(self, url: str, token: str, keys: Sequence[str]) -> None:
+        self._paths = [f"{url}/iq/v1/store/on-hand/{quote(key, safe='')}" for key in keys]
+        self._headers = {"Authorization": f"Bearer {token}"}
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._ask, daemon=True)
+        self.waited_s: list[float] = []
+        self.unanswered = 0
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ends.set()
+        self._thread.join()
+
+    def _ask(self) -> None:
+        with httpx.Client(headers=self._headers, timeout=_TIMEOUT_S) as client:
+            asked = 0
+            while not self._ends.wait(_PAUSE_S):
+                began = time.perf_counter()
+                if self._answers(client, self._paths[asked % len(self._paths)]):
+                    self.waited_s.append(time.perf_counter() - began)
+                else:
+                    self.unanswered += 1
+                asked += 1
+
+    def _answers(self, client: httpx.Client, path: str) -> bool:
+        try:
+            return client.get(path).status_code == HTTPStatus.OK
+        except httpx.HTTPError:
+            return False

@@ -1,0 +1,127 @@
+"""Checks at the end of a history: a restarted worker restores everything and sends what it owes."""
+
+from collections.abc import Iterator, Sequence
+
+import orjson
+
+from bench.simulation.checks import violated
+from bench.simulation.disk import Disk
+from bench.simulation.event_loop import StepLoop
+from bench.simulation.faults import SLOTS
+from bench.simulation.oracle import GENERATION, Truth
+from bench.simulation.replays import owed_by_timer
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from inventory.model.ids import InvKey
+from streams.engine.loop import republish_open
+from streams.engine.memory import MemoryBroker
+from streams.engine.records import Positions, Send, Stage
+from streams.engine.restore import CHANGELOGS, restore
+from streams.engine.snapshot import Snapshot
+from streams.engine.store import OwnedPartition
+
+
+class EndChecks:
+    """Topics and snapshots that all workers of a history have left behind."""
+
+    def __init__(self, broker: MemoryBroker, disk: Disk, loop: StepLoop) -> None:
+        self._broker = broker
+        self._disk = disk
+        self._loop = loop
+
+    def check_use(self, partition: int) -> None:
+        """Check that a restore reads only the records after the snapshot.
+
+        Call this before any compaction.
+
+        Raises:
+            Violation: more or fewer records were read.
+        """
+        for snapshot in self._snapshots(partition):
+            behind = sum(
+                record.offset >= snapshot.positions[topic]
+                for topic in CHANGELOGS
+                for record in self._broker.topics[topic, partition]
+            )
+            read = self._restored(partition, snapshot).restored_records
+            if read != behind:
+                violated(f"{behind} records behind a snapshot of {partition} are read", read)
+
+    def check_restore(self, partition: int, truth: Truth) -> None:
+        """Check that a restore gives the state of the single pass, with and without a snapshot.
+
+        Raises:
+            Violation: a state, the ring or an open decision is missing or different.
+        """
+        for topic in CHANGELOGS:
+            self._broker.compact(topic, partition)
+        for snapshot in (None, *self._snapshots(partition)):
+            restored, true = self._restored(partition, snapshot), truth.partition
+            if dict(restored.published.items()) != true.states:
+                violated(f"restored states of {partition}", dict(restored.published.items()))
+            if set(restored.partition.ring.identities()) != set(true.ring.identities()):
+                violated(f"restored ring of {partition}", restored.partition.ring.identities())
+            self._check_position(restored, truth, snapshot)
+            self._check_timer(restored)
+
+    def _check_position(
+        self, restored: OwnedPartition, truth: Truth, base: Snapshot | None
+    ) -> None:
+        """Check the restored offsets, the as-of time, and the rows to send again."""
+        end = len(truth.verdicts)
+        offsets = (
+            restored.next_offset,
+            restored.restored_offset,
+            restored.published_offset,
+            restored.changelog_next_offset,
+        )
+        if set(offsets) != {end}:
+            violated(f"partition {restored.number} goes on at {end}", offsets)
+        if restored.as_of_us != truth.marks[end][0]:
+            violated(
+                f"partition {restored.number} is as of {truth.marks[end][0]}", restored.as_of_us
+            )
+        starts = [0] if base is None else [base.positions[ON_HAND_CHANGELOG], 0]  # or unused
+        carried = [self._carried(restored.number, start) for start in starts]
+        if restored.unsent_rows not in carried:
+            violated(
+                f"rows that came with the last levels, {carried}, are known", restored.unsent_rows
+            )
+
+    def _carried(self, partition: int, start: int) -> dict[InvKey, tuple[int, ...]]:
+        """Return the starts of the rows in the last level of each key, from offset `start` on."""
+        carried: dict[InvKey, tuple[int, ...]] = {}
+        for record in self._broker.topics[ON_HAND_CHANGELOG, partition]:
+            level = orjson.loads(record.value or b"")
+            if record.offset >= start:
+                carried[level["inv_key"]] = tuple(row["start_us"] for row in level["rows"])
+        return {key: starts for key, starts in carried.items() if starts}
+
+    def _check_timer(self, restored: OwnedPartition) -> None:
+        owed, broker = owed_by_timer(restored), _RecordingBroker()
+        self._loop.start(republish_open(restored, broker))
+        self._loop.run()
+        owed.check(broker.sends)
+
+    def _snapshots(self, partition: int) -> Iterator[Snapshot]:
+        """Yield the worker's snapshots, each loaded for one restore: a restore modifies it."""
+        for slot in range(SLOTS):
+            snapshot = self._disk.load(slot, partition)
+            if snapshot is not None:
+                yield snapshot
+
+    def _restored(self, partition: int, snapshot: Snapshot | None) -> OwnedPartition:
+        task = self._loop.start(restore(partition, GENERATION, self._broker, snapshot))
+        self._loop.run()
+        return task.result()
+
+
+class _RecordingBroker:
+    """A broker that only records sends."""
+
+    def __init__(self) -> None:
+        self.sends: list[Send] = []
+
+    async def acknowledged(self, _partition: int, stages: Sequence[Stage]) -> Positions:
+        """Record the sends of a transaction."""
+        self.sends += [send for stage in stages for send in stage]
+        return {}

@@ -1,0 +1,21 @@
+"""The deciding logic revision: the newest row of `app.revision_switch` (decision 0013)."""
+
+from typing import Any, Final, LiteralString
+
+import psycopg
+
+from inventory.revision import LOGIC_REVISION
+
+_NEWEST: Final[LiteralString] = "SELECT revision FROM app.revision_switch ORDER BY id DESC LIMIT 1"
+
+
+def recorded_revision(connection: psycopg.Connection[Any]) -> int | None:
+    """Return the deciding revision, or None before the first start of an actuator."""
+    row = connection.execute(_NEWEST).fetchone()
+    return None if row is None else int(row[0])
+
+
+def deciding_revision(connection: psycopg.Connection[Any]) -> int:
+    """Return the deciding revision. Before the first one is recorded, it is that of this code."""
+    found = recorded_revision(connection)
+    return LOGIC_REVISION if found is None else found

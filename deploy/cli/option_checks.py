@@ -1,0 +1,111 @@
+"""Checks of option values. A refusal names the option, the value and the expected form."""
+
+import os
+import sys
+from collections.abc import Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Final
+
+from deploy.errors import StackError
+
+LONGEST_S: Final = 86_400.0  # a day; no command waits longer
+
+
+def check_int(option: str, value: int | None, *, least: int = 1) -> None:
+    """Refuse a whole number below `least`; None is an omitted option.
+
+    Raises:
+        StackError: names option, value and least value.
+    """
+    if value is not None and value < least:
+        message = f"{option} {value}: expected {least} or more"
+        raise StackError(message)
+
+
+def parse_ints(option: str, text: str, example: str) -> list[int]:
+    """Return the numbers of a comma-separated list.
+
+    Raises:
+        StackError: names option, value and an example.
+    """
+    try:
+        numbers = [int(number) for number in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1:
+        message = f"{option} {text!r}: expected whole numbers above 0 with commas, like {example}"
+        raise StackError(message)
+    return numbers
+
+
+def check_seconds(option: str, value: float | None, *, least: float = 0.0) -> None:
+    """Refuse a time below `least`, above a day, or NaN; None is an omitted option.
+
+    Raises:
+        StackError: names option, value and range.
+    """
+    if value is not None and not least <= value <= LONGEST_S:
+        message = f"{option} {value:g}: expected {least:g} to {LONGEST_S:g} seconds"
+        raise StackError(message)
+
+
+def check_choice(option: str, value: str, known: Sequence[str]) -> None:
+    """Refuse a value that is not in `known`.
+
+    Raises:
+        StackError: names option, value and every known one.
+    """
+    if value not in known:
+        message = f"{option} {value!r}: expected {_choices(known)}"
+        raise StackError(message)
+
+
+def _choices(known: Sequence[str]) -> str:
+    return " or ".join(known) if len(known) == 2 else f"one of {', '.join(known)}"  # noqa: PLR2004 -- a pair
+
+
+def interpreter(python: str) -> str:
+    """Return the Python to start: this one for an empty `python`. Paths are relative to here.
+
+    The command runs in another tree, where `.venv/bin/python` would be that tree's.
+    """
+    if not python:
+        return sys.executable
+    return os.path.abspath(python) if os.sep in python else python  # noqa: PTH100 -- a resolved link leaves its venv
+
+
+def parse_finite(text: str) -> float | None:
+    """Return the number in `text`, or None if it is no number or not finite."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
+
+def check_retail_file(file: Path) -> None:
+    """Refuse a file from which no sales can be read, before anything is started for it.
+
+    Raises:
+        StackError: names the file, the problem and the expected form.
+    """
+    problem = _problem_of(file)
+    if problem:
+        message = f"FILE {str(file)!r} {problem}: expected a file in the UCI Online Retail format"
+        raise StackError(message)
+
+
+def _problem_of(file: Path) -> str:
+    try:
+        if file.is_dir():
+            return "is a directory"
+        # Opening a pipe would wait for its writer, and it could not be read twice.
+        if file.exists() and not file.is_file():
+            return "is no plain file"
+        with file.open("rb") as stream:
+            return "" if stream.read(1) else "is empty"
+    except FileNotFoundError:
+        return "does not exist"
+    except OSError as error:
+        return f"can't be read, {error.strerror}"

@@ -1,0 +1,121 @@
+"""Addresses of the pages and of a worker, with the rights that they require.
+
+Django reads its settings when it is set up, once for a process. So `page` runs this module as a
+process of its own: `python -m deploy.reference_pages.http` prints the part about the pages.
+"""
+
+import inspect
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from cdc.contracts.answers import ADDRESSES, PROBLEM
+from deploy.stack.home import PROJECT
+
+if TYPE_CHECKING:
+    from django.urls import URLPattern
+
+View = Callable[..., Any]
+
+_WORKER: Final = """
+## Worker
+Every worker answers on loopback: [how to query one](../architecture.md#one-key-now). A schema is
+described in [topics and schemas](topics.md#fields).
+
+| address | bearer token | schema of the answer |
+|---|---|---|
+"""
+
+
+def page() -> str:
+    """Return the page docs/reference/http.md without its heading."""
+    own = {name: text for name, text in os.environ.items() if not name.startswith("INVENTORY_")}
+    done = subprocess.run(  # noqa: S603 -- this module
+        [sys.executable, "-m", __name__],
+        cwd=PROJECT,
+        env=own,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = [
+        f"| `{address}` | {'yes' if address.startswith('/iq/') else 'no'} | `{kind}` |"
+        for address, kind in ADDRESSES.items()
+    ]
+    rows.append("| `/metrics` | no | text of Prometheus, see [metrics](metrics.md) |")
+    rows.append(f"| every refusal, status 400 and above | | `{PROBLEM}` |")
+    return done.stdout + _WORKER + "\n".join(rows) + "\n"
+
+
+def _pages() -> Iterator[str]:
+    """Yield the lines about the pages. Django is set up."""
+    from webui.accounts.gate import STREAMS  # noqa: PLC0415 -- see above
+
+    yield "## Pages"
+    yield "A right belongs to roles; *company* means that the person must also work in every store."
+    yield ""
+    yield "| address | method | right | roles | what it does |"
+    yield "|---|---|---|---|---|"
+    for pattern in sorted(_patterns(), key=lambda pattern: str(pattern.pattern)):
+        people = "checked by the view" if pattern.name in STREAMS else _people(pattern.callback)
+        yield _row(f"/{pattern.pattern}", people, pattern.callback)
+
+
+def _patterns() -> "Iterator[URLPattern]":
+    """Yield every address of the application."""
+    from django.urls import URLPattern, URLResolver, get_resolver  # noqa: PLC0415 -- see above
+
+    waiting: list[URLPattern | URLResolver] = [get_resolver()]
+    while waiting:
+        entry = waiting.pop()
+        if isinstance(entry, URLPattern):
+            yield entry
+        else:
+            waiting += entry.url_patterns
+
+
+def _row(address: str, people: str, view: View) -> str:
+    from webui.accounts.roles import RULE  # noqa: PLC0415 -- see above
+
+    rule = getattr(view, RULE, None)
+    right = "" if rule is None else rule.ability.replace("_", " ")
+    methods = ", ".join(_methods(view)).replace(", HEAD", "")
+    purpose = (inspect.getdoc(view) or "").partition("\n\n")[0].replace("\n", " ")
+    return f"| `{address}` | {methods} | {right} | {people} | {purpose} |"
+
+
+def _people(view: View) -> str:
+    """Return the roles that may use a view."""
+    from webui.accounts.roles import GROUPS_OF, RULE  # noqa: PLC0415 -- see above
+
+    rule = getattr(view, RULE, None)
+    if rule is None:
+        return "own account" if hasattr(view, "login_url") else "no login needed"
+    people = ", ".join(sorted(GROUPS_OF[rule.ability])) or "everybody"
+    return f"{people}, company" if rule.company else people
+
+
+def _methods(view: View) -> Sequence[str]:
+    """Return the methods that a decorator such as `require_GET` allows, from its closure."""
+    wrapped: Any = view
+    while wrapped is not None:
+        if inspect.isfunction(wrapped):
+            nonlocals = inspect.getclosurevars(wrapped).nonlocals
+            if "request_method_list" in nonlocals:
+                return list(nonlocals["request_method_list"])
+        wrapped = getattr(wrapped, "__wrapped__", None)
+    return ("GET", "POST")
+
+
+def main() -> None:
+    """Print the part about the pages."""
+    from deploy.stack.django import setup_django  # noqa: PLC0415 -- reads the environment
+
+    setup_django()
+    sys.stdout.write("\n".join(_pages()) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Room on the disks of this machine, and the commands that give a full home more of it.
+
+The log is kept for ever, so the disk gets full at last. A stack that starts in another, empty home
+has none of the data; `inventory move` moves the home with its data.
+"""
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from deploy.stack import prune
+from deploy.stack.home import Home
+
+GB: Final = 1024**3
+LOW_GB: Final = 5.0
+FULL_GB: Final = 0.2
+_MOUNTS: Final = Path("/proc/self/mounts")
+_ESCAPED: Final = re.compile(rb"\\([0-7]{3})")  # blank, tab, newline and backslash
+# File systems that persist data; memory and pseudo file systems don't.
+_KEEP: Final = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "xfs", "zfs", "nfs4"})
+_USUAL: Final = ("/var/lib", "/srv", "/opt", "/var/tmp")  # noqa: S108 -- a place to look at
+
+
+def repair(home: Home, target: Path | None, free: int) -> str:
+    """Return the command that gives the stack room, empty if there is none.
+
+    Prefer a move to another disk. Without one, delete files of the home that nothing reads, if that
+    frees enough to end the state of a full disk.
+    """
+    again = "inventory down && {} && inventory up --detach"
+    if target is None:
+        is_enough = prune.prunable(home) + free >= FULL_GB * GB + prune.LEAST_BYTES
+        return again.format(prune.PRUNE) if is_enough else ""
+    if not home.path.is_mount():
+        return again.format(move_to(target))
+    # A mount point can't become a link.
+    to = shlex.quote(str(target))
+    copy = f"cp -a {shlex.quote(str(home.path))} {to} && export INVENTORY_HOME={to}"
+    return again.format(copy)
+
+
+def move_to(target: Path) -> str:
+    """Return the command that moves the home to `target`."""
+    return f"inventory move {shlex.quote(str(target))}"
+
+
+def nowhere(home: Home) -> str:
+    """Return the reason if `larger_disk` found no directory, as a clause for a message."""
+    least = used(home) / GB + LOW_GB
+    return f"no other disk here has {least:.1f} GB free: attach one and run this command again"
+
+
+def larger_disk(home: Home, *refused: Path) -> Path | None:
+    """Return a new directory on the disk with the most room, None if none has enough.
+
+    It is not on the home's disk, nor on that of a `refused` directory.
+    """
+    taken = {_device(existing(path)) for path in (home.path, *refused)}
+    disks: dict[int | None, Path] = {}
+    for place in candidates():
+        disks.setdefault(_device(place), place)
+    rooms = {_free(place): place for device, place in disks.items() if device not in taken}
+    most = max(rooms, default=0)
+    if most < used(home) + int(LOW_GB * GB):
+        return None
+    return new_in(rooms[most], home)
+
+
+def new_in(place: Path, home: Home) -> Path:
+    """Return the path of a directory for the home in `place`; it doesn't exist yet."""
+    path = place / f"retail-inventory-{home.path.name.lstrip('.')}"
+    names = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 1000)))
+    return next(name for name in names if not os.path.lexists(name))
+
+
+def candidates() -> tuple[Path, ...]:
+    """Return directories to which this account may write, the usual ones before mount points."""
+    own = filter(None, [os.environ.get("HOME")])
+    names = (*_USUAL, *own, *_mount_points())
+    # False for a file, because of the slash, and for a directory that this account can't reach.
+    asked = partial(os.access, mode=os.W_OK | os.X_OK, effective_ids=True)
+    return tuple(Path(name) for name in names if asked(f"{name}/"))
+
+
+def _mount_points() -> Iterator[str]:
+    for line in _MOUNTS.read_bytes().splitlines():
+        _, name, kind, *_ = line.split(b" ")
+        if os.fsdecode(kind) in _KEEP:
+            yield os.fsdecode(_ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), name))
+
+
+def _device(place: Path) -> int | None:
+    """Return the device of this directory, None if it is missing or can't be reached."""
+    try:
+        return place.stat().st_dev
+    except OSError:
+        return None
+
+
+def _free(place: Path) -> int:
+    try:
+        return shutil.disk_usage(place).free
+    except OSError:
+        return 0
+
+
+def used(home: Home) -> int:
+    """Return the bytes that the home occupies on disk."""
+    files = (Path(root, name) for root, _, names in os.walk(home.path) for name in names)
+    return sum(_bytes(file) for file in files)
+
+
+def _bytes(file: Path) -> int:
+    try:
+        return file.lstat().st_blocks * 512
+    except OSError:  # a running stack deletes files
+        return 0
+
+
+def existing(path: Path) -> Path:
+    """Return the path itself, or its nearest parent that exists and can be reached."""
+    return next(place for place in (path, *path.parents) if _device(place) is not None)

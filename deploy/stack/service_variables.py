@@ -1,0 +1,55 @@
+"""Variables that each service reads. A process gets these and no secret of another service.
+
+`deploy.stack.context` and `deploy.compose` both build environments from this table, so services get
+the same variables in the local stack and in containers. `docs/security.md` shows the table.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+PREFIX: Final = "INVENTORY_"
+DATABASE_URL: Final = "DATABASE_URL"
+_LOG: Final = ("HOME", "KAFKA_BOOTSTRAP", "PARTITIONS", "GENERATION")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceVariables:
+    """Variables of one service without their prefix, and the role of its `DATABASE_URL`."""
+
+    names: tuple[str, ...]
+    role: str = ""
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Full names of the variables, including the database URL if there is a role."""
+        names = (*self.names, DATABASE_URL) if self.role else self.names
+        return frozenset(PREFIX + name for name in names)
+
+
+WORKER: Final = ServiceVariables((*_LOG, "QUERY_TOKEN"))
+_SINK: Final = ServiceVariables(_LOG, role="sink_rw")
+VARIABLES_OF_SERVICES: Final = {
+    "worker": WORKER,
+    "projector": _SINK,
+    "actuator": _SINK,
+    # It archives without Postgres; it needs the role only for its heartbeat row.
+    "archiver": ServiceVariables(_LOG, role="archiver"),
+    "heartbeat": ServiceVariables(("HOME", "PARTITIONS"), role="app_rw"),
+    "automation": ServiceVariables(("HOME",), role="app_rw"),
+    "capture": ServiceVariables(("HOME", "CONNECT_URL", "CONNECT_PASSWORD"), role="app_rw"),
+    "web": ServiceVariables(
+        (*_LOG, "CONNECT_URL", "CONNECT_PASSWORD", "QUERY_TOKEN", "SECRET_KEY", "WEB_PORT", "DEMO"),
+        role="app_rw",
+    ),
+    "seed": ServiceVariables(("HOME", "DEMO"), role="app_rw"),
+    "trading": ServiceVariables(("HOME", "DEMO"), role="app_rw"),
+    # Only migrations connect as the owner of the tables.
+    "migrate": ServiceVariables(("HOME", "OWNER_DATABASE_URL")),
+}
+
+
+def service_variables(service: str) -> ServiceVariables:
+    """Return the needs of a service. All workers share one entry; unknown services need nothing."""
+    if service.startswith("worker-"):
+        return WORKER
+    return VARIABLES_OF_SERVICES.get(service, ServiceVariables(()))

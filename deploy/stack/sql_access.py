@@ -1,0 +1,79 @@
+"""Read-only SQL access to the stack's Postgres for people: role `app_ro`, read-only session.
+
+The address names a password file instead of the password. It can be printed, pasted and seen in a
+process list. Every client that uses libpq accepts it.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import TupleRow
+
+from deploy.errors import StackError
+from deploy.stack.home import Home
+from deploy.stack.runtime import environment_of
+
+# Facts first, then the workers' results, then people's decisions.
+_OPTIONS: Final = "-c default_transaction_read_only=on -c search_path=retail,read_model,app"
+_CHUNK_ROWS: Final = 1000
+
+
+def _parts(home: Home) -> dict[str, str]:
+    found = conninfo_to_dict(environment_of(home)["INVENTORY_READ_DATABASE_URL"])
+    return {name: str(value) for name, value in found.items()}
+
+
+def read_only_url(home: Home) -> str:
+    """Return the read-only URL of the running stack's database; write the password file.
+
+    Raises:
+        StackError: no stack runs in this home.
+    """
+    parts = _parts(home)
+    place = f"{parts['host']}:{parts['port']}"
+    file = home.path / "pgpass"
+    secret = parts.get("password", "").replace("\\", "\\\\").replace(":", "\\:")
+    _write_private(file, f"{place}:{parts['dbname']}:{parts['user']}:{secret}\n")
+    options = f"passfile={quote(str(file), safe='/')}&options={quote(_OPTIONS)}"
+    return f"postgresql://{parts['user']}@{place}/{parts['dbname']}?{options}"
+
+
+def _write_private(file: Path, text: str) -> None:
+    # libpq ignores a file that others may read.
+    staged = file.with_name(f".{file.name}.{os.getpid()}")
+    with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:
+        opened.write(text)
+    staged.replace(file)
+
+
+@contextmanager
+def run_query(home: Home, statement: str) -> Iterator[tuple[list[str], Iterator[TupleRow]]]:
+    """Yield column names and rows of one statement; rows are fetched in chunks of 1000.
+
+    Raises:
+        StackError: no stack runs, or Postgres refuses the statement.
+    """
+    try:
+        with psycopg.connect(read_only_url(home)) as connection:
+            cursor = connection.execute(_as_bytes(statement))
+            columns = [column.name for column in cursor.description or ()]
+            yield columns, _rows(cursor)
+    except psycopg.Error as refusal:
+        message = f"Postgres says: {str(refusal).strip()}"
+        raise StackError(message) from refusal
+
+
+def _as_bytes(statement: str) -> bytes:
+    # psycopg's typing wants a literal string; bytes accept any statement from the operator.
+    return statement.encode()
+
+
+def _rows(cursor: psycopg.Cursor[Any]) -> Iterator[TupleRow]:
+    while cursor.description and (rows := cursor.fetchmany(_CHUNK_ROWS)):
+        yield from rows

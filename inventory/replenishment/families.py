@@ -1,0 +1,178 @@
+"""The replenishment families (domain.md 5.1), one value each. No other module lists them.
+
+The parser's limits, levels, terms, explanations, forms and pages read these values. Tests compare
+SQL's CHECKs and the table of docs/domain.md with them. A new family follows
+docs/how-to/add-a-replenishment-family.md.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from inventory.model.policy import ItemLocation
+from inventory.model.value import value
+
+# Shapes of the levels. Each has one limit, which keeps its formulas defined.
+NO_SHAPE: Final = "no levels"
+LOTS: Final = "s and multiples of Q"  # Q ≥ 1
+TWO_LEVELS: Final = "s and S"  # typed: S > s
+BASE_STOCK: Final = "S, and s = S - 1"  # typed: S ≥ 1
+
+SAFETY_COLUMNS: Final = (
+    "safety_method",
+    "safety_stock_units",
+    "safety_centidays",
+    "service_z_micro",
+)
+
+# S - s of computed levels, from the policy, the demand of the batch's span, and s.
+Batch = Callable[[ItemLocation, int, int], int]
+
+
+def _demand(_: ItemLocation, demand_units: int, _reorder_point_units: int) -> int:
+    return max(1, demand_units)
+
+
+def _demand_or_lot(policy: ItemLocation, demand_units: int, _reorder_point_units: int) -> int:
+    return max(1, policy.order_quantity_units, demand_units)
+
+
+def _rest_of_demand(_: ItemLocation, demand_units: int, reorder_point_units: int) -> int:
+    return max(1, demand_units - reorder_point_units)
+
+
+@value
+class Family:
+    """A rule that turns a policy into s and S, with its texts and the columns that it reads.
+
+    `typed` and `computed` are the columns behind levels of that kind. A family without `computed`
+    has typed levels always. The first level is the demand of the protection span plus safety stock.
+    With a `span_column` it is the demand of that span alone. In a family of `TWO_LEVELS`, computed
+    S - s is `batch` of the demand of `batch_column`'s span. `batch_text` explains it with the
+    fields `demand` (units), `lot` (Q) and `span` (days).
+    """
+
+    code: str
+    label: str  # in a choice
+    summary: str  # behind the code
+    shape: str
+    typed: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
+    is_periodic: bool = False  # orders only on a review on an order day
+    span_column: str = ""
+    batch_column: str = ""
+    batch: Batch = _demand
+    batch_text: str = ""
+
+
+OFF: Final = Family(
+    code="off",
+    label="off: no orders are proposed",
+    summary="no reorders by rule",
+    shape=NO_SHAPE,
+)
+FIXED_LOT: Final = Family(
+    code="sQ",
+    label="sQ: at the reorder point, multiples of a quantity",
+    summary="at s, multiples of Q",
+    shape=LOTS,
+    typed=("reorder_point_units", "order_quantity_units"),
+    computed=("order_quantity_units", *SAFETY_COLUMNS),
+)
+MIN_MAX: Final = Family(
+    code="sS",
+    label="sS, min/max: at the reorder point, up to the order level",
+    summary="at s, up to S",
+    shape=TWO_LEVELS,
+    typed=("reorder_point_units", "order_up_to_units"),
+    computed=("order_quantity_units", "cycle_centidays", *SAFETY_COLUMNS),
+    batch_column="cycle_centidays",
+    batch=_demand_or_lot,
+    batch_text="the largest of 1, Q {lot}, demand of a cycle {demand}",
+)
+PERIODIC: Final = Family(
+    code="RS",
+    label="RS: on order days, up to the order level",
+    summary="on order days, up to S",
+    shape=BASE_STOCK,
+    typed=("order_up_to_units",),
+    computed=("review_centidays", *SAFETY_COLUMNS),
+    is_periodic=True,
+)
+PERIODIC_MIN_MAX: Final = Family(
+    code="RsS",
+    label="RsS: on order days at the reorder point, up to the order level",
+    summary="on order days at s, up to S",
+    shape=TWO_LEVELS,
+    typed=("reorder_point_units", "order_up_to_units"),
+    computed=("review_centidays", *SAFETY_COLUMNS),
+    is_periodic=True,
+    batch_column="review_centidays",
+    batch_text="the larger of 1 and the demand of a review {demand}",
+)
+PAR: Final = Family(
+    code="par",
+    label="par: up to the order level whenever below it",
+    summary="back to the typed level",
+    shape=BASE_STOCK,
+    typed=("order_up_to_units",),
+)
+COVER: Final = Family(
+    code="cover",
+    label="cover, time supply: for so many days of demand",
+    summary="at so many days of cover, up to so many",
+    shape=TWO_LEVELS,
+    typed=("reorder_point_units", "order_up_to_units"),
+    computed=("min_cover_centidays", "max_cover_centidays"),
+    span_column="min_cover_centidays",
+    batch_column="max_cover_centidays",
+    batch=_rest_of_demand,
+    batch_text="up to the demand of {span}, {demand}, at least 1",
+)
+
+# In the order of docs/domain.md, of SQL's CHECK and of the form.
+FAMILIES: Final[dict[str, Family]] = {
+    family.code: family
+    for family in (
+        OFF,
+        FIXED_LOT,
+        MIN_MAX,
+        PERIODIC,
+        PERIODIC_MIN_MAX,
+        PAR,
+        COVER,
+    )
+}
+
+
+def family_of(policy: ItemLocation) -> Family:
+    """Return the family of a policy. The parser refuses any other code."""
+    return FAMILIES[policy.replenish_family]
+
+
+def has_typed_levels(policy: ItemLocation) -> bool:
+    """Return True if a person typed the levels, or if the family computes none."""
+    return policy.levels == "fixed" or not family_of(policy).computed
+
+
+def protection_centidays(policy: ItemLocation) -> int:
+    """Return P: the time that an order placed now must last until the next one can arrive."""
+    if family_of(policy).is_periodic:
+        return policy.lead_time_centidays + policy.review_centidays
+    return policy.lead_time_centidays
+
+
+def first_centidays(policy: ItemLocation) -> int:
+    """Return the span whose demand the first computed level covers."""
+    column = family_of(policy).span_column
+    return span_of(policy, column) if column else protection_centidays(policy)
+
+
+def batch_centidays(policy: ItemLocation) -> int:
+    """Return the span behind S - s of a family of `TWO_LEVELS`."""
+    return span_of(policy, family_of(policy).batch_column)
+
+
+def span_of(policy: ItemLocation, column: str) -> int:
+    """Return a column of the policy that is a span in hundredths of a day."""
+    centidays: int = getattr(policy, column)
+    return centidays

@@ -1,0 +1,50 @@
+"""The description of a captured table. Each module of this package has one, as `TABLE`."""
+
+from collections.abc import Callable
+from typing import Final
+
+from inventory.model.fact import Fact
+from inventory.model.value import value
+from inventory.tables.columns import Row
+
+BIGINT: Final = "bigint"
+BIGINTS: Final = "bigint[]"
+BOOLEAN: Final = "boolean"
+DATE: Final = "date"
+INTEGER: Final = "integer"
+TEXT: Final = "text"
+TIME: Final = "timestamp with time zone"
+
+# Columns of every captured table (domain.md 2.6).
+COMMON: Final = (
+    ("id", BIGINT),
+    ("inv_key", TEXT),
+    ("location", TEXT),
+    ("sku", TEXT),
+    ("recorded_at", TIME),
+    ("recorded_by", TEXT),
+)
+
+Columns = tuple[tuple[str, str], ...]
+Parser = Callable[[str, Row], Fact]
+
+
+@value
+class CapturedTable:
+    """A table of schema `retail` whose changes are records of `stock.events`.
+
+    `columns` are its own columns with their types in SQL, in the order of domain.md 2.6. `parse`
+    checks an image and returns the fact, or raises `Rejected`. Rows with movements move on-hand or
+    unavailable; inbound rows are on order or in transit.
+    """
+
+    name: str
+    columns: Columns
+    parse: Parser
+    has_movements: bool = False
+    has_inbound: bool = False
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """Return the columns that hold a point in time. Decoding makes integers of them."""
+        return tuple(name for name, kind in (*COMMON, *self.columns) if kind == TIME)

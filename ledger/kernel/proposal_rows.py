@@ -1,0 +1,130 @@
+"""Rows of proposals, read under their lock, and the tables of both kinds."""
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Final, Generic, TypeVar
+
+from typing_extensions import override
+
+from inventory.explain.formatting import money_text
+from ledger.access.scope import require_key
+from ledger.kernel.errors import refuse
+from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.transactions import Row, fetch_all, fetch_one
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The columns that both kinds of proposals have; `decided_*` is the last decision."""
+
+    id: str
+    inv_key: str
+    location: str
+    sku: str
+    revision: int
+    status: str
+    updated_at: datetime
+    decided_action: str | None
+    decided_by: str | None
+    decided_at: datetime | None
+
+    @property
+    def key_columns(self) -> dict[str, str]:
+        """The columns that every row of the same item has."""
+        return {"inv_key": self.inv_key, "location": self.location, "sku": self.sku}
+
+    @property
+    def decider(self) -> str:
+        """Name of the person who made the last decision, for a sentence."""
+        return person(self.decided_by)
+
+    @property
+    def decision_time(self) -> str:
+        """Time of the last decision, for a sentence; empty if there is none."""
+        return "" if self.decided_at is None else moment_text(self.decided_at)
+
+    @property
+    def is_unanswered(self) -> bool:
+        """True if the last decision has not come back through the log: no event followed it."""
+        return self.decided_at is not None and self.decided_at > self.updated_at
+
+    @property
+    def asks(self) -> str:
+        """The quantity or price that the proposal asks for now, as a clause of a sentence."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class NeedProposal(Proposal):
+    """A need of one key; `quantity_units` is None once it is closed."""
+
+    supplier: str | None
+    quantity_units: int | None
+    decided_units: int | None
+
+    @property
+    @override
+    def asks(self) -> str:
+        """The quantity that the need asks for."""
+        return "" if self.quantity_units is None else f" and asks for {self.quantity_units:,} units"
+
+
+@dataclass(frozen=True, slots=True)
+class PriceProposal(Proposal):
+    """A proposed price of one key."""
+
+    new_minor: int
+    step: int
+    effective_at_us: int
+
+    @property
+    @override
+    def asks(self) -> str:
+        """The price that is proposed."""
+        return f" and asks for {money_text(self.new_minor)}"
+
+
+P_co = TypeVar("P_co", bound=Proposal, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk(Generic[P_co]):
+    """The table of one kind of proposals, and the table of the decisions on them."""
+
+    row: type[P_co]
+    table: str
+    id_column: str
+    decisions: str
+    revision_column: str
+
+    def select(self) -> str:
+        """Return the SELECT statement without its condition."""
+        columns = [field.name for field in fields(self.row) if field.name != "id"]
+        return f"SELECT {self.id_column} AS id, {', '.join(columns)} FROM app.{self.table}"  # noqa: S608 -- names of the two desks below
+
+
+REORDERS: Final = Desk(
+    NeedProposal, "reorder_proposal", "reorder_id", "reorder_decision", "need_revision"
+)
+PRICES: Final = Desk(
+    PriceProposal, "price_proposal", "proposal_id", "price_decision", "price_revision"
+)
+
+
+def locked_proposal(desk: Desk[P_co], proposal: str) -> P_co:
+    """Return a proposal, locked until the transaction ends."""
+    row = fetch_one(f"{desk.select()} WHERE {desk.id_column} = %s FOR UPDATE", proposal)
+    if row is None:
+        refuse(desk.id_column, proposal, "no such proposal")
+    found: P_co = desk.row(**row)
+    require_key(found.inv_key)
+    return found
+
+
+def locked_needs(reorder_ids: list[str]) -> list[NeedProposal]:
+    """Return these needs by id, locked until the transaction ends."""
+    found: list[Row] = fetch_all(
+        f"{REORDERS.select()} WHERE reorder_id = ANY(%s) ORDER BY reorder_id FOR UPDATE",
+        reorder_ids,
+    )
+    return [NeedProposal(**row) for row in found]

@@ -1,0 +1,77 @@
+"""Commands on purchase-order lines, and their results."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from uuid import UUID
+
+from ledger.access.scope import require_store
+from ledger.kernel import checks
+from ledger.ordering.status import STATUSES, Action
+
+
+@dataclass(frozen=True, slots=True)
+class LineCommand:
+    """An action on one line, its actor, and the version of the line that the actor saw."""
+
+    line_id: int
+    action: Action
+    actor: str | None
+    command_id: UUID | None = None
+    shown_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceOrderLine:
+    """A new line; `ordered_at` None means now. With `reorder_id` it meets that need, once only."""
+
+    location: str
+    sku: str
+    supplier: str
+    ordered_units: int
+    order_ref: str
+    reorder_id: str | None = None
+    status: str = "sent"
+    ordered_at: datetime | None = None
+    due_on: date | None = None
+
+    def check(self) -> str:
+        """Return the checked `inv_key`; raise `ServiceError` with the field that breaks a rule."""
+        inv_key = checks.key(self.location, self.sku)
+        require_store(self.location)
+        checks.text("supplier", self.supplier)
+        checks.text("order_ref", self.order_ref)
+        checks.integer("ordered_units", self.ordered_units)
+        checks.one_of("status", self.status, STATUSES)
+        return inv_key
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmOrderLine:
+    """The units of a line that its supplier confirms, and the due day if it moves.
+
+    More than the ordered units need `beyond_order_allowed`.
+    """
+
+    line_id: int
+    confirmed_units: int
+    due_on: date | None = None
+    beyond_order_allowed: bool = False
+    shown_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LineChanged:
+    """The status of a line after a command, and its open units before and after."""
+
+    line_id: int
+    status: str
+    open_before: int
+    open_units: int
+
+
+@dataclass(frozen=True, slots=True)
+class LineDeleted:
+    """A deleted draft; its units are needed again."""
+
+    line_id: int
+    units: int

@@ -1,0 +1,65 @@
+"""Rows of purchase-order lines, read under their lock."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import date, datetime
+from typing import Final
+
+from ledger.access.scope import require_key
+from ledger.kernel.errors import refuse
+from ledger.kernel.transactions import fetch_all, fetch_one
+from ledger.ordering.status import Status
+
+
+@dataclass(frozen=True, slots=True)
+class OrderLine:
+    """One row of `retail.purchase_order_line`."""
+
+    id: int
+    inv_key: str
+    location: str
+    sku: str
+    order_ref: str
+    supplier: str
+    status: Status
+    ordered_units: int
+    confirmed_units: int | None
+    cancelled_units: int
+    ordered_at: datetime
+    due_on: date | None
+    cost_minor: int | None
+    pack_units: int | None
+    recorded_at: datetime
+    recorded_by: str | None
+
+    @property
+    def key_columns(self) -> dict[str, str]:
+        """The columns that every row of the same item has."""
+        return {"inv_key": self.inv_key, "location": self.location, "sku": self.sku}
+
+    @property
+    def version(self) -> str:
+        """A text that changes with every write of the line."""
+        return self.recorded_at.isoformat()
+
+
+_SELECT: Final = (
+    f"SELECT {', '.join(field.name for field in fields(OrderLine))} FROM retail.purchase_order_line"  # noqa: S608 -- names of the fields above
+)
+
+
+def locked_line(line_id: int) -> OrderLine:
+    """Return an order line, locked until the transaction ends."""
+    row = fetch_one(f"{_SELECT} WHERE id = %s FOR UPDATE", line_id)
+    if row is None:
+        refuse("purchase_order_line_id", line_id, "no such order line")
+    require_key(row["inv_key"])
+    return OrderLine(**row)
+
+
+def locked_drafts(order_ref: str) -> Sequence[OrderLine]:
+    """Return the draft lines of an order by id, locked until the transaction ends."""
+    found = fetch_all(
+        f"{_SELECT} WHERE order_ref = %s AND status = 'draft' ORDER BY id FOR UPDATE", order_ref
+    )
+    return [OrderLine(**row) for row in found]

@@ -1,0 +1,77 @@
+"""Detection of probable typing errors in prices, like 2499 for 24.99; they need a confirmation.
+
+The rules have no such limit (docs/domain.md 0, 6.4): a person may set any price from 0.01 on that
+is not below the floor. So nothing is forbidden here, and programs are not asked. A factor of two
+accepts usual changes, half price included. It catches a lost decimal point, an extra digit and most
+transposed digits.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from inventory.explain.formatting import money_text
+from ledger.kernel.errors import ServiceError
+from ledger.kernel.transactions import fetch_one
+
+FACTOR: Final = 2
+# Largest ratio of regular price to cost, if no other location has the item.
+FACTOR_OF_COST: Final = 10
+_ELSEWHERE: Final = """
+SELECT min(cost_minor) FILTER (WHERE cost_minor > 0) AS least_cost_minor,
+       max(cost_minor) AS most_cost_minor,
+       min(regular_minor) AS least_regular_minor, max(regular_minor) AS most_regular_minor
+FROM retail.item_location WHERE sku = %s AND inv_key <> %s
+"""
+_ASK: Final = "unless you tick that it is meant"
+PRICE: Final = "price_minor"
+REGULAR: Final = "regular_minor"
+
+
+class ImplausiblePrice(ServiceError):
+    """An amount that is allowed, but needs a confirmation."""
+
+    def __init__(self, field: str, price_minor: int, rule: str) -> None:
+        self.price_minor = price_minor
+        super().__init__(field, price_minor, rule)
+
+
+def is_implausible(price_minor: int, *, least_minor: int, most_minor: int) -> bool:
+    """Return True if a price is below half of the least or above twice the most usual price."""
+    return price_minor > FACTOR * most_minor or FACTOR * price_minor < least_minor
+
+
+def usual_minor(last_minor: int | None, regular_minor: int | None) -> int | None:
+    """Return the price to compare a new one with: the last one, else the item's regular price."""
+    return regular_minor if last_minor is None else last_minor
+
+
+def require_plausible(price_minor: int, usual: int | None) -> None:
+    """Raise `ImplausiblePrice` for a price far from the usual one, if there is one."""
+    if usual is not None and is_implausible(price_minor, least_minor=usual, most_minor=usual):
+        rule = f"at most twice and at least half of the last price, {money_text(usual)}, {_ASK}"
+        raise ImplausiblePrice(PRICE, price_minor, rule)
+
+
+def require_plausible_policy(sku: str, inv_key: str, policy: Mapping[str, object]) -> None:
+    """Raise `ImplausiblePrice` for a cost or regular price far from those of all other locations.
+
+    If no other location has the item, compare the regular price with the cost.
+    """
+    known = fetch_one(_ELSEWHERE, sku, inv_key) or {}
+    for column in ("cost_minor", REGULAR):
+        typed = policy.get(column)
+        least, most = known.get(f"least_{column}"), known.get(f"most_{column}")
+        if not isinstance(typed, int) or least is None or most is None:
+            continue
+        if is_implausible(typed, least_minor=least, most_minor=most):
+            span = " to ".join(dict.fromkeys((money_text(least), money_text(most))))
+            rule = f"at most twice and at least half of what other locations have, {span}, {_ASK}"
+            raise ImplausiblePrice(column, typed, rule)
+    if known.get(f"most_{REGULAR}") is None:
+        _require_plausible_regular(policy.get(REGULAR), policy.get("cost_minor"))
+
+
+def _require_plausible_regular(regular: object, cost: object) -> None:
+    if isinstance(regular, int) and isinstance(cost, int) and 0 < cost * FACTOR_OF_COST < regular:
+        rule = f"at most ten times the cost, {money_text(cost)}, {_ASK}"
+        raise ImplausiblePrice(REGULAR, regular, rule)

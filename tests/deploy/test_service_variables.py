@@ -1,0 +1,130 @@
+"""Each service gets the variables that its settings read, and no secret of another service."""
+
+import pytest
+from pydantic import SecretStr
+
+from cdc.settings import Connections
+from cdc.worker_addresses import WorkerAddresses
+from deploy import compose
+from deploy.leaks.processes import _OF_VARIABLES
+from deploy.stack.bootstrap import ROLES
+from deploy.stack.context import APPLICATIONS, Context, Options
+from deploy.stack.home import Home
+from deploy.stack.service_variables import (
+    DATABASE_URL,
+    PREFIX,
+    VARIABLES_OF_SERVICES,
+    service_variables,
+)
+from streams.settings import SinkSettings, WorkerSettings
+from webui.config.environment import WebEnvironment
+
+SETTINGS = {
+    "worker": (WorkerSettings, WorkerAddresses),
+    "projector": (SinkSettings,),
+    "actuator": (SinkSettings,),
+    "archiver": (Connections,),
+    "heartbeat": (Connections,),
+    "automation": (Connections, WebEnvironment),
+    "capture": (Connections,),
+    "web": (Connections, WebEnvironment, WorkerAddresses),
+    "seed": (Connections, WebEnvironment),
+    "trading": (Connections, WebEnvironment),
+    "migrate": (Connections, WebEnvironment),
+}
+# Of `webui.__main__`, which needs a configured Django.
+OF_THE_SERVER = {"WEB_PORT"}
+# The secrets of each service: the roles whose password it holds, and tokens by their names.
+HELD = {
+    "worker": {"query_token"},
+    "projector": {"sink_rw"},
+    "actuator": {"sink_rw"},
+    "archiver": {"archiver"},
+    "heartbeat": {"app_rw"},
+    "automation": {"app_rw"},
+    "capture": {"app_rw", "connect"},
+    "web": {"app_rw", "query_token", "secret_key", "connect"},
+    "seed": {"app_rw"},
+    "trading": {"app_rw"},
+    "migrate": {"retail_owner"},
+    "postgres": set(),
+    "kafka": set(),
+}
+
+
+@pytest.fixture
+def stack(tmp_path) -> Context:
+    ports = dict.fromkeys(("postgres", "kafka", "kafka_controller", "connect", "web"), 1)
+    home = Home(tmp_path / "home")
+    home.create()
+    return Context(home, Options(), ports, home.secrets())
+
+
+def process_of(service: str) -> str:
+    return "worker-1" if service == "worker" else service
+
+
+def test_every_service_of_the_project_has_an_entry() -> None:
+    assert {*VARIABLES_OF_SERVICES} >= {*APPLICATIONS, "worker", "seed", "trading", "migrate"}
+    assert SETTINGS.keys() == VARIABLES_OF_SERVICES.keys()
+
+
+@pytest.mark.parametrize("service", VARIABLES_OF_SERVICES)
+def test_a_service_gets_nothing_that_its_settings_do_not_read(service: str) -> None:
+    fields = {field.upper() for cls in SETTINGS[service] for field in cls.model_fields}
+
+    assert {name.removeprefix(PREFIX) for name in VARIABLES_OF_SERVICES[service].variables} <= (
+        fields | (OF_THE_SERVER if service == "web" else set())
+    )
+
+
+def test_the_search_for_leaks_knows_every_secret_of_the_settings() -> None:
+    found = {
+        name.upper()
+        for cls in (Connections, WorkerSettings, SinkSettings, WebEnvironment)
+        for name, field in cls.model_fields.items()
+        if field.annotation is SecretStr
+    }
+
+    assert found == {*_OF_VARIABLES, DATABASE_URL}  # the latter is that of the service's role
+
+
+@pytest.mark.parametrize("service", HELD)
+def test_a_process_holds_its_own_secrets_only(stack: Context, service: str) -> None:
+    environment = stack.environment(process_of(service))
+
+    held = {
+        name
+        for name, secret in stack.secrets.items()
+        if any(secret in text for text in environment.values())
+    }
+    assert held == HELD[service]
+
+
+def test_a_process_without_an_entry_gets_no_variable_of_the_stack(stack: Context) -> None:
+    environment = stack.environment(LC_ALL="C")
+
+    assert environment["LC_ALL"] == "C"
+    assert not [name for name in environment if name.startswith(PREFIX)]
+
+
+@pytest.mark.parametrize("service", [name for name in HELD if name in {*APPLICATIONS, "worker"}])
+def test_a_container_holds_the_same_secrets(service: str) -> None:
+    environment = compose.document()["services"][process_of(service)]["environment"]
+
+    text = " ".join(environment.values())
+    variables = {f"{role}": f"{role.upper()}_PASSWORD:" for role in (*ROLES, "postgres")}
+    variables |= {name: f"INVENTORY_{name.upper()}:" for name in ("query_token", "secret_key")}
+    variables["connect"] = "INVENTORY_CONNECT_PASSWORD:"
+    assert {name for name, variable in variables.items() if variable in text} == HELD[service]
+
+
+def test_roles_of_services_can_log_in_and_are_not_the_owner() -> None:
+    roles = {needs.role for needs in VARIABLES_OF_SERVICES.values() if needs.role}
+    assert ROLES.keys() > roles
+    assert "retail_owner" not in roles
+    assert service_variables("worker-12") == VARIABLES_OF_SERVICES["worker"]
+
+
+def test_a_context_prints_no_secret(stack: Context) -> None:
+    assert not any(secret in repr(stack) for secret in stack.secrets.values())

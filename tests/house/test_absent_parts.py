@@ -1,0 +1,184 @@
+"""Parts that `docs/security/asvs.md` calls absent are absent: no requirement about them applies."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from itertools import chain
+
+import pytest
+
+from deploy.stack.home import PROJECT
+from tests.house.sources import PACKAGES, name, parsed, python_files
+
+# Processes that answer requests or read records; `deploy` and `bench` are commands.
+SERVICES = ("inventory", "cdc", "ledger", "streams", "analytics", "webui")
+MODULES = {
+    "LDAP, XPath and XML": {"ldap", "ldap3", "lxml", "xml", "defusedxml", "pylatex"},
+    "pickle and its kin": {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"},
+    "mail, phone and chat": {"smtplib", "imaplib", "django.core.mail", "twilio", "slack_sdk"},
+    "logs of another place": {
+        "logging.handlers",
+        "syslog",
+        "sentry_sdk",
+        "opentelemetry",
+        "loguru",
+    },
+    "memcache": {"memcache", "pylibmc", "pymemcache"},
+    "Markdown and HTML input": {"markdown", "mistune", "bleach", "nh3", "html5lib"},
+    "templates of text": {"jinja2", "mako", "string.Template", "django.template.Template"},
+    "GraphQL": {"graphene", "graphql", "strawberry", "ariadne"},
+    "WebSocket and WebRTC": {"channels", "websockets", "socketio", "aiortc"},
+    "OAuth, OIDC and SAML": {"allauth", "authlib", "oauthlib", "jwt", "jose", "saml2", "onelogin"},
+    "other cryptography": {"Crypto", "Cryptodome", "nacl", "M2Crypto", "OpenSSL", "rsa", "ecdsa"},
+    "key pairs": {"cryptography.hazmat.primitives.asymmetric", "cryptography.x509"},
+    "requests of a library that follows addresses": {"requests", "urllib3", "pycurl"},
+}
+IN_TEMPLATES = {
+    "an upload": r"type=.?file|enctype",
+    "a plug-in or frame": r"<(object|embed|applet|iframe)\b",
+    "text that is not escaped": r"\|\s*safe\b|autoescape|safeseq",
+    "an inline script": r"<script(?![^>]*\bsrc=)",
+    "an inline handler or style": r"\son[a-z]+=|\sstyle=",
+    "an address of somebody else": r"https?://",
+    "a hint or question for a password": r"security question|password hint",
+}
+IN_SCRIPTS = {
+    "HTML from text": r"innerHTML|outerHTML|insertAdjacentHTML|document\.write",
+    "code from text": r"\beval\(|\bFunction\(|setTimeout\(\s*[\"'`]|import\(",
+    "a message between windows": r"postMessage|BroadcastChannel",
+    "a property named by data": r"[\w)\]]\[(?!\d+\])[^\]]+\]\s*=[^=>]|Object\.assign|__proto__",
+    "a socket or peer": r"\bWebSocket|RTCPeerConnection",
+    "another store of the browser": r"sessionStorage|indexedDB|document\.cookie|caches\.",
+    "an address of somebody else": r"https?://",
+}
+IN_PYTHON = {
+    "an upload": r"\brequest\.FILES\b",
+    "text that is not escaped": r"\b(mark_safe|format_html|SafeString)\b",
+    "a template of text": r"\bfrom_string\(|(?<!\w)Template\(",
+}
+# Modules of services that send requests, and to whom.
+OUTGOING = {
+    "webui/desks/system/probes.py": "Connect, at the address of the settings",
+    "cdc/workers.py": "workers, at addresses of the settings or of their group",
+    "cdc/capture/client.py": "Connect, at the address of the settings",
+    "cdc/capture/reconciler.py": "errors of the client above",
+    "streams/query/peers.py": "workers, at addresses of their group",
+}
+CLIENTS = {"httpx", "aiohttp", "urllib.request", "http.client", "ftplib", "socket"}
+# Patterns that are not one literal: each is made of names in the sources, not of requests.
+MADE_PATTERNS = {
+    "ledger/access/narrowing.py": "names of relations in our own SQL",
+    "webui/accounts/open_sessions.py": "marks of browsers from a table of this module",
+}
+STORED = {"keys.js": "inventory-single-keys", "scan.js": "inventory-scan-"}
+
+
+def imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_of(imported: str, modules: set[str]) -> bool:
+    return any(imported == module or imported.startswith(f"{module}.") for module in modules)
+
+
+def found_in(pattern: str, *kinds: str) -> list[str]:
+    files = chain.from_iterable((PROJECT / "webui").rglob(kind) for kind in kinds)
+    return [
+        f"{path.name}: {line.strip()[:90]}"
+        for path in sorted(files)
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(pattern, line)
+    ]
+
+
+@pytest.mark.parametrize("part", MODULES)
+def test_no_module_imports_an_absent_part(part: str) -> None:
+    found = [
+        f"{name(path)} imports {imported}"
+        for path in python_files(*PACKAGES)
+        for imported in imports(parsed(path))
+        if is_of(imported, MODULES[part])
+    ]
+
+    assert found == []
+
+
+@pytest.mark.parametrize("part", IN_TEMPLATES)
+def test_no_template_has_an_absent_part(part: str) -> None:
+    assert found_in(IN_TEMPLATES[part], "*.html") == []
+
+
+@pytest.mark.parametrize("part", IN_SCRIPTS)
+def test_no_script_has_an_absent_part(part: str) -> None:
+    assert found_in(IN_SCRIPTS[part], "*.js") == []
+
+
+@pytest.mark.parametrize("part", IN_PYTHON)
+def test_no_view_has_an_absent_part(part: str) -> None:
+    assert found_in(IN_PYTHON[part], "*.py") == []
+
+
+def test_the_searches_find_what_they_look_for() -> None:
+    planted = '<p style="x" onclick="y">{{ a|safe }}</p><script>z()</script><iframe>'
+    kinds = ("text that is not escaped", "an inline script", "an inline handler or style")
+
+    assert all(re.search(IN_TEMPLATES[kind], planted) for kind in kinds)
+    assert is_of("xml.etree.ElementTree", MODULES["LDAP, XPath and XML"])
+    assert [*imports(ast.parse("from urllib import request"))] == ["urllib.request"]
+
+
+def test_only_named_modules_of_services_send_requests() -> None:
+    found = {
+        name(path)
+        for path in python_files(*SERVICES)
+        for imported in imports(parsed(path))
+        if is_of(imported, CLIENTS) and imported != "aiohttp.web"
+    }
+
+    assert found == OUTGOING.keys()
+
+
+def test_patterns_are_literals_of_the_sources() -> None:
+    verbs = {"compile", "match", "search", "fullmatch", "sub", "findall", "split", "finditer"}
+    made = {
+        name(path)
+        for path in python_files(*SERVICES)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and ast.unparse(node.func.value) == "re"
+        and node.func.attr in verbs
+        and not isinstance(node.args[0], ast.Constant)
+    }
+
+    assert made == MADE_PATTERNS.keys()
+
+
+def test_browsers_store_scans_and_one_preference_only() -> None:
+    users = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in (PROJECT / "webui/static/js").glob("*.js")
+        if "localStorage" in path.read_text(encoding="utf-8")
+    }
+
+    assert users.keys() == STORED.keys()
+    assert all(STORED[file] in text for file, text in users.items())
+
+
+def test_no_source_manages_its_memory_itself() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files"],  # noqa: S607 -- any git
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.split()
+    if not listed:
+        pytest.skip("not a git clone")
+
+    assert [path for path in listed if re.search(r"\.(c|cc|cpp|h|pyx|rs|go|so)$", path)] == []

@@ -1,0 +1,59 @@
+"""A concept has one home: its names are text in one module, and other code reads them there."""
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from inventory.pricing.signals import SIGNALS
+from inventory.replenishment.families import FAMILIES
+from ledger.access.roles import ROLES
+from ledger.automation import conditions
+from tests.house.domain_page import plain, table
+from tests.house.sources import PACKAGES, name, parsed, python_files
+
+KINDS = {kind.name for kind in conditions.KINDS}
+# Names that are ordinary words of other things too are left out: the price mode `off`, the column
+# `cover`, the state `idle`, the person `buyer` on an order, the schema `pricing`.
+HOMES = {
+    "inventory/replenishment/families.py": set(FAMILIES) - {"off", "cover"},
+    "inventory/pricing/signals.py": set(SIGNALS) - {"idle", "restore"},
+    "ledger/access/roles.py": {role.code for role in ROLES} - {"buyer", "pricing"},
+    "ledger/tasks/kinds.py": KINDS,
+}
+# A reason to leave an order to a person, beside the kind of task with the same name.
+ALSO = {("ledger/reorders/automatic.py", "pipeline_stale")}
+
+
+def texts_equal_to(tree: ast.Module, names: set[str]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names:
+            yield node.value
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_only_its_home_names_a_concept(home: str) -> None:
+    # A migration is never changed, so it names what existed on its day.
+    others = [
+        path
+        for path in python_files(*PACKAGES)
+        if name(path) != home and "migrations" not in path.parts
+    ]
+
+    found = {
+        (name(path), text) for path in others for text in texts_equal_to(parsed(path), HOMES[home])
+    }
+
+    assert found - ALSO == set()
+
+
+def test_a_planted_name_would_be_found() -> None:
+    planted = ast.parse('if policy.replenish_family in ("RS", "RsS"): pass')
+
+    assert len([*texts_equal_to(planted, set(FAMILIES))]) == 2
+
+
+def test_the_page_lists_the_signals_in_order() -> None:
+    rows = [plain(row[0]).split(" ")[0] for row in table("6.1").rows]
+
+    assert tuple(rows) == SIGNALS

@@ -1,0 +1,25 @@
+"""Some questions have one owner: two answers to them could differ."""
+
+import re
+
+import pytest
+
+from tests.house.sources import PACKAGES, name, python_files
+
+OWNERS = {
+    # The newest row; `analytics.backfill.deciding_revision` reads all of them.
+    r"FROM app\.revision_switch ORDER BY id DESC": "cdc/deciding.py",
+    r"\.log\.1\"": "deploy/stack/rotation.py",
+    r"\(3, 11\), \(3, 13\)": "deploy/artifacts/install.py",
+}
+
+
+@pytest.mark.parametrize("pattern", OWNERS)
+def test_one_module_has_the_answer(pattern: str) -> None:
+    found = [
+        name(path)
+        for path in python_files(*PACKAGES)
+        if re.search(pattern, path.read_text(encoding="utf-8"))
+    ]
+
+    assert found == [OWNERS[pattern]]

@@ -1,0 +1,61 @@
+"""Statements outside `ledger` name only relations of `cdc.contracts.tables`."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from cdc.capture.source import TABLES
+from cdc.contracts.tables import COLUMNS, FUNCTIONS, RELATIONS
+from tests.house.sources import name, parsed, python_files
+
+USERS = ("streams", "analytics", "webui", "bench", "deploy")
+NAMED = re.compile(r"(?<![\w.])(?:retail|read_model|app)\.[a-z_]+")
+
+
+def users() -> list[Path]:
+    # A migration makes what it names, and is never changed.
+    return [path for path in python_files(*USERS) if "migrations" not in path.parts]
+
+
+def docstrings(tree: ast.Module) -> set[ast.AST]:
+    owners = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    first = [owner.body[0] for owner in owners if owner.body]
+    return {line.value for line in first if isinstance(line, ast.Expr)}
+
+
+def named(tree: ast.Module) -> Iterator[str]:
+    """Yield the names in texts. A docstring is for people."""
+    skipped = docstrings(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in skipped:
+            yield from NAMED.findall(node.value)
+
+
+def test_every_name_in_a_statement_is_in_the_contract() -> None:
+    found = {
+        f"{name(path)}: {relation}"
+        for path in users()
+        for relation in named(parsed(path))
+        if relation not in RELATIONS | FUNCTIONS
+    }
+
+    assert sorted(found) == []
+
+
+def test_the_contract_lists_only_what_is_used() -> None:
+    used = {relation for path in users() for relation in named(parsed(path))}
+    # Sinks, capture and verify build statements from these lists, so their names are no text.
+    built = {*COLUMNS, *(f"retail.{table}" for table in TABLES), "retail.inbound"}
+
+    assert sorted((RELATIONS | FUNCTIONS) - used - built) == []
+
+
+def test_a_planted_name_would_be_found() -> None:
+    planted = ast.parse('"""retail.one"""\nA = f"SELECT FROM app.two WHERE {B}"')
+
+    assert [*named(planted)] == ["app.two"]

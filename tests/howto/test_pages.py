@@ -1,0 +1,18 @@
+"""Each page of docs/how-to, performed on a copy of the sources with its tests."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.howto.steps import copy_project, perform
+from tests.howto.test_steps import PAGES
+
+pytestmark = pytest.mark.engines
+
+# Performed by tests/stack/test_existing_postgres.py on real services.
+ELSEWHERE = {"connect-an-existing-postgres.md"}
+
+
+@pytest.mark.parametrize("name", [page for page in PAGES if page not in ELSEWHERE])
+def test_the_steps_of_a_page_lead_to_passing_tests(tmp_path: Path, name: str) -> None:
+    perform(name, copy_project(tmp_path / "copy"))

@@ -1,0 +1,28 @@
+"""Late is a line whose window was closed on the key's own clock (domain.md 3.2)."""
+
+import pytest
+
+from inventory.explain.arrival import COUNTED, ON_TIME, UNCOUNTED, arrival
+from inventory.model.arithmetic import DAY_US, WINDOW_US
+
+SOLD_US = 20_500 * DAY_US + 5 * WINDOW_US + 7_000_000
+CLOSED_US = 20_500 * DAY_US + 7 * WINDOW_US
+EXPIRED_US = 20_504 * DAY_US
+
+
+@pytest.mark.parametrize(
+    ("written_us", "late_lines", "expected"),
+    [
+        (SOLD_US, 1, ON_TIME),
+        (CLOSED_US - 1, 1, ON_TIME),
+        (CLOSED_US, 1, COUNTED),
+        (CLOSED_US, 0, ON_TIME),
+        (EXPIRED_US - 1, 2, COUNTED),
+        (EXPIRED_US, None, UNCOUNTED),
+        (EXPIRED_US, 0, ON_TIME),
+    ],
+)
+def test_both_sides_of_the_ends_of_grace_and_of_retention(
+    written_us: int, late_lines: int | None, expected: str
+) -> None:
+    assert arrival(SOLD_US, written_us, late_lines) == expected

@@ -1,0 +1,52 @@
+"""docs/domain.md 5.1 and 2.6 list the families of `inventory.replenishment.families`, in order."""
+
+from dataclasses import fields
+
+import pytest
+
+from inventory.model.policy import ItemLocation
+from inventory.replenishment.families import BASE_STOCK, FAMILIES, LOTS, TWO_LEVELS, Family
+from tests.house.domain_page import plain, table
+from tests.oracle import columns as second_model
+
+ORDERING = [family for family in FAMILIES.values() if family.typed]
+ROWS = {plain(row[0]): tuple(plain(cell) for cell in row[1:]) for row in table("5.1 family").rows}
+
+
+def by_code(family: Family) -> str:
+    return family.code
+
+
+def test_the_page_lists_the_families_in_order() -> None:
+    assert [*ROWS] == [family.code for family in ORDERING]
+
+
+@pytest.mark.parametrize("family", ORDERING, ids=by_code)
+def test_the_page_describes_the_family(family: Family) -> None:
+    trigger, need, computed = ROWS[family.code]
+
+    assert trigger.startswith("review on an order day") is family.is_periodic
+    assert trigger.endswith("s = S − 1") is (family.shape == BASE_STOCK)
+    assert (need == "S − B") is (family.shape != LOTS)
+    assert (computed == "S always typed") is not family.computed
+    assert ("SS(" in computed or "as sQ" in computed) is ("safety_method" in family.computed)
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=by_code)
+def test_a_family_reads_columns_of_the_policy(family: Family) -> None:
+    columns = {column.name for column in fields(ItemLocation)}
+
+    assert columns.issuperset(family.typed + family.computed)
+    assert {family.span_column, family.batch_column} <= {"", *family.computed}
+
+
+@pytest.mark.parametrize("family", ORDERING, ids=by_code)
+def test_a_family_of_two_computed_levels_explains_the_second(family: Family) -> None:
+    has_batch = family.shape == TWO_LEVELS and bool(family.computed)
+
+    assert bool(family.batch_column) is has_batch
+    assert bool(family.batch_text) is has_batch
+
+
+def test_the_second_model_knows_the_same_families() -> None:
+    assert tuple(FAMILIES) == second_model.FAMILIES

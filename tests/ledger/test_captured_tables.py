@@ -1,0 +1,59 @@
+"""The catalogue of Postgres agrees with `inventory.tables.catalogue`."""
+
+import psycopg
+import pytest
+
+from inventory.tables.captured import COMMON, CapturedTable
+from inventory.tables.catalogue import CAPTURED
+
+COLUMNS = """
+SELECT a.attname, format_type(a.atttypid, NULL) FROM pg_attribute a
+WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped
+"""
+TRIGGERS = "SELECT tgname FROM pg_trigger WHERE tgrelid = %s::regclass AND NOT tgisinternal"
+IDENTITY = "SELECT relreplident::text FROM pg_class WHERE oid = %s::regclass"
+RULES = """
+SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'retail'::regnamespace
+  AND p.proargtypes[0] = %s::regclass::text::regtype AND p.pronargs = 1
+"""
+PUBLISHED = "SELECT tablename FROM pg_publication_tables WHERE schemaname = 'retail'"
+
+
+def by_name(table: CapturedTable) -> str:
+    return table.name
+
+
+@pytest.mark.parametrize("table", CAPTURED, ids=by_name)
+def test_the_table_has_the_columns_with_their_types(
+    till: psycopg.Connection, table: CapturedTable
+) -> None:
+    found = dict(till.execute(COLUMNS, [f"retail.{table.name}"]).fetchall())
+
+    stated = {*COMMON, *table.columns}
+    times = {(name, kind) for name, kind in found.items() if kind.startswith("timestamp")}
+    assert found.items() >= stated
+    # Decoding makes integers of stated times only.
+    assert times <= stated
+
+
+@pytest.mark.parametrize("table", CAPTURED, ids=by_name)
+def test_the_table_is_captured_with_both_images(
+    till: psycopg.Connection, table: CapturedTable
+) -> None:
+    relation = [f"retail.{table.name}"]
+
+    triggers = {name for (name,) in till.execute(TRIGGERS, relation)}
+    published = {name for (name,) in till.execute(PUBLISHED)}
+    assert {"stamp_recorded_at", "refuse_rekeying"} <= triggers
+    assert table.name in published
+    assert till.execute(IDENTITY, relation).fetchone() == ("f",)
+
+
+@pytest.mark.parametrize("table", CAPTURED, ids=by_name)
+def test_sql_has_the_effect_of_exactly_the_tables_that_move_stock(
+    till: psycopg.Connection, table: CapturedTable
+) -> None:
+    rules = {name for (name,) in till.execute(RULES, [f"retail.{table.name}"])}
+
+    assert ("movement_of" in rules) is table.has_movements
+    assert ("inbound_of" in rules) is table.has_inbound

@@ -1,0 +1,69 @@
+"""The page of people: a search, a limit, and the state of each account in words."""
+
+import re
+from typing import Any
+
+import psycopg
+import pytest
+from django.test import Client
+
+from tests.ledger.pages import person
+from tests.ledger.test_people import accounts, add, put_place
+
+__all__ = ["accounts"]
+
+
+def named(browser: Client, query: str = "") -> list[str]:
+    page = browser.get(f"/people/{query}").content.decode()
+    return re.findall(r'<article class="card" id="person-\d+" aria-label="([^"]+)"', page)
+
+
+@pytest.fixture
+def staffed(accounts: Any, ledger: psycopg.Connection) -> Client:
+    """An operator with three people of two stores."""
+    person("associate", "nora", stores=("MINE-1",))
+    person("manager", "mia", stores=("MINE-1",))
+    person("buyer", "olaf", stores=("THEIRS-1",))
+    return person("operator", "otto")
+
+
+def test_people_are_found_by_name_role_and_store(staffed: Client) -> None:
+    everybody = named(staffed)
+
+    assert {"nora", "mia", "olaf"} <= {*everybody}
+    assert "otto" not in everybody
+    assert named(staffed, "?q=NORA") == ["nora"]
+    assert "mia" in named(staffed, "?q=manager")
+    assert {*named(staffed, "?q=MINE-1")} & {"nora", "mia", "olaf"} == {"nora", "mia"}
+    assert "No account fits this search" in staffed.get("/people/?q=x9").content.decode()
+
+
+def test_a_search_finds_nobody_of_another_store(staffed: Client) -> None:
+    manager = person("manager", "mia", stores=("MINE-1",))
+
+    assert named(manager, "?q=nora") == ["nora"]
+    assert named(manager, "?q=olaf") == named(manager, "?q=THEIRS-1") == []
+
+
+def test_the_page_says_how_many_there_are_and_shows_the_first(
+    staffed: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webui.desks.people.views.MOST_SHOWN", 2)
+
+    page = staffed.get("/people/").content.decode()
+
+    assert len(named(staffed)) == 2
+    assert re.search(r"\d+ people, the first 2 are shown: search for a name", page)
+
+
+def test_an_account_without_a_password_says_so(staffed: Client, ledger: psycopg.Connection) -> None:
+    put_place(ledger, "MINE-2")
+    add(staffed, "nils", stores=["MINE-2"])
+    assert "invited until" in staffed.get("/people/?q=nils").content.decode()
+
+    ledger.execute("DELETE FROM app.invitation")
+
+    page = staffed.get("/people/?q=nils").content.decode()
+    assert "no password</span>" in page
+    assert "no second factor" in page
+    assert "Reset second factor" not in page

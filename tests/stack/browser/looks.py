@@ -1,0 +1,49 @@
+"""Faults of a page's looks: accessibility by axe, sideways scrolling, and targets that are too low.
+
+A page has two layouts, for desks and for phones, and two colour schemes. 390 pixels is the width of
+most phones; 320 is that of a desk at 400 % zoom, which WCAG's reflow asks for.
+"""
+
+from typing import Any, Final, Literal
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+_TAGS: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+# The dark scheme changes values of colours and nothing else.
+_OF_COLOURS: Final = ["color-contrast", "link-in-text-block"]
+# Without the limit, axe also describes every element in which it finds nothing.
+_VIOLATIONS: Final = {"resultTypes": ["violations"]}
+_OPTIONS: Final[dict[str, dict[str, Any]]] = {
+    "light": {"runOnly": {"type": "tag", "values": _TAGS}} | _VIOLATIONS,
+    "dark": {"runOnly": {"type": "rule", "values": _OF_COLOURS}} | _VIOLATIONS,
+}
+SHAPES: Final[tuple[tuple[Literal["light", "dark"], int], ...]] = (
+    ("light", 1280),
+    ("dark", 1280),
+    ("light", 320),
+    ("dark", 390),
+)
+_LOW: Final = """() => [...document.querySelectorAll("button, input, select, .button")]
+    .filter(e => e.checkVisibility() && !["checkbox", "hidden"].includes(e.type))
+    .filter(e => e.getBoundingClientRect().height < 44)
+    .map(e => e.outerHTML.slice(0, 80))"""
+
+
+def faults_of(page: Page, *, opened: bool = False) -> list[str]:
+    """Return the faults of the page that is open; with `opened`, of its closed parts too."""
+    if opened:
+        for summary in page.locator("summary:visible").all():
+            summary.click()
+    faults: list[str] = []
+    for scheme, width in SHAPES:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 844})
+        # Where a page was left scrolled, what lies half under the header counts as a small target.
+        page.evaluate("() => scrollTo(0, 0)")
+        here = f"{page.url} at {width}, {scheme}"
+        if page.evaluate("() => document.documentElement.scrollWidth") > width:
+            faults.append(f"{here}: scrolls sideways")
+        found = Axe().run(page, options=_OPTIONS[scheme])
+        faults += [f"{here}: {found.generate_report()}"] * bool(found.violations_count)
+    return faults + [f"{page.url}: {text} is low" for text in page.evaluate(_LOW)]

@@ -1,0 +1,77 @@
+"""A running stack with a shop in it, on which tests cause failures."""
+
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import psycopg
+from confluent_kafka import Producer
+
+from cdc.contracts.topics import APP_ID
+from deploy.stack import fleet
+from deploy.stack.requested import read_requested, write_requested
+from deploy.stack.workforce import PREFIX
+from tests.analytics.shop import Shop
+from tests.stack.running import RunningStack
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The stack and its shop.
+
+    `outside` ends a cause that no command of the project can end, before the printed commands run.
+    `beside` ends the others after the test: the printed commands work although they go on.
+    """
+
+    own: RunningStack
+    shop: Shop
+    outside: ExitStack = field(default_factory=ExitStack)
+    beside: ExitStack = field(default_factory=ExitStack)
+
+    def execute(self, statement: str, **values: object) -> None:
+        port, secrets = self.own.runtime.ports["postgres"], self.own.home.secrets()
+        url = f"postgresql://postgres:{secrets['postgres']}@127.0.0.1:{port}/retail"
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(statement.encode(), values or None)
+
+    @property
+    def bootstrap(self) -> str:
+        return self.own.settings.kafka_bootstrap
+
+    def produce(self, topic: str, partition: int, key: bytes, *values: bytes) -> None:
+        """Write these records past the workers."""
+        producer = Producer({"bootstrap.servers": self.bootstrap, "acks": "all"})
+        for value in values:
+            producer.produce(topic, value, key, partition=partition)
+        assert producer.flush(60) == 0
+
+    def suspend(self, *services: str) -> None:
+        """Suspend these services. Only the printed command may resume them."""
+        for name in services:
+            fleet.hold(self.own.home, name)
+            self.send(signal.SIGSTOP, name)
+
+    def send(self, number: signal.Signals, name: str) -> None:
+        pid = self.own.runtime.services[name].pid
+        assert pid is not None
+        os.kill(pid, number)
+
+    def begin_again(self, name: str) -> None:
+        """Start a worker now. It may end at once."""
+        wanted = read_requested(self.own.home)
+        assert wanted is not None
+        write_requested(self.own.home, wanted.restarted(name))
+
+    def restore_whole(self) -> None:
+        """Kill all workers and delete their snapshots: they read the whole changelogs again."""
+        for name in self.own.runtime.services:
+            if name.startswith(PREFIX):
+                self.send(signal.SIGKILL, name)
+        for kept in (self.own.home.path / "workers" / APP_ID).glob(f"{PREFIX}*"):
+            shutil.rmtree(kept)
+
+
+Cause = Callable[[Scene], object]

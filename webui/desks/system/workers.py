@@ -1,0 +1,99 @@
+"""The worker of each partition, its lag, and the age of the read model beside it."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from cdc.contracts.topics import ON_HAND_CHANGELOG, PARTITIONS
+from ledger.kernel.sink_positions import as_of_by_partition
+from webui.accounts.roles import SEE, requires
+from webui.readmodel.live_key import partition_map
+from webui.shell.page import render_page
+
+RUNNING, UNKNOWN = "RUNNING", "UNKNOWN"
+# State of the status pill: a partition without a worker is down, a restoring one is slow.
+STATES = {RUNNING: "ok", "RESTORING": "slow", UNKNOWN: "down"}
+MOST_BEHIND_S = 30.0  # docs/roles/operator.md alarms from here on
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRow:
+    """One partition; figures are None while no worker serves it."""
+
+    number: int
+    worker: str | None
+    state_text: str
+    state: str
+    keys: int | None
+    lag_records: int | None
+    lag_text: str
+    age_us: int | None
+    read_model_age_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    """The sums over one worker's partitions."""
+
+    worker: str
+    partitions: str
+    keys: int
+    lag_records: int
+    age_us: int | None
+
+
+@require_GET
+@requires(SEE)
+def workers(request: HttpRequest) -> HttpResponse:
+    """Show the map of partitions, and a line for each worker."""
+    found = partition_map()
+    now_us = time.time_ns() // 1000
+    rows = found.rows or tuple(_without_worker(range(PARTITIONS)))
+    read_model = as_of_by_partition(ON_HAND_CHANGELOG)
+    held = [_partition_row(row, now_us, read_model.get(row["partition"])) for row in rows]
+    context = {"held": held, "holders": _worker_rows(held), "problem": found.problem}
+    return render_page(request, "system/workers.html", context)
+
+
+def _without_worker(numbers: Iterable[int]) -> Iterable[dict[str, Any]]:
+    return ({"partition": number, "worker": None, "state": UNKNOWN} for number in numbers)
+
+
+def _partition_row(row: dict[str, Any], now_us: int, read_model_us: int | None) -> PartitionRow:
+    seconds = row.get("lag_seconds")
+    state = STATES[row["state"]]
+    return PartitionRow(
+        number=row["partition"],
+        worker=row["worker"],
+        state_text=row["state"].lower(),
+        state="slow" if state == "ok" and (seconds or 0) > MOST_BEHIND_S else state,
+        keys=row.get("keys"),
+        lag_records=row.get("lag_records"),
+        lag_text="" if seconds is None else f"{seconds:.1f} s",
+        age_us=_age(row.get("as_of_us"), now_us),
+        read_model_age_us=_age(read_model_us, now_us),
+    )
+
+
+def _age(at_us: int | None, now_us: int) -> int | None:
+    return None if at_us is None else max(0, now_us - at_us)
+
+
+def _worker_rows(held: list[PartitionRow]) -> list[WorkerRow]:
+    names = sorted({each.worker for each in held if each.worker is not None})
+    return [_worker_row(name, [each for each in held if each.worker == name]) for name in names]
+
+
+def _worker_row(name: str, mine: list[PartitionRow]) -> WorkerRow:
+    ages = [each.age_us for each in mine if each.age_us is not None]
+    return WorkerRow(
+        worker=name,
+        partitions=", ".join(str(each.number) for each in mine),
+        keys=sum(each.keys or 0 for each in mine),
+        lag_records=sum(each.lag_records or 0 for each in mine),
+        age_us=max(ages, default=None),
+    )
