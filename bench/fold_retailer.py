@@ -1,4 +1,4 @@
-"""Seeded retailer of any size for `inventory bench fold`: policies, prices and counts, then sales.
+"""Generate a retailer of any size from a seed: policies, prices and counts, then sales.
 
 Every key has the same rate of events, whatever their number: one record about every eight hours,
 most of them sales. So the work per record is the same at each size; only the memory differs.

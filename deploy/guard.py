@@ -21,7 +21,7 @@ import structlog
 from cdc.logs import configure_logging
 from deploy.stack.processes import GRACE_S, ProcessId, end, identify, suspended
 from deploy.stack.repair_rule import SUSPENDED_S, Repair, RepairRule, silent_limit_s
-from deploy.stack.service import LivenessProbe
+from deploy.stack.service import ServiceProbe
 
 SILENT: Final = 75  # EX_TEMPFAIL: the service didn't answer, another start may cure it
 USAGE: Final = 64
@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 class Guard:
     """One child process with its watch."""
 
-    def __init__(self, command: Sequence[str], alive: LivenessProbe, watch: RepairRule) -> None:
+    def __init__(self, command: Sequence[str], alive: ServiceProbe, watch: RepairRule) -> None:
         self._alive = alive
         self._watch = watch
         self._answered = False
@@ -88,7 +88,7 @@ def _exit_code(code: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def alive_probe(name: str, variables: Mapping[str, str]) -> LivenessProbe:
+def alive_probe(name: str, variables: Mapping[str, str]) -> ServiceProbe:
     """Return the `alive` probe of the service `name` in this container."""
     from deploy.stack.probes import WORKER, probes_of  # noqa: PLC0415 -- loads every part's client
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaException
 
 from analytics import kafka
 from analytics.live_state import LiveState
@@ -42,8 +42,6 @@ from inventory.revision import LOGIC_REVISION
 
 CHANGELOGS: Final = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
 _READER: Final = "projector"  # it can't read from recreated topics while it has old positions
-_GROUP_S: Final = 30.0
-_POLL_S: Final = 0.2
 _DIGEST_BYTES: Final = 16
 _FORGET: Final = "DELETE FROM read_model.sink_position WHERE topic = ANY(%s)"
 
@@ -172,24 +170,9 @@ def _digest(live: LiveState, key: InvKey) -> bytes:
 def _delete_state(settings: Connections, names: Iterable[str]) -> None:
     for name in names:
         leave(settings.kafka_bootstrap, name)
-    _forget_group(settings.kafka_bootstrap)
+    delete_group(settings.kafka_bootstrap, APP_ID)
     shutil.rmtree(settings.worker_dir, ignore_errors=True)
     delete_topics(settings.kafka_bootstrap, CHANGELOGS)
     with connect(settings) as connection:
         connection.execute(_FORGET, (list(CHANGELOGS),))
     create_topics(settings.kafka_bootstrap, [t for t in TOPICS if t.name in CHANGELOGS])
-
-
-def _forget_group(bootstrap: str) -> None:
-    """Delete the workers' group; retry while the session of a member that did not leave lasts."""
-    deadline = time.monotonic() + _GROUP_S
-    while True:
-        try:
-            delete_group(bootstrap, APP_ID)
-        except KafkaException as error:
-            is_waiting = error.args[0].code() == KafkaError.NON_EMPTY_GROUP
-            if not is_waiting or time.monotonic() > deadline:
-                raise
-        else:
-            return
-        time.sleep(_POLL_S)

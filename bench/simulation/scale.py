@@ -1,4 +1,4 @@
-"""Small engine sizes and short clocks, so that histories of a dozen records reach every limit.
+"""Limits and times for simulations, so small that a dozen records reach each of them.
 
 A history has a dozen records and no time. With the engine's own sizes a restore would read all of
 the source, whatever the ring needs, and never yield within a chunk. With its own clocks a seed

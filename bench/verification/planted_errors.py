@@ -65,7 +65,7 @@ def _proposal(target: Target) -> Iterator[Planted]:
 
 
 def _need(target: Target, connection: psycopg.Connection) -> str:
-    """Return the key of an open need, repeated just now and decided by nobody."""
+    """Return the key of an undecided need that was repeated just now."""
     keys = [target.shop.key(sku) for sku in NEEDED]
     key = ""
     while key != undecided_need(connection, keys):

@@ -92,7 +92,7 @@ def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterato
 
 
 def undecided_need(connection: psycopg.Connection, keys: Sequence[str]) -> str:
-    """Return the key of the oldest open need that nobody has decided.
+    """Return the key of the oldest open, undecided need.
 
     Raises:
         PlantFailed: all needs of these keys are decided.

@@ -156,14 +156,26 @@ def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
         time.sleep(_POLL_S)
 
 
-def delete_group(bootstrap: str, group: str) -> None:
+def delete_group(bootstrap: str, group: str, *, within_s: float = _TIMEOUT_S) -> None:
     """Delete a consumer group with its offsets, if it exists.
 
+    A member that ended without leaving stays until its session times out: wait `within_s` for it.
+
     Raises:
-        KafkaException: it has members (NON_EMPTY_GROUP), or the broker cannot delete it.
+        KafkaException: it still has members (NON_EMPTY_GROUP), or the broker cannot delete it.
     """
     client = admin_client(bootstrap)  # an answer arrives only while its client lives
-    _wait_deleted(client.delete_consumer_groups([group]).values())
+    deadline = time.monotonic() + within_s
+    while True:
+        try:
+            _wait_deleted(client.delete_consumer_groups([group]).values())
+        except KafkaException as error:
+            has_members = error.args[0].code() == KafkaError.NON_EMPTY_GROUP
+            if not has_members or time.monotonic() > deadline:
+                raise
+        else:
+            return
+        time.sleep(_POLL_S)
 
 
 def _wait_deleted(futures: Iterable[Future[None]]) -> None:

@@ -1,4 +1,4 @@
-"""Restores the requested state of change capture: `python -m cdc.capture.reconciler`.
+"""Keep change capture in its requested state: `python -m cdc.capture.reconciler`.
 
 Every second it compares the connector with its definition and with `app.capture`. It registers a
 connector that is missing or differs, resumes one that was paused or stopped, and restarts a failed

@@ -31,7 +31,7 @@ def capture_pause() -> None:
 
 @capture.command("resume")
 def capture_resume() -> None:
-    """Register, resume or restart the connector, whatever it needs. Return when it streams."""
+    """Register, resume or restart the connector, as its state requires. Return when it streams."""
     from deploy.stack import capture as captures  # noqa: PLC0415 -- loads the driver
 
     captures.resume(Home(default_home()))

@@ -110,18 +110,11 @@ def wait_released(url: str, within_s: float) -> None:
 
 
 def _delete_group(bootstrap: str) -> None:
-    """Delete the workers' group; a stopped worker stays a member until its session times out."""
-    deadline = time.monotonic() + _ENDED_WITHIN_S
-    while True:
-        try:
-            delete_group(bootstrap, APP_ID)
-        except KafkaException as error:
-            if time.monotonic() > deadline:
-                message = f"workers are in the group {APP_ID}: {error}. The topics were kept"
-                raise StackError(message, repair=f"{STOP} && {GENERATION}") from error
-        else:
-            return
-        time.sleep(_POLL_S)
+    try:
+        delete_group(bootstrap, APP_ID, within_s=_ENDED_WITHIN_S)
+    except KafkaException as error:
+        message = f"workers are in the group {APP_ID}: {error}. The topics were kept"
+        raise StackError(message, repair=f"{STOP} && {GENERATION}") from error
 
 
 def _capture(

@@ -17,7 +17,7 @@ import psycopg
 
 from cdc.capture.admin import broker_answers
 from cdc.capture.client import ConnectClient
-from deploy.stack.service import LivenessProbe, ProbeResult
+from deploy.stack.service import ProbeResult, ServiceProbe
 
 WORKER: Final = "worker-"
 
@@ -40,8 +40,8 @@ _BEAT_S: Final = 15.0
 class Probes:
     """The `ready` and `alive` probes of one service; each takes the pid of its process."""
 
-    ready: LivenessProbe
-    alive: LivenessProbe
+    ready: ServiceProbe
+    alive: ServiceProbe
 
 
 def probes_of(name: str, url: str | None, database_url: str, connect_password: str = "") -> Probes:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 Probe = Callable[[int], bool]
 ProbeResult = bool | None  # None: the part that the probe goes through is down
-LivenessProbe = Callable[[int], ProbeResult]
+ServiceProbe = Callable[[int], ProbeResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,6 @@ class Service:
     stop_signal: signal.Signals = signal.SIGTERM
     ready_within_s: float = 120.0
     is_progressing: Probe = lambda _pid: False
-    alive: LivenessProbe = lambda _pid: None
+    alive: ServiceProbe = lambda _pid: None
     privileges: Sequence[str] = field(default_factory=tuple)
     at_start: Callable[[], Mapping[str, str]] = dict

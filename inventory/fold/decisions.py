@@ -102,7 +102,7 @@ def _may_need(state: KeyState, change: Change) -> bool:
     """Return True if the record can change the need or its counters.
 
     Stale decision rows are counted even when no need is open. An idle key above its reorder point
-    stays idle whatever else the record changed, because no other column of domain.md 5.3 applies.
+    stays idle after every other change, because no other column of domain.md 5.3 applies.
     """
     episode = state.episode
     if episode.state != IDLE or isinstance(change.after, ReorderDecision):

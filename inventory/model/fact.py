@@ -42,7 +42,7 @@ class Fact(Protocol):
         ...
 
     def business_times(self) -> tuple[int, ...]:
-        """Return the business times of this image, whatever its status (domain.md 11.3)."""
+        """Return the business times of this image, at any status (domain.md 11.3)."""
         ...
 
 

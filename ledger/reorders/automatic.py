@@ -61,7 +61,7 @@ class Case:
 
 
 def own_reasons(case: Case) -> tuple[Reason, ...]:
-    """Return the need's own reasons to wait, whatever else is ordered with it."""
+    """Return the reasons to wait that the need has alone."""
     found = (*_policy(case), *_supplier(case), *_freshness(case))
     return tuple(reason for reason in found if reason is not None)
 

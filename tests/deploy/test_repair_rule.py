@@ -15,7 +15,7 @@ from deploy.stack.repair_rule import Repair, RepairRule
 from deploy.stack.repair_thread import RepairThread
 from deploy.stack.requested import RequestedState, write_requested
 from deploy.stack.runtime import Runtime, read_runtime, write_runtime
-from deploy.stack.service import LivenessProbe, Service
+from deploy.stack.service import Service, ServiceProbe
 from deploy.stack.supervisor import Supervisor
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
@@ -85,7 +85,7 @@ def supervisor(home: Home) -> Iterator[Supervisor]:
 
 
 def serving(
-    home: Home, supervisor: Supervisor, *, answers: bool, alive: LivenessProbe | None = None
+    home: Home, supervisor: Supervisor, *, answers: bool, alive: ServiceProbe | None = None
 ) -> ProcessId:
     """Start a process that has served, and from now on answers or doesn't."""
     mute = Service(

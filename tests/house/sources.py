@@ -1,9 +1,12 @@
 """The project's Python files, parsed once."""
 
 import ast
+import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 from deploy.stack.home import PROJECT
 
@@ -20,6 +23,21 @@ def python_files(*tops: str) -> tuple[Path, ...]:
 @cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def committed_files() -> tuple[str, ...]:
+    """Return the names of all committed files. Outside a clone, skip the test."""
+    listed = subprocess.run(
+        ["git", "ls-files"],  # noqa: S607 -- any git
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.split()
+    if not listed:
+        pytest.skip("not a git clone")
+    return tuple(listed)
 
 
 def name(path: Path) -> str:

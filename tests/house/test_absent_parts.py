@@ -2,14 +2,13 @@
 
 import ast
 import re
-import subprocess
 from collections.abc import Iterator
 from itertools import chain
 
 import pytest
 
 from deploy.stack.home import PROJECT
-from tests.house.sources import PACKAGES, name, parsed, python_files
+from tests.house.sources import PACKAGES, committed_files, name, parsed, python_files
 
 # Processes that answer requests or read records; `deploy` and `bench` are commands.
 SERVICES = ("inventory", "cdc", "ledger", "streams", "analytics", "webui")
@@ -171,14 +170,6 @@ def test_browsers_store_scans_and_one_preference_only() -> None:
 
 
 def test_no_source_manages_its_memory_itself() -> None:
-    listed = subprocess.run(
-        ["git", "ls-files"],  # noqa: S607 -- any git
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.split()
-    if not listed:
-        pytest.skip("not a git clone")
+    listed = committed_files()
 
     assert [path for path in listed if re.search(r"\.(c|cc|cpp|h|pyx|rs|go|so)$", path)] == []

@@ -2,12 +2,12 @@
 
 import hashlib
 import re
-import subprocess
 
 import pytest
 
 from deploy.artifacts import fetch
 from deploy.stack.home import PROJECT
+from tests.house.sources import committed_files
 
 LOCKS = sorted((PROJECT / "requirements").glob("*.txt"))
 ADDRESS = re.compile(
@@ -75,15 +75,7 @@ def test_a_changed_an_extra_and_a_missing_file_are_refused(tmp_path, monkeypatch
 
 
 def test_no_committed_file_names_a_place_on_somebodys_machine() -> None:
-    listed = subprocess.run(
-        ["git", "ls-files"],  # noqa: S607 -- any git
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.split()
-    if not listed:
-        pytest.skip("not a git clone")
+    listed = committed_files()
     me = "tests/house/test_supply.py"
     found = [
         path

@@ -1,4 +1,4 @@
-"""Edits and commands are read from pages and performed on copies; a page that drifted fails."""
+"""Read edits and commands from pages and perform them on copies. A page that doesn't fit fails."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Operators reset somebody's second factor on the page of people; nobody else does."""
+"""Only operators reset the second factor of others, on the page of people."""
 
 import time
 from typing import Any

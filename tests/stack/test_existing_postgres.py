@@ -1,4 +1,4 @@
-"""docs/how-to/connect-an-existing-postgres.md, performed on real services.
+"""The steps of docs/how-to/connect-an-existing-postgres.md work on real services.
 
 A stack of Postgres, broker and Connect alone stands for the services of somebody else.
 """

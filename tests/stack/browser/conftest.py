@@ -134,7 +134,7 @@ class Doors:
         self._open: list[Visitor] = []
 
     def enter(self, **options: Any) -> Visitor:
-        """Return a window of somebody who is not logged in."""
+        """Return a window without a login."""
         context = self._browser.new_context(**options)
         context.set_default_timeout(DEADLINE_MS)
         visitor = Visitor(self.base, context.new_page(), context)

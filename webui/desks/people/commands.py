@@ -1,4 +1,4 @@
-"""Whom a person may manage: operators everybody but themselves, managers their own associates."""
+"""Whom a person may manage: operators all others, managers their own associates."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

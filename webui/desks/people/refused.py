@@ -1,7 +1,7 @@
 """Refused requests and logins, for operators: the newest first, by account and day."""
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Final
 from urllib.parse import urlencode
 
@@ -12,6 +12,7 @@ from ledger.kernel.refusal_text import refusal_text
 from ledger.kernel.rows import select
 from ledger.services import ServiceError
 from webui.accounts.people import LONGEST_NAME
+from webui.accounts.refusals import Refusal
 from webui.accounts.roles import SEE_REFUSED, requires
 from webui.shell.commands import parse_date, query_text
 from webui.shell.page import render_page
@@ -36,18 +37,10 @@ ORDER BY id DESC LIMIT %(most)s
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """Equal refusals of one hour: `times` of them between `first_at` and `last_at`."""
+class Refused(Refusal):
+    """A row of the list. Its id is its place."""
 
     id: int
-    kind: str
-    account: str
-    source: str
-    address: str
-    reason: str
-    times: int
-    first_at: datetime
-    last_at: datetime
 
     @property
     def words(self) -> str:
