@@ -199,12 +199,21 @@ def hold(
 def move(
     directory: Annotated[Path, typer.Argument(help="New directory, for example on another disk.")],
 ) -> None:
-    """Move a stopped stack to another directory. The old one becomes a link to it."""
+    """Move a stopped stack to another directory. The old one becomes a link to it.
+
+    A mount point can't become a link: it is copied, and its files stay.
+    """
     from deploy.stack.move import move as move_home  # noqa: PLC0415 -- only this verb needs it
 
     home = _home()
-    move_home(home, directory)
-    output.console.print(f"{home.path} is now a link to {directory.absolute()}")
+    target = directory.absolute()
+    if move_home(home, directory):
+        output.console.print(f"{home.path} is now a link to {target}")
+    else:
+        output.console.print(
+            f"{home.path} is a mount point and stays as it was; {target} is a copy:"
+            f" set INVENTORY_HOME={target}"
+        )
 
 
 def prune(

@@ -1,10 +1,12 @@
 """Move of a home with all its contents to another directory, for `inventory move`.
 
 `cp` copies, because it preserves owners and links: Postgres refuses a data directory of another
-account. The old path becomes a symbolic link, so no command and no setting changes.
+account. The old path becomes a symbolic link, so no command and no setting changes. A mount point
+can't become a link: its files are copied, and INVENTORY_HOME must name the new path from then on.
 """
 
 import fcntl
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -21,8 +23,10 @@ from deploy.stack.runtime import read_runtime
 _COPY = Program("cp", "copies the home with its owners", "sudo apt-get install -y coreutils")
 
 
-def move(home: Home, target: Path) -> None:
+def move(home: Home, target: Path) -> bool:
     """Move the stopped stack's home to `target`, which doesn't exist yet.
+
+    Return True if the old path is a link to it now, False if it is a mount point, which was copied.
 
     Raises:
         StackError: the stack runs, `target` can't be used, or the copy failed. The home is
@@ -32,17 +36,24 @@ def move(home: Home, target: Path) -> None:
     _refuse(home, target)
     with _stopped(home, target):
         _copy(home, target)
+    if home.path.is_mount():
+        return False
+    _replace_by_link(home.path, target)
+    return True
 
 
 def _copy(home: Home, target: Path) -> None:
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"{target.parent} can't be made: {error}; the home stays in {home.path}"
-        raise _refused(home, message, room.larger_disk(home)) from error
     partial = target.with_name(f"{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)  # left by an interrupted move
-    command = [require(_COPY), "-a", str(home.path), str(partial)]
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _make_like(home.path, partial)
+    except OSError as error:
+        message = f"{target} can't be made: {error}; the home stays in {home.path}"
+        raise _refused(home, message, room.larger_disk(home)) from error
+    # The root of a file system may have a `lost+found` that only root can read.
+    entries = [str(entry) for entry in home.path.iterdir() if entry.name != "lost+found"]
+    command = [require(_COPY), "-a", "--target-directory", str(partial), *entries]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own paths
     if done.returncode:
         shutil.rmtree(partial, ignore_errors=True)
@@ -50,7 +61,13 @@ def _copy(home: Home, target: Path) -> None:
         message = f"copying {home.path} to {target} failed, the home stays where it was: {output}"
         raise _refused(home, message, room.larger_disk(home, target.parent))
     partial.rename(target)
-    _replace_by_link(home.path, target)
+
+
+def _make_like(home: Path, new: Path) -> None:
+    new.mkdir()
+    if os.geteuid() == 0:
+        shutil.chown(new, home.stat().st_uid, home.stat().st_gid)
+    shutil.copystat(home, new)
 
 
 def _refuse(home: Home, target: Path) -> None:
@@ -62,9 +79,6 @@ def _refuse(home: Home, target: Path) -> None:
         inside = target.is_dir() and not target.is_relative_to(home.path)
         found = room.new_in(target, home) if inside else room.larger_disk(home)
         raise _refused(home, message, found)
-    if home.path.is_mount():
-        message = f"{home.path} is a mount point and can't become a link; nothing was moved"
-        raise StackError(message, repair=room.repair(home, target, free=0))
 
 
 def _refused(home: Home, message: str, found: Path | None) -> StackError:

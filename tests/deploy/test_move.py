@@ -160,6 +160,26 @@ def test_a_full_disk_is_a_failure_whose_repair_moves_the_data(
     assert home.path.readlink() == larger / "retail-inventory-home"
 
 
+def test_a_home_that_is_a_mount_point_is_copied(full: Path, tmp_path: Path) -> None:
+    home = Home(full)
+    (full / "supervisor.lock").touch()
+    (full / "sales").write_bytes(bytes(1_000))
+    (full / "lost+found").mkdir(mode=0)
+    target = tmp_path / "larger" / "home"
+
+    [_, move_there, setting, _] = room.repair(home, target, free=0).split(" && ")
+    moved = as_printed(f"{move_there} && {setting} && echo $INVENTORY_HOME", home)
+
+    assert moved.returncode == 0, moved.stderr
+    assert moved.stdout.splitlines()[-1] == str(target)
+    assert (full / "sales").exists()  # the copy may be checked first
+    assert sorted(path.name for path in target.iterdir()) == ["sales", "supervisor.lock"]
+    assert (target.stat().st_mode, target.stat().st_uid) == (
+        full.stat().st_mode,
+        full.stat().st_uid,
+    )
+
+
 def test_a_supervisor_that_could_not_write_makes_the_disk_a_failure(home: Home) -> None:
     me = identify(os.getpid())
     runtime = Runtime(supervisor_pid=me.pid, supervisor_ticks=me.started)

@@ -58,6 +58,6 @@ def test_a_home_that_is_a_mount_point_is_copied(home: Home, monkeypatch) -> None
     way = room.repair(home, Path("/larger/disk"), free=0)
 
     assert way == (
-        f"inventory down && cp -a {home.path} /larger/disk && export INVENTORY_HOME=/larger/disk"
+        "inventory down && inventory move /larger/disk && export INVENTORY_HOME=/larger/disk"
         " && inventory up --detach"
     )
