@@ -19,7 +19,7 @@ from cdc.capture.source import (
 )
 from deploy.doctor.failures import Failure, row_of
 from deploy.doctor.row import Row, ok
-from deploy.stack.capture import CAPTURE_AGAIN
+from deploy.stack.capture import CAPTURE_AGAIN, RESUME
 from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of
 
@@ -38,6 +38,14 @@ def reading(home: Home) -> Iterator[Connection]:
 def _damage(connection: Connection, part: str) -> Damage | None:
     found = damage_of(connection)
     return found if found and found.part == part else None
+
+
+def resuming(home: Home) -> str:
+    """Return the command that ends a requested or protective stop, empty if there is none."""
+    with reading(home) as connection:
+        if paused_by(connection):
+            return RESUME
+        return CAPTURE_AGAIN if damage_of(connection) else ""
 
 
 def publication(home: Home) -> Row:

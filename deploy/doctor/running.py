@@ -5,7 +5,14 @@ from typing import Any, Final, LiteralString
 from cdc.capture.admin import Drift, topic_drift
 from cdc.contracts.topics import APP_ID, REFERENCE, STOCK_EVENTS
 from cdc.deciding import deciding_revision
-from deploy.doctor.capturing import connector, identity, publication, reading, slot
+from deploy.doctor.capturing import (
+    connector,
+    identity,
+    publication,
+    reading,
+    resuming,
+    slot,
+)
 from deploy.doctor.failures import Failure, row_of
 from deploy.doctor.halted import halted
 from deploy.doctor.repairs import RESTART_ALL, joined
@@ -146,7 +153,7 @@ def freshness(home: Home) -> Row:
 
 
 def _stale_link(home: Home, variables: dict[str, str]) -> str:
-    """Return the restart of the first link without progress, on the way from till to screen."""
+    """Return the repair of the first link without progress, on the way from till to screen."""
     beat = _answer(home, _LAST_BEAT)
     if beat is None or float(beat) > _FRESH_S:
         return "inventory restart heartbeat"
@@ -154,7 +161,8 @@ def _stale_link(home: Home, variables: dict[str, str]) -> str:
         variables["INVENTORY_KAFKA_BOOTSTRAP"], variables["INVENTORY_READ_DATABASE_URL"]
     )
     behind = [name for name, entry in waiting.items() if entry["seconds"] > _FRESH_S]
-    return joined(_restart_reader(name) for name in behind) or "inventory restart connect"
+    readers = joined(_restart_reader(name) for name in behind)
+    return readers or resuming(home) or "inventory restart connect"
 
 
 # The services that answer a check; while one of them is down, the check is not made.

@@ -31,6 +31,7 @@ from cdc.contracts.topics import (
 )
 from deploy.doctor.failures import Failure
 from deploy.stack import fleet
+from deploy.stack.capture import RESUME
 from deploy.stack.workforce import PREFIX
 from inventory.revision import LOGIC_REVISION
 from streams.exit_codes import ExitCode
@@ -189,8 +190,10 @@ CASES: Final[dict[Cause, frozenset[Failure]]] = {
     file_refused: frozenset({Failure.WORKER_HALTED}),
     transactions_taken_over: frozenset({Failure.WORKER_HALTED}),
     other_rules_decide: frozenset({Failure.OTHER_RULES_DECIDE}),
-    capture_paused: frozenset({Failure.CONNECTOR_PAUSED, Failure.IDLE_SLOT}),
-    connector_stopped_without_its_reconciler: frozenset({Failure.CONNECTOR_DIFFERS}),
+    capture_paused: frozenset({Failure.CONNECTOR_PAUSED, Failure.STALE}),
+    connector_stopped_without_its_reconciler: frozenset(
+        {Failure.CONNECTOR_DIFFERS, Failure.IDLE_SLOT}
+    ),
     readers_and_heartbeat_stuck: frozenset({Failure.LAG, Failure.STALE}),
     slot_behind: frozenset({Failure.SLOT_BEHIND}),
     postgres_suspended: frozenset({Failure.SERVICE_DOWN, Failure.NO_ANSWER}),
@@ -206,6 +209,8 @@ CASES: Final[dict[Cause, frozenset[Failure]]] = {
     log_grown: frozenset({Failure.LOG_DIFFERS}),
 }
 
+# All commands that are printed after these causes: no service may be restarted for them.
+COMMANDS: Final[dict[Cause, list[str]]] = {capture_paused: [RESUME]}
 # The exit code of the worker after these causes.
 CODES: Final[dict[Cause, ExitCode]] = {
     port_taken: ExitCode.FAILED,
@@ -287,6 +292,7 @@ def test_the_printed_commands_repair_what_is_reported(
                 describe=lambda: (codes(own), rows(own)),
             )
             commands = commands_of(own.cli("doctor").stdout)
+            assert commands == COMMANDS.get(cause, commands)
         assert_repaired(own, expected, commands)
 
 
