@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import pytest
@@ -21,7 +21,7 @@ from confluent_kafka.admin import (
 )
 
 from cdc.capture.admin import admin_client, create_topics, delete_topics
-from cdc.capture.client import client_of
+from cdc.capture.client import ConnectClient, client_of
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
     SALES_WINDOWS_CHANGELOG,
@@ -130,16 +130,20 @@ def capture_paused(scene: Scene) -> None:
 
 
 def connector_stopped_without_its_reconciler(scene: Scene) -> None:
+    command_connector(scene, ConnectClient.stop, "STOPPED")
+
+
+def command_connector(scene: Scene, command: Callable[[ConnectClient], None], state: str) -> None:
+    """Change the connector while nothing puts it right."""
     scene.suspend("capture")
-    client = client_of(scene.own.environment, timeout_s=60)
-    with contextlib.closing(client):
-        client.stop()
-        scene.own.wait_until(lambda: client.state().connector == "STOPPED")
+    with contextlib.closing(client_of(scene.own.environment, timeout_s=60)) as client:
+        command(client)
+        scene.own.wait_until(lambda: client.state().connector == state)
 
 
 def slot_behind(scene: Scene) -> None:
-    """Write WAL that a suspended Connect doesn't confirm."""
-    scene.suspend("connect")
+    """Write WAL that a paused connector doesn't confirm. It keeps its connection to the slot."""
+    command_connector(scene, ConnectClient.pause, "PAUSED")
     for _ in range(RETAINED):
         scene.execute("SELECT pg_logical_emit_message(false, 'test', repeat('x', 1 << 20))")
 
@@ -176,7 +180,7 @@ def other_rules_decide(scene: Scene) -> None:
 
 
 def readers_and_heartbeat_stuck(scene: Scene) -> None:
-    scene.suspend("projector", "heartbeat")
+    scene.suspend("worker-1", "worker-2", "heartbeat")
     scene.execute(SELL_MANY, place=scene.shop.location, lines=LINES)
 
 
