@@ -53,7 +53,7 @@ from tests.stack.worker_causes import (
 pytestmark = pytest.mark.soak
 
 PARTS: Final = (
-    "postgres,kafka,connect,migrate,topics,connector,worker-1,worker-2,projector,archiver,"
+    "postgres,kafka,connect,migrate,topics,connector,worker-1,worker-2,projector,actuator,archiver,"
     "heartbeat,capture"
 )
 CHANGELOGS: Final = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
