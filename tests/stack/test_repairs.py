@@ -161,14 +161,15 @@ def log_grown(scene: Scene) -> None:
 
 
 def grow(scene: Scene, topic: str) -> None:
-    answers = admin_client(scene.bootstrap).create_partitions([NewPartitions(topic, 13)])
-    answers[topic].result(60)
+    client = admin_client(scene.bootstrap)  # an answer arrives only while its client lives
+    client.create_partitions([NewPartitions(topic, 13)])[topic].result(60)
 
 
 def retention_changed(scene: Scene) -> None:
     entry = ConfigEntry("retention.ms", "86400000", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, STOCK_LATE, incremental_configs=[entry])
-    [answer] = admin_client(scene.bootstrap).incremental_alter_configs([resource]).values()
+    client = admin_client(scene.bootstrap)  # as above
+    [answer] = client.incremental_alter_configs([resource]).values()
     answer.result(60)
 
 
