@@ -50,6 +50,13 @@ from ledger.history.service import (
     record_past_transfers,
 )
 from ledger.items.names import name_locations, name_products, name_suppliers
+from ledger.items.reference import (
+    DescribeLocation,
+    DescribeProduct,
+    DescribeSupplier,
+    add_reference,
+    change_reference,
+)
 from ledger.items.service import (
     RangedItem,
     mark_reviewed,
@@ -131,6 +138,9 @@ __all__ = [
     "ConfirmOrderLine",
     "Conflict",
     "Delivered",
+    "DescribeLocation",
+    "DescribeProduct",
+    "DescribeSupplier",
     "Entry",
     "FirstPrice",
     "LedgerError",
@@ -166,6 +176,7 @@ __all__ = [
     "Transfer",
     "Waiting",
     "add_entries",
+    "add_reference",
     "adjust",
     "approve_adjustment",
     "approve_count",
@@ -177,6 +188,7 @@ __all__ = [
     "cancel_order_units",
     "cancel_transfer",
     "change_order_line",
+    "change_reference",
     "close_past_lines",
     "confirm_order_line",
     "correct_receipt",

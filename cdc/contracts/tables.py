@@ -12,6 +12,9 @@ from cdc.contracts.topics import CAPTURED, REFERENCE_TABLES
 
 Columns = Mapping[str, LiteralString]  # types of Postgres by column
 
+PRODUCT: Final = "retail.product"
+LOCATION: Final = "retail.location"
+SUPPLIER: Final = "retail.supplier"
 REORDER_PROPOSAL: Final = "app.reorder_proposal"
 PRICE_PROPOSAL: Final = "app.price_proposal"
 STOCK: Final = "read_model.stock"

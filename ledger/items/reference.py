@@ -1,0 +1,210 @@
+"""Products, locations and suppliers, as operators add and describe them one at a time.
+
+`ledger.items.names` serves imports: it adds many rows and keeps existing ones. Here each command
+writes one audit entry. A code never changes and no row is deleted, because facts name the codes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import ClassVar, Final
+from uuid import UUID
+
+from cdc.contracts.tables import LOCATION, PRODUCT, SUPPLIER
+from ledger.access.scope import require_company
+from ledger.kernel import checks
+from ledger.kernel.bulk_insert import moved_columns
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.refusal_text import changes_text
+from ledger.kernel.transactions import (
+    Row,
+    execute,
+    fetch_one,
+    ledger_transaction,
+    log_action,
+    run_idempotent,
+)
+
+LONGEST_NAME: Final = 200
+LONGEST_DEPARTMENT: Final = 100
+LONGEST_ADDRESS: Final = 500
+LONGEST_LOCATION: Final = 24
+LONGEST_SUPPLIER: Final = 64
+STORE: Final = "store"
+KINDS_OF_LOCATION: Final = (STORE, "warehouse")
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeProduct:
+    """Name and department of an item; `code` is its SKU."""
+
+    TABLE: ClassVar = PRODUCT
+    code: str
+    name: str
+    department: str = ""
+
+    def check(self) -> None:
+        """Raise `ServiceError` with the field that breaks a rule."""
+        if problem := checks.sku_problem(self.code):
+            refuse("code", self.code, problem)
+        _check_line("name", checks.text("name", self.name), LONGEST_NAME)
+        _check_line("department", self.department, LONGEST_DEPARTMENT)
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeLocation:
+    """Name, kind and address of a store or warehouse; purchase orders print the address."""
+
+    TABLE: ClassVar = LOCATION
+    code: str
+    name: str
+    kind: str = STORE
+    address: str = ""
+
+    def check(self) -> None:
+        """Raise `ServiceError` with the field that breaks a rule."""
+        if problem := checks.location_problem(self.code):
+            refuse("code", self.code, problem)
+        _check_line("name", checks.text("name", self.name), LONGEST_NAME)
+        checks.one_of("kind", self.kind, KINDS_OF_LOCATION)
+        _check_lines("address", self.address, LONGEST_ADDRESS)
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeSupplier:
+    """Name of a supplier; `SetSupplierTerms` has the terms, which buyers agree."""
+
+    TABLE: ClassVar = SUPPLIER
+    code: str
+    name: str
+
+    def check(self) -> None:
+        """Raise `ServiceError` with the field that breaks a rule."""
+        _check_line("code", checks.text("code", self.code), LONGEST_SUPPLIER)
+        if "|" in self.code or self.code != self.code.strip(" "):
+            refuse("code", self.code, "no | and no space at either end")
+        _check_line("name", checks.text("name", self.name), LONGEST_NAME)
+
+
+Describe = DescribeProduct | DescribeLocation | DescribeSupplier
+
+
+def added(command: type[Describe]) -> str:
+    """Return the action of an added row in the audit log: `add_product`."""
+    return f"add_{_noun(command)}"
+
+
+def changed(command: type[Describe]) -> str:
+    """Return the action of a changed row in the audit log: `change_product`."""
+    return f"change_{_noun(command)}"
+
+
+def _noun(command: type[Describe]) -> str:
+    return command.TABLE.partition(".")[2]
+
+
+def add_reference(
+    command: Describe, *, actor: str | None = None, command_id: UUID | None = None
+) -> None:
+    """Add a row; raise `ServiceError` for a code that is in use.
+
+    The audit entry has each column as [null, value].
+    """
+    command.check()
+    require_company()
+    action = added(type(command))
+
+    def work() -> Row:
+        _insert(command)
+        detail = {name: [None, value] for name, value in _described(command).items()}
+        log_action(actor=actor, action=action, subject=command.code, detail=detail)
+        return {}
+
+    with ledger_transaction():
+        run_idempotent(command_id, f"{action} {command.code}", actor, work)
+
+
+def change_reference(
+    command: Describe,
+    *,
+    shown: Mapping[str, object] | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> dict[str, list[object]]:
+    """Change a row; return the changed columns as {column: [before, after]}.
+
+    `shown` holds the values that the person saw, by column. If one has changed since, nothing is
+    written and the `Conflict` names it. A command without a change writes no audit entry.
+    """
+    command.check()
+    require_company()
+    action = changed(type(command))
+
+    def work() -> Row:
+        before = _locked(command)
+        _refuse_moved(before, shown or {})
+        moved = moved_columns(before, _described(command))
+        if moved:
+            _update(command, {name: after for name, (_, after) in moved.items()})
+            log_action(actor=actor, action=action, subject=command.code, detail=moved)
+        return moved
+
+    with ledger_transaction():
+        return run_idempotent(command_id, f"{action} {command.code}", actor, work)
+
+
+def _described(command: Describe) -> dict[str, object]:
+    """Return the columns that the command sets, without the code."""
+    columns: dict[str, object] = asdict(command)
+    del columns["code"]
+    return columns
+
+
+def _insert(command: Describe) -> None:
+    columns = asdict(command)
+    inserted = execute(
+        f"INSERT INTO {command.TABLE} ({', '.join(columns)})"  # noqa: S608 -- names of the contract and of the class
+        f" VALUES ({', '.join(['%s'] * len(columns))}) ON CONFLICT (code) DO NOTHING",
+        *columns.values(),
+    )
+    if not inserted:
+        refuse("code", command.code, "a code that is not in use")
+
+
+def _locked(command: Describe) -> Row:
+    """Return the row, locked until the transaction ends."""
+    statement = f"SELECT * FROM {command.TABLE} WHERE code = %s FOR UPDATE"  # noqa: S608 -- a name of the contract
+    row = fetch_one(statement, command.code)
+    if row is None:
+        refuse("code", command.code, f"no such {_noun(type(command))}")
+    return row
+
+
+def _update(command: Describe, values: Mapping[str, object]) -> None:
+    assignments = ", ".join(f"{name} = %s" for name in values)
+    execute(
+        f"UPDATE {command.TABLE} SET {assignments} WHERE code = %s",  # noqa: S608 -- names of the contract and of the class
+        *values.values(),
+        command.code,
+    )
+
+
+def _refuse_moved(row: Row, shown: Mapping[str, object]) -> None:
+    said = changes_text(row, {name: shown[name] for name in row if name in shown})
+    if said:
+        message = f"{row['code']} has changed since it was shown: {said}"
+        raise Conflict(message)
+
+
+def _check_line(field: str, value: str, longest: int) -> None:
+    """Refuse a text that is too long, or has a line break or another control character."""
+    _check_lines(field, value, longest)
+    if "\n" in value:
+        refuse(field, value, "one line")
+
+
+def _check_lines(field: str, value: str, longest: int) -> None:
+    """Refuse a text that is too long, or has a control character other than a line break."""
+    if len(value) > longest:
+        refuse(field, value, f"at most {longest} characters")
+    if not value.replace("\n", "").isprintable():
+        refuse(field, value, "printable characters only")
