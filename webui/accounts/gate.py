@@ -42,7 +42,8 @@ class Gate(MiddlewareMixin):
         kwargs: dict[str, Any],
     ) -> HttpResponse | None:
         """Enter the user's scope, and refuse a requested location outside it."""
-        name = request.resolver_match.url_name if request.resolver_match else None
+        # With its namespace: an address `admin:login` would not be the login.
+        name = request.resolver_match.view_name if request.resolver_match else None
         if name in UNGUARDED | STREAMS:
             return None
         if not hasattr(view, RULE):
