@@ -58,22 +58,25 @@ def _pages() -> Iterator[str]:
     yield ""
     yield "| address | method | right | roles | what it does |"
     yield "|---|---|---|---|---|"
-    for pattern in sorted(_patterns(), key=lambda pattern: str(pattern.pattern)):
+    for address, pattern in sorted(_patterns(), key=lambda found: found[0]):
         people = "checked by the view" if pattern.name in STREAMS else _people(pattern.callback)
-        yield _row(f"/{pattern.pattern}", people, pattern.callback)
+        yield _row(address, people, pattern.callback)
 
 
-def _patterns() -> "Iterator[URLPattern]":
-    """Yield every address of the application."""
+def _patterns() -> "Iterator[tuple[str, URLPattern]]":
+    """Yield every address of the application with its pattern."""
     from django.urls import URLPattern, URLResolver, get_resolver  # noqa: PLC0415 -- see above
 
-    waiting: list[URLPattern | URLResolver] = [get_resolver()]
+    waiting: list[tuple[str, URLPattern | URLResolver]] = [
+        ("/", entry) for entry in get_resolver().url_patterns
+    ]
     while waiting:
-        entry = waiting.pop()
+        before, entry = waiting.pop()
+        address = f"{before}{entry.pattern}"
         if isinstance(entry, URLPattern):
-            yield entry
+            yield address, entry
         else:
-            waiting += entry.url_patterns
+            waiting += [(address, inner) for inner in entry.url_patterns]
 
 
 def _row(address: str, people: str, view: View) -> str:
