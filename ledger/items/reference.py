@@ -167,7 +167,7 @@ def _insert(command: Describe) -> None:
         *columns.values(),
     )
     if not inserted:
-        refuse("code", command.code, "a code that is not in use")
+        refuse("code", command.code, "this code is in use: choose another one")
 
 
 def _locked(command: Describe) -> Row:

@@ -77,6 +77,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "ledger/kernel/transactions.py log_actions": COLUMN,
     "ledger/kernel/transactions.py run_idempotent": COLUMN,
     "webui/live/stream.py _event": SHOWN,
+    "webui/desks/reference/written.py WrittenTable._shown": SHOWN,
     "webui/desks/stock/explained.py explained": READ,
     "webui/desks/stock/policy.py policy_card": SHOWN,
     "webui/desks/suppliers/terms.py shown_terms": SHOWN,

@@ -63,7 +63,19 @@ COMPANY: dict[str, str] = {
     "prices-version": "/prices/version",
 }
 # What concerns every store: only for people who work everywhere.
-COMPANY_PAGES: dict[str, str] = {"people-refused": "/people/refused/"}
+COMPANY_PAGES: dict[str, str] = {
+    "people-refused": "/people/refused/",
+    "index": "/admin/",
+    "app_list": "/admin/ledger/",
+    "auth_user_changelist": "/admin/auth/user/",
+    "auth_group_changelist": "/admin/auth/group/",
+    "ledger_product_changelist": "/admin/ledger/product/",
+    "ledger_location_changelist": "/admin/ledger/location/",
+    "ledger_supplier_changelist": "/admin/ledger/supplier/",
+    "ledger_product_history": "/admin/ledger/product/MINEPRODUCT/history/",
+    "ledger_location_history": "/admin/ledger/location/MINE-1/history/",
+    "ledger_supplier_history": f"/admin/ledger/supplier/{SUPPLIER}/history/",
+}
 # One record of a store.
 PAGES: dict[str, Callable[[Store], str]] = {
     "item": lambda s: f"/items/{s.location}/ASKED",
@@ -167,6 +179,24 @@ COMPANY_FORMS: dict[str, tuple[str, Form]] = {
     "counts-limit": ("/counts/limit", {"limit": "50.00", "shown_minor": 10_000}),
     "prices-stop": ("/prices/stop", {"stop": "1"}),
     "supplier-terms": ("/suppliers/terms", {"supplier": SUPPLIER}),
+    "ledger_product_add": ("/admin/ledger/product/add/", {"code": "NEW", "name": "New"}),
+    "ledger_product_change": (
+        "/admin/ledger/product/MINEPRODUCT/change/",
+        {"name": "Other", "department": "", "shown": "{}"},
+    ),
+    "ledger_location_add": (
+        "/admin/ledger/location/add/",
+        {"code": "NEW-1", "name": "New", "kind": "store", "address": ""},
+    ),
+    "ledger_location_change": (
+        "/admin/ledger/location/MINE-1/change/",
+        {"name": "Other", "kind": "store", "address": "", "shown": "{}"},
+    ),
+    "ledger_supplier_add": ("/admin/ledger/supplier/add/", {"code": "NEW", "name": "New"}),
+    "ledger_supplier_change": (
+        f"/admin/ledger/supplier/{SUPPLIER}/change/",
+        {"name": "Other", "shown": "{}"},
+    ),
 }
 
 

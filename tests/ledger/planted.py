@@ -75,6 +75,7 @@ def plant(connection: psycopg.Connection, tag: str, on_hand_units: int) -> Store
     now: datetime = fetch_value("SELECT clock_timestamp()")
     common: dict[str, Any] = {"location": location, "recorded_at": now, "recorded_by": actor}
     put(connection, "retail.location", code=location, name=f"{tag.title()} street")
+    put(connection, "retail.product", code=f"{tag}PRODUCT", name=f"{tag.title()} product")
     for sku in ("ASKED", f"{tag}SECRET"):
         write(connection, "item_location", sku=sku, supplier=SUPPLIER, regular_minor=999, **common)
         _plant_item(connection, sku, on_hand_units, now, common)

@@ -145,7 +145,7 @@ def test_a_value_beyond_a_limit_is_refused_with_its_field(
 def test_a_code_in_use_and_an_unknown_code_are_refused(ledger: psycopg.Connection) -> None:
     services.name_products(names={"MUG": "Mug"})
 
-    with pytest.raises(ServiceError, match="a code that is not in use"):
+    with pytest.raises(ServiceError, match="this code is in use: choose another one"):
         services.add_reference(DescribeProduct("MUG", "Other"))
     with pytest.raises(ServiceError, match="no such product"):
         services.change_reference(DescribeProduct("LAMP", "Lamp"))

@@ -39,6 +39,7 @@ SETTLE_REJECTED: Final = "settle_rejected"
 MANAGE_PEOPLE: Final = "manage_people"
 MANAGE_STAFF: Final = "manage_staff"
 SEE_REFUSED: Final = "see_refused_requests"
+MANAGE_REFERENCE: Final = "manage_reference_data"
 
 # Attribute of a guarded view that holds its rule.
 RULE: Final = "access_rule"
@@ -69,6 +70,7 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     MANAGE_STAFF: frozenset({MANAGER, OPERATOR}),
     MANAGE_PEOPLE: frozenset({OPERATOR}),
     SEE_REFUSED: frozenset({OPERATOR}),
+    MANAGE_REFERENCE: frozenset({OPERATOR}),
 }
 
 

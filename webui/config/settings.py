@@ -35,9 +35,12 @@ DESKS = (
     "webui.desks.prices",
     "webui.desks.system",
     "webui.desks.people",
+    "webui.desks.reference",
     "webui.live",
 )
 INSTALLED_APPS = [
+    # Its site is `webui.desks.reference.site`, so nothing is registered by itself.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -82,6 +85,8 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": database(CONNECTIONS, ENVIRONMENT)}
+# `app.action_log` records what the admin changes, so its own log has no table (decision 0031).
+MIGRATION_MODULES = {"admin": None}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
@@ -107,6 +112,8 @@ USE_I18N = True
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [path for path in (BASE_DIR / "static",) if path.is_dir()]
+# Only files of this project. The admin has our templates, so its scripts and styles aren't served.
+STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
 STATIC_ROOT = CONNECTIONS.home / "static"
 # Files are served from the source tree, so a clone needs no build step.
 SERVESTATIC_USE_FINDERS = True

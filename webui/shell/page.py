@@ -1,7 +1,7 @@
 """The frame of every page: navigation, abilities, the signed stream of its keys, its age."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -12,9 +12,11 @@ from django.urls import reverse
 
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
+from ledger.access.scope import stores_of
 from ledger.kernel.sink_positions import as_of_by_partition
 from webui.accounts.roles import (
     COUNT,
+    MANAGE_REFERENCE,
     MANAGE_STAFF,
     RANGE_ITEMS,
     RECEIVE,
@@ -25,7 +27,8 @@ from webui.accounts.roles import (
 )
 from webui.live.stream import sign_keys
 
-# Desk, label, the key after "g" that opens it, and the ability that it requires.
+# Desk, label, the key after "g" that opens it, and the ability that it requires. The desk is the
+# name of its address and, up to a colon, the directory of its templates.
 NAVIGATION: Final = (
     ("stock", "Stock", "s", SEE),
     ("tasks", "Tasks", "t", SEE),
@@ -39,7 +42,10 @@ NAVIGATION: Final = (
     ("prices", "Prices", "p", SEE),
     ("system", "System", "y", SEE),
     ("people", "People", "e", MANAGE_STAFF),
+    ("admin:index", "Admin", "a", MANAGE_REFERENCE),
 )
+# Desks for people who work in every store.
+OF_COMPANY: Final = frozenset({"admin:index"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +89,32 @@ def render_page(
     status: int = 200,
 ) -> HttpResponse:
     """Render a page of the application with the frame for this person."""
-    current = template.partition("/")[0]
+    frame = frame_of(request, template.partition("/")[0], live_keys=live_keys)
+    response = render(request, template, {**frame, **context}, status=status)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def frame_of(
+    request: HttpRequest, current: str, *, live_keys: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return what `base.html` shows around a page of the desk `current`."""
     may = abilities(request.user)
-    tabs = [
-        Tab(name, label, reverse(name), key, name == current)
-        for name, label, key, ability in NAVIGATION
-        if ability in may
-    ]
     keys = list(live_keys)
     signed_keys = sign_keys(request.user.pk or 0, keys)
-    frame = {
-        "tabs": tabs,
+    return {
+        "tabs": _tabs(request, current, may),
         "may": dict.fromkeys(may, True),
         "live_url": f"{reverse('live-stream')}?{urlencode({'keys': signed_keys})}",
         "freshness": freshness(keys),
         "is_answer": request.method == "POST",
     }
-    response = render(request, template, {**frame, **context}, status=status)
-    response["Cache-Control"] = "no-store"
-    return response
+
+
+def _tabs(request: HttpRequest, current: str, may: Collection[str]) -> list[Tab]:
+    everywhere = stores_of(request.user).everywhere
+    return [
+        Tab(name, label, reverse(name), key, name.partition(":")[0] == current)
+        for name, label, key, ability in NAVIGATION
+        if ability in may and (everywhere or name not in OF_COMPANY)
+    ]

@@ -2,6 +2,7 @@ import os
 import signal
 import urllib.error
 import urllib.request
+import uuid
 
 import pytest
 from playwright.sync_api import expect
@@ -45,8 +46,20 @@ def pages(shop: Shop) -> tuple[str, ...]:
     )
 
 
-# Their looks are tested in test_people.py.
-OPERATORS = ("/people/", "/people/refused/")
+ADMIN = (
+    "/admin/",
+    "/admin/ledger/",
+    "/admin/ledger/product/",
+    "/admin/ledger/product/?q=nothing",
+    "/admin/ledger/product/add/",
+    "/admin/ledger/location/",
+    "/admin/ledger/location/add/",
+    "/admin/ledger/supplier/",
+    "/admin/auth/user/",
+    "/admin/auth/group/",
+)
+# The looks of people are tested in test_people.py, those of the admin below.
+OPERATORS = ("/people/", "/people/refused/", *ADMIN)
 ACCOUNT = ("/account/second-factor/", "/account/sessions/", "/account/password/")
 
 
@@ -76,6 +89,40 @@ def test_the_system_page_shows_every_link_of_the_chain_alive(doors: Doors) -> No
         "Screen",
         "By",
     ]
+
+
+def test_the_admin_is_accessible_and_renames_a_supplier(doors: Doors, furnished: Shop) -> None:
+    visitor, code = doors.log_in("operator"), f"B-{uuid.uuid4().hex[:8]}"
+    visitor.expected = ("422",)
+    page = visitor.page
+    faults: list[str] = []
+    for path in ADMIN:
+        page.goto(doors.base + path)
+        faults += faults_of(page)
+    page.set_viewport_size({"width": 1280, "height": 844})
+
+    visitor.open("/").get_by_role("link", name="Admin").click()
+    page.get_by_role("link", name="Add to Suppliers").click()
+    page.get_by_label("Code").fill("A|B")
+    page.get_by_label("Name").fill("Bolt")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("No | and no space at either end. Nothing was saved.")).to_be_visible()
+    expect(page.get_by_label("Name")).to_have_value("Bolt")
+    faults += faults_of(page)
+    page.get_by_label("Code").fill(code)
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("searchbox").fill(code)
+    page.get_by_role("searchbox").press("Enter")
+    page.get_by_role("link", name=code).click()
+    faults += faults_of(page)
+    page.get_by_label("Name").fill("Bolt & Sons")
+    page.get_by_role("button", name="Save and continue editing").click()
+    page.get_by_role("link", name="History").click()
+
+    expect(page.get_by_role("listitem").filter(has_text="was “Bolt”")).to_contain_text(
+        "operator: change supplier. Name: “Bolt & Sons”"
+    )
+    assert faults + faults_of(page) == []
 
 
 def test_every_page_asks_for_a_login_first(doors: Doors, shop: Shop) -> None:

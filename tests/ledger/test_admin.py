@@ -1,0 +1,216 @@
+"""The admin is for operators who work in every store. It lists, deletes nothing and runs no script.
+
+Each address as each role is also in test_access_matrix.py, hostile forms in
+test_hostile_requests.py. Forms are in test_admin_forms.py.
+"""
+
+import re
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from ledger import services
+from tests.ledger.addresses import sent
+from tests.ledger.administered import ADMIN, FORMS, audit, operator, rows, text
+from tests.ledger.fingerprint import fingerprint
+from tests.ledger.pages import person
+from tests.ledger.routes import patterns
+
+__all__ = ["rows"]
+NO_OPERATOR = ("associate", "manager", "buyer", "lead", "pricing", "analyst")
+
+
+@pytest.mark.parametrize("role", NO_OPERATOR)
+def test_a_person_without_the_role_reaches_no_address(rows: psycopg.Connection, role: str) -> None:
+    client = person(role)
+    before = fingerprint()
+
+    for name, path in ADMIN.items():
+        assert client.get(path).status_code == 403, name
+    for name, (path, fields) in FORMS.items():
+        assert client.get(path).status_code == 403, name
+        assert client.post(path, sent(fields)).status_code == 403, name
+
+    assert fingerprint() == before
+    assert "/admin/" not in text(client.get("/"))
+    [reason] = rows.execute("SELECT DISTINCT reason FROM app.refusal").fetchall()
+    assert reason == ("This needs the right to manage reference data. Nothing was changed.",)
+
+
+def test_an_operator_of_some_stores_reaches_no_address(rows: psycopg.Connection) -> None:
+    client = person("operator", "otto", stores=("DC-1",))
+
+    for name, path in {**ADMIN, **{name: path for name, (path, _) in FORMS.items()}}.items():
+        assert client.get(path).status_code == 403, name
+    assert "/admin/" not in text(client.get("/tasks/"))
+
+
+def test_without_login_or_second_factor_every_address_leads_to_these(
+    rows: psycopg.Connection,
+) -> None:
+    visitor, client = Client(SERVER_NAME="localhost"), operator()
+    session = client.session
+    del session["second_factor_at"]
+    session.save()
+
+    for name, path in {**ADMIN, **{name: path for name, (path, _) in FORMS.items()}}.items():
+        assert visitor.get(path)["Location"] == f"/login/?next={path}", name
+        assert client.get(path)["Location"] == "/account/second-factor/", name
+    for name, (path, fields) in FORMS.items():
+        assert visitor.post(path, sent(fields))["Location"] == f"/login/?next={path}", name
+        assert client.post(path, sent(fields)).status_code == 403, name
+    assert audit(rows) == []
+
+
+def test_an_idle_session_ends_here_too(rows: psycopg.Connection) -> None:
+    client = operator()
+    session = client.session
+    session["active_at"] -= 31 * 60
+    session.save()
+
+    assert client.get("/admin/")["Location"] == "/login/?next=%2Fadmin%2F&ended=idle"
+
+
+def test_every_address_has_the_rule_and_no_other_address_is_there(
+    rows: psycopg.Connection,
+) -> None:
+    from django.urls import get_resolver  # noqa: PLC0415 -- needs Django set up
+
+    [resolver] = [e for e in get_resolver().url_patterns if e.namespace == "admin"] or [
+        inner
+        for entry in get_resolver().url_patterns
+        for inner in getattr(entry, "url_patterns", [])
+        if getattr(inner, "namespace", None) == "admin"
+    ]
+    found = {pattern.name: pattern.callback.access_rule for pattern in patterns(resolver)}
+
+    assert found.keys() == ADMIN.keys() | FORMS.keys()
+    assert {*found.values()} == {("manage_reference_data", True)}
+    client = operator()
+    for path in ("login/", "logout/", "password_change/", "jsi18n/", "autocomplete/", "r/1/1/"):
+        assert client.get(f"/admin/{path}").status_code == 404, path
+
+
+def test_the_index_leads_to_every_table(rows: psycopg.Connection) -> None:
+    client = operator()
+    page = text(client.get("/admin/"))
+
+    for name, path in ADMIN.items():
+        if "history" not in name:
+            assert f'href="{path}"' in page, name
+            assert client.get(path).status_code == 200, name
+    assert '<a href="/admin/" data-go="a">Admin</a>' in text(client.get("/"))
+    assert '<a href="/admin/" data-go="a" aria-current="page">Admin</a>' in page
+    for path in ("sessions/", "ledger/product/LAMP/change/", "ledger/product/LAMP/history/"):
+        assert client.get(f"/admin/{path}").status_code == 404
+
+
+def test_nothing_is_deleted(rows: psycopg.Connection) -> None:
+    client = operator()
+    before = fingerprint()
+    action = {"action": "delete_selected", "_selected_action": "MUG", "post": "yes"}
+
+    for path in ("/admin/ledger/product/MUG/", "/admin/auth/user/1/"):
+        assert client.post(f"{path}delete/", {"post": "yes"}).status_code == 404
+        assert client.get(f"{path}delete/").status_code == 404
+    for name, path in ADMIN.items():
+        assert client.post(path, action | {"command_id": str(uuid4())}).status_code == 405, name
+    assert "elete" not in text(client.get("/admin/ledger/product/"))
+
+    assert fingerprint() == before
+
+
+def test_people_and_roles_are_read_here_and_changed_on_their_desk(
+    rows: psycopg.Connection,
+) -> None:
+    client = operator()
+    person("buyer", "bea")
+
+    people = text(client.get("/admin/auth/user/?q=bea"))
+    roles = text(client.get("/admin/auth/group/"))
+
+    assert '<th scope="row">bea</th><td class="doc" data-label="Roles"><span>buyer</span>' in people
+    assert '<a href="/people/">To the desk People</a>' in people
+    assert "decide reorders, manage orders" in roles
+    assert "Purchasing lead" in roles
+    for path in ("user/add/", "user/1/change/", "group/add/", "group/1/change/"):
+        assert client.get(f"/admin/auth/{path}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "query", ["password__startswith=a", "is_superuser=1", "groups__permissions=1", "_to_field=x"]
+)
+def test_columns_that_are_no_filter_are_not_asked(rows: psycopg.Connection, query: str) -> None:
+    assert operator().get(f"/admin/auth/user/?{query}").status_code == 400
+
+
+def test_lists_are_searched_filtered_sorted_and_paged(rows: psycopg.Connection) -> None:
+    services.name_products(names={f"S{n:03}": f"Item {n}" for n in range(60)}, department="Many")
+    client = operator()
+
+    def codes(query: str) -> list[str]:
+        page = text(client.get(f"/admin/ledger/product/?{query}"))
+        return re.findall(r'<th scope="row"><a href="[^"]*">(\w+)</a>', page)
+
+    assert len(codes("")) == 50
+    assert codes("p=2") == [f"S{n:03}" for n in range(49, 60)]
+    assert codes("q=item+S007") == ["S007"]
+    assert codes("department=Kitchen") == ["MUG"]
+    assert codes("o=-0")[0] == "S059"
+    assert codes("q=none") == []
+    # Filters of the list stay when a person searches.
+    assert 'name="department" value="Many"' in text(
+        client.get("/admin/ledger/product/?department=Many")
+    )
+    assert client.get("/admin/ledger/product/?p=99")["Location"] == "/admin/ledger/product/?e=1"
+    assert "No such list" in text(client.get("/admin/ledger/product/?p=99&e=1"))
+
+
+@pytest.mark.parametrize("path", ["ledger/product", "ledger/supplier", "auth/user", "auth/group"])
+def test_a_list_takes_few_statements_however_many_rows_it_has(
+    rows: psycopg.Connection, path: str
+) -> None:
+    client, taken = operator(), []
+
+    for number in (2, 30):
+        for n in range(number):
+            person("buyer", f"buyer-{n}")
+        services.name_products(names={f"S{n}": "x" for n in range(number)}, department=f"D{number}")
+        services.name_suppliers(names={f"S{n}": "x" for n in range(number)})
+        with CaptureQueriesContext(connection) as asked:
+            assert client.get(f"/admin/{path}/").status_code == 200
+        taken.append(len(asked))
+
+    assert taken[0] == taken[1] <= 10, taken
+
+
+def test_pages_have_the_headers_and_only_our_scripts_and_styles(rows: psycopg.Connection) -> None:
+    client = operator()
+    paths = [*ADMIN.values(), *(path for path, _ in FORMS.values())]
+    paths = [path.replace("MINEPRODUCT", "MUG").replace("MINE-1", "DC-1") for path in paths]
+
+    for path in paths:
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        policy = answer["Content-Security-Policy"]
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert "no-store" in answer["Cache-Control"]
+        page = answer.content.decode()
+        assert re.findall(r'(?:src|rel="stylesheet" href)="([^"]*)"', page) == [
+            "/static/css/app.css",
+            "/static/js/app.js",
+        ]
+        assert not re.search(r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=", page), path
+    for file in ("js/core.js", "css/base.css", "js/vendor/jquery/jquery.js"):
+        assert client.get(f"/static/admin/{file}").status_code == 404
+
+
+def test_the_action_log_of_django_has_no_table(rows: psycopg.Connection) -> None:
+    found = rows.execute("SELECT to_regclass('app.django_admin_log')::text").fetchone()
+
+    assert found == (None,)

@@ -1,0 +1,142 @@
+"""What the admin offers: three tables to write, and people and roles to look up."""
+
+from django.contrib import admin
+from django.contrib.auth.models import Group, User
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+from typing_extensions import override
+
+from ledger.access.roles import ROLES
+from ledger.items.reference import DescribeLocation, DescribeProduct, DescribeSupplier
+from ledger.kernel.refusal_text import moment_text
+from ledger.models import Location, Product, Supplier
+from webui.accounts.roles import GROUPS_OF
+from webui.desks.reference.forms import LocationForm
+from webui.desks.reference.site import site
+from webui.desks.reference.tables import ReadTable
+from webui.desks.reference.written import WrittenTable
+
+_LABELS = {role.code: role.label for role in ROLES}
+
+
+@admin.register(Product, site=site)
+class ProductAdmin(WrittenTable):
+    """Items of the catalogue."""
+
+    plural = "Products"
+    note = "Buyers range an item at a location on the desk Range, once it is here."
+    kind = DescribeProduct
+    fields = ("code", "name", "department")
+    list_display = ("code", "name", "department")
+    list_filter = ("department",)
+    search_fields = ("code", "name")
+
+    @override
+    def command(self, row: Product) -> DescribeProduct:
+        return DescribeProduct(row.code, row.name, row.department)
+
+
+@admin.register(Location, site=site)
+class LocationAdmin(WrittenTable):
+    """Stores and warehouses."""
+
+    plural = "Locations"
+    note = "People get stores on the desk People."
+    form = LocationForm
+    kind = DescribeLocation
+    fields = ("code", "name", "kind", "address")
+    list_display = ("code", "name", "kind", "address")
+    list_filter = ("kind",)
+    search_fields = ("code", "name", "address")
+
+    @override
+    def command(self, row: Location) -> DescribeLocation:
+        return DescribeLocation(row.code, row.name, row.kind, row.address)
+
+
+@admin.register(Supplier, site=site)
+class SupplierAdmin(WrittenTable):
+    """Suppliers by name; buyers agree the terms."""
+
+    plural = "Suppliers"
+    note = (
+        "Buyers set the terms of a supplier on the desk Suppliers: status, order days, addresses."
+    )
+    kind = DescribeSupplier
+    fields = ("code", "name")
+    list_display = ("code", "name", "state")
+    list_filter = ("is_active",)
+    search_fields = ("code", "name")
+
+    @override
+    def command(self, row: Supplier) -> DescribeSupplier:
+        return DescribeSupplier(row.code, row.name)
+
+    @admin.display(description="state", ordering="is_active")
+    def state(self, row: Supplier) -> str:
+        """Return whether orders may be sent to the supplier."""
+        return "active" if row.is_active else "inactive"
+
+
+@admin.register(User, site=site)
+class PersonAdmin(ReadTable):
+    """Accounts with their roles; the desk People changes them."""
+
+    plural = "People"
+    note = "To add a person, or to change roles and stores, open the desk People."
+    list_display = ("username", "roles", "state", "seen")
+    list_display_links = None
+    list_filter = ("is_active",)
+    search_fields = ("username", "groups__name")
+    ordering = ("username",)
+
+    @override
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        return User.objects.order_by("username").prefetch_related("groups")
+
+    @admin.display(description="roles")
+    def roles(self, row: User) -> str:
+        """Return the roles by name."""
+        return ", ".join(sorted(group.name for group in row.groups.all())) or "no role"
+
+    @admin.display(description="state", ordering="is_active")
+    def state(self, row: User) -> str:
+        """Return whether the person may log in."""
+        return "active" if row.is_active else "disabled"
+
+    @admin.display(description="last login", ordering="last_login")
+    def seen(self, row: User) -> str:
+        """Return the time of the last login."""
+        return "never" if row.last_login is None else moment_text(row.last_login)
+
+
+@admin.register(Group, site=site)
+class RoleAdmin(ReadTable):
+    """Roles with their rights, which are code (`webui.accounts.roles`)."""
+
+    plural = "Roles"
+    note = "The rights of a role are the same everywhere. The desk People gives roles to people."
+    list_display = ("name", "label", "rights", "active_people")
+    list_display_links = None
+    ordering = ("name",)
+
+    @override
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Group]:
+        active = Count("user", filter=Q(user__is_active=True))
+        return Group.objects.order_by("name").annotate(active=active)
+
+    @admin.display(description="label")
+    def label(self, row: Group) -> str:
+        """Return the name of the role for people."""
+        return _LABELS.get(row.name, row.name)
+
+    @admin.display(description="rights")
+    def rights(self, row: Group) -> str:
+        """Return what the role may do, besides what everybody may."""
+        held = sorted(right for right, roles in GROUPS_OF.items() if row.name in roles)
+        return ", ".join(right.replace("_", " ") for right in held)
+
+    @admin.display(description="active people", ordering="active")
+    def active_people(self, row: Group) -> str:
+        """Return the number of people who have the role and may log in."""
+        return str(vars(row)["active"])

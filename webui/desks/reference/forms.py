@@ -1,0 +1,54 @@
+"""Forms of the admin. Fields and limits come from the models, rules from the ledger's services."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.forms import ModelForm, Textarea
+from typing_extensions import override
+
+from ledger.models import Location
+from ledger.services import Conflict, LedgerError, ServiceError
+
+if TYPE_CHECKING:  # Django's class takes no parameter at run time
+    from django.db.models import Model
+
+    _Form = ModelForm[Model]
+else:
+    _Form = ModelForm
+
+
+class ReferenceForm(_Form):
+    """A form that shows the refusal of a service at the field that the refusal names."""
+
+    refusal: ClassVar[LedgerError | None] = None
+
+    @override
+    def validate_unique(self) -> None:
+        """Leave this to the service, which recognises the second click of a double click."""
+
+    @override
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        match self.refusal:
+            case ServiceError(field=field, rule=rule):
+                place = field if field in self.fields else None
+                self.add_error(place, f"{rule[:1].upper()}{rule[1:]}. Nothing was saved.")
+            case Conflict(what_changed=what):
+                self.add_error(None, f"{what}. Nothing was saved. Check the form and save again.")
+            case _:
+                pass
+        return cleaned
+
+
+class LocationForm(ReferenceForm):
+    """The form of a location."""
+
+    class Meta:
+        """Options of Django: the model and the fields that people fill in."""
+
+        model = Location
+        fields = ("code", "name", "kind", "address")
+        widgets: ClassVar = {"address": Textarea(attrs={"rows": 4})}
+
+    def clean_address(self) -> str:
+        """Return the address with plain line breaks; browsers send CR and LF."""
+        return "\n".join(str(self.cleaned_data["address"]).splitlines())

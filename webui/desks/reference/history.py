@@ -1,0 +1,59 @@
+"""Changes of a row of the admin, as the audit log has them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from ledger.items.reference import Describe, DescribeSupplier, added, changed
+from ledger.kernel.refusal_text import label, person, value_text
+from ledger.kernel.rows import select
+from ledger.ordering.supplier_terms import ACTION, days_of
+
+MOST_SHOWN: Final = 100
+_CHANGES: Final = """
+SELECT at, actor, action, detail FROM app.action_log
+WHERE subject = %(code)s AND action = ANY(%(actions)s) ORDER BY id DESC LIMIT %(most)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PastChange:
+    """An entry of the audit log; `detail` has [before, after] by column."""
+
+    at: datetime
+    actor: str | None
+    action: str
+    detail: Mapping[str, Any]
+
+    @property
+    def who(self) -> str:
+        """The name of the person, or "the system"."""
+        return person(self.actor)
+
+    @property
+    def what(self) -> str:
+        """The action in words: `change product`."""
+        return self.action.replace("_", " ")
+
+    @property
+    def values(self) -> list[str]:
+        """The columns with their values: `Name: “Mug”, was “Cup”`."""
+        return [_moved_text(name, *pair) for name, pair in self.detail.items()]
+
+
+def changes_of(kind: type[Describe], code: str) -> list[PastChange]:
+    """Return the newest changes of a row, at most 100; of a supplier also those of its terms."""
+    actions = [added(kind), changed(kind), *([ACTION] if kind is DescribeSupplier else [])]
+    return select(_CHANGES, {"code": code, "actions": actions, "most": MOST_SHOWN}, PastChange)
+
+
+def _moved_text(name: str, before: object, after: object) -> str:
+    was = "" if before is None else f", was {_value_text(name, before)}"
+    return f"{label(name)}: {_value_text(name, after)}{was}"
+
+
+def _value_text(name: str, value: object) -> str:
+    if name == "order_days_mask" and isinstance(value, int):
+        return " ".join(days_of(value))
+    return value_text(name, value) or "empty"

@@ -1,0 +1,186 @@
+"""A table of the admin whose rows operators add and change.
+
+A change goes through a service of the ledger, which checks it and writes one audit entry in the
+same transaction. A refused value is shown at its field.
+"""
+
+import json
+from dataclasses import fields
+from typing import Any, ClassVar, Final
+from uuid import uuid4
+
+from django.contrib.admin.utils import unquote
+from django.db.models import Model
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern
+from typing_extensions import override
+
+from ledger.items.reference import Describe
+from ledger.services import Conflict, LedgerError, add_reference, change_reference
+from webui.desks.reference.forms import ReferenceForm
+from webui.desks.reference.history import changes_of
+from webui.desks.reference.site import WRITE
+from webui.desks.reference.tables import Context, ReadTable
+from webui.shell.commands import command_id_of, form_of, shown_values
+
+# Attribute of a request with the refusal of its first attempt.
+_REFUSAL: Final = "admin_refusal"
+
+
+class WrittenTable(ReadTable):
+    """A list whose rows operators add and change. No row is deleted: facts name its code."""
+
+    form = ReferenceForm
+    kind: ClassVar[type[Describe]]
+
+    def command(self, row: Any) -> Describe:  # noqa: ANN401 -- a row of the table's own model
+        """Return the command that describes the row of a checked form."""
+        raise NotImplementedError
+
+    @property
+    def described(self) -> list[str]:
+        """The columns that a command changes."""
+        return [field.name for field in fields(self.kind) if field.name != "code"]
+
+    @override
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            *super().get_urls(),
+            self.address("add/", self.add_view, "add", WRITE),
+            self.address("<path:object_id>/change/", self.change_view, "change", WRITE),
+            self.address("<path:object_id>/history/", self.history_view, "history"),
+        ]
+
+    @override
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.admin_site.has_permission(request)
+
+    @override
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return self.admin_site.has_permission(request)
+
+    @override
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:
+        return [*super().get_readonly_fields(request, obj), *([] if obj is None else ["code"])]
+
+    @override
+    def get_form(
+        self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        # Django has made this class for this request.
+        form.refusal = getattr(request, _REFUSAL, None)
+        return form
+
+    @override
+    def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
+        """Execute the command of the form; raise `LedgerError` for a refused one."""
+        sent, actor = form_of(request), request.user.get_username()
+        command, command_id = self.command(obj), command_id_of(sent)
+        if change:
+            shown = shown_values(sent, self.described)
+            change_reference(command, shown=shown, actor=actor, command_id=command_id)
+        else:
+            add_reference(command, actor=actor, command_id=command_id)
+
+    @override
+    def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
+        """Write nothing: the service has written the audit entry."""
+
+    @override
+    def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
+        """Write nothing: the service has written the audit entry."""
+
+    @override
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: Context = None,
+    ) -> Any:
+        """Show or execute the form; a refusal shows it again."""
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except LedgerError as refusal:
+            # The transaction is rolled back. Now the form itself refuses, at the field.
+            setattr(request, _REFUSAL, refusal)
+            return super().changeform_view(request, object_id, form_url, extra_context)
+
+    @override
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Any = None,
+    ) -> HttpResponse:
+        """Show the form with the id of its command and the values that the person sees.
+
+        A refused form has status 409 if something has changed since it was shown, else 422.
+        """
+        shown = self._shown(request, obj.pk) if change else ""
+        more = {"command_id": uuid4(), "shown": shown}
+        page = super().render_change_form(request, context | more, add, change, form_url, obj)
+        if request.method == "POST":
+            page.status_code = 409 if self._is_conflict(request) else 422
+        return page
+
+    def _shown(self, request: HttpRequest, code: str) -> str:
+        """Return the described columns as JSON; a refused form keeps those that it was made with.
+
+        After a conflict the person has read the present values, so the next attempt is compared
+        with these.
+        """
+        if request.method == "POST" and not self._is_conflict(request):
+            return request.POST.get("shown", "")
+        found = self.model._default_manager.filter(pk=code).values(*self.described)  # noqa: SLF001 -- Django documents it
+        return json.dumps(found.first())
+
+    def _row(self, request: HttpRequest, object_id: str) -> Model:
+        """Return the row of an address; a code that no row has is answered with 404."""
+        row = self.get_object(request, unquote(object_id))
+        if row is None:
+            raise Http404
+        return row
+
+    def _is_conflict(self, request: HttpRequest) -> bool:
+        return isinstance(getattr(request, _REFUSAL, None), Conflict)
+
+    @override
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: Context = None
+    ) -> Any:
+        """Add a row."""
+        return super().add_view(request, form_url, extra_context)
+
+    @override
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: Context = None,
+    ) -> Any:
+        """Change a row."""
+        self._row(request, object_id)
+        return super().change_view(request, object_id, form_url, extra_context)
+
+    @override
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: Context = None
+    ) -> Any:
+        """Show the newest changes of a row, from the audit log."""
+        row = self._row(request, object_id)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"History of {row}",
+            "opts": self.opts,
+            "original": row,
+            "changes": changes_of(self.kind, str(row.pk)),
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "admin/object_history.html", context)
