@@ -221,9 +221,11 @@ def test_the_decision_comes_back_where_a_promoted_revision_has_lost_its_log(
     assert "inventory generation --yes --own-rules" in unasked.stderr
     assert f"logic revision {LOGIC_REVISION}, of this code, decides from then on" in done.stdout
     own = again(own, PARTS)
-    wait_for_desk(own, shop, {sku: (units, 1) for sku, (units, _) in needed.items()})
+    wait_for_desk(own, shop, {sku: (units, LOGIC_REVISION) for sku, (units, _) in needed.items()})
     verified(own)
-    assert [(number, one["decides"]) for number, one in revisions(own).items()] == [(1, True)]
+    assert [(number, one["decides"]) for number, one in revisions(own).items()] == [
+        (LOGIC_REVISION, True)
+    ]
     [(former, by)] = rows(shop, TAKEN_BACK, "generation 3")
     assert (former, by) == (OTHER, f"{getpass.getuser()}, generation 3")
 
