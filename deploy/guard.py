@@ -90,9 +90,10 @@ def _exit_code(code: int) -> int:
 
 def alive_probe(name: str, variables: Mapping[str, str]) -> ServiceProbe:
     """Return the `alive` probe of the service `name` in this container."""
-    from deploy.stack.probes import WORKER, probes_of  # noqa: PLC0415 -- loads every part's client
+    from deploy.stack.context import WORKER_PREFIX  # noqa: PLC0415 -- as the probes
+    from deploy.stack.probes import probes_of  # noqa: PLC0415 -- loads every part's client
 
-    port = "INVENTORY_WORKER_PORT" if name.startswith(WORKER) else "INVENTORY_WEB_PORT"
+    port = "INVENTORY_WORKER_PORT" if name.startswith(WORKER_PREFIX) else "INVENTORY_WEB_PORT"
     url = f"http://127.0.0.1:{variables.get(port, '')}"
     names = ("INVENTORY_READ_DATABASE_URL", "INVENTORY_DATABASE_URL")
     database = next((variables[name] for name in names if name in variables), "")

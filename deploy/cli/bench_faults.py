@@ -9,6 +9,7 @@ from bench.faults.plan import KINDS
 from deploy import output
 from deploy.cli import bench_all_faults, option_checks
 from deploy.errors import StackError
+from deploy.stack.context import WORKER_PREFIX
 from deploy.stack.home import Home, default_home
 from deploy.stack.processes import ProcessId, alive
 from deploy.stack.runtime import load_environment, read_runtime
@@ -27,9 +28,9 @@ class RunningHome:
 
     def workers(self) -> Sequence[str]:
         """Return the names of the stream workers."""
-        from deploy.stack.workforce import PREFIX  # noqa: PLC0415 -- loads the supervisor
-
-        return sorted(name for name in read_runtime(self._home).services if name.startswith(PREFIX))
+        return sorted(
+            name for name in read_runtime(self._home).services if name.startswith(WORKER_PREFIX)
+        )
 
     def pid_of(self, service: str) -> int | None:
         """Return the service's process id, or None while it has no process."""

@@ -68,9 +68,9 @@ class Owners(RunningHome):
 
     def pid_of_owner(self, partition: int) -> int | None:
         """Return the process of the worker that serves the partition, None between two owners."""
-        from deploy.stack import fleet  # noqa: PLC0415 -- other commands start without it
+        from deploy.stack import worker_queries  # noqa: PLC0415 -- other commands start without it
 
-        for row in fleet.partitions(self.settings):
-            if row["partition"] == partition and row["state"] == fleet.RUNNING:
+        for row in worker_queries.partitions(self.settings):
+            if row["partition"] == partition and row["state"] == worker_queries.RUNNING:
                 return self.pid_of(row["worker"])
         return None

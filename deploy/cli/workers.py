@@ -54,9 +54,9 @@ def workers_list(context: typer.Context, *, json: Json = False) -> None:
     """List workers with partitions, lag and age. A terminal of 120 columns shows more."""
     if context.invoked_subcommand is not None:
         return
-    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+    from deploy.stack import worker_queries  # noqa: PLC0415 -- loads what every part needs to run
 
-    found = fleet.workers(_home())
+    found = worker_queries.workers(_home())
     if json:
         output.as_json(found)
         return
@@ -202,15 +202,15 @@ def query(
             f"KEY {key!r}: expected LOCATION|SKU, in quotes for the shell, such as 'UCI|85123A'"
         )
         raise StackError(message)
-    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+    from deploy.stack import worker_queries  # noqa: PLC0415 -- loads what every part needs to run
 
-    settings = fleet.connections(_home())
+    settings = worker_queries.connections(_home())
     place = quote(key, safe="")
-    found = fleet.query(settings, f"/iq/v1/store/on-hand/{place}", wait)
+    found = worker_queries.query(settings, f"/iq/v1/store/on-hand/{place}", wait)
     if windows:
         span = {"from": since, "to": until}
         asked = urlencode({name: at for name, at in span.items() if at is not None})
-        found |= fleet.query(settings, f"/iq/v1/store/sales-windows/{place}?{asked}", wait)
+        found |= worker_queries.query(settings, f"/iq/v1/store/sales-windows/{place}?{asked}", wait)
     if json:
         output.as_json(found)
         return

@@ -8,10 +8,10 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
+from deploy.stack.context import WORKER_PREFIX
 from deploy.stack.exit_reason import ExitReason, exit_reason_of
 from deploy.stack.home import Home
 from deploy.stack.runtime import ServiceRuntime, read_runtime
-from deploy.stack.workforce import PREFIX
 from streams.exit_codes import meaning_of, repair_of_code
 
 # A worker that ended repeatedly counts as well once it ran twice as long as the last time.
@@ -61,7 +61,7 @@ def _keeps_ending(entry: ServiceRuntime) -> bool:
 
 
 def _halted_row(service: str, code: int, reason: ExitReason) -> Halted | None:
-    if not service.startswith(PREFIX):
+    if not service.startswith(WORKER_PREFIX):
         return Halted(service, reason.problem, reason.repair) if reason.repair else None
     meaning = meaning_of(code)
     return Halted(

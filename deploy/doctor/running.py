@@ -20,10 +20,10 @@ from deploy.doctor.row import Row, ok
 from deploy.doctor.service_failure import service_failure
 from deploy.revisions.shadow import home_of
 from deploy.stack import observe, status
+from deploy.stack.context import WORKER_PREFIX
 from deploy.stack.home import Home
 from deploy.stack.observe import StackState
 from deploy.stack.runtime import environment_of, read_runtime
-from deploy.stack.workforce import PREFIX
 from inventory.revision import LOGIC_REVISION
 from streams.engine.restore import CHANGELOGS
 from streams.exit_codes import meaning_of
@@ -67,7 +67,7 @@ def _history(home: Home) -> list[str]:
     return [
         f"earlier: {name} ended with {meaning_of(entry.last_exit)}"
         for name, entry in entries
-        if name.startswith(PREFIX) and entry.last_exit is not None
+        if name.startswith(WORKER_PREFIX) and entry.last_exit is not None
     ]
 
 

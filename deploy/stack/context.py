@@ -1,7 +1,7 @@
 """Data that every service definition reads: paths, ports, secrets, JVM parts and options."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,6 +27,7 @@ WORKER_MODULE: Final = "streams.worker"
 STEPS: Final = ("migrate", "topics", "connector")
 HOST: Final = "127.0.0.1"
 DEFAULT_WORKERS: Final = 2
+WORKER_PREFIX: Final = "worker-"
 # Variables that an operator may set for a stack's processes: cost, latency and time limits.
 _TUNING: Final = (
     "LOG_LEVEL CHUNK_RECORDS SESSION_TIMEOUT_S REPUBLISH_S SNAPSHOT_S STALL_S SINK_BATCH_RECORDS"
@@ -75,7 +76,13 @@ class Options:
 
 def worker_names(count: int) -> tuple[str, ...]:
     """Return the names of `count` stream workers: `worker-1`, `worker-2` and so on."""
-    return tuple(f"worker-{number}" for number in range(1, count + 1))
+    return tuple(f"{WORKER_PREFIX}{number}" for number in range(1, count + 1))
+
+
+def in_worker_order(names: Iterable[str]) -> list[str]:
+    """Return the names of workers among `names`: `worker-2` before `worker-10`."""
+    workers = (name for name in names if name.startswith(WORKER_PREFIX))
+    return sorted(workers, key=lambda name: (len(name), name))
 
 
 @dataclass(frozen=True, slots=True)

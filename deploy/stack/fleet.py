@@ -1,124 +1,23 @@
-"""Queries and commands for the running workers: their partitions, scaling, restarts and pauses."""
+"""Commands for the running services: scaling, restarts, holds and pauses."""
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from http import HTTPStatus
-from typing import Any, Final
-
-from pydantic import SecretStr
+from typing import Final
 
 from cdc.contracts.topics import PARTITIONS
-from cdc.settings import Connections
-from cdc.worker_addresses import worker_urls
 from deploy.errors import StackError
-from deploy.stack.context import worker_names
+from deploy.stack.context import WORKER_PREFIX, in_worker_order, worker_names
 from deploy.stack.home import Home
 from deploy.stack.requested import REPAIR, RequestedState, read_requested, write_requested
-from deploy.stack.runtime import UP, Runtime, ServiceRuntime, environment_of, read_runtime
-from deploy.stack.workforce import PREFIX
+from deploy.stack.runtime import UP, Runtime, ServiceRuntime, read_runtime
+from deploy.stack.worker_queries import RUNNING, connections, partitions
 
 Progress = Callable[[str], None]
 
-RUNNING: Final = "RUNNING"
 PAUSED: Final = "paused"
 _READY_S: Final = 120.0
 _POLL_S: Final = 0.1
-_ASK_S: Final = 5.0  # a worker that catches up under load may answer slowly
-_PAUSE_S: Final = 0.2  # between two rounds of requests
-
-
-def connections(home: Home) -> Connections:
-    """Return the addresses of the workers of this home's stack, and their token.
-
-    Raises:
-        StackError: no stack runs.
-    """
-    found = environment_of(home)
-    return Connections(home=home.path, query_token=SecretStr(found["INVENTORY_QUERY_TOKEN"]))
-
-
-def get(settings: Connections, url: str, path: str) -> tuple[int, dict[str, Any]] | None:
-    """Return status code and JSON document of one worker's answer, None if it doesn't answer."""
-    import httpx  # noqa: PLC0415 -- other commands start without it
-
-    token = settings.query_token.get_secret_value()
-    try:
-        answer = httpx.get(
-            f"{url}{path}", headers={"Authorization": f"Bearer {token}"}, timeout=_ASK_S
-        )
-        return answer.status_code, answer.json()
-    except (httpx.HTTPError, ValueError):
-        return None
-
-
-def query(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
-    """Return the first worker's answer to `path`; query them in turn for up to `wait_s` seconds.
-
-    Raises:
-        StackError: no worker answered in time, or a worker refused the request.
-    """
-    deadline = time.monotonic() + wait_s
-    while True:
-        problem = "no worker answers"
-        for url in worker_urls(settings).values():
-            answer = get(settings, url, path)
-            if answer is None:
-                continue
-            status, body = answer
-            if status == HTTPStatus.OK:
-                return body
-            problem = body.get("error", f"a worker answers {status}")
-            if status != HTTPStatus.SERVICE_UNAVAILABLE:
-                raise StackError(problem)
-        if time.monotonic() > deadline:
-            message = f"{problem}; asked for {wait_s:g} s"
-            raise StackError(message, repair="inventory workers")
-        time.sleep(_PAUSE_S)
-
-
-def partitions(settings: Connections) -> list[dict[str, Any]]:
-    """Return the partition rows of all workers that answer, each for its own partitions.
-
-    Workers query each other too, but with a short timeout: a busy worker would seem to own nothing.
-    """
-    urls = list(worker_urls(settings).values())
-    with ThreadPoolExecutor(max_workers=max(1, len(urls))) as pool:
-        answers = pool.map(lambda url: get(settings, url, "/iq/v1/partitions?scope=worker"), urls)
-    bodies = [answer[1] for answer in answers if answer is not None and answer[0] == HTTPStatus.OK]
-    return [row for body in bodies for row in body["partitions"]]
-
-
-def workers(home: Home) -> list[dict[str, Any]]:
-    """Return one row for each worker: its process and the sums over the partitions that it owns."""
-    settings = connections(home)
-    rows = partitions(settings)
-    found: list[dict[str, Any]] = []
-    for name, service in sorted(
-        read_runtime(home).services.items(), key=lambda pair: _order(pair[0])
-    ):
-        if not name.startswith(PREFIX):
-            continue
-        mine = [row for row in rows if row["worker"] == name]
-        as_of = [row["as_of_us"] for row in mine if row.get("as_of_us") is not None]
-        found.append(
-            {
-                "worker": name,
-                "state": service.state,
-                "pid": service.pid,
-                "restarts": service.restarts,
-                "asked_restarts": service.asked_restarts,
-                "partitions": [row["partition"] for row in mine],
-                "running": sum(row["state"] == RUNNING for row in mine),
-                "keys": sum(row.get("keys", 0) for row in mine),
-                "lag_records": sum(row.get("lag_records", 0) for row in mine),
-                "lag_seconds": max((row.get("lag_seconds", 0.0) for row in mine), default=0.0),
-                "oldest_as_of_us": min(as_of, default=None),
-                "address": service.url,
-            }
-        )
-    return found
 
 
 def scale(home: Home, count: int) -> float:
@@ -170,7 +69,7 @@ def restart_service(home: Home, name: str) -> float:
     Raises:
         StackError: no stack is ready, no such service, it is paused, or it took too long.
     """
-    if name.startswith(PREFIX) and name in _states(home):
+    if name.startswith(WORKER_PREFIX) and name in _states(home):
         return restart(home, name)
     began = time.monotonic()
     before = _service(home, name).asked_restarts
@@ -316,7 +215,7 @@ def _running(home: Home) -> Runtime:
 def _worker(home: Home, name: str) -> ServiceRuntime:
     """Return the runtime entry of this worker, of a stack that is ready."""
     runtime = _running(home)
-    if name not in runtime.services or not name.startswith(PREFIX):
+    if name not in runtime.services or not name.startswith(WORKER_PREFIX):
         message = f"no worker {name!r}: expected one of {', '.join(_states(home))}"
         raise StackError(message)
     return runtime.services[name]
@@ -335,7 +234,7 @@ def _is_half_rebuilt(home: Home, requested: RequestedState) -> bool:
     """
     paused = set(requested.paused)
     is_all = paused >= set(_states(home))
-    return bool(paused) and (is_all or any(not name.startswith(PREFIX) for name in paused))
+    return bool(paused) and (is_all or any(not name.startswith(WORKER_PREFIX) for name in paused))
 
 
 def _refuse_half_rebuilt(home: Home, requested: RequestedState) -> None:
@@ -351,12 +250,7 @@ def _requested(home: Home) -> RequestedState:
 
 def _states(home: Home) -> dict[str, str]:
     services = read_runtime(home).services
-    names = sorted((name for name in services if name.startswith(PREFIX)), key=_order)
-    return {name: services[name].state for name in names}
-
-
-def _order(name: str) -> tuple[int, str]:
-    return len(name), name
+    return {name: services[name].state for name in in_worker_order(services)}
 
 
 def _is_served(home: Home, names: set[str]) -> bool:

@@ -17,9 +17,8 @@ import psycopg
 
 from cdc.capture.admin import broker_answers
 from cdc.capture.client import ConnectClient
+from deploy.stack.context import WORKER_PREFIX
 from deploy.stack.service import ProbeResult, ServiceProbe
-
-WORKER: Final = "worker-"
 
 _HTTP_S: Final = 2.0
 _CONNECT_S: Final = 2
@@ -65,7 +64,7 @@ def probes_of(name: str, url: str | None, database_url: str, connect_password: s
             lambda _: bool(database_url) and http_ok(f"{url}/readyz"),
             lambda _: http_ok(f"{url}/livez"),
         )
-    if name.startswith(WORKER):
+    if name.startswith(WORKER_PREFIX):
         return Probes(lambda _: http_ok(f"{url}/readyz"), lambda _: http_ok(f"{url}/livez"))
     if name == "trading":  # it writes facts only, and leaves no row of its own
         return Probes(lambda _: True, lambda _: True)

@@ -10,13 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from deploy.errors import StackError
-from deploy.stack.context import Context, worker_names
+from deploy.stack.context import WORKER_PREFIX, Context, worker_names
 from deploy.stack.ports import choose_ports
 from deploy.stack.requested import RequestedState, read_requested
 from deploy.stack.services import application
 from deploy.stack.supervisor import Supervisor
-
-PREFIX = "worker-"
 
 
 class Workforce:
@@ -42,7 +40,7 @@ class Workforce:
         if requested is None:
             self._restarts.clear()  # the next request counts from 0
             return
-        running = {name for name in self._supervisor.names() if name.startswith(PREFIX)}
+        running = {name for name in self._supervisor.names() if name.startswith(WORKER_PREFIX)}
         for name in sorted(self._going - running):
             self._going.discard(name)
             self._leave(name)
@@ -54,7 +52,7 @@ class Workforce:
             self._going.add(name)
             self._supervisor.release(name)
         self._pause(set(requested.paused) & set(self._supervisor.names()) - self._going)
-        others = {name for name in self._supervisor.names() if not name.startswith(PREFIX)}
+        others = {name for name in self._supervisor.names() if not name.startswith(WORKER_PREFIX)}
         self._restart(requested, (names & running | others) - self._paused)
 
     def _start(self, name: str) -> None:
@@ -72,7 +70,7 @@ class Workforce:
         # Until its session times out, no worker folds its partitions.
         ended = {name for name in names if self._supervisor.pid_of(name) is None}
         for name in sorted(ended - self._away):
-            if name.startswith(PREFIX):
+            if name.startswith(WORKER_PREFIX):
                 self._leave(name)
         self._away = ended
 

@@ -12,8 +12,8 @@ from confluent_kafka import Producer
 
 from cdc.contracts.topics import APP_ID
 from deploy.stack import fleet
+from deploy.stack.context import WORKER_PREFIX
 from deploy.stack.requested import read_requested, write_requested
-from deploy.stack.workforce import PREFIX
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
 
@@ -68,9 +68,9 @@ class Scene:
     def restore_whole(self) -> None:
         """Kill all workers and delete their snapshots: they read the whole changelogs again."""
         for name in self.own.runtime.services:
-            if name.startswith(PREFIX):
+            if name.startswith(WORKER_PREFIX):
                 self.send(signal.SIGKILL, name)
-        for kept in (self.own.home.path / "workers" / APP_ID).glob(f"{PREFIX}*"):
+        for kept in (self.own.home.path / "workers" / APP_ID).glob(f"{WORKER_PREFIX}*"):
             shutil.rmtree(kept)
 
 

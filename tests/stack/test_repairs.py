@@ -32,7 +32,7 @@ from cdc.contracts.topics import (
 from deploy.doctor.failures import Failure
 from deploy.stack import fleet
 from deploy.stack.capture import RESUME
-from deploy.stack.workforce import PREFIX
+from deploy.stack.context import WORKER_PREFIX
 from inventory.revision import LOGIC_REVISION
 from streams.exit_codes import ExitCode
 from tests.analytics.shop import Shop
@@ -275,7 +275,7 @@ def rows(own: RunningStack) -> list[dict[str, Any]]:
 def codes(own: RunningStack) -> set[int | None]:
     """Return the last exit codes of the workers."""
     services = own.runtime.services.items()
-    return {entry.last_exit for name, entry in services if name.startswith(PREFIX)}
+    return {entry.last_exit for name, entry in services if name.startswith(WORKER_PREFIX)}
 
 
 def kinds(own: RunningStack) -> set[str]:
