@@ -32,7 +32,7 @@ from cdc.settings import Connections
 from deploy.errors import StackError
 from deploy.revisions import progress
 from deploy.revisions.promote import connect
-from deploy.stack import fleet
+from deploy.stack import service_commands
 from deploy.stack.generation import PREPARE
 from deploy.stack.home import Home
 from deploy.stack.membership import leave
@@ -139,14 +139,14 @@ def _paused(home: Home, report: Progress) -> Iterator[tuple[str, ...]]:
 
     After an error they stay paused.
     """
-    names = fleet.pause(home, _READER)
+    names = service_commands.pause(home, _READER)
     report(f"{', '.join(names)} paused")
     try:
         yield names
     except Exception as error:
         message = f"{error!r}: {', '.join(names)} stay paused"
         raise StackError(message, repair=REPAIR) from error
-    stopped = fleet.resume(home)
+    stopped = service_commands.resume(home)
     report(f"{', '.join(name for name in names if name not in stopped)} run again")
     if stopped:
         report(f"{', '.join(stopped)} stopped, as before")

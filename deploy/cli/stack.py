@@ -95,9 +95,9 @@ def up(
     else:
         control.start_detached(home, options, _print_step)
         if was_running and workers is not None:
-            from deploy.stack import fleet  # noqa: PLC0415 -- only for a stack that runs already
+            from deploy.stack import service_commands  # noqa: PLC0415 -- only for a stack that runs already
 
-            fleet.scale(home, workers)
+            service_commands.scale(home, workers)
         _print_addresses(home)
         _show_rules(home)
 
@@ -174,9 +174,9 @@ def down() -> None:
 
 def restart(name: Annotated[str, typer.Argument(help="Name of a service, like kafka.")]) -> None:
     """Restart one service, and return when its readiness probe succeeds."""
-    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+    from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
-    seconds = fleet.restart_service(_home(), name)
+    seconds = service_commands.restart_service(_home(), name)
     output.console.print(f"{name} does its work again after {seconds:.1f} s")
 
 
@@ -189,9 +189,9 @@ def hold(
 
     The supervisor still restarts it after a crash.
     """
-    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+    from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
-    fleet.hold(_home(), name, release=release)
+    service_commands.hold(_home(), name, release=release)
     how = "repaired again" if release else "left as it is, also while it doesn't answer"
     output.console.print(f"{name} is {how}")
 

@@ -87,27 +87,27 @@ def scale(
     count: Annotated[int, typer.Argument(metavar="N", help="Number of workers, 1 to 12.")],
 ) -> None:
     """Set the number of workers. Running ones continue while others start or stop."""
-    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+    from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
-    seconds = fleet.scale(_home(), count)
+    seconds = service_commands.scale(_home(), count)
     output.console.print(f"{count} workers serve all partitions after {seconds:.1f} s")
 
 
 @workers.command()
 def stop(name: Annotated[str, typer.Argument(help="Name of a worker, like worker-2.")]) -> None:
     """Stop one worker until `workers start`. The others take over its partitions."""
-    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+    from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
-    seconds = fleet.stop(_home(), name)
+    seconds = service_commands.stop(_home(), name)
     output.console.print(f"{name} stopped, the others serve all partitions after {seconds:.1f} s")
 
 
 @workers.command()
 def start(name: Annotated[str, typer.Argument(help="Name of a worker, like worker-2.")]) -> None:
     """Start a stopped worker. It takes over its share of the partitions."""
-    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+    from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
-    seconds = fleet.start(_home(), name)
+    seconds = service_commands.start(_home(), name)
     output.console.print(f"{name} runs, all partitions are served after {seconds:.1f} s")
 
 
@@ -123,12 +123,12 @@ def restart(
     if rolling == (name is not None):
         message = "name a worker, or give --rolling for all of them"
         raise StackError(message)
-    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+    from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     if name is None:
-        fleet.restart_rolling(_home(), output.console.print)
+        service_commands.restart_rolling(_home(), output.console.print)
     else:
-        output.console.print(f"{name} restarted in {fleet.restart(_home(), name):.1f} s")
+        output.console.print(f"{name} restarted in {service_commands.restart(_home(), name):.1f} s")
 
 
 @workers.command()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from deploy.doctor.failures import Failure
-from deploy.stack import fleet, observe
+from deploy.stack import observe, service_commands
 from deploy.stack.home import Home
 from deploy.stack.observe import StackState
 from deploy.stack.requested import REPAIR
@@ -17,7 +17,7 @@ def service_failure(
     if seen.supervisor != observe.RUNNING:
         return Failure.SUPERVISOR_AWAY, Failure.SUPERVISOR_AWAY.repair()
     if state == observe.PAUSED:
-        way = fleet.resume_command(home, name)
+        way = service_commands.resume_command(home, name)
         return (Failure.HALF_REBUILT if way == REPAIR else Failure.SERVICE_PAUSED), way
     if name in halted:
         return Failure.SERVICE_HALTED, halted[name]

@@ -5,11 +5,13 @@ and is idempotent. A message to the supervisor's process would be neither.
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
 from cdc.contracts.topics import PARTITIONS
 from deploy.errors import StackError
+from deploy.stack.context import WORKER_PREFIX
 from deploy.stack.home import Home, write_json
 
 REPAIR: Final = "inventory workers rebuild --yes"  # resumes what a rebuild has paused
@@ -53,6 +55,15 @@ class RequestedState:
     def without(self, *names: str) -> "RequestedState":
         """Return the request with exactly these services paused."""
         return replace(self, paused=sorted(names), stopped=[])
+
+    def is_half_rebuilt(self, workers: Iterable[str]) -> bool:
+        """Return whether an interrupted rebuild has left services paused.
+
+        `stop` refuses to stop the last worker. Only a rebuild pauses all workers, or the projector.
+        """
+        is_all = set(workers) <= set(self.paused)
+        others = (name for name in self.paused if not name.startswith(WORKER_PREFIX))
+        return bool(self.paused) and (is_all or any(others))
 
 
 def read_requested(home: Home) -> RequestedState | None:

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from deploy import output
 from deploy.cli.main import app, main
 from deploy.errors import StackError
-from deploy.stack import fleet
+from deploy.stack import service_commands
 from deploy.stack.home import Home, write_json
 from deploy.stack.processes import identify, wait_until
 from deploy.stack.requested import RequestedState, read_requested, write_requested
@@ -185,9 +185,9 @@ def test_scaling_writes_the_wish_and_waits_until_all_is_served(
 
     assert run("workers", "scale", "2")[1].startswith("2 workers serve all partitions after")
     assert read_requested(home) == RequestedState(2)
-    monkeypatch.setattr(fleet, "_READY_S", 0.0)
+    monkeypatch.setattr(service_commands, "_READY_S", 0.0)
     with pytest.raises(StackError, match="not all partitions are served"):
-        fleet.scale(home, 3)
+        service_commands.scale(home, 3)
     assert read_requested(home) == RequestedState(3)
 
 
@@ -274,9 +274,9 @@ def test_a_worker_that_was_stopped_stays_so_behind_a_rebuild_and_one_that_was_cu
     with served(home, share=everybody) as runtime, supervising(home, runtime):
         run("workers", "stop", "worker-2")
         for _ in range(2):
-            assert fleet.pause(home) == ("worker-1", "worker-2")
+            assert service_commands.pause(home) == ("worker-1", "worker-2")
 
-        assert fleet.resume(home) == ("worker-2",)
+        assert service_commands.resume(home) == ("worker-2",)
         assert read_requested(home) == RequestedState(2, paused=["worker-2"])
         assert run("workers", "start", "worker-2")[0] == 0
 

@@ -16,7 +16,7 @@ LOOKING = ("inventory doctor", "inventory status", "inventory logs")
 MAY_LOOK = {
     "deploy/stack/control.py",
     "deploy/stack/bootstrap.py",
-    "deploy/stack/fleet.py",
+    "deploy/stack/service_commands.py",
     "deploy/stack/proof.py",
     "deploy/cli/main.py",
     "deploy/cli/records.py",

@@ -11,7 +11,7 @@ import psycopg
 from confluent_kafka import Producer
 
 from cdc.contracts.topics import APP_ID
-from deploy.stack import fleet
+from deploy.stack import service_commands
 from deploy.stack.context import WORKER_PREFIX
 from deploy.stack.requested import read_requested, write_requested
 from tests.analytics.shop import Shop
@@ -51,7 +51,7 @@ class Scene:
     def suspend(self, *services: str) -> None:
         """Suspend these services. Only the printed command may resume them."""
         for name in services:
-            fleet.hold(self.own.home, name)
+            service_commands.hold(self.own.home, name)
             self.send(signal.SIGSTOP, name)
 
     def send(self, number: signal.Signals, name: str) -> None:

@@ -19,7 +19,7 @@ from analytics.kafka import end_offsets
 from cdc.capture.admin import admin_client
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, PARTITIONS, STOCK_EVENTS
-from deploy.stack import fleet
+from deploy.stack import service_commands
 from deploy.stack.membership import leave
 from deploy.stack.requested import read_requested, write_requested
 from streams.exit_codes import ExitCode
@@ -104,7 +104,7 @@ def test_records_before_a_group_offset_set_to_the_end_wait_for_no_other(own: Run
     wait_for(own, -2)
     crashes = own.runtime.services["worker-1"].restarts
 
-    fleet.pause(own.home)
+    service_commands.pause(own.home)
     leave(own.settings.kafka_bootstrap, "worker-1")
     sell(own, 3, 4, 5)
     ends = end_offsets(own.settings.kafka_bootstrap, STOCK_EVENTS, PARTITIONS)
@@ -112,7 +112,7 @@ def test_records_before_a_group_offset_set_to_the_end_wait_for_no_other(own: Run
     admin = admin_client(own.settings.kafka_bootstrap)
     group = ConsumerGroupTopicPartitions(APP_ID, places)
     admin.alter_consumer_group_offsets([group])[APP_ID].result(30)
-    fleet.resume(own.home)
+    service_commands.resume(own.home)
 
     wait_for(own, -5)
     assert own.runtime.services["worker-1"].restarts == crashes

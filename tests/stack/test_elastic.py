@@ -22,7 +22,7 @@ from cdc.contracts import answers
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.workers import query_key
-from deploy.stack import fleet
+from deploy.stack import service_commands
 from deploy.stack.membership import leave
 from streams.settings import WorkerSettings
 from tests.cdc.contract import complaints
@@ -184,7 +184,7 @@ def test_a_worker_that_wakes_up_shows_no_number_of_the_past(stack: RunningStack)
     pid = stack.runtime.services["worker-2"].pid
     assert pid is not None
 
-    fleet.hold(stack.home, "worker-2")
+    service_commands.hold(stack.home, "worker-2")
     os.kill(pid, signal.SIGSTOP)
     try:
         stack.wait_until(lambda: len(held(stack, "worker-1")) == 12)
@@ -193,7 +193,7 @@ def test_a_worker_that_wakes_up_shows_no_number_of_the_past(stack: RunningStack)
         stack.wait_until(lambda: on_hand(stack, "worker-1", key) == wanted)
     finally:
         os.kill(pid, signal.SIGCONT)
-        fleet.hold(stack.home, "worker-2", release=True)
+        service_commands.hold(stack.home, "worker-2", release=True)
 
     seen = {on_hand(stack, "worker-2", key) for _ in range(20)}
     stack.wait_until(lambda: shared(stack))

@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 
 from cdc.contracts.topics import APP_ID
-from deploy.stack import fleet
+from deploy.stack import service_commands
 from tests.stack.running import RunningStack
 from tests.stack.test_elastic import assert_nothing_differs, selling
 
@@ -119,13 +119,13 @@ def test_what_is_lost_beside_the_workers_costs_time_only(stack: RunningStack) ->
     log = stack.home.log_of("worker-1")
 
     with selling(stack) as runs:
-        fleet.pause(stack.home)
+        service_commands.pause(stack.home)
         damage(workers / "worker-1" / "snapshots")
         shutil.rmtree(workers / "worker-2")
         (workers / "worker-2").mkdir()
         (workers / "worker-2" / "snapshots").touch()  # a disk that takes no snapshot
         said = log.stat().st_size
-        fleet.resume(stack.home)
+        service_commands.resume(stack.home)
         sold = len(runs)
         stack.wait_until(lambda: len(runs) > sold + 5)
     discarded = log.read_bytes()[said:].count(b'"snapshot discarded"')

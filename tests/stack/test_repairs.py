@@ -30,7 +30,7 @@ from cdc.contracts.topics import (
     TOPICS,
 )
 from deploy.doctor.failures import Failure
-from deploy.stack import fleet
+from deploy.stack import service_commands
 from deploy.stack.capture import RESUME
 from deploy.stack.context import WORKER_PREFIX
 from inventory.revision import LOGIC_REVISION
@@ -94,7 +94,7 @@ def worker_stopped(scene: Scene) -> None:
 
 
 def rebuild_cut_off(scene: Scene) -> None:
-    fleet.pause(scene.own.home, "projector")
+    service_commands.pause(scene.own.home, "projector")
 
 
 def supervisor_suspended(scene: Scene) -> None:

@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 
 from cdc.capture.admin import admin_client, create_topics, topic_drift
 from cdc.contracts.topics import LARGEST_RECORD_BYTES, ON_HAND_CHANGELOG, TOPICS, Topic
-from deploy.stack import fleet
+from deploy.stack import service_commands
 from streams.engine.kafka_log import KafkaLog
 from streams.engine.records import Send
 from streams.engine.transactions import PartitionProducers
@@ -171,7 +171,7 @@ def test_a_worker_that_slept_through_its_session_is_fenced(stack: RunningStack) 
     service = stack.runtime.services["worker-2"]
     assert service.pid is not None
 
-    fleet.hold(stack.home, "worker-2")
+    service_commands.hold(stack.home, "worker-2")
     os.kill(service.pid, signal.SIGSTOP)
     try:
         sell(stack, run="zombie-a", lines=1_000)
@@ -179,7 +179,7 @@ def test_a_worker_that_slept_through_its_session_is_fenced(stack: RunningStack) 
         wait_for_equal_sums(stack)
     finally:
         os.kill(service.pid, signal.SIGCONT)
-        fleet.hold(stack.home, "worker-2", release=True)
+        service_commands.hold(stack.home, "worker-2", release=True)
     sell(stack, run="zombie-b", lines=1_000)
 
     wait_for_equal_sums(stack)

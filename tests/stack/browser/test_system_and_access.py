@@ -7,7 +7,7 @@ import uuid
 import pytest
 from playwright.sync_api import expect
 
-from deploy.stack import fleet
+from deploy.stack import service_commands
 from tests.stack.browser.conftest import Doors
 from tests.stack.browser.looks import faults_of
 from tests.stack.browser.shop import Shop
@@ -174,12 +174,12 @@ def test_the_pill_turns_when_the_server_hangs_and_the_numbers_come_back(
     pid = stack.runtime.services["web"].pid
     assert pid is not None
 
-    fleet.hold(stack.home, "web")
+    service_commands.hold(stack.home, "web")
     os.kill(pid, signal.SIGSTOP)  # its connections stay open and nothing comes over them
     shop.sell("MUG", 5)
 
     expect(pill).not_to_have_attribute("data-state", "live")
-    fleet.hold(stack.home, "web", release=True)
+    service_commands.hold(stack.home, "web", release=True)
     os.kill(pid, signal.SIGKILL)  # the supervisor starts another one
     expect(pill).to_have_attribute("data-state", "live")
     expect(page.locator(f'[data-key="{key}"] [data-f="on_hand"]')).to_have_text("37")

@@ -1,4 +1,7 @@
-"""Commands for the running services: scaling, restarts, holds and pauses."""
+"""Commands for services of a running stack: each writes a request and waits until it is done.
+
+The request is one file (`deploy.stack.requested`), and the supervisor's runtime shows its result.
+"""
 
 import time
 from collections.abc import Callable
@@ -7,15 +10,16 @@ from typing import Final
 
 from cdc.contracts.topics import PARTITIONS
 from deploy.errors import StackError
-from deploy.stack.context import WORKER_PREFIX, in_worker_order, worker_names
+from deploy.stack import worker_queries
+from deploy.stack.context import in_worker_order, worker_names
 from deploy.stack.home import Home
+from deploy.stack.observe import PAUSED, RUNNING
+from deploy.stack.processes import wait_until
 from deploy.stack.requested import REPAIR, RequestedState, read_requested, write_requested
 from deploy.stack.runtime import UP, Runtime, ServiceRuntime, read_runtime
-from deploy.stack.worker_queries import RUNNING, connections, partitions
 
 Progress = Callable[[str], None]
 
-PAUSED: Final = "paused"
 _READY_S: Final = 120.0
 _POLL_S: Final = 0.1
 
@@ -28,17 +32,16 @@ def scale(home: Home, count: int) -> float:
     Raises:
         StackError: no stack is ready, the number is not 1 to 12, or it took too long.
     """
-    began = time.monotonic()
     requested = _requested(home).scaled(count)
     _running(home)
     _refuse_half_rebuilt(home, requested)
-    write_requested(home, requested.without())
     names = set(worker_names(count))
-    _wait(
-        lambda: _states(home) == dict.fromkeys(names, "running") and _is_served(home, names),
+    return _request(
+        home,
+        requested.without(),
+        lambda: _states(home) == dict.fromkeys(names, RUNNING) and _is_served(home, names),
         lambda: f"{count} workers: not all partitions are served, workers are {_states(home)}",
     )
-    return time.monotonic() - began
 
 
 def restart(home: Home, name: str) -> float:
@@ -47,20 +50,26 @@ def restart(home: Home, name: str) -> float:
     Raises:
         StackError: no stack is ready, no such worker, it is stopped, or it took too long.
     """
-    began = time.monotonic()
     before = _worker(home, name).asked_restarts
-    if name in _requested(home).paused:
+    requested = _requested(home)
+    if name in requested.paused:
         message = f"{name} is stopped"
         raise StackError(message, repair=f"inventory workers start {name}")
-    write_requested(home, _requested(home).restarted(name, before))
+    return _request(
+        home,
+        requested.restarted(name, before),
+        lambda: _is_back(home, name, before) and _is_served(home, set(_states(home))),
+        lambda: f"{name} did not come back, workers are {_states(home)}",
+    )
 
-    def is_back() -> bool:
-        service = read_runtime(home).services[name]
-        back = service.asked_restarts > before and service.state == "running"
-        return back and _is_served(home, set(_states(home)))
 
-    _wait(is_back, lambda: f"{name} did not come back, workers are {_states(home)}")
-    return time.monotonic() - began
+def restart_rolling(home: Home, progress: Progress) -> None:
+    """Restart all running workers one by one, each after the one before it serves again."""
+    stopped = _requested(home).paused
+    for name in _states(home):
+        if name in stopped:
+            continue
+        progress(f"{name} restarted in {restart(home, name):.1f} s")
 
 
 def restart_service(home: Home, name: str) -> float:
@@ -69,22 +78,19 @@ def restart_service(home: Home, name: str) -> float:
     Raises:
         StackError: no stack is ready, no such service, it is paused, or it took too long.
     """
-    if name.startswith(WORKER_PREFIX) and name in _states(home):
+    if name in _states(home):
         return restart(home, name)
-    began = time.monotonic()
     before = _service(home, name).asked_restarts
     requested = _requested(home)
     if name in requested.paused:
         message = f"{name} is paused; nothing was restarted"
         raise StackError(message, repair=resume_command(home, name))
-    write_requested(home, requested.restarted(name, before))
-
-    def is_back() -> bool:
-        service = read_runtime(home).services[name]
-        return service.asked_restarts > before and service.state == "running"
-
-    _wait(is_back, lambda: f"{name} did not come back, see `inventory logs {name}`")
-    return time.monotonic() - began
+    return _request(
+        home,
+        requested.restarted(name, before),
+        lambda: _is_back(home, name, before),
+        lambda: f"{name} did not come back, see `inventory logs {name}`",
+    )
 
 
 def hold(home: Home, name: str, *, release: bool = False) -> None:
@@ -99,22 +105,12 @@ def hold(home: Home, name: str, *, release: bool = False) -> None:
     write_requested(home, replace(requested, held=sorted(held)))
 
 
-def _service(home: Home, name: str) -> ServiceRuntime:
-    """Return the runtime entry of this service, of a stack that is ready."""
-    services = _running(home).services
-    if name not in services:
-        message = f"no service {name!r}: expected one of {', '.join(services)}; nothing was done"
-        raise StackError(message)
-    return services[name]
-
-
 def stop(home: Home, name: str) -> float:
     """Stop one worker until `start`; return the seconds until others serve its partitions.
 
     Raises:
         StackError: no stack is ready, no such worker, no other one runs, or it took too long.
     """
-    began = time.monotonic()
     _worker(home, name)
     requested = _requested(home)
     _refuse_half_rebuilt(home, requested)
@@ -122,12 +118,12 @@ def stop(home: Home, name: str) -> float:
     if not others:
         message = f"{name} is the only worker that runs"
         raise StackError(message, repair="inventory down  # ends the whole stack")
-    write_requested(home, requested.without(*requested.paused, name))
-    _wait(
+    return _request(
+        home,
+        requested.without(*requested.paused, name),
         lambda: _states(home).get(name) == PAUSED and _is_served(home, others),
         lambda: f"{name} is not away, workers are {_states(home)}",
     )
-    return time.monotonic() - began
 
 
 def start(home: Home, name: str) -> float:
@@ -136,18 +132,15 @@ def start(home: Home, name: str) -> float:
     Raises:
         StackError: no stack is ready, no such worker, or it took too long.
     """
-    began = time.monotonic()
     _worker(home, name)
     requested = _requested(home)
     _refuse_half_rebuilt(home, requested)
-    write_requested(
-        home, requested.without(*(other for other in requested.paused if other != name))
-    )
-    _wait(
-        lambda: _states(home).get(name) == "running" and _is_served(home, set(_states(home))),
+    return _request(
+        home,
+        requested.without(*(other for other in requested.paused if other != name)),
+        lambda: _states(home).get(name) == RUNNING and _is_served(home, set(_states(home))),
         lambda: f"{name} does not serve, workers are {_states(home)}",
     )
-    return time.monotonic() - began
 
 
 def pause(home: Home, *others: str) -> tuple[str, ...]:
@@ -162,14 +155,15 @@ def pause(home: Home, *others: str) -> tuple[str, ...]:
     known = _running(home).services
     names = (*_states(home), *(name for name in others if name in known))
     requested = _requested(home)
-    stopped = requested.stopped if _is_half_rebuilt(home, requested) else requested.paused
-    write_requested(home, replace(requested.without(*names), stopped=stopped))
+    was_cut_off = requested.is_half_rebuilt(_states(home))
+    stopped = requested.stopped if was_cut_off else requested.paused
 
     def are_away() -> bool:
         services = read_runtime(home).services
         return all(services[name].state == PAUSED for name in names)
 
-    _wait(are_away, lambda: f"still running: {_states(home)}")
+    paused = replace(requested.without(*names), stopped=stopped)
+    _request(home, paused, are_away, lambda: f"still running: {_states(home)}")
     return names
 
 
@@ -184,24 +178,44 @@ def resume(home: Home) -> tuple[str, ...]:
     _running(home)
     requested = _requested(home)
     stopped = requested.stopped
-    write_requested(home, requested.without(*stopped))
 
     def is_back() -> bool:
         services = read_runtime(home).services.items()
-        runs = all(s.state == "running" for name, s in services if name not in stopped)
+        runs = all(s.state == RUNNING for name, s in services if name not in stopped)
         return runs and _is_served(home, set(_states(home)) - set(stopped))
 
-    _wait(is_back, lambda: f"not all partitions are served, workers are {_states(home)}")
+    _request(
+        home,
+        requested.without(*stopped),
+        is_back,
+        lambda: f"not all partitions are served, workers are {_states(home)}",
+    )
     return tuple(stopped)
 
 
-def restart_rolling(home: Home, progress: Progress) -> None:
-    """Restart all running workers one by one, each after the one before it serves again."""
-    stopped = _requested(home).paused
-    for name in _states(home):
-        if name in stopped:
-            continue
-        progress(f"{name} restarted in {restart(home, name):.1f} s")
+def resume_command(home: Home, name: str) -> str:
+    """Return the command that starts a paused service again."""
+    is_rebuild = _requested(home).is_half_rebuilt(_states(home))
+    return REPAIR if is_rebuild else f"inventory workers start {name}"
+
+
+def _request(
+    home: Home,
+    requested: RequestedState,
+    is_done: Callable[[], bool],
+    describe: Callable[[], str],
+) -> float:
+    """Write the request; return the seconds until it was carried out.
+
+    Raises:
+        StackError: it took too long; `describe` returns what is missing.
+    """
+    began = time.monotonic()
+    write_requested(home, requested)
+    if not wait_until(is_done, timeout_s=_READY_S, poll_s=_POLL_S):
+        message = f"after {_READY_S:.0f} s: {describe()}"
+        raise StackError(message, repair="inventory logs worker-1")
+    return time.monotonic() - began
 
 
 def _running(home: Home) -> Runtime:
@@ -214,32 +228,25 @@ def _running(home: Home) -> Runtime:
 
 def _worker(home: Home, name: str) -> ServiceRuntime:
     """Return the runtime entry of this worker, of a stack that is ready."""
-    runtime = _running(home)
-    if name not in runtime.services or not name.startswith(WORKER_PREFIX):
+    services = _running(home).services
+    if name not in in_worker_order(services):
         message = f"no worker {name!r}: expected one of {', '.join(_states(home))}"
         raise StackError(message)
-    return runtime.services[name]
+    return services[name]
 
 
-def resume_command(home: Home, name: str) -> str:
-    """Return the command that starts a paused service again."""
-    is_rebuild = _is_half_rebuilt(home, _requested(home))
-    return REPAIR if is_rebuild else f"inventory workers start {name}"
-
-
-def _is_half_rebuilt(home: Home, requested: RequestedState) -> bool:
-    """Return whether an interrupted rebuild has left services paused.
-
-    `stop` refuses to stop the last worker. Only a rebuild pauses all workers, or the projector.
-    """
-    paused = set(requested.paused)
-    is_all = paused >= set(_states(home))
-    return bool(paused) and (is_all or any(not name.startswith(WORKER_PREFIX) for name in paused))
+def _service(home: Home, name: str) -> ServiceRuntime:
+    """Return the runtime entry of this service, of a stack that is ready."""
+    services = _running(home).services
+    if name not in services:
+        message = f"no service {name!r}: expected one of {', '.join(services)}; nothing was done"
+        raise StackError(message)
+    return services[name]
 
 
 def _refuse_half_rebuilt(home: Home, requested: RequestedState) -> None:
     """Raise `StackError` while an interrupted rebuild keeps services paused."""
-    if _is_half_rebuilt(home, requested):
+    if requested.is_half_rebuilt(_states(home)):
         message = f"a rebuild was cut off, {', '.join(requested.paused)} stay away until it has run"
         raise StackError(message, repair=REPAIR)
 
@@ -253,18 +260,17 @@ def _states(home: Home) -> dict[str, str]:
     return {name: services[name].state for name in in_worker_order(services)}
 
 
+def _is_back(home: Home, name: str, before: int) -> bool:
+    """Return whether the service runs, after more than `before` requested restarts."""
+    service = read_runtime(home).services[name]
+    return service.asked_restarts > before and service.state == RUNNING
+
+
 def _is_served(home: Home, names: set[str]) -> bool:
-    rows = partitions(connections(home))
+    """Return whether these workers fold all partitions."""
+    rows = worker_queries.partitions(worker_queries.connections(home))
+    is_running = worker_queries.RUNNING
     served = {
-        row["partition"] for row in rows if row["state"] == RUNNING and row["worker"] in names
+        row["partition"] for row in rows if row["state"] == is_running and row["worker"] in names
     }
     return len(served) == PARTITIONS
-
-
-def _wait(condition: Callable[[], bool], describe: Callable[[], str]) -> None:
-    deadline = time.monotonic() + _READY_S
-    while not condition():
-        if time.monotonic() > deadline:
-            message = f"after {_READY_S:.0f} s: {describe()}"
-            raise StackError(message, repair="inventory logs worker-1")
-        time.sleep(_POLL_S)
