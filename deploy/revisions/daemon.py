@@ -107,10 +107,8 @@ def _worker(environment: dict[str, str], name: str, port: int, tree: Path, pytho
 def _probe(supervisor: Supervisor) -> None:
     """Mark workers as ready; the shadow is ready once all of them are."""
     while not supervisor.stopping.wait(_PROBE_S):
-        for service in supervisor.not_ready():
-            pid = supervisor.pid_of(service.name)
-            if pid is not None and service.ready(pid):
-                supervisor.mark_ready(service.name)
+        for service, _ in supervisor.processes(ready=False):
+            supervisor.probe(service)
         states = {entry.state for entry in supervisor.runtime.services.values()}
         if supervisor.runtime.phase == "starting" and states == {"running"}:
             supervisor.note(phase="ready")

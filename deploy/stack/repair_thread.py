@@ -48,7 +48,7 @@ class RepairThread(threading.Thread):
         self, spread: Callable[..., list[None]] = lambda work, *rows: list(map(work, *rows))
     ) -> None:
         """Probe each running service once and apply the repair that is due."""
-        running = self._supervisor.running()
+        running = self._supervisor.processes(ready=True)
         kept = _held(self._home)
         self._watches = {
             process: self._watches.get(process) or RepairRule(silent_limit_s(service.name))

@@ -1,8 +1,8 @@
-"""The supervisor's loop: the only code that starts and ends services.
+"""The supervisor's loop: the only code that starts and ends the services of a home.
 
-`Supervisor.run` stays on the main thread, because a child's death signal is bound to the thread
-that forked it. The director, another thread, sets the wanted services. The loop starts them,
-restarts crashed ones with a growing delay, counts crashes, and writes `runtime.json`.
+The loop starts wanted services, restarts crashed ones with a growing delay, counts crashes, and
+writes `runtime.json`. `Supervisor.run` stays on the main thread, because a child's death signal is
+bound to the thread that forked it. Other threads call the public methods.
 """
 
 import math
@@ -10,7 +10,6 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any, Final
@@ -36,8 +35,8 @@ class StopReason(Enum):
 
     RESTART = "it is started again, which is no crash"
     REPAIR = "it is started again, because it didn't answer"
-    RELEASE = "it is wanted no more"
-    PAUSE = "it is started again when somebody says so"
+    RELEASE = "it is wanted no more, so its entry is removed"
+    PAUSE = "it is started again by `resume`; its entry stays"
 
 
 @dataclass(slots=True)
@@ -95,26 +94,8 @@ class Supervisor:
         with self._lock:
             return tuple(self._children)
 
-    def restart(self, name: str) -> None:
-        """Stop the service's process and start another one; the other services continue."""
-        self._stop_one(name, StopReason.RESTART)
-
-    def release(self, name: str) -> None:
-        """Stop the service for good; its entry is removed when its process has ended."""
-        self._stop_one(name, StopReason.RELEASE)
-
-    def pause(self, name: str) -> None:
-        """Stop the service's process and start none before `resume`; its entry stays."""
-        self._stop_one(name, StopReason.PAUSE)
-
-    def resume(self, name: str) -> None:
-        """Start a paused service again; this doesn't count as a crash."""
-        with self._lock:
-            if self._children[name].stop_reason is StopReason.PAUSE:
-                self._children[name].stop_reason = StopReason.RESTART
-        self._wake.set()
-
-    def _stop_one(self, name: str, reason: StopReason) -> None:
+    def stop_service(self, name: str, reason: StopReason) -> None:
+        """Stop the service's process for this reason; the other services continue."""
         with self._lock:
             child = self._children[name]
             child.stop_reason = reason
@@ -126,21 +107,28 @@ class Supervisor:
                 send_signal(child.identity, child.service.stop_signal)
         self._wake.set()
 
+    def resume(self, name: str) -> None:
+        """Start a paused service again; this doesn't count as a crash."""
+        with self._lock:
+            if self._children[name].stop_reason is StopReason.PAUSE:
+                self._children[name].stop_reason = StopReason.RESTART
+        self._wake.set()
+
     def pid_of(self, name: str) -> int | None:
         """Return the pid of the service's current process, or None if it has none."""
         with self._lock:
             child = self._children.get(name)
             return child.identity.pid if child and child.process else None
 
-    def running(self) -> list[tuple[Service, ProcessId]]:
-        """Return the services that became ready and are not being stopped, with their processes."""
+    def processes(self, *, ready: bool) -> list[tuple[Service, ProcessId]]:
+        """Return the processes that are ready, or not yet, without those that are being stopped."""
         with self._lock:
             return [
                 (child.service, child.identity)
                 for name, child in self._children.items()
                 if child.process is not None
                 and child.stop_reason is None
-                and self.runtime.services[name].state == "running"
+                and (self.runtime.services[name].state == "running") == ready
             ]
 
     def repair(self, name: str, process: ProcessId, due: Repair, reason: str) -> None:
@@ -156,7 +144,7 @@ class Supervisor:
             if due is Repair.CONTINUE:
                 send_signal(process, signal.SIGCONT)
                 return
-            self._stop_one(name, StopReason.REPAIR)
+            self.stop_service(name, StopReason.REPAIR)
 
     def report(self) -> dict[str, Any]:
         """Return the current runtime in the format of `runtime.json`."""
@@ -171,16 +159,13 @@ class Supervisor:
             self._dirty = True
         self._wake.set()
 
-    def not_ready(self) -> list[Service]:
-        """Return the services whose current process has not passed its probe yet."""
-        with self._lock:
-            return [
-                child.service
-                for name, child in self._children.items()
-                if child.process is not None
-                and child.stop_reason is None
-                and self.runtime.services[name].state != "running"
-            ]
+    def probe(self, service: Service) -> bool:
+        """Probe the service's process, record a success, and return whether it succeeded."""
+        pid = self.pid_of(service.name)
+        if pid is None or not service.ready(pid):
+            return False
+        self.mark_ready(service.name)
+        return True
 
     def mark_ready(self, name: str) -> None:
         """Record that the service's probe succeeded."""
@@ -207,8 +192,9 @@ class Supervisor:
     def _step(self, now: float) -> None:
         with self._lock:
             for child in list(self._children.values()):
-                if child.process is not None and child.process.poll() is not None:
-                    self._record_end(child, now)
+                code = child.process.poll() if child.process is not None else None
+                if code is not None:
+                    self._record_end(child, code, now)
                 if child.stop_reason is not None:
                     self._continue_stop(child, now)
                 elif child.process is None and now >= child.due:
@@ -279,16 +265,12 @@ class Supervisor:
         entry.state = "starting"
         self._start(child, now)
 
-    def _record_end(self, child: Child, now: float) -> None:
-        if child.stop_reason is None:
-            self._record_crash(child, now)
-        else:
-            child.process = None
-            self.runtime.services[child.service.name].pid = None
-
-    def _record_crash(self, child: Child, now: float) -> None:
-        assert child.process is not None  # noqa: S101 -- the caller looked
-        entry, code = self.runtime.services[child.service.name], child.process.returncode
+    def _record_end(self, child: Child, code: int, now: float) -> None:
+        """Record the end of a process, which is a crash unless it was asked to stop."""
+        entry = self.runtime.services[child.service.name]
+        child.process, entry.pid = None, None
+        if child.stop_reason is not None:
+            return
         was_ended = entry.state == "running" and code in _ENDED_FROM_OUTSIDE
         is_first = was_ended or now - child.started > _SETTLED_S
         entry.ends_in_a_row = 1 if is_first else entry.ends_in_a_row + 1
@@ -296,29 +278,25 @@ class Supervisor:
         entry.state = "restarting"
         entry.restarts += 1
         entry.last_exit, entry.lived_s = code, round(now - child.started, 1)
-        entry.pid = None
-        child.process = None
         self._dirty = True
 
     def _end_all(self) -> None:
         self.runtime.phase = "failed" if self.runtime.error else "stopping"
         self._try_write(math.inf)
-        for rank in sorted({child.service.stop_rank for child in self._children.values()}):
-            end_together(
-                child for child in self._children.values() if child.service.stop_rank == rank
-            )
+        children = self._children.values()
+        for rank in sorted({child.service.stop_rank for child in children}):
+            _end_together([child for child in children if child.service.stop_rank == rank])
         for entry in self.runtime.services.values():
             entry.state, entry.pid = "stopped", None
         self.runtime.phase = "failed" if self.runtime.error else "down"
         self._try_write(math.inf)
 
 
-def end_together(children: Iterable[Child]) -> None:
+def _end_together(children: list[Child]) -> None:
     """End children of one rank at the same time and collect their exit codes."""
     living = [child for child in children if child.process is not None]
     for number in {child.service.stop_signal for child in living}:
-        same = [child.identity for child in living if child.service.stop_signal == number]
-        end(same, signal.Signals(number))
+        end((c.identity for c in living if c.service.stop_signal == number), number)
     for child in living:
         if child.process is not None:
             child.process.wait()

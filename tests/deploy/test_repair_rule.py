@@ -100,7 +100,7 @@ def serving(
     supervisor.want(mute)
     assert wait_until(lambda: supervisor.pid_of("web") is not None, timeout_s=60)
     supervisor.mark_ready("web")
-    return supervisor.running()[0][1]
+    return supervisor.processes(ready=True)[0][1]
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_a_probe_that_fails_itself_restarts_nothing_and_ends_no_thread(
 
     RepairThread(home, supervisor).probe_all()
 
-    assert supervisor.running()[0][1] == process
+    assert supervisor.processes(ready=True)[0][1] == process
     assert supervisor.runtime.services["web"].repairs == 0
 
 

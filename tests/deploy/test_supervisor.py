@@ -22,7 +22,7 @@ from deploy.stack.processes import (
 )
 from deploy.stack.runtime import Runtime, ServiceRuntime, read_runtime, write_runtime
 from deploy.stack.service import Service
-from deploy.stack.supervisor import Supervisor, delay_after
+from deploy.stack.supervisor import StopReason, Supervisor, delay_after
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
 STUBBORN = (
@@ -110,7 +110,7 @@ def test_what_a_person_restarts_has_no_last_exit_any_more(
     os.kill(supervisor.pid_of("sleeper") or 0, signal.SIGKILL)
     assert wait_until(lambda: read_runtime(home).services["sleeper"].restarts == 1, timeout_s=60)
 
-    supervisor.restart("sleeper")
+    supervisor.stop_service("sleeper", StopReason.RESTART)
 
     assert wait_until(
         lambda: read_runtime(home).services["sleeper"].asked_restarts == 1, timeout_s=60

@@ -12,14 +12,14 @@ import pytest
 
 from deploy.errors import StackError
 from deploy.stack.context import Context, Options
+from deploy.stack.director import Requests
 from deploy.stack.home import Home
 from deploy.stack.processes import alive, identify, wait_until
 from deploy.stack.requested import RequestedState, read_requested, write_requested
 from deploy.stack.runtime import Runtime, read_runtime
 from deploy.stack.service import Service
 from deploy.stack.services import application
-from deploy.stack.supervisor import Supervisor
-from deploy.stack.workforce import Workforce
+from deploy.stack.supervisor import StopReason, Supervisor
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
 DEAF = (
@@ -41,15 +41,15 @@ def home(tmp_path) -> Home:
 
 @dataclass
 class Stack:
-    """A supervisor with a workforce. The test decides when it looks."""
+    """A supervisor and its requests. The test decides when it looks."""
 
     supervisor: Supervisor
-    workforce: Workforce
+    requests: Requests
     left: list[str] = field(default_factory=list)
 
     def has(self, *names: str) -> bool:
         """Return True if exactly these workers are wanted and each has a process."""
-        self.workforce.reconcile()
+        self.requests.carry_out()
         have = self.supervisor.names()
         return set(have) == set(names) and all(map(self.supervisor.pid_of, have))
 
@@ -64,7 +64,7 @@ def stack(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
     context = Context(home, Options(), {"web": 1, "kafka": 2}, home.secrets())
     supervisor = Supervisor(home, Runtime())
     left: list[str] = []
-    made = Stack(supervisor, Workforce(context, supervisor, left.append), left)
+    made = Stack(supervisor, Requests(context, supervisor, left.append), left)
     loop = threading.Thread(target=supervisor.run)
     loop.start()
     yield made
@@ -92,7 +92,7 @@ def test_workers_come_and_go_while_the_others_keep_their_processes(
 
     assert [stack.supervisor.pid_of(name) for name in ("worker-1", "worker-2")] == kept
     assert not alive(third)
-    until(lambda: stack.workforce.reconcile() is None and stack.left == ["worker-3"])
+    until(lambda: stack.requests.carry_out() is None and stack.left == ["worker-3"])
     until(lambda: set(read_runtime(home).services) == {"worker-1", "worker-2"})
 
 
@@ -117,7 +117,7 @@ def test_a_wish_that_nobody_can_read_leaves_the_workers_as_they_are(
     pid = stack.supervisor.pid_of("worker-1")
     (home.path / "wanted.json").write_text('{"workers": "none"}')
 
-    stack.workforce.reconcile()
+    stack.requests.carry_out()
 
     assert stack.supervisor.pid_of("worker-1") == pid
 
@@ -130,10 +130,10 @@ def test_an_asked_restart_is_no_crash_and_comes_once(home: Home, stack: Stack) -
     wanted = read_requested(home)
     assert wanted is not None
     write_requested(home, wanted.restarted("worker-1"))
-    stack.workforce.reconcile()
+    stack.requests.carry_out()
     until(lambda: stack.supervisor.pid_of("worker-1") not in (None, first))
     second = stack.supervisor.pid_of("worker-1")
-    stack.workforce.reconcile()
+    stack.requests.carry_out()
 
     assert stack.supervisor.pid_of("worker-2") == other
     until(lambda: read_runtime(home).services["worker-1"].asked_restarts == 1)
@@ -158,7 +158,7 @@ def test_a_wish_that_was_deleted_is_counted_on(home: Home, stack: Stack, is_seen
     again(2)
     (home.path / "wanted.json").unlink()
     if is_seen:
-        stack.workforce.reconcile()
+        stack.requests.carry_out()
 
     again(3)
 
@@ -173,9 +173,9 @@ def test_what_is_paused_stays_away_until_it_is_wanted_again(home: Home, stack: S
         return {name: entry.state for name, entry in read_runtime(home).services.items()}
 
     write_requested(home, RequestedState(2).without("worker-1", "unknown"))
-    stack.workforce.reconcile()
+    stack.requests.carry_out()
     until(lambda: states()["worker-1"] == "paused")
-    stack.workforce.reconcile()
+    stack.requests.carry_out()
     stack.supervisor.mark_ready("worker-1")
 
     assert stack.supervisor.pid_of("worker-1") is None
@@ -197,8 +197,8 @@ def test_a_worker_that_is_kept_away_leaves_its_group_once_its_process_has_ended(
     for _ in range(2):
         del stack.left[:]
         write_requested(home, RequestedState(2, paused=["worker-2"]))
-        until(lambda: stack.workforce.reconcile() is None and stack.left == ["worker-2"])
-        stack.workforce.reconcile()
+        until(lambda: stack.requests.carry_out() is None and stack.left == ["worker-2"])
+        stack.requests.carry_out()
         assert stack.left == ["worker-2"]
         assert stack.supervisor.pid_of("worker-2") is None
         write_requested(home, RequestedState(2))
@@ -209,7 +209,7 @@ def test_a_paused_worker_that_is_wanted_no_more_goes(home: Home, stack: Stack) -
     write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
     write_requested(home, RequestedState(2).without("worker-2"))
-    stack.workforce.reconcile()
+    stack.requests.carry_out()
     until(lambda: read_runtime(home).services["worker-2"].state == "paused")
 
     write_requested(home, RequestedState(1))
@@ -241,11 +241,11 @@ def test_what_does_not_listen_is_killed(home: Home, monkeypatch: pytest.MonkeyPa
     until(lambda: home.log_of("deaf").exists() and b"deaf" in home.log_of("deaf").read_bytes())
     first = supervisor.pid_of("deaf")
 
-    supervisor.restart("deaf")
+    supervisor.stop_service("deaf", StopReason.RESTART)
     supervisor.mark_ready("deaf")
 
     until(lambda: supervisor.pid_of("deaf") not in (None, first))
-    supervisor.release("deaf")
+    supervisor.stop_service("deaf", StopReason.RELEASE)
     until(lambda: supervisor.names() == ())
     supervisor.stop()
     loop.join(60)
@@ -254,11 +254,11 @@ def test_what_does_not_listen_is_killed(home: Home, monkeypatch: pytest.MonkeyPa
 def test_only_services_of_the_stack_are_started(home: Home) -> None:
     context = Context(home, Options(only=("postgres",)), {}, home.secrets())
     supervisor = Supervisor(home, Runtime())
-    workforce = Workforce(context, supervisor, lambda _: None)
-    workforce.reconcile()
+    requests = Requests(context, supervisor, lambda _: None)
+    requests.carry_out()
     write_requested(home, RequestedState(3))
 
-    workforce.reconcile()
+    requests.carry_out()
 
     assert supervisor.names() == ()
 
