@@ -15,7 +15,7 @@ import typer
 from deploy import output
 from deploy.cli import option_checks
 from deploy.errors import StackError
-from deploy.stack import control
+from deploy.stack import daemon
 from deploy.stack.context import DEFAULT_WORKERS, STEPS, Options
 from deploy.stack.home import Home, default_home
 from deploy.stack.ports import LAST_PORT
@@ -93,7 +93,7 @@ def up(
     if not detach:
         _run_in_foreground(home, options)
     else:
-        control.start_detached(home, options, _print_step)
+        daemon.start_detached(home, options, _print_step)
         if was_running and workers is not None:
             from deploy.stack import service_commands  # noqa: PLC0415 -- only for a stack that runs already
 
@@ -117,14 +117,14 @@ def _run_in_foreground(home: Home, options: Options) -> None:
     """Run the stack until it is stopped from elsewhere, or this command by Ctrl-C or SIGTERM."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        control.start_detached(home, options, _print_step)
+        daemon.start_detached(home, options, _print_step)
         _print_addresses(home)
         _show_rules(home)
         output.console.print("Ctrl-C stops it; `inventory up --detach` returns when it is ready.")
-        control.wait_down(home)
+        daemon.wait_down(home)
     except KeyboardInterrupt:
         output.console.print("stopping")
-        control.stop(home)
+        daemon.stop(home)
 
 
 def demo() -> None:
@@ -166,7 +166,7 @@ def _show_rules(home: Home) -> None:
 def down() -> None:
     """Stop the stack, and keep its data for the next `up`."""
     home = _home()
-    if control.stop(home):
+    if daemon.stop(home):
         output.console.print(f"stopped; data stays in {home.path}")
     else:
         output.console.print(f"nothing was running in {home.path}")
@@ -338,7 +338,7 @@ def reset(
     if not yes:
         message = f"{home.path} and what is listed above would be deleted"
         raise StackError(message, repair="inventory reset --yes")
-    control.stop(home)
+    daemon.stop(home)
     home.delete()
     output.console.print(f"deleted {home.path}")
 

@@ -17,13 +17,11 @@ from typing import Final
 from cdc.capture.admin import create_topics
 from cdc.contracts.topics import application_id, topics_of
 from deploy.errors import StackError
-from deploy.stack import control
+from deploy.stack import daemon
 from deploy.stack.home import Home
-from deploy.stack.processes import wait_until
 from deploy.stack.runtime import environment_of, read_runtime
 
 _ASK: Final = "from inventory.revision import LOGIC_REVISION; print(LOGIC_REVISION)"
-_START_S: Final = 60.0
 _ASK_S: Final = 60.0
 
 
@@ -91,40 +89,27 @@ def start(home: Home, revision: int, code: Code, workers: int) -> Home:
         raise StackError(message)
     shadow = home_of(home, revision)
     if read_runtime(shadow).running:
-        control.wait_ready(shadow)
+        daemon.wait_ready(shadow)
         return shadow
     create_topics(variables["INVENTORY_KAFKA_BOOTSTRAP"], topics_of(revision))
     shadow.logs.mkdir(parents=True, exist_ok=True)
     _spawn_supervisor(home, shadow, revision, code, workers)
-    control.wait_ready(shadow)
+    daemon.wait_ready(shadow)
     return shadow
 
 
 def _spawn_supervisor(home: Home, shadow: Home, revision: int, code: Code, workers: int) -> None:
     command = [sys.executable, "-m", "deploy.revisions.daemon", str(home.path), str(revision)]
     command += [str(code.tree), code.python, str(workers)]
-    with shadow.log_of("supervisor").open("ab") as log:
-        daemon = subprocess.Popen(  # noqa: S603 -- our own module
-            command,
-            env=os.environ | {"INVENTORY_HOME": str(home.path)},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    wait_until(
-        lambda: read_runtime(shadow).supervisor_pid == daemon.pid or daemon.poll() is not None,
-        timeout_s=_START_S,
-    )
-    if read_runtime(shadow).supervisor_pid != daemon.pid:
-        tail = shadow.log_of("supervisor").read_text(encoding="utf-8", errors="replace")[-800:]
-        message = f"the supervisor of revision {revision} did not start:\n{tail}"
+    log = daemon.start_process(shadow, command, home)
+    if log is not None:
+        message = f"the supervisor of revision {revision} did not start:\n{log}"
         raise StackError(message)
 
 
 def stop(home: Home, revision: int) -> bool:
     """End the workers of a shadow; return whether there were any."""
-    return control.stop(home_of(home, revision))
+    return daemon.stop(home_of(home, revision))
 
 
 def forget(home: Home, revision: int) -> None:

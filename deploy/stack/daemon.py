@@ -1,30 +1,252 @@
-"""The supervisor's process: `python -m deploy.stack.daemon`, or called by `inventory up`."""
+"""The supervisor's process: commands start it, wait for it and stop it; `main` runs in it.
 
-import argparse
+`python -m deploy.stack.daemon HOME OPTIONS` supervises a stack. The supervisor of another
+revision's workers (`deploy.revisions.daemon`) is started, locked and stopped by the same functions.
+"""
+
 import contextlib
 import fcntl
+import json
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
+from typing import Any, Final
 
-from cdc.logs import configure_logging
 from deploy.artifacts import fetch
 from deploy.artifacts.prerequisites import require_java
 from deploy.errors import StackError
-from deploy.stack.context import DEFAULT_WORKERS, Context, Options, worker_names
-from deploy.stack.director import Director
+from deploy.stack import observe
+from deploy.stack.context import Context, Options, worker_names
+from deploy.stack.exit_reason import exit_reason_of
 from deploy.stack.generation import generation_of, refuse_half_captured
-from deploy.stack.home import Home
+from deploy.stack.home import PROJECT, Home
 from deploy.stack.ports import choose_ports
-from deploy.stack.processes import end, identify
+from deploy.stack.processes import end, identify, send_signal, wait_until
 from deploy.stack.report import Reporter
 from deploy.stack.requested import RequestedState, write_requested
-from deploy.stack.rotation import Rotation
 from deploy.stack.runtime import Runtime, read_runtime, write_environment, write_runtime
 from deploy.stack.supervisor import Supervisor
+
+StepCallback = Callable[[dict[str, Any]], None]
+
+_POLL_S: Final = 0.1
+_START_S: Final = 900.0
+_STOP_S: Final = 60.0
+_SERVE_S: Final = 120.0
+_TAIL_CHARS: Final = 800
+
+
+def start_detached(
+    home: Home, options: Options, progress: StepCallback = lambda _: None
+) -> Runtime:
+    """Start the supervisor as a daemon and return once all services are ready.
+
+    If a stack runs already, return its runtime when each of its services is ready.
+
+    Raises:
+        StackError: the stack did not become ready; the message names the cause and the service.
+    """
+    options.check()
+    current = read_runtime(home)
+    if current.running and current.phase in ("starting", "ready"):
+        wait_ready(home, progress)
+        return _wait_serving(home)
+    home.create()
+    command = [sys.executable, "-m", "deploy.stack.daemon", str(home.path)]
+    log = start_process(home, [*command, json.dumps(asdict(options))], home)
+    if log is not None:
+        message = f"the supervisor did not start:\n{log}"
+        raise StackError(message, repair="inventory logs supervisor")
+    return wait_ready(home, progress)
+
+
+def start_process(home: Home, command: Sequence[str], stack: Home) -> str | None:
+    """Start the supervisor of `home` by `command`; `stack` is the home of the stack it belongs to.
+
+    Return None once it has recorded itself in `home`, else the last lines of its log.
+    """
+    with home.log_of("supervisor").open("ab") as log:
+        process = subprocess.Popen(  # noqa: S603 -- our own module
+            command,
+            cwd=PROJECT,
+            env=os.environ | {"INVENTORY_HOME": str(stack.path)},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    wait_until(
+        lambda: read_runtime(home).supervisor_pid == process.pid or process.poll() is not None,
+        timeout_s=_STOP_S,
+    )
+    if read_runtime(home).supervisor_pid == process.pid:
+        return None
+    return home.log_of("supervisor").read_text(encoding="utf-8", errors="replace")[-_TAIL_CHARS:]
+
+
+def _wait_serving(home: Home) -> Runtime:
+    """Return when no service of a ready stack is still starting or stopping.
+
+    Raises:
+        StackError: a service ends again and again, or does not become ready in time.
+    """
+    deadline = time.monotonic() + _SERVE_S
+    while True:
+        seen = observe.observe(home)
+        waiting = [name for name in seen.not_ready if seen.states[name] in observe.IN_TRANSITION]
+        if not waiting:
+            return _without_halted(seen.runtime)
+        if time.monotonic() > deadline:
+            message = f"{', '.join(waiting)} do not do their work after {_SERVE_S:.0f} s"
+            raise StackError(message, repair="inventory down && inventory up --detach")
+        time.sleep(_POLL_S)
+
+
+def _without_halted(runtime: Runtime) -> Runtime:
+    """Return the runtime.
+
+    Raises:
+        StackError: a service ends again and again, and its log names the repair. The others run.
+    """
+    for name, entry in runtime.services.items():
+        reason = exit_reason_of(entry)
+        if entry.state == "restarting" and reason.repair:
+            message = f"{name} keeps ending: {reason.problem}. All other services run"
+            raise StackError(message, repair=reason.repair)
+    return runtime
+
+
+def wait_ready(home: Home, progress: StepCallback = lambda _: None) -> Runtime:
+    """Wait until a starting stack is ready, and pass each of its steps to `progress`.
+
+    Raises:
+        StackError: the start failed, a service ends again and again, or it took too long.
+    """
+    deadline = time.monotonic() + _START_S
+    reported = 0
+    while True:
+        runtime = read_runtime(home)
+        for step in runtime.steps[reported:]:
+            progress(step)
+        reported = len(runtime.steps)
+        if runtime.phase == "ready" and runtime.running:
+            return _without_halted(runtime)
+        if runtime.phase == "failed" or not runtime.running:
+            message = runtime.error or "the supervisor ended"
+            raise StackError(message, repair=runtime.repair or "inventory logs supervisor")
+        # The capture of a generation may take longer; the supervisor has its own limit for it.
+        if time.monotonic() > deadline and generation_of(home).captured:
+            message = f"the stack is still starting after {_START_S:.0f} s"
+            raise StackError(message, repair="inventory down && inventory up --detach")
+        time.sleep(_POLL_S)
+
+
+def wait_down(home: Home) -> None:
+    """Return when the supervisor of `home` has ended for any reason."""
+    while read_runtime(home).running:
+        time.sleep(_POLL_S)
+
+
+def stop(home: Home) -> bool:
+    """Stop the stack of `home`; return whether one was running.
+
+    Also end children that a killed supervisor left, found by their recorded identity. Also stop
+    workers of other logic revisions that run beside this stack: without its broker they could only
+    crash.
+    """
+    for shadow in sorted(home.path.glob("revisions/v*")):
+        stop(Home(shadow))
+    runtime = read_runtime(home)
+    was_running = runtime.running
+    if was_running:
+        send_signal(runtime.supervisor, signal.SIGTERM)
+        if not wait_until(lambda: not runtime.running, timeout_s=_STOP_S):
+            send_signal(runtime.supervisor, signal.SIGKILL)
+    leftover = read_runtime(home)
+    end(leftover.children(), signal.SIGTERM)
+    if leftover.phase not in ("down", "failed"):
+        leftover.phase = "down"
+        for service in leftover.services.values():
+            service.state, service.pid = "stopped", None
+        # A full disk refuses the write. Readers compare the file with the living processes anyway.
+        with contextlib.suppress(OSError):
+            write_runtime(home, leftover)
+    return was_running
+
+
+@contextlib.contextmanager
+def sole_supervisor(home: Home, refusal: StackError) -> Iterator[None]:
+    """Hold the lock of `home`, and end the children of a killed supervisor, which hold its ports.
+
+    Raises:
+        StackError: `refusal`, because another supervisor holds the lock.
+    """
+    with (home.path / "supervisor.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise refusal from error
+        end(read_runtime(home).children(), signal.SIGTERM)
+        yield
+
+
+def starting_runtime() -> Runtime:
+    """Return the runtime of a stack that this process starts to supervise."""
+    me = identify(os.getpid())
+    return Runtime(phase="starting", supervisor_pid=me.pid, supervisor_ticks=me.started)
+
+
+def reporting_supervisor(home: Home, runtime: Runtime) -> Supervisor:
+    """Return a supervisor that SIGTERM and SIGINT stop; start its report and log rotation."""
+    from deploy.stack.rotation import Rotation  # noqa: PLC0415 -- commands start without it
+
+    supervisor = Supervisor(home, runtime)
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        supervisor.stop()
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGINT, on_signal)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with contextlib.suppress(OSError):  # name in use: commands read the file instead
+        Reporter(home, supervisor.report).start()
+    Rotation(home, supervisor.stopping).start()
+    return supervisor
+
+
+def supervise(home: Home, options: Options) -> int:
+    """Run a stack until SIGTERM or SIGINT; return the exit code.
+
+    Raises:
+        StackError: another supervisor has locked this home, or the stack cannot be prepared.
+    """
+    from deploy.stack.director import Director  # noqa: PLC0415 -- commands start without it
+
+    home.path.mkdir(parents=True, exist_ok=True)
+    message = f"another supervisor runs in {home.path}"
+    with sole_supervisor(home, StackError(message, repair="inventory down")):
+        runtime = starting_runtime()
+        home.create()
+        write_runtime(home, runtime)
+        try:
+            context = build_context(home, options)
+        except StackError as error:
+            runtime.phase, runtime.error, runtime.repair = "failed", str(error), error.repair
+            write_runtime(home, runtime)
+            return 1
+        runtime.ports = dict(context.ports)
+        write_environment(home, context.variables())
+        write_requested(home, RequestedState(options.workers))
+        supervisor = reporting_supervisor(home, runtime)
+        Director(context, supervisor).start()
+        supervisor.run()
+        return 1 if runtime.error else 0
 
 
 def build_context(home: Home, options: Options) -> Context:
@@ -47,88 +269,19 @@ def build_context(home: Home, options: Options) -> Context:
     )
 
 
-def supervise(home: Home, options: Options) -> int:
-    """Run a stack until SIGTERM or SIGINT; return the exit code.
+def main(run: Callable[[], int], name: str) -> int:
+    """Run a supervisor that logs as `name`; return its exit code, 1 if it could not start."""
+    from cdc.logs import configure_logging  # noqa: PLC0415 -- commands start without it
 
-    Raises:
-        StackError: another supervisor has locked this home, or the stack cannot be prepared.
-    """
-    home.path.mkdir(parents=True, exist_ok=True)
-    with (home.path / "supervisor.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            message = f"another supervisor runs in {home.path}"
-            raise StackError(message, repair="inventory down") from error
-        end_leftovers(home)
-        return _supervise_locked(home, options)
-
-
-def _supervise_locked(home: Home, options: Options) -> int:
-    me = identify(os.getpid())
-    runtime = Runtime(phase="starting", supervisor_pid=me.pid, supervisor_ticks=me.started)
-    home.create()
-    write_runtime(home, runtime)
+    configure_logging(service=name)
     try:
-        context = build_context(home, options)
-    except StackError as error:
-        runtime.phase, runtime.error, runtime.repair = "failed", str(error), error.repair
-        write_runtime(home, runtime)
-        return 1
-    runtime.ports = dict(context.ports)
-    write_environment(home, context.variables())
-    write_requested(home, RequestedState(options.workers))
-    supervisor = Supervisor(home, runtime)
-
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
-        supervisor.stop()
-
-    signal.signal(signal.SIGTERM, on_signal)
-    signal.signal(signal.SIGINT, on_signal)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with contextlib.suppress(OSError):  # name in use: commands read the file instead
-        Reporter(home, supervisor.report).start()
-    Rotation(home, supervisor.stopping).start()
-    Director(context, supervisor).start()
-    supervisor.run()
-    return 1 if runtime.error else 0
-
-
-def end_leftovers(home: Home) -> None:
-    """End the children of a killed supervisor, because the new children need their ports."""
-    end(read_runtime(home).children(), signal.SIGTERM)
-
-
-def options_from(arguments: Sequence[str]) -> tuple[Home, Options]:
-    """Return home and options from the command line that `control.start_detached` writes."""
-    parser = argparse.ArgumentParser(prog="deploy.stack.daemon")
-    parser.add_argument("home", type=Path)
-    parser.add_argument("--workers", type=int, default=DEFAULT_WORKERS)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--seed-data", default="none")
-    parser.add_argument("--demo", action="store_true")
-    parser.add_argument("--port", action="append", default=[], metavar="NAME=PORT")
-    found = parser.parse_args(arguments)
-    ports = dict(entry.split("=", 1) for entry in found.port)
-    options = Options(
-        workers=found.workers,
-        only=tuple(name for name in found.only.split(",") if name),
-        seed_data=found.seed_data,
-        demo=found.demo,
-        ports={name: int(port) for name, port in ports.items()},
-    )
-    return Home(found.home), options
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run with the command line that `control.start_detached` writes; return the exit code."""
-    configure_logging(service="supervisor")
-    try:
-        return supervise(*options_from(arguments))
+        return run()
     except (StackError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    path, text = [*sys.argv[1:], "{}"][:2]
+    stack_home, stack_options = Home(Path(path)), Options(**json.loads(text))
+    sys.exit(main(lambda: supervise(stack_home, stack_options), "supervisor"))

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from deploy.errors import StackError
-from deploy.stack import control
+from deploy.stack import daemon
 from deploy.stack.context import Context, Options
 from deploy.stack.director import Director
 from deploy.stack.home import Home
@@ -82,7 +82,7 @@ def test_a_part_that_halts_and_names_its_repair_does_not_end_the_start(director:
     home = director.context.home
     assert wait_until(lambda: read_runtime(home).phase == "ready", timeout_s=60)
     with pytest.raises(StackError, match=r"halting keeps ending: cut off\. All other") as told:
-        control.wait_ready(home)
+        daemon.wait_ready(home)
     assert told.value.repair == "inventory workers rebuild --yes"
     assert [step["step"] for step in read_runtime(home).steps] == ["restoring"]
 
@@ -104,7 +104,7 @@ def test_up_waits_for_a_service_that_is_on_its_way(director: Director) -> None:
     serving = threading.Thread(target=director._serve, args=(service, time.monotonic()))
     serving.start()
 
-    found = control.start_detached(home, Options())
+    found = daemon.start_detached(home, Options())
 
     serving.join(60)
     assert found.services["restoring"].state == "running"

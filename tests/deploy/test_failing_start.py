@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from deploy.errors import StackError
-from deploy.stack import control, room
+from deploy.stack import daemon, room
 from deploy.stack.context import Context, Options
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.processes import alive
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.engines
 def home(tmp_path: Path) -> Iterator[Home]:
     found = Home(tmp_path / "home")
     yield found
-    control.stop(found)
+    daemon.stop(found)
 
 
 @pytest.fixture

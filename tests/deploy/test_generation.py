@@ -13,8 +13,7 @@ from cdc.contracts.decode import decode
 from deploy.cli.main import app
 from deploy.errors import StackError
 from deploy.stack.context import Context, Options
-from deploy.stack.control import wait_ready
-from deploy.stack.daemon import build_context
+from deploy.stack.daemon import build_context, wait_ready
 from deploy.stack.director import Director
 from deploy.stack.generation import (
     Generation,
@@ -230,7 +229,7 @@ def test_a_capture_is_waited_for_and_another_start_is_not(
     starting.steps = [{"step": "connector", "seconds": 1_000.0}]
     prepare(home)
     write_runtime(home, starting)
-    monkeypatch.setattr("deploy.stack.control._START_S", -1.0)
+    monkeypatch.setattr("deploy.stack.daemon._START_S", -1.0)
 
     def serve(_step: object) -> None:
         write_runtime(home, replace(starting, phase="ready"))

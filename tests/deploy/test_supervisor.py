@@ -2,37 +2,23 @@
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from deploy.stack import control
 from deploy.stack.home import Home
 from deploy.stack.processes import (
-    ProcessId,
     alive,
-    end,
     identify,
-    spawn,
-    suspended,
     wait_until,
 )
-from deploy.stack.runtime import Runtime, ServiceRuntime, read_runtime, write_runtime
+from deploy.stack.runtime import Runtime, read_runtime
 from deploy.stack.service import Service
 from deploy.stack.supervisor import StopReason, Supervisor, delay_after
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
-STUBBORN = (
-    sys.executable,
-    "-c",
-    (
-        "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-        "print('deaf', flush=True); time.sleep(600)"
-    ),
-)
 
 
 @pytest.fixture
@@ -157,74 +143,3 @@ def test_stopping_ends_every_child_and_says_so(home: Home) -> None:
     assert not any(map(alive, children))
     assert {s.state for s in read_runtime(home).services.values()} == {"stopped"}
     assert read_runtime(home).phase == "down"
-
-
-def test_a_suspended_supervisor_is_asked_to_stop_and_not_killed(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It handles SIGTERM only after SIGCONT. A killed supervisor would stop no service in order."""
-    monkeypatch.setattr(control, "_STOP_S", 5.0)
-    process = subprocess.Popen(SLEEP)  # noqa: S603 -- our own program
-    me = identify(process.pid)
-    write_runtime(home, Runtime("ready", supervisor_pid=me.pid, supervisor_ticks=me.started))
-    process.send_signal(signal.SIGSTOP)
-    try:
-        assert wait_until(lambda: suspended(me), timeout_s=60)
-
-        assert control.stop(home)
-
-        assert process.wait(60) == -signal.SIGTERM
-    finally:
-        process.kill()
-        process.wait(60)
-
-
-def test_a_stack_is_stopped_on_a_disk_that_takes_no_file(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Otherwise the repair of a full disk, `inventory down && inventory move …`, would fail."""
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    child = spawn(
-        SLEEP, environment=dict(os.environ), directory=home.path, log=home.log_of("sleeper")
-    )
-    entry = ServiceRuntime("running", pid=child.pid, started_ticks=identify(child.pid).started)
-    write_runtime(home, Runtime("ready", services={"sleeper": entry}))
-    monkeypatch.setattr(control, "write_runtime", full)
-
-    assert not control.stop(home)
-
-    assert child.wait(60) == -signal.SIGTERM
-
-
-def test_a_supervisor_without_a_home_says_so_in_a_line() -> None:
-    command = [sys.executable, "-m", "deploy.stack.daemon", "/proc/nowhere/home"]
-
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own module
-
-    assert done.returncode == 1
-    assert "/proc/nowhere" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_child_that_ignores_the_signal_is_killed_after_the_grace(home: Home) -> None:
-    log = home.log_of("deaf")
-    child = spawn(STUBBORN, environment=dict(os.environ), directory=home.path, log=log)
-    assert wait_until(lambda: b"deaf" in log.read_bytes(), timeout_s=60)
-
-    end([identify(child.pid)], signal.SIGTERM, grace_s=0.3)
-
-    assert child.wait(60) == -signal.SIGKILL
-
-
-def test_a_reused_pid_is_somebody_else(home: Home) -> None:
-    child = spawn(SLEEP, environment=dict(os.environ), directory=home.path, log=home.log_of("s"))
-    mine = identify(child.pid)
-
-    assert alive(mine)
-    assert not alive(ProcessId(mine.pid, mine.started - 1))
-    end([mine], signal.SIGTERM)
-    assert child.wait(60) == -signal.SIGTERM
-    assert not alive(mine)

@@ -14,7 +14,7 @@ from tests.stack.test_repairs import CASES, CODES, CODES_NOT_CAUSED, ELSEWHERE, 
 LOOKING = ("inventory doctor", "inventory status", "inventory logs")
 # Errors of a command, not states of the stack: the log has the command's error.
 MAY_LOOK = {
-    "deploy/stack/control.py",
+    "deploy/stack/daemon.py",
     "deploy/stack/bootstrap.py",
     "deploy/stack/service_commands.py",
     "deploy/stack/proof.py",

@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from analytics.kafka import end_offsets
-from deploy.stack.control import wait_down
+from deploy.stack.daemon import wait_down
 from deploy.stack.generation import Generation, generation_of
 from deploy.stack.runtime import read_runtime
 from tests.stack.running import RunningStack, run_inventory, start
