@@ -1,19 +1,14 @@
-"""Thread that decides which services of a stack run: by start order, then by request.
+"""Start order of a stack: the director's thread starts each service after those that it needs.
 
-Each step of the start begins after the probe of the step before it. The JVM parts start together
-with Postgres, because Connect waits for its broker by itself. No service writes a captured table
-before the slot streams. Rows written earlier would arrive as snapshot rows, which are no movements.
-
-Then the running services are compared with `wanted.json` twice a second. A new worker gets a port
-and joins the group by itself. The static membership of a stopped worker is removed, because the
-group would keep its partitions until the session times out.
+Each step begins after the probe of the step before it. The JVM parts start together with Postgres,
+because Connect waits for its broker by itself. No service writes a captured table before the slot
+streams. Rows written earlier would arrive as snapshot rows, which are no movements.
 """
 
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Final
 
 from typing_extensions import override
@@ -22,15 +17,14 @@ from cdc.capture.admin import create_topics
 from cdc.capture.client import ConnectClient, wait_streaming
 from deploy.errors import StackError
 from deploy.stack import bootstrap, capture, generation, recapture
-from deploy.stack.context import APPLICATIONS, WORKER_PREFIX, Context, worker_names
+from deploy.stack.context import APPLICATIONS, Context, worker_names
 from deploy.stack.exit_reason import exit_reason_of
-from deploy.stack.ports import choose_ports
 from deploy.stack.repair_thread import RepairThread
-from deploy.stack.requested import RequestedState, read_requested
+from deploy.stack.requested import Requests
 from deploy.stack.runtime import UP
 from deploy.stack.service import Service
 from deploy.stack.services import application, connect, kafka, postgres
-from deploy.stack.supervisor import StopReason, Supervisor
+from deploy.stack.supervisor import Supervisor
 
 _POLL_S: Final = 0.1
 _WATCH_S: Final = 0.5
@@ -217,68 +211,3 @@ class Director(threading.Thread):
         from deploy.stack import membership  # noqa: PLC0415 -- loads aiokafka, rarely used
 
         membership.leave(self.context.kafka_bootstrap, worker)
-
-
-class Requests:
-    """Last request of a stack's commands; `leave` removes an ended worker's group membership."""
-
-    def __init__(
-        self, context: Context, supervisor: Supervisor, leave: Callable[[str], None]
-    ) -> None:
-        self._context = context
-        self._supervisor = supervisor
-        self._leave = leave
-        self._going: set[str] = set()
-        self._restarts: dict[str, int] = {}
-        self._paused: set[str] = set()
-        self._away: set[str] = set()  # paused ones whose process has ended
-
-    def carry_out(self) -> None:
-        """Compare running with requested services, and start, stop, pause or restart as needed."""
-        try:
-            requested = read_requested(self._context.home)
-        except StackError:
-            return  # the next command reports the error; the workers continue
-        if requested is None:
-            self._restarts.clear()  # the next request counts from 0
-            return
-        running = {name for name in self._supervisor.names() if name.startswith(WORKER_PREFIX)}
-        for name in sorted(self._going - running):
-            self._going.discard(name)
-            self._leave(name)
-        wants = self._context.options.wants
-        names = {name for name in worker_names(requested.workers) if wants(name)}
-        for name in sorted(names - running):
-            self._start(name)
-        for name in sorted(running - names - self._going):
-            self._going.add(name)
-            self._supervisor.stop_service(name, StopReason.RELEASE)
-        self._pause(set(requested.paused) & set(self._supervisor.names()) - self._going)
-        others = {name for name in self._supervisor.names() if not name.startswith(WORKER_PREFIX)}
-        self._restart(requested, (names & running | others) - self._paused)
-
-    def _start(self, name: str) -> None:
-        home = self._context.home
-        port = choose_ports(home.path / "ports.json", (name,), {})
-        self._context = replace(self._context, ports={**self._context.ports, **port})
-        self._supervisor.want(application.worker(self._context, name))
-
-    def _pause(self, names: set[str]) -> None:
-        for name in sorted(names - self._paused):
-            self._supervisor.stop_service(name, StopReason.PAUSE)
-        for name in sorted((self._paused - names) & set(self._supervisor.names())):
-            self._supervisor.resume(name)
-        self._paused = names
-        # Until its session times out, no worker folds its partitions.
-        ended = {name for name in names if self._supervisor.pid_of(name) is None}
-        for name in sorted(ended - self._away):
-            if name.startswith(WORKER_PREFIX):
-                self._leave(name)
-        self._away = ended
-
-    def _restart(self, requested: RequestedState, names: set[str]) -> None:
-        for name in sorted(names):
-            asked = requested.restarts.get(name, 0)
-            if asked > self._restarts.get(name, 0):
-                self._restarts[name] = asked
-                self._supervisor.stop_service(name, StopReason.RESTART)

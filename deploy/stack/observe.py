@@ -4,7 +4,6 @@ The supervisor's record is not enough. Its file gets old when the disk is full, 
 signal has stopped still has its pid.
 """
 
-import json
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,7 @@ from typing import Final
 
 from deploy.stack.home import Home
 from deploy.stack.processes import ProcessId, alive, suspended
-from deploy.stack.runtime import Runtime, ServiceRuntime, read_runtime
+from deploy.stack.runtime import Runtime, ServiceRuntime, read_environment, read_runtime
 
 RUNNING: Final = "running"
 PAUSED: Final = "paused"  # a person has paused it
@@ -101,9 +100,8 @@ def _probed(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
 def _access(home: Home) -> tuple[str, str]:
     """Return the read-only Postgres URL and Connect's password, empty where there is none."""
     try:
-        found = json.loads((home.path / "environment.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = read_environment(home)
+    except (OSError, ValueError, AttributeError):
         return "", ""
-    names = ("INVENTORY_READ_DATABASE_URL", "INVENTORY_CONNECT_PASSWORD")
-    database, password = (str(found.get(name, "")) for name in names)
-    return database, password
+    url = found.get("INVENTORY_READ_DATABASE_URL", "")
+    return url, found.get("INVENTORY_CONNECT_PASSWORD", "")

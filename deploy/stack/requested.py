@@ -1,18 +1,21 @@
-"""Requested state of a running stack's workers and sinks: `wanted.json` of a home.
+"""Requested state of a running stack's services: `wanted.json` of a home, and its execution.
 
-A command writes the complete request; the director carries it out. The file survives the command
-and is idempotent. A message to the supervisor's process would be neither.
+A command writes the complete request. The director's thread compares it with the running services
+twice a second. The file survives the command and is idempotent. A message to the supervisor's
+process would be neither.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
 from cdc.contracts.topics import PARTITIONS
 from deploy.errors import StackError
-from deploy.stack.context import WORKER_PREFIX
+from deploy.stack.context import WORKER_PREFIX, Context, worker_names
 from deploy.stack.home import Home, write_json
+from deploy.stack.ports import choose_ports
+from deploy.stack.supervisor import StopReason, Supervisor
 
 REPAIR: Final = "inventory workers rebuild --yes"  # resumes what a rebuild has paused
 _FILE: Final = "wanted.json"
@@ -86,3 +89,74 @@ def read_requested(home: Home) -> RequestedState | None:
 def write_requested(home: Home, requested: RequestedState) -> None:
     """Replace the request atomically."""
     write_json(home.path / _FILE, asdict(requested))
+
+
+class Requests:
+    """Execution of requests in the supervisor's process; other services are not affected.
+
+    A new worker gets a port and joins the group by itself. `leave` removes the static membership of
+    a worker that has ended. The group would keep its partitions until the session times out.
+    """
+
+    def __init__(
+        self, context: Context, supervisor: Supervisor, leave: Callable[[str], None]
+    ) -> None:
+        self._context = context
+        self._supervisor = supervisor
+        self._leave = leave
+        self._going: set[str] = set()
+        self._restarts: dict[str, int] = {}
+        self._paused: set[str] = set()
+        self._away: set[str] = set()  # paused ones whose process has ended
+
+    def carry_out(self) -> None:
+        """Compare running with requested services, and start, stop, pause or restart as needed."""
+        try:
+            requested = read_requested(self._context.home)
+        except StackError:
+            return  # the next command reports the error; the workers continue
+        if requested is None:
+            self._restarts.clear()  # the next request counts from 0
+            return
+        running = {name for name in self._supervisor.names() if name.startswith(WORKER_PREFIX)}
+        for name in sorted(self._going - running):
+            self._going.discard(name)
+            self._leave(name)
+        wants = self._context.options.wants
+        names = {name for name in worker_names(requested.workers) if wants(name)}
+        for name in sorted(names - running):
+            self._start(name)
+        for name in sorted(running - names - self._going):
+            self._going.add(name)
+            self._supervisor.stop_service(name, StopReason.RELEASE)
+        self._pause(set(requested.paused) & set(self._supervisor.names()) - self._going)
+        others = {name for name in self._supervisor.names() if not name.startswith(WORKER_PREFIX)}
+        self._restart(requested, (names & running | others) - self._paused)
+
+    def _start(self, name: str) -> None:
+        from deploy.stack.services import application  # noqa: PLC0415 -- loads every part's client
+
+        home = self._context.home
+        port = choose_ports(home.path / "ports.json", (name,), {})
+        self._context = replace(self._context, ports={**self._context.ports, **port})
+        self._supervisor.want(application.worker(self._context, name))
+
+    def _pause(self, names: set[str]) -> None:
+        for name in sorted(names - self._paused):
+            self._supervisor.stop_service(name, StopReason.PAUSE)
+        for name in sorted((self._paused - names) & set(self._supervisor.names())):
+            self._supervisor.resume(name)
+        self._paused = names
+        # Until its session times out, no worker folds its partitions.
+        ended = {name for name in names if self._supervisor.pid_of(name) is None}
+        for name in sorted(ended - self._away):
+            if name.startswith(WORKER_PREFIX):
+                self._leave(name)
+        self._away = ended
+
+    def _restart(self, requested: RequestedState, names: set[str]) -> None:
+        for name in sorted(names):
+            asked = requested.restarts.get(name, 0)
+            if asked > self._restarts.get(name, 0):
+                self._restarts[name] = asked
+                self._supervisor.stop_service(name, StopReason.RESTART)

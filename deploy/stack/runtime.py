@@ -15,6 +15,7 @@ from deploy.stack.home import Home, default_home, write_json
 from deploy.stack.processes import ProcessId, alive
 
 UP: Final = "inventory up --detach"  # the repair wherever a stack is missing
+_ENVIRONMENT: Final = "environment.json"
 _ADDRESS: Final = "INVENTORY_KAFKA_BOOTSTRAP"
 # Migrations alone use it; a command and its children never get it.
 _OWNER: Final = "INVENTORY_OWNER_DATABASE_URL"
@@ -127,7 +128,19 @@ def write_runtime(home: Home, runtime: Runtime) -> None:
 
 def write_environment(home: Home, variables: dict[str, str]) -> None:
     """Store the variables for later commands, secrets included; only the owner reads the file."""
-    write_json(home.path / "environment.json", variables)
+    write_json(home.path / _ENVIRONMENT, variables)
+
+
+def read_environment(home: Home) -> dict[str, str]:
+    """Return the variables of the last start, secrets included.
+
+    Raises:
+        OSError: there is no file.
+        ValueError: the file holds no JSON.
+        AttributeError: the file holds no object.
+    """
+    found = json.loads((home.path / _ENVIRONMENT).read_text(encoding="utf-8"))
+    return {str(name): str(value) for name, value in found.items()}
 
 
 def environment_of(home: Home) -> dict[str, str]:
@@ -140,11 +153,10 @@ def environment_of(home: Home) -> dict[str, str]:
     if not runtime.running:
         message = f"no stack runs in {home.path}"
         raise StackError(message, repair=UP)
-    file = home.path / "environment.json"
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        return {str(name): str(value) for name, value in found.items()}
+        return read_environment(home)
     except (OSError, ValueError, AttributeError) as error:
+        file = home.path / _ENVIRONMENT
         message = f"{file}: expected the variables of a stack, found {error!r}; nothing was done"
         # `up` returns when a stack that starts is ready; only a start writes the file.
         repair = UP if runtime.phase == "starting" else f"inventory down && {UP}"

@@ -294,9 +294,8 @@ class Supervisor:
 
 def _end_together(children: list[Child]) -> None:
     """End children of one rank at the same time and collect their exit codes."""
-    living = [child for child in children if child.process is not None]
-    for number in {child.service.stop_signal for child in living}:
-        end((c.identity for c in living if c.service.stop_signal == number), number)
-    for child in living:
-        if child.process is not None:
-            child.process.wait()
+    living = [(child, child.process) for child in children if child.process is not None]
+    for number in {child.service.stop_signal for child, _ in living}:
+        end((child.identity for child, _ in living if child.service.stop_signal == number), number)
+    for _, process in living:
+        process.wait()

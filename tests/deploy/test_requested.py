@@ -12,10 +12,9 @@ import pytest
 
 from deploy.errors import StackError
 from deploy.stack.context import Context, Options
-from deploy.stack.director import Requests
 from deploy.stack.home import Home
 from deploy.stack.processes import alive, identify, wait_until
-from deploy.stack.requested import RequestedState, read_requested, write_requested
+from deploy.stack.requested import RequestedState, Requests, read_requested, write_requested
 from deploy.stack.runtime import Runtime, read_runtime
 from deploy.stack.service import Service
 from deploy.stack.services import application
