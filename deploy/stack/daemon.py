@@ -18,15 +18,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from deploy.artifacts import fetch
-from deploy.artifacts.prerequisites import require_java
 from deploy.errors import StackError
 from deploy.stack import observe
-from deploy.stack.context import Context, Options, worker_names
+from deploy.stack.context import Options
 from deploy.stack.exit_reason import exit_reason_of
-from deploy.stack.generation import generation_of, refuse_half_captured
+from deploy.stack.generation import generation_of
 from deploy.stack.home import PROJECT, Home
-from deploy.stack.ports import choose_ports
 from deploy.stack.processes import end, identify, send_signal, wait_until
 from deploy.stack.report import Reporter
 from deploy.stack.requested import RequestedState, write_requested
@@ -197,7 +194,7 @@ def sole_supervisor(home: Home, refusal: StackError) -> Iterator[None]:
 
 
 def starting_runtime() -> Runtime:
-    """Return the runtime of a stack that this process starts to supervise."""
+    """Return the runtime of a home that this process starts to supervise."""
     me = identify(os.getpid())
     return Runtime(phase="starting", supervisor_pid=me.pid, supervisor_ticks=me.started)
 
@@ -226,7 +223,7 @@ def supervise(home: Home, options: Options) -> int:
     Raises:
         StackError: another supervisor has locked this home, or the stack cannot be prepared.
     """
-    from deploy.stack.director import Director  # noqa: PLC0415 -- commands start without it
+    from deploy.stack import director  # noqa: PLC0415 -- commands start without it
 
     home.path.mkdir(parents=True, exist_ok=True)
     message = f"another supervisor runs in {home.path}"
@@ -235,7 +232,7 @@ def supervise(home: Home, options: Options) -> int:
         home.create()
         write_runtime(home, runtime)
         try:
-            context = build_context(home, options)
+            context = director.build_context(home, options)
         except StackError as error:
             runtime.phase, runtime.error, runtime.repair = "failed", str(error), error.repair
             write_runtime(home, runtime)
@@ -244,29 +241,9 @@ def supervise(home: Home, options: Options) -> int:
         write_environment(home, context.variables())
         write_requested(home, RequestedState(options.workers))
         supervisor = reporting_supervisor(home, runtime)
-        Director(context, supervisor).start()
+        director.Director(context, supervisor).start()
         supervisor.run()
         return 1 if runtime.error else 0
-
-
-def build_context(home: Home, options: Options) -> Context:
-    """Choose ports and secrets, and fetch the JVM parts if the stack needs them."""
-    home.create()
-    refuse_half_captured(home, options)
-    names = ("postgres", "kafka", "kafka_controller", "connect", "web")
-    ports = choose_ports(
-        home.path / "ports.json", (*names, *worker_names(options.workers)), dict(options.ports)
-    )
-    jvm = options.wants("kafka") or options.wants("connect")
-    return Context(
-        home=home,
-        options=options,
-        ports=ports,
-        secrets=home.secrets(),
-        artifacts=fetch.ensure() if jvm else None,
-        java=require_java() if jvm else "",
-        generation=generation_of(home).number,
-    )
 
 
 def main(run: Callable[[], int], name: str) -> int:

@@ -15,10 +15,14 @@ from typing_extensions import override
 
 from cdc.capture.admin import create_topics
 from cdc.capture.client import ConnectClient, wait_streaming
+from deploy.artifacts import fetch
+from deploy.artifacts.prerequisites import require_java
 from deploy.errors import StackError
 from deploy.stack import bootstrap, capture, generation, recapture
-from deploy.stack.context import APPLICATIONS, Context, worker_names
+from deploy.stack.context import APPLICATIONS, Context, Options, worker_names
 from deploy.stack.exit_reason import exit_reason_of
+from deploy.stack.home import Home
+from deploy.stack.ports import choose_ports
 from deploy.stack.repair_thread import RepairThread
 from deploy.stack.requested import Requests
 from deploy.stack.runtime import UP
@@ -31,6 +35,26 @@ _WATCH_S: Final = 0.5
 _CRASHES_BEFORE_READY: Final = 5
 # These write captured tables, so they wait for the slot.
 _AFTER_CAPTURE: Final = ("heartbeat", "automation", "capture", "web")
+
+
+def build_context(home: Home, options: Options) -> Context:
+    """Choose ports and secrets, and fetch the JVM parts if the stack needs them."""
+    home.create()
+    generation.refuse_half_captured(home, options)
+    names = ("postgres", "kafka", "kafka_controller", "connect", "web")
+    ports = choose_ports(
+        home.path / "ports.json", (*names, *worker_names(options.workers)), dict(options.ports)
+    )
+    jvm = options.wants("kafka") or options.wants("connect")
+    return Context(
+        home=home,
+        options=options,
+        ports=ports,
+        secrets=home.secrets(),
+        artifacts=fetch.ensure() if jvm else None,
+        java=require_java() if jvm else "",
+        generation=generation.generation_of(home).number,
+    )
 
 
 class Director(threading.Thread):

@@ -13,8 +13,8 @@ from cdc.contracts.decode import decode
 from deploy.cli.main import app
 from deploy.errors import StackError
 from deploy.stack.context import Context, Options
-from deploy.stack.daemon import build_context, wait_ready
-from deploy.stack.director import Director
+from deploy.stack.daemon import wait_ready
+from deploy.stack.director import Director, build_context
 from deploy.stack.generation import (
     Generation,
     captured,
