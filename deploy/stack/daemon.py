@@ -223,7 +223,7 @@ def supervise(home: Home, options: Options) -> int:
     Raises:
         StackError: another supervisor has locked this home, or the stack cannot be prepared.
     """
-    from deploy.stack import director  # noqa: PLC0415 -- commands start without it
+    from deploy.stack import start_order  # noqa: PLC0415 -- commands start without it
 
     home.path.mkdir(parents=True, exist_ok=True)
     message = f"another supervisor runs in {home.path}"
@@ -232,7 +232,7 @@ def supervise(home: Home, options: Options) -> int:
         home.create()
         write_runtime(home, runtime)
         try:
-            context = director.build_context(home, options)
+            context = start_order.build_context(home, options)
         except StackError as error:
             runtime.phase, runtime.error, runtime.repair = "failed", str(error), error.repair
             write_runtime(home, runtime)
@@ -241,7 +241,7 @@ def supervise(home: Home, options: Options) -> int:
         write_environment(home, context.variables())
         write_requested(home, RequestedState(options.workers))
         supervisor = reporting_supervisor(home, runtime)
-        director.Director(context, supervisor).start()
+        start_order.StartThread(context, supervisor).start()
         supervisor.run()
         return 1 if runtime.error else 0
 

@@ -1,7 +1,7 @@
 """Repair of local services that are suspended or don't answer their probe.
 
-The director's loop probes services that have just started. This thread probes the running ones, so
-that one slow answer delays no start.
+The thread of the start order probes services that have just started. This thread probes the
+running ones, so that one slow answer delays no start.
 """
 
 import threading

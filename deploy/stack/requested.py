@@ -1,8 +1,8 @@
 """Requested state of a running stack's services: `wanted.json` of a home, and its execution.
 
-A command writes the complete request. The director's thread compares it with the running services
-twice a second. The file survives the command and is idempotent. A message to the supervisor's
-process would be neither.
+A command writes the complete request. The supervisor's process compares it with the running
+services twice a second. The file survives the command and is idempotent. A message to that process
+would be neither.
 """
 
 import json
@@ -50,7 +50,8 @@ class RequestedState:
     def restarted(self, name: str, done: int = 0) -> "RequestedState":
         """Return the request with one more restart of the service `name`, after `done` restarts.
 
-        The director still has its count after the file was deleted, so `done` is the lower bound.
+        The supervisor's process still has its count after the file was deleted. So `done` is the
+        lower bound.
         """
         times = max(done, self.restarts.get(name, 0)) + 1
         return replace(self, restarts={**self.restarts, name: times})

@@ -14,7 +14,6 @@ from deploy.cli.main import app
 from deploy.errors import StackError
 from deploy.stack.context import Context, Options
 from deploy.stack.daemon import wait_ready
-from deploy.stack.director import Director, build_context
 from deploy.stack.generation import (
     Generation,
     captured,
@@ -25,6 +24,7 @@ from deploy.stack.generation import (
 from deploy.stack.home import Home
 from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, write_runtime
+from deploy.stack.start_order import StartThread, build_context
 from deploy.stack.supervisor import Supervisor
 from inventory.fold.partition import FoldResult, Partition
 from inventory.revision import LOGIC_REVISION
@@ -181,7 +181,7 @@ def test_nobody_reads_before_everything_is_captured(
     steps: list[str] = []
     nothing = Options(only=("migrate",))
     ports = {"postgres": 1, "kafka": 2, "connect": 3, "kafka_controller": 4, "web": 5}
-    director = Director(Context(home, nothing, ports, home.secrets()), Supervisor(home, Runtime()))
+    start = StartThread(Context(home, nothing, ports, home.secrets()), Supervisor(home, Runtime()))
     monkeypatch.setattr(
         "deploy.stack.recapture.refuse_too_many", lambda _url: steps.append("counted")
     )
@@ -190,10 +190,10 @@ def test_nobody_reads_before_everything_is_captured(
         "deploy.stack.recapture.forget_former_topics", lambda *_: steps.append("settled")
     )
     monkeypatch.setattr("deploy.stack.recapture.finish", lambda *_: steps.append("concluded"))
-    monkeypatch.setattr(director, "_capture", lambda *_: steps.append("captured"))
-    monkeypatch.setattr(director, "_applications", lambda **_: steps.append("readers") or [])
+    monkeypatch.setattr(start, "_capture", lambda *_: steps.append("captured"))
+    monkeypatch.setattr(start, "_applications", lambda **_: steps.append("readers") or [])
 
-    director._start_all()
+    start._start_all()
 
     assert steps == [
         *("counted", "published", "settled", "captured", "concluded"),

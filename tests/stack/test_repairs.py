@@ -241,7 +241,7 @@ ELSEWHERE: Final[dict[Failure, str]] = {
     Failure.IDENTITY_NOT_FULL: _CAPTURE,
     Failure.CAPTURE_DAMAGED: _CAPTURE,
     Failure.SERVICE_STARTS: (
-        "tests/deploy/test_director.py::test_up_waits_for_a_service_that_is_on_its_way"
+        "tests/deploy/test_start_order.py::test_up_waits_for_a_service_that_is_on_its_way"
     ),
 }
 _INSTALLS: Final = "installs packages of the machine, as root and from the network"

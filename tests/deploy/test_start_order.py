@@ -13,29 +13,29 @@ import pytest
 from deploy.errors import StackError
 from deploy.stack import daemon
 from deploy.stack.context import Context, Options
-from deploy.stack.director import Director
 from deploy.stack.home import Home
 from deploy.stack.processes import identify, wait_until
 from deploy.stack.runtime import Runtime, read_runtime
 from deploy.stack.service import Service
+from deploy.stack.start_order import StartThread
 from deploy.stack.supervisor import Supervisor
 
 WITHIN_S = 0.3
 
 
 @pytest.fixture
-def director(tmp_path) -> Iterator[Director]:
+def starting(tmp_path) -> Iterator[StartThread]:
     home = Home(tmp_path / "home")
     home.create()
     supervisor = Supervisor(home, Runtime())
     loop = threading.Thread(target=supervisor.run)
     loop.start()
-    yield Director(Context(home, Options(), {}, {}), supervisor)
+    yield StartThread(Context(home, Options(), {}, {}), supervisor)
     supervisor.stop()
     loop.join(30)
 
 
-def slow(director: Director, *, is_progressing: bool) -> Service:
+def slow(starting: StartThread, *, is_progressing: bool) -> Service:
     """Return a process that gets ready after three times the wait limit, or never."""
     ready_at = time.monotonic() + 3 * WITHIN_S if is_progressing else float("inf")
     command = (sys.executable, "-c", "import time; time.sleep(600)")
@@ -43,7 +43,7 @@ def slow(director: Director, *, is_progressing: bool) -> Service:
         "restoring",
         command,
         dict(os.environ),
-        director.context.home.path,
+        starting.context.home.path,
         ready=lambda _pid: time.monotonic() > ready_at,
         stop_rank=0,
         ready_within_s=WITHIN_S,
@@ -51,35 +51,37 @@ def slow(director: Director, *, is_progressing: bool) -> Service:
     return replace(service, is_progressing=lambda _pid: True) if is_progressing else service
 
 
-def test_a_part_that_is_on_its_way_is_waited_for_as_long_as_it_takes(director: Director) -> None:
-    director._serve(slow(director, is_progressing=True), time.monotonic())
+def test_a_part_that_is_on_its_way_is_waited_for_as_long_as_it_takes(starting: StartThread) -> None:
+    starting._serve(slow(starting, is_progressing=True), time.monotonic())
 
-    home = director.context.home
+    home = starting.context.home
     assert wait_until(
         lambda: read_runtime(home).services["restoring"].state == "running", timeout_s=60
     )
 
 
-def test_another_part_is_given_up_after_its_time(director: Director) -> None:
+def test_another_part_is_given_up_after_its_time(starting: StartThread) -> None:
     with pytest.raises(StackError, match="restoring did not become ready"):
-        director._serve(slow(director, is_progressing=False), time.monotonic())
+        starting._serve(slow(starting, is_progressing=False), time.monotonic())
 
 
-def test_a_part_that_halts_and_names_its_repair_does_not_end_the_start(director: Director) -> None:
+def test_a_part_that_halts_and_names_its_repair_does_not_end_the_start(
+    starting: StartThread,
+) -> None:
     says = {"exit_code": 66, "problem": "cut off", "repair": "inventory workers rebuild --yes"}
     program = f"import sys; print({json.dumps(says)!r}, flush=True); sys.exit(66)"
     halting = replace(
-        slow(director, is_progressing=False),
+        slow(starting, is_progressing=False),
         name="halting",
         command=(sys.executable, "-c", program),
     )
     halting = replace(halting, ready_within_s=60.0)
 
-    director._serve(halting, time.monotonic())
-    director._serve(slow(director, is_progressing=True), time.monotonic())
-    director.supervisor.note(phase="ready", supervisor_pid=os.getpid(), supervisor_ticks=ticks())
+    starting._serve(halting, time.monotonic())
+    starting._serve(slow(starting, is_progressing=True), time.monotonic())
+    starting.supervisor.note(phase="ready", supervisor_pid=os.getpid(), supervisor_ticks=ticks())
 
-    home = director.context.home
+    home = starting.context.home
     assert wait_until(lambda: read_runtime(home).phase == "ready", timeout_s=60)
     with pytest.raises(StackError, match=r"halting keeps ending: cut off\. All other") as told:
         daemon.wait_ready(home)
@@ -92,16 +94,16 @@ def ticks() -> int:
     return identify(os.getpid()).started
 
 
-def test_up_waits_for_a_service_that_is_on_its_way(director: Director) -> None:
-    home = director.context.home
-    director.supervisor.note(phase="ready", supervisor_pid=os.getpid(), supervisor_ticks=ticks())
-    service = slow(director, is_progressing=True)
-    director.supervisor.want(service)
+def test_up_waits_for_a_service_that_is_on_its_way(starting: StartThread) -> None:
+    home = starting.context.home
+    starting.supervisor.note(phase="ready", supervisor_pid=os.getpid(), supervisor_ticks=ticks())
+    service = slow(starting, is_progressing=True)
+    starting.supervisor.want(service)
     assert wait_until(
         lambda: "restoring" in read_runtime(home).services and read_runtime(home).phase == "ready",
         timeout_s=60,
     )
-    serving = threading.Thread(target=director._serve, args=(service, time.monotonic()))
+    serving = threading.Thread(target=starting._serve, args=(service, time.monotonic()))
     serving.start()
 
     found = daemon.start_detached(home, Options())

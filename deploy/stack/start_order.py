@@ -1,4 +1,4 @@
-"""Start order of a stack: the director's thread starts each service after those that it needs.
+"""Start order of a stack: a thread starts each service after those that it needs.
 
 Each step begins after the probe of the step before it. The JVM parts start together with Postgres,
 because Connect waits for its broker by itself. No service writes a captured table before the slot
@@ -57,11 +57,11 @@ def build_context(home: Home, options: Options) -> Context:
     )
 
 
-class Director(threading.Thread):
+class StartThread(threading.Thread):
     """Thread that starts the stack step by step, then carries out requests."""
 
     def __init__(self, context: Context, supervisor: Supervisor) -> None:
-        super().__init__(name="director", daemon=True)
+        super().__init__(name="start order", daemon=True)
         self.context = context
         self.supervisor = supervisor
         self._steps_lock = threading.Lock()
