@@ -51,7 +51,9 @@ class Explanation:
     steps: tuple[Step, ...]
     revisions: tuple[Revision, ...]
     sections: tuple[Section, ...]
-    came_from: str | None  # who gave the state: a worker, the read model, the archived log, nobody
+    came_from: (
+        str | None
+    )  # source of the state: a worker, the read model, the archived log; else None
 
     @property
     def on_hand_units(self) -> int:

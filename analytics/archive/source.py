@@ -21,7 +21,7 @@ from cdc.contracts.topics import STOCK_EVENTS
 from cdc.contracts.versions import UnreadableRecord, built, document_of, known
 from cdc.settings import Connections
 
-REPAIR: Final = "`inventory backfill rearchive --yes` puts the archive aside and makes it anew"
+REPAIR: Final = "`inventory backfill rearchive --yes` moves the archive away and writes it again"
 SOURCE: Final = "source.json"
 KIND: Final = "archive_source"
 _ID: Final = "topic_id"
@@ -64,7 +64,7 @@ def refuse_other_source(directory: Path, topic_id: str) -> None:
     if known not in (None, topic_id):
         problem = (
             f"{directory}: made of the {STOCK_EVENTS} with id {known}, the broker's has {topic_id}:"
-            f" it was deleted and made anew; {REPAIR}"
+            f" it was deleted and recreated; {REPAIR}"
         )
         raise BrokenArchive(problem)
 
@@ -103,7 +103,7 @@ def _refuse_other_records(settings: Connections) -> None:
         if found.get(number) != last:
             problem = (
                 f"{settings.archive_dir} ends with another record at {STOCK_EVENTS}[{number}]"
-                f"@{last.offset} than the broker has there: the topic was deleted and made anew;"
+                f"@{last.offset} than the broker has there: the topic was deleted and recreated;"
                 f" {REPAIR}"
             )
             raise BrokenArchive(problem)

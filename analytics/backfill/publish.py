@@ -185,7 +185,7 @@ def refuse_other_log(settings: Connections, plan: Plan) -> None:
     if topic_id != plan.source_topic_id:
         problem = (
             f"run {plan.run} is of the {STOCK_EVENTS} with id {plan.source_topic_id}, the broker's "
-            f"has {topic_id}: it was deleted and made anew"
+            f"has {topic_id}: it was deleted and recreated"
         )
         raise NotPublishable(problem)
     first = kafka.start_offsets(*topic, settings.partitions)

@@ -223,7 +223,7 @@ def _rows(stream: BufferedReader) -> Iterator[tuple[bytes, int, bytes]]:
 def _damaged(row: ManifestRow, problem: str) -> DamagedResult:
     kept = "nothing was published, and no file was changed"
     step = (
-        f"`inventory backfill discard {row.run.name} --yes` puts the run aside, "
+        f"`inventory backfill discard {row.run.name} --yes` moves the run away, "
         "`inventory backfill run` computes it again"
     )
     return DamagedResult(problem, kept, step)

@@ -128,7 +128,7 @@ class Fault:
         if self.to:
             words.append("partitions to workers " + " ".join(map(str, self.to)))
         if self.quarter is not None:
-            words.append(f"group goes on at {self.quarter}/{QUARTERS} of the log")
+            words.append(f"group continues at {self.quarter}/{QUARTERS} of the log")
         return ", ".join(words)
 
 

@@ -76,7 +76,7 @@ def repair_phrase(topic: str) -> str:
 def refuse_truncated_levels(number: int, first: int) -> None:
     """Raise `LogMismatch` if the levels lack their beginning. Compaction never removes it."""
     if first > 0:
-        problem = f"{ON_HAND_CHANGELOG}[{number}] begins at {first}, it was cut off; {REPAIR}"
+        problem = f"{ON_HAND_CHANGELOG}[{number}] begins at {first}, it was truncated; {REPAIR}"
         raise LogMismatch(problem)
 
 
@@ -111,14 +111,14 @@ def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None
     if known not in (None, found):
         problem = (
             f"{STOCK_EVENTS}[{number}] has the id {found}, but the state comes from {known}: the "
-            f"topic was deleted and made anew; {LOST}"
+            f"topic was deleted and recreated; {LOST}"
         )
         raise LogMismatch(problem, NEW_GENERATION)
     first, end = topics.bounds[STOCK_EVENTS]
     if not first <= progress.next_offset <= end:
         problem = (
-            f"{STOCK_EVENTS}[{number}] has offsets {first}..{end}, but the state goes on at "
-            f"{progress.next_offset}: the topic was cut off or made anew; {LOST}"
+            f"{STOCK_EVENTS}[{number}] has offsets {first}..{end}, but the state continues at "
+            f"{progress.next_offset}: the topic was truncated or recreated; {LOST}"
         )
         raise LogMismatch(problem, NEW_GENERATION)
 
@@ -127,7 +127,7 @@ def refuse_truncated_source(number: int, progress: Progress, first: int) -> None
     """Raise `LogMismatch` if the source topic begins after the records that the ring needs."""
     if first > progress.ring_from:
         problem = (
-            f"{STOCK_EVENTS}[{number}] begins at {first}, it was cut off: records from "
+            f"{STOCK_EVENTS}[{number}] begins at {first}, it was truncated: records from "
             f"{progress.ring_from} on that are sent again could not be told from new ones; {LOST}"
         )
         raise LogMismatch(problem, NEW_GENERATION)

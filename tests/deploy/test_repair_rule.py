@@ -144,10 +144,10 @@ def test_a_suspended_service_goes_on(home: Home, supervisor: Supervisor) -> None
     process = serving(home, supervisor, answers=True)
     os.kill(process.pid, signal.SIGSTOP)
     assert wait_until(lambda: suspended(process), timeout_s=60)
-    watcher = RepairThread(home, supervisor)
-    watcher._watches[process] = RepairRule(silent_s=60.0, suspended_s=0.0)
+    repairs = RepairThread(home, supervisor)
+    repairs._watches[process] = RepairRule(silent_s=60.0, suspended_s=0.0)
 
-    watcher.probe_all()
+    repairs.probe_all()
 
     assert wait_until(lambda: not suspended(process), timeout_s=60)
     assert supervisor.runtime.services["web"].last_repair.startswith("SIGCONT: suspended")

@@ -291,7 +291,7 @@ def test_what_a_rebuild_keeps_away_is_started_by_the_rebuild_only(
     for command in (("start", "worker-1"), ("stop", "worker-2"), ("scale", "3")):
         code, text = run("workers", *command)
 
-        assert (code, "a rebuild was cut off" in text) == (1, True), text
+        assert (code, "a rebuild was interrupted" in text) == (1, True), text
     assert read_requested(Home(tmp_path)) == RequestedState(2, paused=paused)
 
 

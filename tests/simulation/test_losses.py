@@ -39,7 +39,7 @@ def lost(disk: Disk, steps: tuple[Step, ...], *faults: Fault) -> Simulation:
 def test_a_source_made_anew_halts_whoever_starts(disk: Disk, part: int) -> None:
     simulation = lost(disk, SALES, Fault(LATE, REMAKE, part=part))
 
-    assert "was deleted and made anew" in str(simulation.halted[0])
+    assert "was deleted and recreated" in str(simulation.halted[0])
 
 
 def test_a_source_made_anew_before_anything_came_of_it_is_a_source(disk: Disk) -> None:
@@ -59,19 +59,19 @@ def test_a_worker_that_has_read_everything_needs_no_record_of_the_source(disk: D
 def test_a_source_cut_off_within_the_ring_halts_whoever_starts(disk: Disk) -> None:
     simulation = lost(disk, SOONER, Fault(LATE, CUT, part=2), Fault(LATE, KILL))
 
-    assert "begins at 3, it was cut off" in str(simulation.halted[0])
+    assert "begins at 3, it was truncated" in str(simulation.halted[0])
 
 
 def test_window_rows_cut_off_halt_whoever_starts(disk: Disk) -> None:
     simulation = lost(disk, SALES, Fault(LATE, CUT_ROWS, part=2), Fault(LATE, KILL))
 
-    assert "rows of S1|A: it was cut off" in str(simulation.halted[0])
+    assert "rows of S1|A: it was truncated" in str(simulation.halted[0])
 
 
 def test_levels_cut_off_halt_whoever_starts(disk: Disk) -> None:
     simulation = lost(disk, SALES, Fault(LATE, CUT_LEVELS, part=1), Fault(LATE, KILL))
 
-    assert "it was cut off" in str(simulation.halted[0])
+    assert "it was truncated" in str(simulation.halted[0])
 
 
 def test_a_worker_that_runs_needs_no_row_of_the_changelog(disk: Disk) -> None:

@@ -111,11 +111,11 @@ def test_changelogs_made_anew_halt_a_worker_until_they_are_rebuilt(
     before = desk(own, shop), proposals(shop)
 
     made_anew(own, *CHANGELOGS)
-    wait_for_halt(own, ExitCode.LOG_MISMATCH, "was deleted and made anew")
+    wait_for_halt(own, ExitCode.LOG_MISMATCH, "was deleted and recreated")
     told = own.cli("doctor", "--json").stdout  # a table folds what is long
     rebuild(own)
 
-    assert "was deleted and made anew, it is not what the state came from" in told
+    assert "was deleted and recreated, it is not what the state came from" in told
     assert "inventory workers rebuild" in told
     assert (desk(own, shop), proposals(shop)) == before
     assert_nothing_differs(own, shop)
@@ -144,7 +144,7 @@ def test_a_source_topic_made_anew_halts_a_worker_and_is_not_rebuilt_from(own: Ru
 
     refused = own.cli("workers", "rebuild", "--yes")
     assert refused.returncode == 1
-    assert "the topic was made anew" in refused.stderr
+    assert "the topic was recreated" in refused.stderr
     assert "inventory generation --yes" in refused.stderr
     assert own.runtime.services["worker-1"].state != "paused"
 
@@ -168,7 +168,7 @@ def test_a_worker_elsewhere_halts_however_far_the_source_made_anew_has_grown(
     wait_for_halt(own, ExitCode.LOG_MISMATCH, "but the state comes from")
     refused = own.cli("workers", "rebuild", "--yes")
     assert refused.returncode == 1
-    assert "the topic was made anew" in refused.stderr
+    assert "the topic was recreated" in refused.stderr
 
 
 def test_a_changelog_that_was_cut_off_halts_a_worker(own: RunningStack) -> None:
@@ -187,4 +187,4 @@ def test_a_changelog_that_was_cut_off_halts_a_worker(own: RunningStack) -> None:
 
     restart(own)
 
-    wait_for_halt(own, ExitCode.LOG_MISMATCH, "it was cut off")
+    wait_for_halt(own, ExitCode.LOG_MISMATCH, "it was truncated")

@@ -88,7 +88,7 @@ def test_a_snapshot_of_changelogs_made_anew_is_left_aside(tmp_path: Path) -> Non
     broker.topics[STOCK_EVENTS, PARTITION] = whole
     asyncio.run(chunk_after_chunk(broker, [1], [], tmp_path / "none"))
 
-    assert "made anew" in contradicted(broker, snapshot)
+    assert "deleted and recreated" in contradicted(broker, snapshot)
     assert documents(restored(broker, snapshot)) == expected(source_of(broker)).states
 
 

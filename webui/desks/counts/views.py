@@ -244,5 +244,5 @@ def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
     if done.refused:
         return _show_sheet(request, sheet_id, form, refused=done.refused, status=422)
     items = "1 item" if len(done.count_ids) == 1 else f"{len(done.count_ids)} items"
-    messages.success(request, f"{items} handed in. Somebody else approves.")
+    messages.success(request, f"{items} handed in. Another person approves.")
     return HttpResponseRedirect(reverse("counts"))
