@@ -136,10 +136,10 @@ def _import_variables(compiled: Path) -> dict[str, str]:
 
 def _require_tools(home: Path) -> None:
     if os.pathsep in str(home):
-        message = f"{home}: compiled rules can't lie below a path with {os.pathsep!r}"
+        message = f"{home}: compiled rules can't be in a path with {os.pathsep!r}"
         raise StackError(message)
     if find_spec("mypyc") is None:
-        message = "mypy is missing: its compiler makes machine code of the rules"
+        message = "mypy is missing: its compiler translates the rules into machine code"
         raise MissingPrerequisite(message, repair="make install")
     require(COMPILER)
     header = Path(sysconfig.get_path("include")) / "Python.h"

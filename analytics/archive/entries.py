@@ -16,7 +16,7 @@ KEPT: Final = "no file was changed, nothing was computed or published"
 UNLISTED: Final = "inventory backfill unlisted --yes"
 STEP: Final = f"`{REARCHIVE}` moves the archive away and writes it again from stock.events"
 FORMER: Final = (
-    "written by a former release (schema 1), whose lines name neither checksum nor predecessor, "
+    "written by earlier sources (schema 1), whose lines name neither checksum nor predecessor, "
     "so damage could not be seen"
 )
 

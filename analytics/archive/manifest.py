@@ -203,7 +203,7 @@ class Manifest:
         with self.path.open("rb") as stream:
             line = stream.readline().rstrip(b"\n")
         self._refuse_former(parsed(line, self._position()))
-        problem = f"{self.directory / HEAD}: missing, so nothing says where {MANIFEST} ends"
+        problem = f"{self.directory / HEAD}: missing, so the end of {MANIFEST} is unknown"
         raise broken(problem)
 
     def _refuse_former(self, file: ArchiveFile) -> None:

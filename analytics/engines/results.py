@@ -184,7 +184,7 @@ def _checked(row: ManifestRow, kind: str) -> BufferedReader:
     path = Path(row.directory) / f"{kind}.parquet"
     expected = row.files.get(kind)
     if expected is None:
-        problem = f"{path}: the unit's line names no checksum of it; a former release wrote it"
+        problem = f"{path}: the unit's line names no checksum of it; earlier sources wrote it"
         raise _damaged(row, problem)
     try:
         stream = path.open("rb")

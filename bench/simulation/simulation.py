@@ -152,7 +152,7 @@ class Simulation:
         elif self._is_current(process) and isinstance(error, Fenced) and not process.is_fenced:
             self._violation = Violation(f"a worker is fenced by another one: {error}")
         elif self._is_current(process) and not isinstance(error, Fenced | BrokerFailed | Stopped):
-            problem = f"a worker lives through everything that happens here: {error!r}"
+            problem = f"no fault of this history may end a worker: {error!r}"
             violation = Violation(problem)
             violation.__cause__ = error
             self._violation = self._violation or violation

@@ -181,7 +181,7 @@ class ConnectClient:
                 break
             time.sleep(_POLL_S)
         if answer.is_error:
-            message = f"connector {CONNECTOR}: its offsets stay: {answer.text[:500]}"
+            message = f"connector {CONNECTOR}: Connect kept its offsets: {answer.text[:500]}"
             raise CaptureError(message)
 
     def resume(self) -> None:

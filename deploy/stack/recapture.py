@@ -65,7 +65,7 @@ def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
     if max(counts) > most:
         number = counts.index(max(counts))
         message = (
-            f"{STOCK_EVENTS}[{number}] would get {max(counts)} captured rows, a worker takes up "
+            f"{STOCK_EVENTS}[{number}] would get {max(counts)} captured rows, a worker accepts "
             f"{most} at most; {sum(counts)} rows in all"
         )
         raise StackError(message)

@@ -127,7 +127,7 @@ def _counted_by(count: Row) -> str | None:
 
 def _refuse_approver(count: Row, actor: str) -> None:
     if _counted_by(count) == actor:
-        refuse("actor", actor, "another person than who counted approves")
+        refuse("actor", actor, "another person than the one who counted has to approve")
 
 
 def _refuse_if_moved(count: Row, shown_expected_units: int | None) -> None:

@@ -97,7 +97,7 @@ def refuse_future(field: str, value: datetime | None, now: datetime) -> None:
     mistyped it, and would not notice that the booking was clamped to now.
     """
     if value is not None and value > now + CLOCKS_DIFFER_BY:
-        refuse(field, value, f"a time that has come; now it is {moment_text(now)}")
+        refuse(field, value, f"a time in the past; now it is {moment_text(now)}")
 
 
 def day_of(at: datetime) -> date:

@@ -1,6 +1,6 @@
 """Sessions say whose they are, so that a person sees and ends their own (webui/accounts/sessions).
 
-Sessions of earlier releases say it in their content only. They end with this migration: people log
+Sessions of earlier sources hold it in their content only. They end with this migration: people log
 in again.
 """
 

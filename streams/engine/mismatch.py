@@ -84,7 +84,7 @@ def refuse_unfinished(number: int, progress: Progress | None) -> None:
     """Raise `LogMismatch` if the levels are an interrupted publication: no chunk ends at 0."""
     if progress is not None and progress.next_offset == 0:
         problem = (
-            f"{ON_HAND_CHANGELOG}[{number}] holds a published backfill that is not whole; "
+            f"{ON_HAND_CHANGELOG}[{number}] holds an incomplete published backfill; "
             "the same `inventory backfill publish` finishes it, "
             f"`{_RETIRE}` removes it"
         )

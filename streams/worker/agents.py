@@ -65,7 +65,7 @@ def _attach_chunks(app: faust.App, runtime: Runtime) -> None:
     @app.agent(_stock_events(app), name="fold_stock")
     async def subscribed(stream: faust.StreamT) -> None:
         async for event in stream.noack().events():
-            die("a record came past the chunks", offset=event.message.offset)
+            die("a record arrived outside a chunk", offset=event.message.offset)
 
 
 def _attach_rebalance(app: faust.App, runtime: Runtime) -> None:

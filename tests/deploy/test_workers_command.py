@@ -167,7 +167,7 @@ def test_a_partition_that_nobody_serves_is_waited_for_and_told(runtime: Runtime,
     code, text = run("query", ODD, "--wait", "0.3")
 
     assert code == 1
-    assert f"partition {partition(ODD)} is UNKNOWN; asked for 0.3 s" in text
+    assert f"partition {partition(ODD)} is UNKNOWN; asked again for 0.3 s" in text
 
 
 def test_without_workers_nothing_answers(runtime: Runtime, tmp_path) -> None:
@@ -306,7 +306,7 @@ def test_a_wish_that_nobody_can_read_is_told_with_its_file(tmp_path, content: st
     for command in (("scale", "2"), ("restart", "worker-1")):
         code, text = run("workers", *command)
 
-        assert (code, f"{file}: expected what people want" in text) == (1, True), text
+        assert (code, f"{file}: expected the requested state" in text) == (1, True), text
     assert file.read_text() == content
 
 

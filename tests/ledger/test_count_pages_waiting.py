@@ -164,7 +164,10 @@ def test_a_waiting_adjustment_is_approved_by_somebody_else(shelf: psycopg.Connec
     own = post(person("manager", "max"), "/counts/waiting/decide", **form)
     other = post(person("manager", "moe"), "/counts/waiting/decide", **form)
 
-    assert (own.status_code, "Another person than who asked approves." in text(own)) == (422, True)
+    assert (own.status_code, "Another person than the requester has to approve." in text(own)) == (
+        422,
+        True,
+    )
     assert other.status_code == 302
     assert shelf.execute("SELECT quantity_units FROM retail.stock_adjustment").fetchall() == [
         (100,)

@@ -90,7 +90,7 @@ def test_without_workers_every_partition_is_nobodys_and_the_reason_is_told(
     assert shown[3][7] == "1 d"
     told = person("operator").get("/system/workers/").content.decode()
     assert "live stock is out of reach right now" in told
-    assert "No worker holds anything" in told
+    assert "No worker owns a partition" in told
 
 
 @pytest.mark.usefixtures("database")

@@ -86,7 +86,7 @@ def test_a_worker_that_halts_without_a_loss_is_found(
 
     monkeypatch.setattr("streams.engine.restore.refuse_other_source", halt)
 
-    with pytest.raises(Violation, match="a worker lives through everything"):
+    with pytest.raises(Violation, match="no fault of this history may end a worker"):
         lost(disk, SALES, Fault(LATE, KILL))
 
 

@@ -115,7 +115,7 @@ def test_changelogs_made_anew_halt_a_worker_until_they_are_rebuilt(
     told = own.cli("doctor", "--json").stdout  # a table folds what is long
     rebuild(own)
 
-    assert "was deleted and recreated, it is not what the state came from" in told
+    assert "was deleted and recreated after this state was computed" in told
     assert "inventory workers rebuild" in told
     assert (desk(own, shop), proposals(shop)) == before
     assert_nothing_differs(own, shop)

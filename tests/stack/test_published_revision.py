@@ -217,7 +217,7 @@ def test_killed_in_the_middle_it_is_no_state_until_it_is_run_again(
         worker = in_tree(stack, tree, "-m", "streams.worker", **variables)
 
         assert worker.returncode == ExitCode.LOG_MISMATCH, worker.stdout + worker.stderr
-        assert "holds a published backfill that is not whole" in worker.stdout + worker.stderr
+        assert "holds an incomplete published backfill" in worker.stdout + worker.stderr
 
     sell(stack, shop, "A", 1)
 

@@ -122,7 +122,7 @@ def test_an_error_without_words_is_told_by_its_name(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("os._exit", lambda _code: None)
     with capture_logs() as logs:
         runtime.die("worker can't start", TimeoutError())
-        runtime.die("a record came past the chunks")
+        runtime.die("a record arrived outside a chunk")
 
     assert [line["problem"] for line in logs] == ["TimeoutError()", ""]
     assert [line["repair"] for line in logs] == ["inventory restart kafka", ""]

@@ -136,7 +136,7 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
     except ServiceError as error:
         return _show_sheet(request, sheet_id, form, refusal=refusal_text(error), status=422)
     if not refused:
-        messages.success(request, f"{len(typed)} kept.")
+        messages.success(request, f"{len(typed)} saved.")
         return HttpResponseRedirect(reverse("counts-sheet", args=[sheet_id]))
     wrong = {row.entry_id for row in refused}
     lines = _lines(form) or [f"{entry.sku} {entry.units}" for entry in typed]
