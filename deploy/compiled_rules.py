@@ -96,7 +96,7 @@ def ensure(home: Path) -> Path:
         _check_that_it_loads(made)
         if not target.exists():  # no other process was faster
             made.rename(target)
-        _put_aside({*_kept(home)} - {target}, scratch)
+        _move_away({*_kept(home)} - {target}, scratch)
     return target
 
 
@@ -105,7 +105,7 @@ def remove(home: Path) -> bool:
     found = _kept(home)
     if found:
         with tempfile.TemporaryDirectory(dir=home, prefix=".rules-") as scratch:
-            _put_aside(found, scratch)
+            _move_away(found, scratch)
     return bool(found)
 
 
@@ -113,7 +113,7 @@ def _kept(home: Path) -> list[Path]:
     return sorted(home.glob(f"{_PREFIX}*"))
 
 
-def _put_aside(found: Iterable[Path], scratch: str) -> None:
+def _move_away(found: Iterable[Path], scratch: str) -> None:
     """Rename the directories first, so that no process imports a half-deleted one."""
     for path in found:
         path.rename(Path(scratch) / path.name)

@@ -63,7 +63,7 @@ class ManifestRow:
 
     `files` maps a kind to its file, which readers check before they use it. `newest_commit_us`,
     `highest_lsn` and `streamed` are the dedupe ring's values after the unit, besides its members.
-    Of several buckets, the largest of each is the partition's.
+    The partition's value is the largest of its buckets.
     """
 
     unit: str

@@ -1,4 +1,4 @@
-"""Checks at the end of a history: a restarted worker restores everything and sends what it owes."""
+"""Checks at the end of a history: a restarted worker restores all and sends its outputs again."""
 
 from collections.abc import Iterator, Sequence
 

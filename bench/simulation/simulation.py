@@ -273,7 +273,7 @@ class Simulation:
             self._end(process, "killed")
 
     def _remake(self, halves: int) -> None:
-        """Make the source again and kill all processes: a running one checks ids by a clock."""
+        """Recreate the source and kill all processes: a running one would check ids by a timer."""
         if self._watched.remake_source(halves):
             for process in self.processes:
                 self._end(process, "killed")

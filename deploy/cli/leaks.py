@@ -1,4 +1,4 @@
-"""The verb that searches for secrets where none may be."""
+"""The subcommand that searches for secrets in places where they are not allowed."""
 
 from dataclasses import asdict
 from typing import Annotated

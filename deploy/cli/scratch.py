@@ -25,7 +25,7 @@ _POLL_S: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ScratchDirectory:
-    """A new directory; `not_mounted` says why it is not on a disk of its own, empty if it is."""
+    """A new directory; `not_mounted` is the reason if it is not on a separate disk, else empty."""
 
     base: Path
     not_mounted: str

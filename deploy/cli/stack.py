@@ -1,4 +1,4 @@
-"""Verbs of the stack: up, down, status, logs, doctor, reset, fetch, demo."""
+"""Subcommands of the stack: up, down, status, logs, doctor, reset, fetch, demo."""
 
 import os
 import signal

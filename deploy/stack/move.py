@@ -90,7 +90,7 @@ def _refused(home: Home, message: str, found: Path | None) -> StackError:
 
 @contextmanager
 def _stopped(home: Home, target: Path) -> Iterator[None]:
-    """Hold the supervisor's lock, so that no stack starts: a copy of a running database is torn.
+    """Hold the supervisor's lock: a copy of a running database would be inconsistent.
 
     Raises:
         StackError: a supervisor holds the lock, or its services still run.

@@ -101,7 +101,7 @@ def current() -> Scope:
 
 
 def enter(scope: Scope) -> None:
-    """Hold everything that follows in this context to `scope`."""
+    """Limit everything that follows in this context to `scope`."""
     _CURRENT.set(scope)
 
 

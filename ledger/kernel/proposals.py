@@ -38,8 +38,8 @@ class Decision(NamedTuple):
 def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ...]) -> None:
     """Raise `Conflict` if the proposal differs from what the person saw, or is decided.
 
-    A final decision is permanent. A snooze that has not come back through the log yet also
-    conflicts, because the page of this person did not show it.
+    A final decision is permanent. A snooze that the workers have not processed yet also conflicts,
+    because the page of this person did not show it.
     """
     if row.decided_action in FINAL:
         message = f"{row.decider} has already chosen {row.decided_action}, {row.decision_time}"

@@ -94,8 +94,8 @@ def refuse_unfinished(number: int, progress: Progress | None) -> None:
 def refuse_other_generation(number: int, own_generation: int, found: int | None) -> None:
     """Raise `LogMismatch` if the state was made from another generation of the log.
 
-    The generation is part of every position and id. Between two generations, all positions or none
-    would compare as newer.
+    The generation is part of every position and id. Positions of a later generation compare as
+    newer than all of an earlier one, so a state must not mix two generations.
     """
     if found not in (None, own_generation):
         problem = (

@@ -97,7 +97,7 @@ def test_a_target_that_can_not_be_made_is_replaced_by_a_directory_with_room(
 
 
 def test_a_service_that_outlives_its_supervisor_is_not_copied(home: Home, tmp_path: Path) -> None:
-    """After a kill of its supervisor Postgres takes seconds to stop. A copy would be torn."""
+    """Postgres takes seconds to stop after its supervisor. A copy would be inconsistent."""
     sleep = (sys.executable, "-c", "import time; time.sleep(600)")
     left = subprocess.Popen(sleep)  # noqa: S603 -- our own program
     try:

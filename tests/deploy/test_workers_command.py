@@ -224,7 +224,7 @@ async def everybody(broker: MemoryBroker) -> tuple[Worker, Worker]:
 
 @contextmanager
 def supervising(home: Home, runtime: Runtime) -> Iterator[None]:
-    """Apply each pause that `wanted.json` asks for, as the supervisor would."""
+    """Apply each pause that `wanted.json` requests, as the supervisor would."""
     done = threading.Event()
 
     def go_on() -> None:

@@ -41,7 +41,7 @@ def home(tmp_path) -> Home:
 
 @dataclass
 class Stack:
-    """A supervisor with a workforce. The test decides when it looks."""
+    """A supervisor with a workforce. The test decides when it compares."""
 
     supervisor: Supervisor
     workforce: Workforce

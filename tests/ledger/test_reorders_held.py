@@ -32,7 +32,7 @@ def hold(ledger: psycopg.Connection, held: str, need: str = NEED) -> None:
 
 
 def answered(ledger: psycopg.Connection, status: str, revision: int = 2) -> None:
-    """Write the proposal as the actuator does when an answer has come back through the log."""
+    """Write the proposal as the actuator does after the workers have processed an answer."""
     ledger.execute(
         "UPDATE app.reorder_proposal SET status = %s, revision = %s,"
         " updated_at = clock_timestamp()",

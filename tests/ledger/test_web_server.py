@@ -1,4 +1,4 @@
-"""The web server ends with its feed, finds the end of each request, and believes no stranger."""
+"""The web server ends with its feed, parses each request's end, and trusts no unknown proxy."""
 
 import asyncio
 import re

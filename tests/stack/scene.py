@@ -23,7 +23,7 @@ class Scene:
     """The stack and its shop.
 
     `outside` ends a cause that no command of the project can end, before the printed commands run.
-    `beside` ends the others after the test: the printed commands work although they go on.
+    `beside` ends the other causes after the test: the printed commands work while they continue.
     """
 
     own: RunningStack
@@ -66,7 +66,7 @@ class Scene:
         write_requested(self.own.home, wanted.restarted(name))
 
     def restore_whole(self) -> None:
-        """Kill all workers and delete their snapshots: they read the whole changelogs again."""
+        """Kill all workers and delete their snapshots: they read the complete changelogs again."""
         for name in self.own.runtime.services:
             if name.startswith(PREFIX):
                 self.send(signal.SIGKILL, name)

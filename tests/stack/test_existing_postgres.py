@@ -1,6 +1,6 @@
 """The steps of docs/how-to/connect-an-existing-postgres.md work on real services.
 
-A stack of Postgres, broker and Connect alone stands for the services of somebody else.
+A stack of Postgres, broker and Connect alone replaces the existing services of a reader.
 """
 
 import os

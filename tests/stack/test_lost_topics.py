@@ -1,6 +1,6 @@
 """Topics deleted, truncated or full of garbage: workers stop with a reason and can restart.
 
-Uses a stack of its own: only a rebuild repairs it, and only a new generation the last tests.
+Uses a separate stack. A rebuild repairs it; after the last tests only a new generation does.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""A new generation of a log with trade, needs and orders shows the same and orders nothing twice.
+"""A new generation of a log shows the same numbers and orders nothing twice.
 
-Uses a stack of its own, because its topics are put into another folder.
+Uses a separate stack, because its topics are moved to another directory.
 """
 
 import getpass

@@ -111,7 +111,7 @@ def refused(stack: RunningStack, tree: Path, run: str) -> str:
 def in_tree(
     stack: RunningStack, tree: Path, *arguments: str, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run that tree's code in a process of its own."""
+    """Run that tree's code in a separate process."""
     mine = {key: found for key, found in os.environ.items() if not key.startswith("INVENTORY_")}
     return subprocess.run(  # noqa: S603 -- our own code
         [sys.executable, *arguments],

@@ -66,7 +66,7 @@ def rebuilt(broker: MemoryBroker) -> None:
 
 
 def test_a_snapshot_of_changelogs_made_anew_is_left_aside(tmp_path: Path) -> None:
-    """A rebuild in other chunks leaves the levels' offsets and puts rows before the old end."""
+    """A rebuild with other chunk sizes keeps the levels' offsets, but moves window rows."""
     in_window, next_window = ("sale", 0, 1, 1_000_000), ("sale", 0, 1, 600_000_000)
     broker = history(
         [

@@ -125,7 +125,7 @@ def chromium() -> Iterator[Browser]:
 
 
 class Doors:
-    """Windows for people. Each role logs in once; its later windows share the session."""
+    """Browser windows of people. Each role logs in once; its later windows share the session."""
 
     def __init__(self, stack: RunningStack, browser: Browser, people: People) -> None:
         self.base = str(stack.runtime.services["web"].url)

@@ -45,8 +45,8 @@ class AccountManager:
     def require_reset(self) -> None:
         """Raise PermissionDenied unless this person may remove another person's second factor.
 
-        Managers may not: with an invitation and without the factor they could log in as a person of
-        theirs, and approve their own counts.
+        Managers may not: with an invitation and without the factor they could log in as one of
+        their associates, and approve their own counts.
         """
         if not self.manages_all:
             message = (

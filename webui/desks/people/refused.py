@@ -44,7 +44,7 @@ class Refused(Refusal):
 
     @property
     def words(self) -> str:
-        """The kind of refusal as a person would say it."""
+        """The kind of refusal, as shown on the page."""
         return WORDS.get(self.kind, self.kind)
 
 
