@@ -1,7 +1,7 @@
 """The promises of docs/delivery.md and docs/domain.md 4, checked whenever state becomes visible.
 
-Visible are committed transactions and states that a worker shows to queries. Both are compared with
-the truth at the position that they claim, so a defect is reported where it happens.
+Committed transactions are visible, and so are states that a worker shows to queries. Both are
+compared with the truth at the position that they claim, so a defect is reported where it happens.
 """
 
 from collections.abc import Mapping, Sequence

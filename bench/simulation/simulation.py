@@ -122,7 +122,7 @@ class Simulation:
     # The interface to processes.
 
     async def reach(self, process: Process, effect: str) -> None:
-        """Wait for the turn, which never comes for a process that has ended."""
+        """Wait until the scheduler selects the effect; it never selects one of an ended process."""
         turn = self.loop.create_future()
         if self._is_current(process):
             self._waiting.append(Waiting(process, effect, turn))

@@ -104,7 +104,7 @@ class Shop:
             yield
 
     def check(self) -> None:
-        """Refuse to go on without trade.
+        """Raise an error if trade has ended.
 
         Raises:
             PlantFailed: the thread that sells has ended by an error.

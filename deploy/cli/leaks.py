@@ -13,7 +13,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verb."""
+    """Add this module's command."""
     app.command()(leaks)
 
 

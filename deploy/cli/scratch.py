@@ -50,7 +50,7 @@ def directory(progress: Callable[[str], None]) -> Iterator[ScratchDirectory]:
 
 
 def ignore_signals() -> None:
-    """Let nothing interrupt the cleaning."""
+    """Ignore signals, so that nothing interrupts the clean-up."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 

@@ -26,7 +26,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verbs."""
+    """Add this module's commands."""
     for verb in (up, down, restart, hold, status, logs, doctor, move, prune, reset, fetch, demo):
         app.command()(verb)
 
@@ -114,7 +114,7 @@ def _refuse_start_options(home: Home, current: Runtime, options: Options) -> Non
 
 
 def _run_in_foreground(home: Home, options: Options) -> None:
-    """Run the stack until it is stopped from elsewhere, or this command by Ctrl-C or SIGTERM."""
+    """Run the stack until another command, Ctrl-C or SIGTERM stops it."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         control.start_detached(home, options, _print_step)
@@ -264,7 +264,7 @@ def status(
 
 
 def _show_repairs(repairs: dict[str, list[str]]) -> None:
-    """Print below the table, which would fold what is to be copied."""
+    """Print the repairs below the table, whose cells would break a command into lines."""
     for repair, names in repairs.items():
         text = f"repair {', '.join(names)}: {repair}"
         output.console.print(text, soft_wrap=True, markup=False)

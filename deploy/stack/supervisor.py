@@ -100,7 +100,7 @@ class Supervisor:
         self._stop_one(name, StopReason.RESTART)
 
     def release(self, name: str) -> None:
-        """Stop the service for good; its entry is removed when its process has ended."""
+        """Stop the service permanently; its entry is removed when its process has ended."""
         self._stop_one(name, StopReason.RELEASE)
 
     def pause(self, name: str) -> None:

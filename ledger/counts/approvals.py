@@ -163,7 +163,7 @@ def _approve(count: Row, actor: str) -> Row:
 def _check_second_count(count: Row) -> None:
     """Require a second blind count if the difference is over the tolerance."""
     if count["recount_asked"]:
-        message = f"a second count of {count['inv_key']} was asked for: it comes first"
+        message = f"a second count of {count['inv_key']} was requested and comes first"
         raise Conflict(message)
     units, expected = int(count["units"]), int(count["expected_units"])
     is_first = count["stock_known"] and count["recount_of"] is None

@@ -33,7 +33,7 @@ def location_problem(location: str) -> str | None:
     """Return the reason why `location` is no location code, or None."""
     if LOCATION_FORM.match(location):
         return None
-    return "a location is 1 to 24 of A-Z, 0-9 and -"
+    return "a location is 1 to 24 characters of A-Z, 0-9 and -"
 
 
 def sku_problem(sku: str) -> str | None:

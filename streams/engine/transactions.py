@@ -116,7 +116,9 @@ class PartitionProducers:
             )
             raise Fenced(problem) from error
         except TimeoutError as error:
-            problem = f"partition {partition}: no transaction was taken for {ANSWER_S:g} s"
+            problem = (
+                f"partition {partition}: the broker accepted no transaction for {ANSWER_S:g} s"
+            )
             raise TimeoutError(problem) from error
         return _positions(answers)
 

@@ -87,7 +87,7 @@ def supervisor(home: Home) -> Iterator[Supervisor]:
 def serving(
     home: Home, supervisor: Supervisor, *, answers: bool, alive: ServiceProbe | None = None
 ) -> ProcessId:
-    """Start a process that has served, and from now on answers or doesn't."""
+    """Start a process that was ready; its probe returns `answers`, or calls `alive` if given."""
     mute = Service(
         "web",
         SLEEP,
@@ -105,7 +105,7 @@ def serving(
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Expire every limit at the second look."""
+    """Expire every limit at the second check."""
     monkeypatch.setattr("deploy.stack.repair_rule.SUSPENDED_S", 0.0)
     monkeypatch.setattr("deploy.stack.repair_thread.silent_limit_s", lambda _name: 0.0)
 

@@ -191,7 +191,7 @@ def test_scaling_writes_the_wish_and_waits_until_all_is_served(
     assert read_requested(home) == RequestedState(3)
 
 
-def test_a_restart_is_over_when_the_worker_was_started_anew(runtime: Runtime, tmp_path) -> None:
+def test_a_restart_is_over_when_the_worker_was_started_again(runtime: Runtime, tmp_path) -> None:
     home = Home(tmp_path)
     write_requested(home, RequestedState(2))
 

@@ -34,7 +34,7 @@ def test_a_broken_feed_ends_the_server_with_its_error(
 
 
 async def answered(request: bytes, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Send bytes to a server of ours on one connection; return the status of each answer."""
+    """Send bytes to the web server on one connection; return the status of each answer."""
     web: Any = import_module("webui.__main__")  # late: it needs Django set up
     ready: asyncio.Future[web.Server] = asyncio.get_running_loop().create_future()
 

@@ -36,13 +36,13 @@ def lost(disk: Disk, steps: tuple[Step, ...], *faults: Fault) -> Simulation:
 
 
 @pytest.mark.parametrize("part", [1, 2, 3, 4])
-def test_a_source_made_anew_halts_whoever_starts(disk: Disk, part: int) -> None:
+def test_a_source_recreated_halts_whoever_starts(disk: Disk, part: int) -> None:
     simulation = lost(disk, SALES, Fault(LATE, REMAKE, part=part))
 
     assert "was deleted and recreated" in str(simulation.halted[0])
 
 
-def test_a_source_made_anew_before_anything_came_of_it_is_a_source(disk: Disk) -> None:
+def test_a_source_recreated_before_anything_came_of_it_is_a_source(disk: Disk) -> None:
     assert not lost(disk, SALES, Fault(1, REMAKE, part=4)).halted
 
 

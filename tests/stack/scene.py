@@ -42,7 +42,7 @@ class Scene:
         return self.own.settings.kafka_bootstrap
 
     def produce(self, topic: str, partition: int, key: bytes, *values: bytes) -> None:
-        """Write these records past the workers."""
+        """Write these records into a topic as another program would."""
         producer = Producer({"bootstrap.servers": self.bootstrap, "acks": "all"})
         for value in values:
             producer.produce(topic, value, key, partition=partition)
@@ -60,7 +60,7 @@ class Scene:
         os.kill(pid, number)
 
     def begin_again(self, name: str) -> None:
-        """Start a worker now. It may end at once."""
+        """Start a worker without waiting. It may end at once."""
         wanted = read_requested(self.own.home)
         assert wanted is not None
         write_requested(self.own.home, wanted.restarted(name))

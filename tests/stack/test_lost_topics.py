@@ -62,7 +62,7 @@ def rebuild(own: RunningStack) -> dict[str, object]:
     return dict(json.loads(done.stdout))
 
 
-def made_anew(own: RunningStack, *names: str) -> None:
+def recreated(own: RunningStack, *names: str) -> None:
     delete_topics(own.settings.kafka_bootstrap, names)
     create_topics(own.settings.kafka_bootstrap, [topic for topic in TOPICS if topic.name in names])
 
@@ -105,12 +105,12 @@ def test_what_is_thrown_away_comes_back_byte_for_byte(own: RunningStack, shop: S
     assert (desk(own, shop), proposals(shop)) == before
 
 
-def test_changelogs_made_anew_halt_a_worker_until_they_are_rebuilt(
+def test_changelogs_recreated_halt_a_worker_until_they_are_rebuilt(
     own: RunningStack, shop: Shop
 ) -> None:
     before = desk(own, shop), proposals(shop)
 
-    made_anew(own, *CHANGELOGS)
+    recreated(own, *CHANGELOGS)
     wait_for_halt(own, ExitCode.LOG_MISMATCH, "was deleted and recreated")
     told = own.cli("doctor", "--json").stdout  # a table folds what is long
     rebuild(own)
@@ -136,8 +136,8 @@ def test_garbage_by_the_thousand_halts_a_worker_with_the_name_of_the_schema(
     wait_for_halt(own, ExitCode.SCHEMA_BREAK, "can't be decoded as Debezium's envelope")
 
 
-def test_a_source_topic_made_anew_halts_a_worker_and_is_not_rebuilt_from(own: RunningStack) -> None:
-    made_anew(own, STOCK_EVENTS)
+def test_a_source_topic_recreated_halts_a_worker_and_is_not_rebuilt_from(own: RunningStack) -> None:
+    recreated(own, STOCK_EVENTS)
     restart(own)
 
     wait_for_halt(own, ExitCode.LOG_MISMATCH, "history is missing")
@@ -149,7 +149,7 @@ def test_a_source_topic_made_anew_halts_a_worker_and_is_not_rebuilt_from(own: Ru
     assert own.runtime.services["worker-1"].state != "paused"
 
 
-def test_a_worker_elsewhere_halts_however_far_the_source_made_anew_has_grown(
+def test_a_worker_elsewhere_halts_however_far_the_source_recreated_has_grown(
     own: RunningStack,
 ) -> None:
     """Beyond the former offsets only the topic id in the progress distinguishes the two topics."""

@@ -320,7 +320,9 @@ def test_a_transaction_that_the_broker_does_not_take_has_an_end(
     producers: Any = transactions.PartitionProducers("nowhere", "app")
     producers._producers = {3: Waiting()}
 
-    with pytest.raises(TimeoutError, match=r"partition 3: no transaction was taken") as ended:
+    with pytest.raises(
+        TimeoutError, match=r"partition 3: the broker accepted no transaction"
+    ) as ended:
         asyncio.run(producers.acknowledged(3, []))
 
     assert runtime.exit_code_of(ended.value) == ExitCode.BROKER

@@ -19,7 +19,7 @@ from tests.streams.test_engine import history, sold_history
 from tests.streams.test_snapshot import everything, lived, restored, taken
 
 
-def made_anew(broker: MemoryBroker, sales: int) -> None:
+def recreated(broker: MemoryBroker, sales: int) -> None:
     """Create another source topic under the same name, with so many sales."""
     broker.delete(STOCK_EVENTS, PARTITION)
     for record in sold_history(sales).topics[STOCK_EVENTS, PARTITION]:
@@ -33,20 +33,20 @@ def halts(broker: MemoryBroker, snapshot: Snapshot | None = None) -> str:
 
 
 @pytest.mark.parametrize("sales", [5, 6, 40])
-def test_a_source_made_anew_halts_a_worker_that_never_saw_the_one_before(sales: int) -> None:
+def test_a_source_recreated_halts_a_worker_that_never_saw_the_one_before(sales: int) -> None:
     broker = sold_history(5)
     lived(broker)
 
-    made_anew(broker, sales)
+    recreated(broker, sales)
 
     assert f"state comes from {STOCK_EVENTS}:0" in halts(broker)
 
 
-def test_a_snapshot_does_not_hide_that_the_source_was_made_anew(tmp_path: Path) -> None:
+def test_a_snapshot_does_not_hide_that_the_source_was_recreated(tmp_path: Path) -> None:
     broker = sold_history(5)
     snapshot = taken(broker, tmp_path)
 
-    made_anew(broker, 40)
+    recreated(broker, 40)
 
     assert f"state comes from {STOCK_EVENTS}:0" in halts(broker, snapshot)
 

@@ -18,7 +18,7 @@ STAFF_ROLES: Final = (ASSOCIATE,)
 
 @dataclass(frozen=True, slots=True)
 class AccountManager:
-    """The person who manages others, and how far."""
+    """A person who manages accounts, with the limits of that right."""
 
     name: str
     scope: Scope

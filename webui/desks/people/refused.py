@@ -38,7 +38,7 @@ ORDER BY id DESC LIMIT %(most)s
 
 @dataclass(frozen=True, slots=True)
 class Refused(Refusal):
-    """A row of the list. Its id is its place."""
+    """A row of the list, which is ordered by `id`."""
 
     id: int
 

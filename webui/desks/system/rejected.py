@@ -60,7 +60,7 @@ def settle(request: HttpRequest, record_id: str) -> HttpResponse:
     try:
         return answer(request, _execute, show, reverse("rejected", args=[record_id]))
     except KafkaException as failure:
-        messages.error(request, f"Kafka did not take it ({failure}). Nothing was settled.")
+        messages.error(request, f"Kafka did not accept it ({failure}). Nothing was settled.")
         return HttpResponseRedirect(reverse("rejected", args=[record_id]))
 
 
