@@ -221,7 +221,7 @@ class Visible:
         self.check_complete(at)
 
     def check_complete(self, before: int) -> None:
-        """Check that exactly the results of one pass over the records before it are visible."""
+        """Check that exactly the results of one pass over offsets below `before` are visible."""
         truth = self.truth
         for key, states in truth.states.items():
             if self.positions.get(key, -1) != newest(states, before):
