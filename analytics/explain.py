@@ -1,8 +1,8 @@
-"""`inventory explain`: why is this number what it is? Every fact in order, then every fixed line.
+"""`inventory explain`: the facts behind a number in order, then the lines of its arithmetic.
 
-Facts come from Postgres, their places in the log from the archive, the state from the worker that
-holds the key. The lines are those of `inventory.explain`, which the item page shows too; the
-split of stock by cause and the documents are SQL (docs/domain.md 11.10).
+Facts come from Postgres, their offsets from the archive, the state from the worker that holds the
+key. The lines are those of `inventory.explain`, which the item page shows too; the split of stock
+by cause and the documents are SQL (docs/domain.md 11.10).
 """
 
 from dataclasses import asdict, dataclass
@@ -43,7 +43,7 @@ class UnknownItem(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The facts of a key in business order, and the fixed lines that they lead to."""
+    """The facts of a key in business order, and the lines of arithmetic that follow from them."""
 
     inv_key: str
     partition: int
@@ -51,7 +51,9 @@ class Explanation:
     steps: tuple[Step, ...]
     revisions: tuple[Revision, ...]
     sections: tuple[Section, ...]
-    came_from: str | None  # who gave the state: a worker, the read model, the archived log, nobody
+    came_from: (
+        str | None
+    )  # source of the state: a worker, the read model, the archived log; else None
 
     @property
     def on_hand_units(self) -> int:
@@ -59,7 +61,7 @@ class Explanation:
         return self.steps[-1].on_hand_units if self.steps else 0
 
     def as_json(self) -> dict[str, Any]:
-        """The explanation for scripts; `adds_up` is what the signed terms say themselves."""
+        """Return the explanation for scripts; `adds_up` is True if the signed terms add up."""
         wrong = gaps(self.sections)
         return {
             "inv_key": self.inv_key,

@@ -1,8 +1,8 @@
 """A key's archived log: the offsets of its rows, a former state, and its late window changes.
 
-This takes one pass over the key's archived records, with the workers' own fold. Facts hold the
-truth about a business time. Only the log holds the knowledge at that time, and a window before its
-change.
+This takes one pass over the key's archived records, with the workers' own fold. Facts state what
+was true at a business time. Only the log shows what was known at that time, and a window as it was
+before its change.
 """
 
 from collections.abc import Iterator

@@ -3,7 +3,7 @@
 A key's level and its window rows are one state in two topics. Levels are read first, then windows,
 then the levels that arrived meanwhile. A level record carries the rows that its chunk changed
 (docs/domain.md 4). So rows that were missing when the windows were read come with the later levels.
-Every record of those counts. Of the first levels, only each key's last record counts.
+Of the first levels only each key's last record is used, of the later ones every record.
 """
 
 import time

@@ -2,8 +2,8 @@
 
 They are computed from the window rows in the read model (`inventory.reports.sales_spans`). The read
 model also keeps rows that workers have expired, since the first record of the running logic
-revision. Sales that came later than that are counted in `stock.late` only. The report shows since
-when windows are known.
+revision. Sales of a window that had already expired are only in `stock.late`. The report shows
+since when windows are known.
 """
 
 from collections.abc import Iterator

@@ -77,7 +77,7 @@ class VerifyReport:
             **self.totals,
             "keys_differing": len(self.keys),
             "windows_differing": len(self.windows),
-            "looks": self.comparisons,
+            "comparisons": self.comparisons,
             "keys_equal_in_a_later_look": self.resolved,
             "keys_undecided": list(self.undecided),
             "records_rejected": self.rejections.records,

@@ -87,7 +87,7 @@ class FoldReport:
 
     @property
     def growth(self) -> float | None:
-        """Cost of a record at the most keys over that at the fewest, of the retailer's cases."""
+        """Cost of a record of the largest retailer, divided by that of the smallest."""
         of_retailer = [case for case in self.cases if case.name == "retailer"]
         if len(of_retailer) < 2:  # noqa: PLR2004 -- nothing to compare
             return None

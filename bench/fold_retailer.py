@@ -1,6 +1,6 @@
 """Generate a retailer of any size from a seed: policies, prices and counts, then sales.
 
-Every key has the same rate of events, whatever their number: one record about every eight hours,
+Every key has the same rate of events, for any number of keys: one record about every eight hours,
 most of them sales. So the work per record is the same at each size; only the memory differs.
 """
 

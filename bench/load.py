@@ -25,7 +25,7 @@ FROM unnest(%(refs)s::text[], %(skus)s::text[]) line (ref, sku)
 
 @dataclass(slots=True)
 class Load:
-    """A writer of lines under a location of its own, so that a benchmark touches no other key."""
+    """A writer of lines under a separate location, so that a benchmark touches no other key."""
 
     connection: psycopg.Connection
     location: str = field(default_factory=lambda: f"BENCH-{uuid.uuid4().hex[:8].upper()}")

@@ -2,8 +2,8 @@
 
 Sustained: lines are offered at a rate for some seconds. The clock stops when the workers'
 acknowledged state contains the last of them on every partition. Latency: single lines at a low
-rate, each under a key of its own, from the commit until the state is acknowledged and until the
-read model shows it. Then under the rows of an open page, until a browser has painted the number.
+rate, each under a separate key, from the commit until the state is acknowledged and until the read
+model shows it. Then under the rows of an open page, until a browser has painted the number.
 """
 
 import time

@@ -38,7 +38,7 @@ def span(item: Item, days: int) -> int:
 
 
 def common(item: Item) -> Columns:
-    """Return the columns that are no rule: the facts of item and supplier."""
+    """Return the columns that all policies share: the facts of item and supplier."""
     return {
         "status": "active",
         "clock_mode": "live",

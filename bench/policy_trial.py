@@ -1,4 +1,4 @@
-"""One item's simulated year in one store under one policy; every decision is the fold's.
+"""One item's simulated year in one store under one policy. The fold makes every decision.
 
 Events become records, as if they came from the log. The fold maintains stock, learns demand and
 opens needs. A need is ordered the moment it opens, unchanged. So no rule is copied here.

@@ -96,7 +96,7 @@ def ensure(home: Path) -> Path:
         _check_that_it_loads(made)
         if not target.exists():  # no other process was faster
             made.rename(target)
-        _put_aside({*_kept(home)} - {target}, scratch)
+        _move_away({*_kept(home)} - {target}, scratch)
     return target
 
 
@@ -105,7 +105,7 @@ def remove(home: Path) -> bool:
     found = _kept(home)
     if found:
         with tempfile.TemporaryDirectory(dir=home, prefix=".rules-") as scratch:
-            _put_aside(found, scratch)
+            _move_away(found, scratch)
     return bool(found)
 
 
@@ -113,7 +113,7 @@ def _kept(home: Path) -> list[Path]:
     return sorted(home.glob(f"{_PREFIX}*"))
 
 
-def _put_aside(found: Iterable[Path], scratch: str) -> None:
+def _move_away(found: Iterable[Path], scratch: str) -> None:
     """Rename the directories first, so that no process imports a half-deleted one."""
     for path in found:
         path.rename(Path(scratch) / path.name)
@@ -136,10 +136,10 @@ def _import_variables(compiled: Path) -> dict[str, str]:
 
 def _require_tools(home: Path) -> None:
     if os.pathsep in str(home):
-        message = f"{home}: compiled rules can't lie below a path with {os.pathsep!r}"
+        message = f"{home}: compiled rules can't be in a path with {os.pathsep!r}"
         raise StackError(message)
     if find_spec("mypyc") is None:
-        message = "mypy is missing: its compiler makes machine code of the rules"
+        message = "mypy is missing: its compiler translates the rules into machine code"
         raise MissingPrerequisite(message, repair="make install")
     require(COMPILER)
     header = Path(sysconfig.get_path("include")) / "Python.h"

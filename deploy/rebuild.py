@@ -94,7 +94,7 @@ def rebuild(
     with _paused(home, report) as names:
         before, problem = _fingerprints(settings)
         _delete_state(settings, names)
-        report("changelogs, offsets and snapshots are made anew")
+        report("changelogs, offsets and snapshots are deleted; the workers write them again")
     barrier = progress.ends(settings)
     progress.wait_past(settings, barrier, LOGIC_REVISION, time.monotonic() + timeout_s)
     after, _ = _fingerprints(settings)
@@ -127,8 +127,8 @@ def refuse_truncated_source(settings: Connections) -> None:
         if state.source_topic_id not in (None, source) or state.next_offset > ends[number]:
             message = (
                 f"{STOCK_EVENTS}[{number}] has the id {source} and ends at {ends[number]}, the "
-                f"workers' state is of {state.source_topic_id} and goes on at {state.next_offset}: "
-                "the topic was made anew, and what was in it is not there to be read again"
+                f"workers' state is of {state.source_topic_id} and continues at "
+                f"{state.next_offset}: the topic was recreated, and its former records are lost"
             )
             raise StackError(message, repair=PREPARE)
 

@@ -12,7 +12,7 @@ LOGIC_REVISION: Final = 2
 
 CHANGES: Final[Mapping[int, str]] = MappingProxyType(
     {
-        1: "first release",
+        1: "first rules",
         2: "rulings R1 to R9: limits of proposed prices, prior price, refused records,"
         " negative windows",
     }

@@ -37,7 +37,7 @@ class ExitCode(IntEnum):
 MEANINGS: Final = {
     ExitCode.FAILED: "an error without a code of its own",
     ExitCode.UNREADABLE: "a changelog record of an unknown version",
-    ExitCode.LOG_MISMATCH: "a topic was deleted, made anew, cut off or grown",
+    ExitCode.LOG_MISMATCH: "a topic was deleted, recreated, truncated or got more partitions",
     ExitCode.BROKER: "the broker could not be reached or refused",
     ExitCode.BROKEN_INVARIANT: "state and log contradict each other",
     ExitCode.DISK: "the disk was full, or took no file",

@@ -24,7 +24,8 @@ class WorkerSettings(StreamSettings):
     session gets its partitions back, and no other worker's partitions move.
 
     `undecodable_permille` of the last 1,000 records may be undecodable before a worker stops. An
-    operator who knows that they are no facts raises it to get past them.
+    operator who has checked that they are no facts can raise the limit, so that the worker
+    continues.
     """
 
     worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")

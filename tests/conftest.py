@@ -28,7 +28,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--gates`: measure coverage, and fail below what tests/coverage_gate.py asks for."""
+    """Add `--gates`: measure coverage, and fail below the minimums of tests/coverage_gate.py."""
     parser.addoption("--gates", choices=sorted(GATES), help="measure branch coverage and judge it")
 
 

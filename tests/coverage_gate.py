@@ -7,7 +7,7 @@ share the tests, each one measures its own part and the first one judges the tot
 
 Generated cases, simulations and comparisons with the second model are not measured: the result must
 not depend on a random draw, and tracing lines makes them three to ten times slower. Each defect
-that they find becomes a test of its own.
+that they find gets a separate test.
 """
 
 import io

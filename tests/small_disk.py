@@ -1,4 +1,4 @@
-"""A small disk of its own, which can be filled without harm to the machine."""
+"""A small separate disk, which can be filled without harm to the machine."""
 
 import os
 import subprocess

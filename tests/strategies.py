@@ -150,7 +150,10 @@ KINDS = (
 
 @st.composite
 def images(draw: st.DrawFn, kind: str, row_id: int, days: int) -> tuple[str, Row]:
-    """Draw a valid row of the first days, earlier than its record time. 0 days: few times."""
+    """Draw a valid row of the first `days` days, earlier than its record time.
+
+    With 0 days, it has one of three times.
+    """
     # At few times facts meet in one second and in one window, on a day that is folded and one not.
     minutes = units(days * 144 * 10 - 1) if days else st.sampled_from([600, 601, 600 + 2 * 1440])
     when = MONDAY_US + draw(minutes) * MINUTE_US

@@ -88,7 +88,7 @@ def refuse_unlisted(manifest: Manifest) -> None:
     """
     for path in unlisted(manifest):
         problem = f"{path}: no line of the manifest lists this file"
-        raise BrokenArchive(problem, "it was not read", f"`{UNLISTED}` puts it aside")
+        raise BrokenArchive(problem, "it was not read", f"`{UNLISTED}` moves it away")
 
 
 def unlisted(manifest: Manifest) -> Iterator[Path]:

@@ -12,11 +12,11 @@ KIND: Final = "archive_file"
 SCHEMA: Final = known(KIND)[-1]
 FORMER_SCHEMA: Final = 1
 REARCHIVE: Final = "inventory backfill rearchive --yes"
-KEPT: Final = "all files are left as they are, nothing was computed or published"
+KEPT: Final = "no file was changed, nothing was computed or published"
 UNLISTED: Final = "inventory backfill unlisted --yes"
-STEP: Final = f"`{REARCHIVE}` puts the archive aside and makes it again from stock.events"
+STEP: Final = f"`{REARCHIVE}` moves the archive away and writes it again from stock.events"
 FORMER: Final = (
-    "written by a former release (schema 1), whose lines name neither checksum nor predecessor, "
+    "written by earlier sources (schema 1), whose lines name neither checksum nor predecessor, "
     "so damage could not be seen"
 )
 

@@ -24,7 +24,7 @@ from cdc.settings import Connections
 
 _LOCK: Final = "lock"
 _FLUSH: Final = "flush"
-RELEASE_REQUEST: Final = "aside"  # a file by which `rearchive` asks a running archiver for its lock
+RELEASE_REQUEST: Final = "aside"  # `rearchive` writes this file to request an archiver's lock
 _WAIT_S: Final = 0.5
 _log = structlog.get_logger(__name__)
 

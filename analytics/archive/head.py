@@ -47,7 +47,7 @@ def read_head(directory: Path) -> Head | None:
         problem = f"{path}: {error}"
         raise broken(problem) from error
     if content != _encoded(head):
-        problem = f"{path}: changed: it is not in the form in which it was written"
+        problem = f"{path}: changed after it was written"
         raise broken(problem)
     return head
 

@@ -179,8 +179,8 @@ class Manifest:
         if self._read_to != head.bytes:
             problem = (
                 f"{self.path}: has {self._read_to} bytes, {HEAD} covers {head.bytes}: "
-                f"the end was cut off; next offsets by head {head.next_offsets()}, by manifest "
-                f"{self._head().next_offsets()}"
+                f"the last lines are missing; next offsets by head {head.next_offsets()}, by "
+                f"manifest {self._head().next_offsets()}"
             )
             raise broken(problem)
         if head != self._head():
@@ -203,7 +203,7 @@ class Manifest:
         with self.path.open("rb") as stream:
             line = stream.readline().rstrip(b"\n")
         self._refuse_former(parsed(line, self._position()))
-        problem = f"{self.directory / HEAD}: missing, so nothing says where {MANIFEST} ends"
+        problem = f"{self.directory / HEAD}: missing, so the end of {MANIFEST} is unknown"
         raise broken(problem)
 
     def _refuse_former(self, file: ArchiveFile) -> None:

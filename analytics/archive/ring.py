@@ -32,7 +32,7 @@ def ring_at(
         for row in checked_rows(manifest.directory, file.source):
             if row.offset >= end:
                 return ring
-            with suppress(Malformed):  # malformed: no member, whatever older code stored
+            with suppress(Malformed):  # a malformed record is never remembered
                 record = decode(row.key, row.value, offset=row.offset)
                 if row.admission == RESENT:  # its first delivery may be in a file before these
                     ring.note_resent(record)

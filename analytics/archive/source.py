@@ -1,7 +1,7 @@
 """The id of the topic from which an archive was made, as the broker assigned it.
 
 A deleted and recreated topic has the same name and, after a while, the same offsets. An archive
-that continued from it would join two histories. An archive of an earlier release records no id. Its
+that continued from it would join two histories. An archive of earlier sources records no id. Its
 last records identify the topic instead: the topic must hold the same bytes at the same offsets.
 """
 
@@ -21,14 +21,14 @@ from cdc.contracts.topics import STOCK_EVENTS
 from cdc.contracts.versions import UnreadableRecord, built, document_of, known
 from cdc.settings import Connections
 
-REPAIR: Final = "`inventory backfill rearchive --yes` puts the archive aside and makes it anew"
+REPAIR: Final = "`inventory backfill rearchive --yes` moves the archive away and writes it again"
 SOURCE: Final = "source.json"
 KIND: Final = "archive_source"
 _ID: Final = "topic_id"
 
 
 def source_id(directory: Path) -> str | None:
-    """Return the id of the archived topic, or None for an archive of an earlier release.
+    """Return the id of the archived topic, or None for an archive of earlier sources.
 
     Raises:
         BrokenArchive: the file is malformed, or another release wrote it.
@@ -63,8 +63,8 @@ def refuse_other_source(directory: Path, topic_id: str) -> None:
     known = source_id(directory)
     if known not in (None, topic_id):
         problem = (
-            f"{directory}: made of the {STOCK_EVENTS} with id {known}, the broker's has {topic_id}:"
-            f" it was deleted and made anew; {REPAIR}"
+            f"{directory}: made of {STOCK_EVENTS} with id {known}, the broker's has {topic_id}:"
+            f" it was deleted and recreated; {REPAIR}"
         )
         raise BrokenArchive(problem)
 
@@ -76,7 +76,7 @@ def _refuse_other_offsets(settings: Connections, next_offsets: Mapping[int, int]
         if not first[number] <= expected <= end[number]:
             problem = (
                 f"{STOCK_EVENTS}[{number}] holds offsets {first[number]} to {end[number]}, the "
-                f"archive needs {expected} next: the topic was cut or recreated; {REPAIR}"
+                f"archive needs {expected} next: the topic was truncated or recreated; {REPAIR}"
             )
             raise BrokenArchive(problem)
 
@@ -103,7 +103,7 @@ def _refuse_other_records(settings: Connections) -> None:
         if found.get(number) != last:
             problem = (
                 f"{settings.archive_dir} ends with another record at {STOCK_EVENTS}[{number}]"
-                f"@{last.offset} than the broker has there: the topic was deleted and made anew;"
+                f"@{last.offset} than the broker has there: the topic was deleted and recreated;"
                 f" {REPAIR}"
             )
             raise BrokenArchive(problem)
@@ -134,7 +134,7 @@ def refuse_changed_source(directory: Path) -> None:
     path = directory / SOURCE
     found = source_id(directory)
     if found is None or path.read_bytes() != _encoded(found):
-        problem = f"{path}: changed: it is not in the form in which it was written"
+        problem = f"{path}: changed after it was written"
         raise broken(problem)
 
 

@@ -28,7 +28,7 @@ class UnknownRun(Damage, ValueError):
 def damaged(directory: Path, problem: str) -> UnknownRun:
     """Return the error of a run that can't be used, with what was kept and the next step."""
     step = (
-        f"`inventory backfill discard {directory.name} --yes` puts the run aside, "
+        f"`inventory backfill discard {directory.name} --yes` moves the run away, "
         "`inventory backfill run` computes it again"
     )
     return UnknownRun(problem, "nothing was published, and no file was changed", step)

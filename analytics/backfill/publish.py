@@ -117,19 +117,19 @@ def _refuse_other_rules(plan: Plan) -> None:
     if plan.logic_revision != LOGIC_REVISION:
         problem = (
             f"run {plan.run} is of logic revision {plan.logic_revision}, this code is of "
-            f"{LOGIC_REVISION}: name the tree of the other with --code"
+            f"{LOGIC_REVISION}: name the source tree of the other revision with --code"
         )
         raise NotPublishable(problem)
     if plan.code != code_hash():
         problem = (
             f"run {plan.run} was computed by other rules (code {plan.code}, here {code_hash()}): "
-            "compute it again with these"
+            "compute it again with the rules here"
         )
         raise NotPublishable(problem)
     changed = uncommitted()
     if changed:
         names = ", ".join(changed[:_NAMED]) + (", …" if len(changed) > _NAMED else "")
-        problem = f"rules that no commit holds can't be published: {names}"
+        problem = f"uncommitted changes of rules can't be published: {names}"
         raise NotPublishable(problem)
 
 
@@ -161,7 +161,7 @@ def _archive_of(settings: Connections, plan: Plan) -> Manifest:
         raise NotPublishable(problem)
     manifest = Manifest(settings.archive_dir)
     if not manifest.covers(plan.ends):
-        problem = f"{settings.archive_dir} does not reach to the ends of run {plan.run}"
+        problem = f"{settings.archive_dir} ends before the ends of run {plan.run}"
         raise NotPublishable(problem)
     archived = {unit.name: unit for unit in units_of(manifest, plan.ends, buckets=plan.buckets)}
     for unit in plan.units:
@@ -185,7 +185,7 @@ def refuse_other_log(settings: Connections, plan: Plan) -> None:
     if topic_id != plan.source_topic_id:
         problem = (
             f"run {plan.run} is of the {STOCK_EVENTS} with id {plan.source_topic_id}, the broker's "
-            f"has {topic_id}: it was deleted and made anew"
+            f"has {topic_id}: it was deleted and recreated"
         )
         raise NotPublishable(problem)
     first = kafka.start_offsets(*topic, settings.partitions)

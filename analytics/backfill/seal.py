@@ -17,7 +17,7 @@ RUN_FILE: Final = "_RUN.json"
 RUN_MANIFEST: Final = "manifest.jsonl"
 _SEALED: Final = {"plan_sha256": PLAN_FILE, "units_sha256": RUN_MANIFEST}
 _SEAL: Final = "seal"
-_UNSEALED: Final = 1  # schema of former releases
+_UNSEALED: Final = 1  # schema of earlier sources
 
 
 def write_report(directory: Path, report: Mapping[str, Any]) -> None:
@@ -45,7 +45,7 @@ def load_report(directory: Path) -> dict[str, Any] | None:
 
 
 def is_sealed(directory: Path) -> bool:
-    """Return False for an unfinished run, or one that a former release finished."""
+    """Return False for an unfinished run, or one that earlier sources finished."""
     row = _document(directory)
     return row is not None and row["schema"] != _UNSEALED
 
@@ -54,7 +54,7 @@ def refuse_unsealed(directory: Path) -> None:
     """Raise `UnknownRun` unless plan and units are those with which the run was finished."""
     row = _document(directory)
     if row is None or row["schema"] == _UNSEALED:
-        problem = f"{directory / RUN_FILE}: has no seal: a former release finished this run"
+        problem = f"{directory / RUN_FILE}: has no seal: earlier sources finished this run"
         raise damaged(directory, problem)
     for name, file in _SEALED.items():
         found = _sha256(directory / file)
@@ -77,7 +77,7 @@ def _document(directory: Path) -> dict[str, Any] | None:
         problem = f"{path}: {error}"
         raise damaged(directory, problem) from error
     if row["schema"] != _UNSEALED and (content != _encoded(row) or row.get(_SEAL) != _seal_of(row)):
-        problem = f"{path}: changed: its seal is not that of its content"
+        problem = f"{path}: changed: its seal doesn't match its content"
         raise damaged(directory, problem)
     return row
 

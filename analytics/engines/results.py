@@ -184,7 +184,7 @@ def _checked(row: ManifestRow, kind: str) -> BufferedReader:
     path = Path(row.directory) / f"{kind}.parquet"
     expected = row.files.get(kind)
     if expected is None:
-        problem = f"{path}: the unit's line names no checksum of it; a former release wrote it"
+        problem = f"{path}: the unit's line names no checksum of it; earlier sources wrote it"
         raise _damaged(row, problem)
     try:
         stream = path.open("rb")
@@ -223,7 +223,7 @@ def _rows(stream: BufferedReader) -> Iterator[tuple[bytes, int, bytes]]:
 def _damaged(row: ManifestRow, problem: str) -> DamagedResult:
     kept = "nothing was published, and no file was changed"
     step = (
-        f"`inventory backfill discard {row.run.name} --yes` puts the run aside, "
+        f"`inventory backfill discard {row.run.name} --yes` moves the run away, "
         "`inventory backfill run` computes it again"
     )
     return DamagedResult(problem, kept, step)

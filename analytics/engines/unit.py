@@ -63,7 +63,7 @@ class ManifestRow:
 
     `files` maps a kind to its file, which readers check before they use it. `newest_commit_us`,
     `highest_lsn` and `streamed` are the dedupe ring's values after the unit, besides its members.
-    Of several buckets, the largest of each is the partition's.
+    The partition's value is the largest of its buckets.
     """
 
     unit: str
@@ -113,7 +113,7 @@ def manifest_row(line: bytes) -> ManifestRow:
     document = document_of(KIND, line)
     content = {name: value for name, value in document.items() if name != _CHECKSUM}
     if document["schema"] == RESULT_SCHEMA and line != _canonical(_checked(content)):
-        problem = f"{KIND} record: changed: its checksum is not that of its content"
+        problem = f"{KIND} record: changed: its checksum doesn't match its content"
         raise UnreadableRecord(problem)
     return built(KIND, document, _row)
 

@@ -62,7 +62,7 @@ def compare_levels(
 def compare_windows(
     connection: psycopg.Connection, live: Changelogs, parameters: dict[str, Any], found: Found
 ) -> None:
-    """Compare the shown windows with the sums, and the workers' retained rows with the shown."""
+    """Compare the shown windows with the sums, and the workers' retained rows with those shown."""
     for key, start_us, expected, shown in connection.execute(sums.WINDOW_DIFFERENCES, parameters):
         found.windows[key, start_us] = {
             "key": key,

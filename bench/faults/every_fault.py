@@ -129,7 +129,7 @@ def _wait_until_repaired(
     """Wait for the stack, then run the printed repairs, up to four, until it is well.
 
     Raises:
-        ConditionTimeout: it is not well after the printed repairs.
+        ConditionTimeout: it is not healthy after the printed repairs.
     """
     if fault.heals and _well_within(stack, expected, SELF_REPAIR_S):
         return
@@ -140,7 +140,7 @@ def _wait_until_repaired(
         if _well_within(stack, expected, 0.0 if done.code else _REPAIRED_S):
             return
     if not _well_within(stack, expected, 0.0):
-        problem = f"not well after {outcome.repairs}: {_shown(stack.status())}"
+        problem = f"not healthy after {outcome.repairs}: {_shown(stack.status())}"
         raise ConditionTimeout(problem)
 
 

@@ -41,7 +41,7 @@ class Fault:
 
 
 def mentions(*words: str) -> Callable[[Status], bool]:
-    """Return a check: does a failing `status` have a sentence with one of these words?"""
+    """Return a check that a failing `status` has a sentence with one of these texts."""
 
     def is_shown(status: Status) -> bool:
         problems = [f"{row['name']}: {row['found']}" for row in status.get("problems", ())]

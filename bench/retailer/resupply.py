@@ -1,7 +1,7 @@
 """Goods of the planned history: transfers to stores, orders to suppliers, late and short. Pure.
 
-In that time people reordered by hand, in the evening, if the book was low. Goods still in transit
-when the history ends stay on order; the live run delivers them.
+In this history people reorder by hand in the evening if the recorded stock is low. Goods still in
+transit when the history ends stay on order; the live run delivers them.
 """
 
 from collections import defaultdict

@@ -86,7 +86,7 @@ SCENARIOS: Final = {
         thefts_per_100=0.0,
     ),
 }
-# The name in the first release.
+# Former name of a scenario.
 ALIASES: Final = {"everyday": "normal"}
 
 

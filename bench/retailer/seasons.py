@@ -36,7 +36,7 @@ class Promotion:
         return self.begins <= day < self.ends
 
     def includes(self, sku: str, seed: int) -> bool:
-        """Return True if it includes the item of its department; about a third are included."""
+        """Return True if the promotion includes this item of its department; about a third are."""
         random = Random(f"{seed}:promotion:{self.number}:{sku}")  # noqa: S311 -- traffic
         return random.randrange(1000) < PROMOTED_PERMILLE * len(DEPARTMENTS) // 2
 

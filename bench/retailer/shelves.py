@@ -92,7 +92,7 @@ class Shelves:
 
 
 def real_shelves(seed: int) -> Shelves:
-    """Return the books of now minus the unrecorded differences of the seed."""
+    """Return the present recorded stock minus the seed's unrecorded differences."""
     books = rows(_BOOKS, {"locations": [*STORES, *WAREHOUSES]})
     return Shelves({key: max(0, units - unrecorded_units(seed, key)) for key, units in books})
 

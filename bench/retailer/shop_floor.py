@@ -95,7 +95,7 @@ class ShopFloor:
         return partial(self._record, held)
 
     def _sale(self, tick: Tick, place: int, line: PlannedLine, now: datetime) -> RecordSale | None:
-        """Return the sale line of a wish, maybe with fewer units; None if the shelf is empty."""
+        """Return the sale of a line, limited to the units on the shelf; None if it is empty."""
         shop = self.shops[line.key % len(self.shops)]
         units = line.units
         if self.scenario.is_limited:

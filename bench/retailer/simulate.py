@@ -67,7 +67,7 @@ class Trading:
 
 
 def run(trading: Trading, progress: Progress | None = None) -> Traded:
-    """Trade as planned; return what was done."""
+    """Trade as planned; return the counts of the run."""
     trading.check()
     seed, shape = trading.seed, scenario_named(trading.scenario)
     shops = shops_of_demo()

@@ -1,4 +1,4 @@
-"""Staff of a run: a thread of its own, so that the tills keep their rate."""
+"""Staff of a run, in a separate thread, so that the tills keep their rate."""
 
 import threading
 import time

@@ -1,7 +1,7 @@
 """One worker and two, in turn, on the same log: A B B A.
 
 Most of the log exists before the workers start. A few lines follow when each worker owns its
-partitions and answers, so that a run has something to time however late a worker started. The time
+partitions and answers, so that records remain to be timed even if a worker starts late. The time
 runs from then to the commit of the last record. A run with a wrong key or window is an error.
 """
 

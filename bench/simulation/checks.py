@@ -1,7 +1,7 @@
 """The promises of docs/delivery.md and docs/domain.md 4, checked whenever state becomes visible.
 
-Visible are committed transactions and states that a worker shows to queries. Both are compared with
-the truth at the position that they claim, so a defect is reported where it happens.
+Committed transactions are visible, and so are states that a worker shows to queries. Both are
+compared with the truth at the position that they claim, so a defect is reported where it happens.
 """
 
 from collections.abc import Mapping, Sequence
@@ -221,7 +221,7 @@ class Visible:
         self.check_complete(at)
 
     def check_complete(self, before: int) -> None:
-        """Check that exactly the results of one pass over the records before it are visible."""
+        """Check that exactly the results of one pass over offsets below `before` are visible."""
         truth = self.truth
         for key, states in truth.states.items():
             if self.positions.get(key, -1) != newest(states, before):

@@ -1,4 +1,4 @@
-"""Checks at the end of a history: a restarted worker restores everything and sends what it owes."""
+"""Checks at the end of a history: a restarted worker restores all and sends its outputs again."""
 
 from collections.abc import Iterator, Sequence
 
@@ -75,7 +75,7 @@ class EndChecks:
             restored.changelog_next_offset,
         )
         if set(offsets) != {end}:
-            violated(f"partition {restored.number} goes on at {end}", offsets)
+            violated(f"partition {restored.number} continues at {end}", offsets)
         if restored.as_of_us != truth.marks[end][0]:
             violated(
                 f"partition {restored.number} is as of {truth.marks[end][0]}", restored.as_of_us

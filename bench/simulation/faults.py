@@ -24,14 +24,14 @@ KEEP: Final = "snapshot on a slow disk"
 SLOW: Final = "broker commits late"
 TEAR: Final = "tear snapshots"
 FLIP: Final = "flip a bit of snapshots"
-AGE: Final = "put the first snapshots back"
+AGE: Final = "restore the first snapshots"
 SWAP: Final = "swap snapshots of partitions"
 SPOOF: Final = "snapshots of another generation"
-WIPE: Final = "delete changelogs, kill everybody"
-CUT: Final = "cut the source off"
-REMAKE: Final = "make the source anew, kill everybody"
-CUT_ROWS: Final = "cut window rows off"
-CUT_LEVELS: Final = "cut levels off"
+WIPE: Final = "delete changelogs, kill all workers"
+CUT: Final = "truncate the source"
+REMAKE: Final = "recreate the source, kill all workers"
+CUT_ROWS: Final = "truncate window rows"
+CUT_LEVELS: Final = "truncate levels"
 
 LEAVE_OUT: Final = "fetch leaves a record out"
 FETCH_TWICE: Final = "fetch gives records twice"
@@ -103,8 +103,8 @@ class Fault:
     """An event before the scheduler's step `at`, which affects the worker in a slot.
 
     `to` is the owner of each partition after a rebalance. `quarter` is where the group continues,
-    as a share of the log: offsets that are before the changelog or beyond it. `part` is how many
-    quarters of a topic are cut off, or how many halves of it are made again.
+    as a share of the log: offsets that are before the changelog or beyond it. `part` is the number
+    of quarters of a topic that are truncated, or of halves that get another order.
     """
 
     at: int
@@ -128,7 +128,7 @@ class Fault:
         if self.to:
             words.append("partitions to workers " + " ".join(map(str, self.to)))
         if self.quarter is not None:
-            words.append(f"group goes on at {self.quarter}/{QUARTERS} of the log")
+            words.append(f"group continues at {self.quarter}/{QUARTERS} of the log")
         return ", ".join(words)
 
 

@@ -1,7 +1,7 @@
 """The broker of a simulation: it shows committed records, and can lose topics permanently.
 
-Records that were cut off or made again can't be restored. So a worker that needs them halts for
-ever. A worker that doesn't need them continues, and everything that it writes is still correct.
+Truncated or replaced records can't be restored. So a worker that needs them halts permanently. A
+worker that doesn't need them continues, and everything that it writes is still correct.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ class WatchedBroker(MemoryBroker):
     """A broker that passes each committed transaction to a checker.
 
     `has_lost` is True once records are permanently lost. No worker may write into partitions whose
-    source was made again after records of it were folded.
+    source was recreated after records of it were folded.
     """
 
     def __init__(self, visible: list[Visible]) -> None:
@@ -37,7 +37,7 @@ class WatchedBroker(MemoryBroker):
         self._visible[transaction.partition].committed(transaction.sent)
 
     def lose(self, topic: str, quarters: int) -> None:
-        """Cut this many quarters off the beginning of a topic's partitions."""
+        """Truncate this many quarters of a topic's partitions, from their beginning."""
         for partition in range(len(self._visible)):
             first = self.next_offset((topic, partition)) * quarters // QUARTERS
             if first > 0:
@@ -45,7 +45,7 @@ class WatchedBroker(MemoryBroker):
                 self.has_lost = True
 
     def remake_source(self, halves: int) -> bool:
-        """Make the source again, with this many halves of its records in another order.
+        """Recreate the source, with this many halves of its records in another order.
 
         A partition without folded records gets the same ones. If no partition has any, nothing
         happens and the result is False.

@@ -250,7 +250,7 @@ class Process:
                 self.run(self.write_snapshots())
 
     def _fetched(self, partition: int, start: int) -> list[SourceRecord]:
-        """Return the next records; if the start was cut off, those after the cut."""
+        """Return the next records; if the start was truncated, the first that remain."""
         records = self._environment.broker.topics[STOCK_EVENTS, partition]
         found = [SourceRecord(r.offset, r.key, r.value) for r in records if r.offset >= start]
         chunk = found[: self._environment.chunk_size()]
@@ -271,7 +271,7 @@ class Process:
             raise
 
     async def _wait(self, what: str) -> None:
-        """Wait as the snapshot writer does for a sleep or the work of a thread."""
+        """Replace the snapshot writer's waits: for a sleep, and for the work of a thread."""
         if what in _SNAPSHOT_EFFECTS:
             await self._reach(_SNAPSHOT_EFFECTS[what])
         if what == "write":

@@ -8,7 +8,7 @@ from streams.engine.records import LogRecord, TopicIds
 
 
 class Reader:
-    """A reader of committed records; each access to the broker is an effect of its own."""
+    """A reader of committed records; each access to the broker is a separate effect."""
 
     def __init__(self, broker: MemoryBroker, before_effect: EffectHook) -> None:
         self._broker = broker

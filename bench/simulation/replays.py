@@ -1,4 +1,4 @@
-"""The sends that a worker owes after a replay: the same records again (docs/domain.md 4)."""
+"""The outputs that a worker must send again after a replay, unchanged (docs/domain.md 4)."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -79,7 +79,7 @@ def shortest(seed: int, disk: Disk, kept: Kept | None = None) -> Found | None:
 
 
 def _shorter(steps: tuple[int, ...], faults: tuple[int, ...]) -> Iterator[Kept]:
-    """Yield every history with one thing less, then with two things less, faults before steps.
+    """Yield every history with one fault or step less, then with two less, faults before steps.
 
     Pairs, because leaving one out changes every later interleaving.
     """

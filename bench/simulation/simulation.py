@@ -122,7 +122,7 @@ class Simulation:
     # The interface to processes.
 
     async def reach(self, process: Process, effect: str) -> None:
-        """Wait for the turn, which never comes for a process that has ended."""
+        """Wait until the scheduler selects the effect; it never selects one of an ended process."""
         turn = self.loop.create_future()
         if self._is_current(process):
             self._waiting.append(Waiting(process, effect, turn))
@@ -152,7 +152,7 @@ class Simulation:
         elif self._is_current(process) and isinstance(error, Fenced) and not process.is_fenced:
             self._violation = Violation(f"a worker is fenced by another one: {error}")
         elif self._is_current(process) and not isinstance(error, Fenced | BrokerFailed | Stopped):
-            problem = f"a worker lives through everything that happens here: {error!r}"
+            problem = f"no fault of this history may end a worker: {error!r}"
             violation = Violation(problem)
             violation.__cause__ = error
             self._violation = self._violation or violation
@@ -273,7 +273,7 @@ class Simulation:
             self._end(process, "killed")
 
     def _remake(self, halves: int) -> None:
-        """Make the source again and kill all processes: a running one checks ids by a clock."""
+        """Recreate the source and kill all processes: a running one would check ids by a timer."""
         if self._watched.remake_source(halves):
             for process in self.processes:
                 self._end(process, "killed")

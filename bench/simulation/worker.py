@@ -36,7 +36,7 @@ class Client(Fencing, Protocol):
 
 
 class Worker(Runtime):
-    """A runtime with a check that it sends again what it owes."""
+    """A runtime with a check that it sends the outputs of a replay again."""
 
     def __init__(
         self,

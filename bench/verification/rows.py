@@ -56,12 +56,12 @@ class Counter:
         ).format(**self._names())
 
     def back(self) -> sql.Composed:
-        """Return the statement that takes it away again, unless the row was replaced."""
+        """Return the statement that undoes the change, unless the row was replaced."""
         text = sql.SQL("UPDATE {table} SET {column} = {column} - 1 WHERE ")
         return text.format(**self._names()) + _IS_IT
 
     def is_there(self) -> sql.Composed:
-        """Return the question for the wrong row."""
+        """Return the query for the wrong row."""
         return sql.SQL("SELECT FROM {table} WHERE ").format(**self._names()) + _IS_IT
 
     def _names(self) -> dict[str, sql.Composable]:

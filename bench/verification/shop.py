@@ -1,4 +1,4 @@
-"""A location of its own that trades at a planned rate: hot items, others, and idle ones."""
+"""A separate location that trades at a planned rate: hot items, others, and idle ones."""
 
 import random
 import threading
@@ -14,7 +14,7 @@ from bench.load import planned
 
 
 class PlantFailed(RuntimeError):
-    """A wrong row could not be planted or put back; no round follows."""
+    """A wrong row could not be planted or restored; no round follows."""
 
 
 HOT: Final = tuple(f"H{number}" for number in range(10))
@@ -59,7 +59,7 @@ WHERE order_ref = %(location)s || '-' || %(run)s AND status = 'sent'
 
 @dataclass(slots=True)
 class Shop:
-    """The location and its written lines; `trading` sells in a thread of its own.
+    """The location and its written lines; `trading` sells in a separate thread.
 
     Items in `_held` are not sold for a while, and those in `_more` are sold with the hot ones.
     """
@@ -104,7 +104,7 @@ class Shop:
             yield
 
     def check(self) -> None:
-        """Refuse to go on without trade.
+        """Raise an error if trade has ended.
 
         Raises:
             PlantFailed: the thread that sells has ended by an error.

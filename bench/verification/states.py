@@ -94,7 +94,7 @@ def changelog_window(target: Target, key: str) -> Iterator[Planted]:
 
 @contextmanager
 def worker_state(target: Target, sku: str) -> Iterator[Planted]:
-    """Have a worker count on from a wrong level while the key is sold, until another restore.
+    """Make a worker continue from a wrong level while the key is sold, until the next restore.
 
     No fact repairs such a state: each adds to the number that the worker has.
     """
@@ -138,7 +138,7 @@ def _kill(target: Target, partition: int) -> None:
 
 
 def _surplus(target: Target, sku: str) -> int:
-    """Return shown units less those that follow from the facts, with no sale on its way."""
+    """Return the shown units minus those of the facts, while no sale is in flight."""
     key = target.shop.key(sku)
     with target.shop.without_sales(sku), target.reading() as connection:
         target.wait_until_now()
@@ -157,7 +157,7 @@ def _changed(content: bytes, units: int) -> bytes:
 
 
 def _newest(settings: Connections, topic: str, key: str, prefix: bytes) -> tuple[bytes, bytes]:
-    """Return name and content of the newest record in the key's partition that begins so."""
+    """Return topic key and content of the partition's newest record whose key begins so."""
     newest: tuple[bytes, bytes] | None = None
     for message in _after(settings, topic, partition_of(key.encode(), settings.partitions), None):
         is_of_key = message.key() == prefix or prefix.endswith(b"@")
@@ -184,7 +184,7 @@ def _after(settings: Connections, topic: str, partition: int, offset: int | None
 def _record(
     settings: Connections, topic: str, key: str, record: tuple[bytes, bytes]
 ) -> Iterator[Callable[[], bool]]:
-    """Write a record; yield the question whether it is still the newest of its name."""
+    """Write a record; yield a function that returns True while it is the newest of its key."""
     offset = _write(settings, topic, key, record)
     partition = partition_of(key.encode(), settings.partitions)
 

@@ -121,7 +121,7 @@ def create_topics(
 
 
 def _update_settings(client: AdminClient, topics: Iterable[Topic]) -> None:
-    """Set the current settings on topics of an earlier release."""
+    """Set the current settings on topics that earlier sources created."""
     drifted = [
         ConfigResource(
             ResourceType.TOPIC,

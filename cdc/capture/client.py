@@ -181,7 +181,7 @@ class ConnectClient:
                 break
             time.sleep(_POLL_S)
         if answer.is_error:
-            message = f"connector {CONNECTOR}: its offsets stay: {answer.text[:500]}"
+            message = f"connector {CONNECTOR}: Connect kept its offsets: {answer.text[:500]}"
             raise CaptureError(message)
 
     def resume(self) -> None:
@@ -220,7 +220,7 @@ def wait_streaming(
 ) -> ConnectorState:
     """Return once connector and task run and the slot is active.
 
-    Only from then on does a committed row certainly reach the topic without a snapshot.
+    A row that was committed earlier may reach the topic by a snapshot only.
     """
     return _until(
         client.state,

@@ -5,7 +5,7 @@ connector that is missing or differs, resumes one that was paused or stopped, an
 task. Connect keeps the offsets of a deleted connector, so a new registration loses no change.
 
 After damage to publication or slot it stops the connector. A log without some of the changes gives
-wrong numbers that nobody notices; pages and `inventory status` report a log that has stopped.
+wrong numbers without an error; pages and `inventory status` report a log that has stopped.
 """
 
 import os

@@ -56,7 +56,7 @@ WHERE paused_by <> %(by)s
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A state of publication or slot that leaves changes out of the log for good."""
+    """A state of publication or slot that makes the log lack changes permanently."""
 
     part: str
     found: str
@@ -103,7 +103,7 @@ def identity_problem(connection: Connection) -> str:
 
 
 def damage_of(connection: Connection) -> Damage | None:
-    """Return the damage that leaves changes out of the log for good, or None.
+    """Return the damage that makes the log lack changes permanently, or None.
 
     A missing slot is damage only after a capture has streamed. Before that, Debezium creates it.
     """
@@ -139,7 +139,7 @@ def clear_publication(connection: Connection) -> None:
 
 
 def paused_by(connection: Connection) -> str:
-    """Return the name of the one who paused the capture, or an empty text."""
+    """Return the name of the person who paused the capture, or an empty text."""
     [(by,)] = connection.execute("SELECT paused_by FROM app.capture").fetchall()
     return str(by)
 

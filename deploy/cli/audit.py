@@ -68,7 +68,7 @@ def accept(
     from ledger.audit import head  # noqa: PLC0415 -- as above
 
     if not reason.strip():
-        message = "--reason is empty: expected why the log may differ; nothing was written"
+        message = "--reason is empty: expected the reason for the difference; nothing was written"
         raise StackError(message)
     settings = Connections()
     path = head.path_of(settings)
@@ -78,7 +78,7 @@ def accept(
         connection.commit()
         now = head.newest(connection)
     head.write(path, now)
-    output.console.print(f"place {now.place} is the end of the log from now on, see {path}")
+    output.console.print(f"entry {now.place} is the end of the log from now on, see {path}")
 
 
 @audit.command()

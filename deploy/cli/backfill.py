@@ -138,7 +138,7 @@ def rearchive(
     """
     archive = default_home() / "archive"
     if not yes:
-        message = f"{archive} would be put aside, and its runs could not be published any more"
+        message = f"{archive} would be moved away; its runs could not be published any more"
         raise StackError(message, repair=_REARCHIVE)
     from analytics.archive.manifest import MANIFEST  # noqa: PLC0415 -- loads the file format
     from analytics.archive.move_away import move_archive_away  # noqa: PLC0415 -- as above
@@ -150,7 +150,7 @@ def rearchive(
     if aside is None:
         message = f"{archive}: an archiver kept its lock for {_HELD_S:.0f} s; nothing was moved"
         raise StackError(message, repair=f"inventory down && {_REARCHIVE}")
-    output.console.print(f"what was archived is in {aside}", soft_wrap=True)
+    output.console.print(f"the former archive is in {aside}", soft_wrap=True)
 
 
 @backfill.command()
@@ -164,10 +164,10 @@ def unlisted(
 
     archive = default_home() / "archive"
     if not yes:
-        message = f"files in {archive} that no line lists would be put aside; nothing was moved"
+        message = f"files in {archive} that no line lists would be moved away; nothing was moved"
         raise StackError(message, repair=UNLISTED)
     for path in move_unlisted_away(archive):
-        output.console.print(f"put aside: {path}", soft_wrap=True, markup=False)
+        output.console.print(f"moved to {path}", soft_wrap=True, markup=False)
 
 
 @backfill.command()
@@ -178,16 +178,16 @@ def discard(
 ) -> None:
     """Move a run away, so that the next `backfill run` over its history computes it again."""
     load_environment()
-    from analytics.backfill.discard import discard as put_aside  # noqa: PLC0415 -- reads files
+    from analytics.backfill.discard import discard as move_away  # noqa: PLC0415 -- reads files
     from analytics.backfill.plan import directory_of  # noqa: PLC0415 -- as above
     from analytics.backfill.run import runs_dir  # noqa: PLC0415 -- as above
 
     runs = runs_dir(_settings())
     directory = directory_of(runs, name)
     if not yes:
-        message = f"{directory} would be put aside; it was left as it is"
+        message = f"{directory} would be moved away; nothing was moved"
         raise StackError(message, repair=f"inventory backfill discard {directory.name} --yes")
-    output.console.print(f"the run is in {put_aside(directory)}", soft_wrap=True)
+    output.console.print(f"the run is in {move_away(directory)}", soft_wrap=True)
 
 
 @backfill.command()

@@ -78,7 +78,9 @@ def _screen() -> "Screen | None":
     home = Home(default_home())
     chromium = find(CHROMIUM)
     if chromium is None or find_spec("playwright") is None or not home.has_demo():
-        output.errors.print("no pixels: they need Chromium, playwright and the demo's logins")
+        output.errors.print(
+            "screens are not measured: this needs Chromium, playwright and the demo's logins"
+        )
         return None
     url = read_runtime(home).services["web"].url or ""
     return Screen(url, PERSON, logins(home)[PERSON], chromium)
@@ -175,7 +177,7 @@ def _parse_kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         if min(0, *steps, *faults) < 0:
             raise ValueError  # noqa: TRY301 -- a negative position is invalid, too
     except ValueError:
-        message = f"--keep {text!r}: expected places of steps and faults, like 0,3/1 or 0,3/-"
+        message = f"--keep {text!r}: expected numbers of steps and faults, like 0,3/1 or 0,3/-"
         raise StackError(message) from None
     return steps, faults
 

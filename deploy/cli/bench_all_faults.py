@@ -1,4 +1,4 @@
-"""`inventory bench faults --all`: every fault there is, on a stack that it starts itself."""
+"""`inventory bench faults --all`: every known fault, on a stack that it starts itself."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -46,7 +46,7 @@ def bench_faults(
     rounds: Annotated[int, typer.Option(help="Number of faults.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the random faults.")] = 1,
     kinds: Annotated[
-        str, typer.Option(help="Kinds of faults to draw from, with commas.")
+        str, typer.Option(help="Kinds of faults to choose from, separated by commas.")
     ] = "kill,kill-all,freeze,sinks,connect,broker",
     freeze: Annotated[float, typer.Option(help="Seconds that a process stays frozen.")] = 20.0,
     every: Annotated[
@@ -55,7 +55,9 @@ def bench_faults(
     every_kind: Annotated[
         bool, typer.Option("--all", help="Cause every known fault once, on a separate stack.")
     ] = False,
-    only: Annotated[str, typer.Option(help="With --all: parts of names, with commas.")] = "",
+    only: Annotated[
+        str, typer.Option(help="With --all: parts of names, separated by commas.")
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Kill and freeze processes of the running stack under load. Then run `verify`.

@@ -1,4 +1,4 @@
-"""`inventory bench peers`: the same job in other engines, on services of its own."""
+"""`inventory bench peers`: the same job in other engines, on separate services."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +22,9 @@ def bench_peers(
     keys: Annotated[
         int, typer.Option(help="Number of keys; their popularity follows Zipf's law.")
     ] = 100_000,
-    peers: Annotated[str, typer.Option(help="Names of engines with commas, or all.")] = "all",
+    peers: Annotated[
+        str, typer.Option(help="Names of engines, separated by commas, or all.")
+    ] = "all",
     rounds: Annotated[
         int, typer.Option(help="Rounds over all engines; every second round in reverse order.")
     ] = 2,

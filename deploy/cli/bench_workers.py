@@ -1,4 +1,4 @@
-"""`inventory bench workers`: one worker and two on the same log, on a broker of its own."""
+"""`inventory bench workers`: one worker and two on the same log, on a separate broker."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated

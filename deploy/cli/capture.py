@@ -35,4 +35,4 @@ def capture_resume() -> None:
     from deploy.stack import capture as captures  # noqa: PLC0415 -- loads the driver
 
     captures.resume(Home(default_home()))
-    output.console.print("capture streams")
+    output.console.print("capture is streaming")

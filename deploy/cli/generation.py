@@ -32,10 +32,10 @@ def generation(
 
     home = Home(default_home())
     if not yes:
-        message = "topics, archive and snapshots would be put aside, and open proposals closed"
+        message = "topics, archive and snapshots would be moved away, and open proposals closed"
         raise StackError(message, repair=generations.PREPARE)
-    coming, aside = generations.prepare(home, getpass.getuser() if own_rules else "")
-    output.console.print(f"what there was is in {aside}")
+    coming, former = generations.prepare(home, getpass.getuser() if own_rules else "")
+    output.console.print(f"the former topics, archive and snapshots are in {former}")
     output.console.print(f"`inventory up` begins generation {coming.number}")
     if coming.own_rules:
         output.console.print(f"logic revision {LOGIC_REVISION}, of this code, decides from then on")

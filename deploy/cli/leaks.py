@@ -1,4 +1,4 @@
-"""The verb that searches for secrets where none may be."""
+"""The subcommand that searches for secrets in places where they are not allowed."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -13,7 +13,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verb."""
+    """Add this module's command."""
     app.command()(leaks)
 
 

@@ -34,7 +34,7 @@ def parse_ints(option: str, text: str, example: str) -> list[int]:
     except ValueError:
         numbers = []
     if not numbers or min(numbers) < 1:
-        message = f"{option} {text!r}: expected whole numbers above 0 with commas, like {example}"
+        message = f"{option} {text!r}: expected whole numbers above 0, such as {example}"
         raise StackError(message)
     return numbers
 

@@ -1,4 +1,4 @@
-"""Verbs of logic revisions: list, start, compare, promote, retire."""
+"""Subcommands of logic revisions: list, start, compare, promote, retire."""
 
 import getpass
 from dataclasses import asdict
@@ -37,7 +37,7 @@ revision = typer.Typer(
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verbs."""
+    """Add this module's subcommands."""
     app.add_typer(revision, name="revision")
 
 

@@ -25,7 +25,7 @@ _POLL_S: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ScratchDirectory:
-    """A new directory; `not_mounted` says why it is not on a disk of its own, empty if it is."""
+    """A new directory; `not_mounted` is the reason if it is not on a separate disk, else empty."""
 
     base: Path
     not_mounted: str
@@ -50,7 +50,7 @@ def directory(progress: Callable[[str], None]) -> Iterator[ScratchDirectory]:
 
 
 def ignore_signals() -> None:
-    """Let nothing interrupt the cleaning."""
+    """Ignore signals, so that nothing interrupts the clean-up."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 

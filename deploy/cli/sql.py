@@ -1,4 +1,4 @@
-"""The command for questions in SQL: an answer, or the address for another program."""
+"""The command for SQL: it runs a query, or prints the address for another program."""
 
 import csv
 import sys

@@ -1,4 +1,4 @@
-"""Verbs of the stack: up, down, status, logs, doctor, reset, fetch, demo."""
+"""Subcommands of the stack: up, down, status, logs, doctor, reset, fetch, demo."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verbs."""
+    """Add this module's commands."""
     for verb in (up, down, restart, hold, status, logs, doctor, move, prune, reset, fetch, demo):
         app.command()(verb)
 
@@ -74,7 +74,7 @@ def up(
         str, typer.Option(help="demo writes a sample retailer with history; none writes nothing.")
     ] = "none",
     only: Annotated[
-        str, typer.Option(help="Start only these services and steps, with commas.")
+        str, typer.Option(help="Start only these services and steps, separated by commas.")
     ] = "",
 ) -> None:
     """Start the stack. It writes only below INVENTORY_HOME, by default .inventory."""
@@ -103,7 +103,7 @@ def up(
 
 
 def _refuse_start_options(home: Home, current: Runtime, options: Options) -> None:
-    """Say which wish a stack that runs already can't fulfil, instead of passing over it."""
+    """Raise `StackError` if the running stack lacks a requested service or the demo retailer."""
     lacking = sorted({*options.only} - {*STEPS} - current.services.keys())
     lacking += ["the demo retailer"] if options.seed_data == "demo" and not home.has_demo() else []
     if lacking:
@@ -114,7 +114,7 @@ def _refuse_start_options(home: Home, current: Runtime, options: Options) -> Non
 
 
 def _run_in_foreground(home: Home, options: Options) -> None:
-    """Run the stack until it is stopped from elsewhere, or this command by Ctrl-C or SIGTERM."""
+    """Run the stack until another command, Ctrl-C or SIGTERM stops it."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         daemon.start_detached(home, options, _print_step)
@@ -177,7 +177,7 @@ def restart(name: Annotated[str, typer.Argument(help="Name of a service, like ka
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = service_commands.restart_service(_home(), name)
-    output.console.print(f"{name} does its work again after {seconds:.1f} s")
+    output.console.print(f"{name} is ready again after {seconds:.1f} s")
 
 
 def hold(
@@ -192,8 +192,8 @@ def hold(
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     service_commands.hold(_home(), name, release=release)
-    how = "repaired again" if release else "left as it is, also while it doesn't answer"
-    output.console.print(f"{name} is {how}")
+    how = "is repaired again" if release else "gets no repairs, even if it doesn't answer"
+    output.console.print(f"{name} {how}")
 
 
 def move(
@@ -264,7 +264,7 @@ def status(
 
 
 def _show_repairs(repairs: dict[str, list[str]]) -> None:
-    """Print below the table, which would fold what is to be copied."""
+    """Print the repairs below the table, whose cells would break a command into lines."""
     for repair, names in repairs.items():
         text = f"repair {', '.join(names)}: {repair}"
         output.console.print(text, soft_wrap=True, markup=False)
@@ -333,7 +333,7 @@ def reset(
         output.console.print(f"nothing in {home.path}")
         return
     if not (home.path / "supervisor.lock").exists():
-        message = f"{home.path} was not made by `inventory up`; it is left alone"
+        message = f"{home.path} was not created by `inventory up`; nothing was deleted"
         raise StackError(message)
     if not yes:
         message = f"{home.path} and what is listed above would be deleted"

@@ -175,7 +175,7 @@ def compile_rules(
     form = "the sources" if remove else "machine code"
     output.console.print(f"from their next start on workers run {form}")
     if read_runtime(home).running:
-        output.console.print("begin now: inventory workers restart --rolling")
+        output.console.print("to use them now: inventory workers restart --rolling")
 
 
 def query(

@@ -41,7 +41,7 @@ def refuse_half_captured() -> None:
     """Raise `StackError` if the capture of a new generation was interrupted."""
     generation = generation_of(Home(Path(variable("INVENTORY_HOME"))))
     if not generation.captured:
-        message = f"the capture of generation {generation.number} was cut off"
+        message = f"the capture of generation {generation.number} was interrupted"
         raise StackError(message, repair=CAPTURE_AGAIN)
 
 

@@ -1,7 +1,7 @@
 """Services that end repeatedly, with the reason and the repair.
 
 The supervisor restarts such a service each time, so it may look running between two ends. The last
-line of its log says more than its exit code.
+line of its log has more details than its exit code.
 """
 
 import time

@@ -1,7 +1,7 @@
 """Addresses of the pages and of a worker, with the rights that they require.
 
 Django reads its settings when it is set up, once for a process. So `page` runs this module as a
-process of its own: `python -m deploy.reference_pages.http` prints the part about the pages.
+separate process: `python -m deploy.reference_pages.http` prints the part about the pages.
 """
 
 import inspect

@@ -85,6 +85,6 @@ def _refuse_more_than(accept: int, found: Comparison) -> None:
     if differing > accept:
         message = (
             f"logic revision {found.fresh} differs from {found.former} in {differing} keys, "
-            f"{accept} are accepted: look at them, then accept their number"
+            f"{accept} are accepted: check them, then pass their number with --accept"
         )
         raise StackError(message, repair=f"inventory revision compare {found.fresh}")

@@ -201,7 +201,8 @@ def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory
         raise _refused(settings, message, repair=_RETIRE)
     if not is_begun and _have_records(settings):
         message = (
-            f"changelogs of logic revision {LOGIC_REVISION} hold what {found.run} didn't write"
+            f"changelogs of logic revision {LOGIC_REVISION} hold records that {found.run} didn't "
+            "write"
         )
         raise _refused(settings, message, repair=_RETIRE)
     write_json(mark, topic_ids_document(ids))

@@ -122,7 +122,7 @@ def resume(home: Home) -> None:
     """Register, resume and restart the connector as needed; return when it streams.
 
     Raises:
-        StackError: no stack runs, the log lacks changes for good, or the connector does not stream.
+        StackError: no stack runs, the log lacks changes, or the connector does not stream.
     """
     variables = environment_of(home)
     url = variables["INVENTORY_DATABASE_URL"]

@@ -100,7 +100,7 @@ def _wait_serving(home: Home) -> Runtime:
         if not waiting:
             return _without_halted(seen.runtime)
         if time.monotonic() > deadline:
-            message = f"{', '.join(waiting)} do not do their work after {_SERVE_S:.0f} s"
+            message = f"{', '.join(waiting)} are not ready after {_SERVE_S:.0f} s"
             raise StackError(message, repair="inventory down && inventory up --detach")
         time.sleep(_POLL_S)
 

@@ -59,8 +59,8 @@ def generation_of(home: Home) -> Generation:
 
 def _damaged(file: Path, found: str) -> StackError:
     message = (
-        f"{file}: expected a number and whether it is captured, found {found}; the number stands "
-        "in the names below former/ of this home, plus 1"
+        f"{file}: expected a number and whether it is captured, found {found}; the number is "
+        "the highest in the names below former/ of this home, plus 1"
     )
     return StackError(message)
 
@@ -77,33 +77,33 @@ def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
     former = generation_of(home)
     own_rules = own_rules or ("" if former.captured else former.own_rules)
     _refuse(home, beside_allowed=bool(own_rules))
-    return put_aside(home, former, own_rules)
+    return move_away(home, former, own_rules)
 
 
-def put_aside(home: Home, former: Generation, own_rules: str) -> tuple[Generation, Path]:
+def move_away(home: Home, former: Generation, own_rules: str) -> tuple[Generation, Path]:
     """Write the number of the next generation, then move the files of the former one."""
-    aside = home.path / "former" / f"generation-{former.number}"
-    aside.mkdir(parents=True, mode=0o700, exist_ok=True)
+    target = home.path / "former" / f"generation-{former.number}"
+    target.mkdir(parents=True, mode=0o700, exist_ok=True)
     coming = Generation(former.number + 1, captured=False, own_rules=own_rules)
     write_json(home.path / _FILE, asdict(coming))
     for name in _MOVED:
         if (home.path / name).exists():
-            shutil.move(home.path / name, aside / name)
-    return coming, aside
+            shutil.move(home.path / name, target / name)
+    return coming, target
 
 
 def _refuse(home: Home, *, beside_allowed: bool) -> None:
     shadows = {path.name: Home(path) for path in sorted(home.path.glob("revisions/v*"))}
     if any(read_runtime(one).running for one in (home, *shadows.values())):
-        message = "the stack runs; its topics can't be put aside"
+        message = "the stack runs, so its topics can't be moved; nothing was changed"
         raise StackError(message, repair="inventory down")
     if not home.postgres.is_dir():
-        message = f"{home.path} has no database to capture: there is nothing to begin anew"
+        message = f"{home.path} has no database to capture; nothing was changed"
         raise StackError(message)
     if shadows and not beside_allowed:
         message = (
             f"{', '.join(shadows)} exists beside this stack and reads the former topics. It can"
-            " only be put aside; this stack's own logic revision then decides"
+            " only be moved away; this stack's own logic revision then decides"
         )
         raise StackError(message, repair=OWN_RULES)
 
@@ -114,7 +114,7 @@ def refuse_half_captured(home: Home, options: Options) -> None:
     if generation.captured:
         return
     if home.kafka.exists():
-        message = f"the capture of generation {generation.number} was cut off"
+        message = f"the capture of generation {generation.number} was interrupted"
         raise StackError(message, repair=PREPARE)
     missing = [name for name in CAPTURING if not options.wants(name)]
     if missing:

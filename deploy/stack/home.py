@@ -33,7 +33,7 @@ def default_home() -> Path:
     """
     found = Path(os.environ.get("INVENTORY_HOME") or PROJECT / ".inventory").resolve()
     if found.exists() and not found.is_dir():
-        message = f"INVENTORY_HOME={str(found)!r}: expected a directory, or a path to make one at"
+        message = f"INVENTORY_HOME={str(found)!r}: expected a directory, or the path of a new one"
         raise StackError(message)
     return found
 
@@ -101,7 +101,9 @@ class Home:
             self.path.mkdir(parents=True, exist_ok=True)
             self.path.chmod(0o711)
         except OSError as error:
-            message = f"INVENTORY_HOME={str(self.path)!r}: expected a path that is ours; {error}"
+            message = (
+                f"INVENTORY_HOME={str(self.path)!r}: expected a path that you may write to; {error}"
+            )
             raise StackError(message) from error
         for directory in (self.logs, self.config, self.path / "archive", self.path / "workers"):
             directory.mkdir(mode=0o700, exist_ok=True)

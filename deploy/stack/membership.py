@@ -1,7 +1,7 @@
 """Removal of a worker that will not come back from its consumer group.
 
 A static member stays in its group when it stops, so that a restart moves no partitions. A member
-that is gone for good would keep its partitions until its session times out after 6 s. Until then no
+that never comes back would keep its partitions until its session times out after 6 s. Until then no
 worker folds them.
 """
 

@@ -49,7 +49,7 @@ def _copy(home: Home, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         _make_like(home.path, partial)
     except OSError as error:
-        message = f"{target} can't be made: {error}; the home stays in {home.path}"
+        message = f"{target} can't be created: {error}; the home stays in {home.path}"
         raise _refused(home, message, room.larger_disk(home)) from error
     # The root of a file system may have a `lost+found` that only root can read.
     entries = [str(entry) for entry in home.path.iterdir() if entry.name != "lost+found"]
@@ -72,10 +72,10 @@ def _make_like(home: Path, new: Path) -> None:
 
 def _refuse(home: Home, target: Path) -> None:
     if not (home.path / "supervisor.lock").exists():
-        message = f"{home.path} was not made by `inventory up`; it is left alone"
+        message = f"{home.path} was not created by `inventory up`; nothing was moved"
         raise StackError(message)
     if target.exists() or target.is_relative_to(home.path):
-        message = f"{target} is taken: expected a new directory; the home stays in {home.path}"
+        message = f"{target} exists: expected a new directory; the home stays in {home.path}"
         inside = target.is_dir() and not target.is_relative_to(home.path)
         found = room.new_in(target, home) if inside else room.larger_disk(home)
         raise _refused(home, message, found)
@@ -90,7 +90,7 @@ def _refused(home: Home, message: str, found: Path | None) -> StackError:
 
 @contextmanager
 def _stopped(home: Home, target: Path) -> Iterator[None]:
-    """Hold the supervisor's lock, so that no stack starts: a copy of a running database is torn.
+    """Hold the supervisor's lock: a copy of a running database would be inconsistent.
 
     Raises:
         StackError: a supervisor holds the lock, or its services still run.

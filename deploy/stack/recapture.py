@@ -65,7 +65,7 @@ def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
     if max(counts) > most:
         number = counts.index(max(counts))
         message = (
-            f"{STOCK_EVENTS}[{number}] would get {max(counts)} captured rows, a worker takes up "
+            f"{STOCK_EVENTS}[{number}] would get {max(counts)} captured rows, a worker accepts "
             f"{most} at most; {sum(counts)} rows in all"
         )
         raise StackError(message)
@@ -97,7 +97,7 @@ def _let_own_rules_decide(connection: Connection, coming: Generation) -> None:
     if not coming.own_rules:
         message = (
             f"logic revision {decides} decides and the workers of this stack are of "
-            f"{LOGIC_REVISION}: of the coming log nothing would be decided"
+            f"{LOGIC_REVISION}: no need or price of the new log would be decided"
         )
         raise StackError(message, repair=OWN_RULES)
     by = f"{coming.own_rules}, generation {coming.number}"
@@ -121,8 +121,8 @@ def wait_complete(client: ConnectClient, database_url: str, bootstrap: str) -> N
         time.sleep(_POLL_S)
     if records != rows:
         message = (
-            f"{records} records were captured of {rows} rows: the capture broke off and began "
-            "again, or somebody wrote to Postgres meanwhile"
+            f"{records} records were captured of {rows} rows: the capture was interrupted and "
+            "restarted, or a client wrote to Postgres meanwhile"
         )
         raise StackError(message, repair=PREPARE)
 

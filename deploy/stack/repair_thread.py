@@ -31,7 +31,7 @@ class RepairThread(threading.Thread):
     """Thread that probes every running service every few seconds."""
 
     def __init__(self, home: Home, supervisor: Supervisor, every_s: float = _EVERY_S) -> None:
-        super().__init__(name="watcher", daemon=True)
+        super().__init__(name="repairs", daemon=True)
         self._home = home
         self._supervisor = supervisor
         self._every_s = every_s

@@ -83,7 +83,7 @@ def read_requested(home: Home) -> RequestedState | None:
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, StackError) as error:
-        message = f"{file}: expected what people want of the workers, found {error!r}"
+        message = f"{file}: expected the requested state of the workers, found {error!r}"
         raise StackError(message, repair=f"rm {file}  # workers go on as they are") from error
 
 

@@ -1,7 +1,7 @@
 """Room on the disks of this machine, and the commands that give a full home more of it.
 
-The log is kept for ever, so the disk gets full at last. A stack that starts in another, empty home
-has none of the data; `inventory move` moves the home with its data.
+The log is kept without a limit, so it eventually fills the disk. A stack that starts in another,
+empty home has none of the data; `inventory move` moves the home with its data.
 """
 
 import os

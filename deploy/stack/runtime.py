@@ -109,7 +109,7 @@ def _read_file(home: Home) -> Runtime:
 
 
 def _parsed(raw: dict[str, Any]) -> Runtime:
-    for former in ("connector_restarts", "env"):  # written by earlier releases
+    for former in ("connector_restarts", "env"):  # written by earlier sources
         raw.pop(former, None)
     services = {name: ServiceRuntime(**entry) for name, entry in raw.pop("services").items()}
     return Runtime(**raw, services=services)

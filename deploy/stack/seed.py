@@ -1,4 +1,4 @@
-"""One-time seeding of the demo retailer: `python -m deploy.stack.seed`, a process of its own.
+"""One-time seeding of the demo retailer, in a separate process: `python -m deploy.stack.seed`.
 
 The supervisor runs it after the connector has started and before trading starts. Rows written
 before the slot exists would arrive as snapshot rows.

@@ -247,7 +247,8 @@ def _service(home: Home, name: str) -> ServiceRuntime:
 def _refuse_half_rebuilt(home: Home, requested: RequestedState) -> None:
     """Raise `StackError` while an interrupted rebuild keeps services paused."""
     if requested.is_half_rebuilt(_states(home)):
-        message = f"a rebuild was cut off, {', '.join(requested.paused)} stay away until it has run"
+        names = ", ".join(requested.paused)
+        message = f"a rebuild was interrupted; {names} stay paused until a rebuild has finished"
         raise StackError(message, repair=REPAIR)
 
 

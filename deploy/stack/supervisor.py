@@ -33,10 +33,10 @@ _ENDED_FROM_OUTSIDE: Final = (0, -signal.SIGKILL, -signal.SIGTERM, 128 + signal.
 class StopReason(Enum):
     """Reason why a child was asked to stop, and what follows."""
 
-    RESTART = "it is started again, which is no crash"
-    REPAIR = "it is started again, because it didn't answer"
-    RELEASE = "it is wanted no more, so its entry is removed"
-    PAUSE = "it is started again by `resume`; its entry stays"
+    RESTART = "start it again; this is no crash"
+    REPAIR = "start it again, because it didn't answer"
+    RELEASE = "remove it from the wanted services"
+    PAUSE = "start it again when a command requests it"
 
 
 @dataclass(slots=True)

@@ -50,7 +50,7 @@ class Applied:
 
     @property
     def verdict(self) -> str:
-        """Return `applied`, as histories and messages have it."""
+        """Return `applied`, the name in histories and messages."""
         return "applied"
 
 
@@ -65,7 +65,7 @@ class Resent:
 
     @property
     def verdict(self) -> str:
-        """Return `resent`, as histories and messages have it."""
+        """Return `resent`, the name in histories and messages."""
         return "resent"
 
 
@@ -77,7 +77,7 @@ class Replayed:
 
     @property
     def verdict(self) -> str:
-        """Return `replayed`, as histories and messages have it."""
+        """Return `replayed`, the name in histories and messages."""
         return "replayed"
 
 
@@ -94,7 +94,7 @@ class Refused:
 
     @property
     def verdict(self) -> str:
-        """Return the reason after `rejected:`, as histories and messages have it."""
+        """Return `rejected:` and the reason, the name in histories and messages."""
         return f"rejected:{self.reason}"
 
 

@@ -166,7 +166,7 @@ class Ring:
             self._arrived.append(member)
 
     def _verdict(self, record: Record) -> Admission:
-        """Return the verdict on a record that is not in the ring. Nothing moves."""
+        """Return the verdict on a record that is not in the ring. The ring is unchanged."""
         if record.op == "r":
             return Admission.SNAPSHOT_AFTER_START if self.streamed else Admission.NEW
         newest_us, highest = self.newest_commit_us, self.highest_lsn

@@ -27,7 +27,11 @@ def closed_gate(
 def _is_cooling(
     policy: ItemLocation, timeline: Timeline, effective_at_us: int, *, side: int
 ) -> bool:
-    """Return True within the cool-down of the last row that is not `initial`, twice for a turn."""
+    """Return True during the cool-down after the last change of the price.
+
+    An `initial` row is no change. The cool-down is doubled if this change has the other direction,
+    or if the last one was a rollback.
+    """
     last = next((at for at in reversed(range(len(timeline))) if timeline[at].kind != "initial"), -1)
     if last < 0:
         return False

@@ -60,8 +60,8 @@ def share_permille(part: int, whole: int) -> int | None:
 def is_written_back(found: LeadTime, mean_centidays: int, sd_centidays: int) -> bool:
     """Return True if ≥ 5 receipts differ from the policy by more than 10 % in mean or deviation.
 
-    Every other value differs from a policy of 0. A mean below 0 (orders recorded after their goods)
-    is never written back.
+    If the policy's value is 0, every other value differs. A mean below 0 (orders recorded after
+    their goods) is never written back.
     """
     if found.receipts < LEAST_RECEIPTS or found.mean_centidays < 0:
         return False

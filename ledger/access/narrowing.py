@@ -1,10 +1,10 @@
-"""SQL of a page, held to the stores of the person who asks.
+"""SQL of a page, limited to the stores of the person who requests it.
 
 A page's SELECT names its tables as `retail.stock_count c`. For a person with a limited scope,
 `narrowed` replaces each by `(SELECT * FROM retail.stock_count WHERE location = ANY(...)) c`.
-Postgres flattens that, so indexes still work. A query that is written tomorrow is narrowed too.
-A relation or function that is not declared here raises `UndeclaredRelation`: a new table is denied
-until somebody has decided whose data it holds.
+Postgres flattens that, so indexes still work. New queries are narrowed in the same way. A relation
+or function that is not declared here raises `UndeclaredRelation`. So a new table is denied until
+its owner (a store, a person or all stores) is declared.
 """
 
 import re
@@ -77,12 +77,12 @@ _BARE: Final = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+(?P<name>[a-z_]\w*)\
 
 
 class UndeclaredRelation(LookupError):
-    """A page reads a table, or calls a function, of which nobody has declared whose data it is."""
+    """A page uses a table or function whose owner is not declared in this module."""
 
 
 @lru_cache(maxsize=512)
 def narrowed(sql: str) -> str:
-    """Return the statement with every relation of a store held to `%(scope_stores)s`."""
+    """Return the statement with every relation of a store limited to `%(scope_stores)s`."""
     for found in _BARE.finditer(sql):
         is_subquery = re.search(rf"\b{found['name']}\s+AS\s+(?:MATERIALIZED\s+)?\(", sql)
         if found["name"] in _BARE_NAMES and not is_subquery:

@@ -1,6 +1,6 @@
 """The roles of people, one value each. A role is a Django group of the same name.
 
-`webui.accounts.roles` has the rights of each role, because only pages ask for them.
+`webui.accounts.roles` has the rights of each role, because only pages check them.
 """
 
 from dataclasses import dataclass

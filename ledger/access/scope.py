@@ -3,7 +3,7 @@
 A request runs within the scope of its person (`webui.accounts.gate`). Jobs, commands and tests have
 no person and no limit. Decision 0025 has the rules.
 
-* `narrowing` holds every SELECT of a page to the scope.
+* `narrowing` limits every SELECT of a page to the scope.
 * Services call `require_store` on the row that they lock.
 * A person without a membership has no store at all.
 """
@@ -101,13 +101,13 @@ def current() -> Scope:
 
 
 def enter(scope: Scope) -> None:
-    """Hold everything that follows in this context to `scope`."""
+    """Limit everything that follows in this context to `scope`."""
     _CURRENT.set(scope)
 
 
 @contextmanager
 def within(scope: Scope) -> Iterator[None]:
-    """Hold the block to `scope`."""
+    """Limit the block to `scope`."""
     token = _CURRENT.set(scope)
     try:
         yield

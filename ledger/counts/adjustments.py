@@ -94,7 +94,7 @@ def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None =
     def work() -> Row:
         request = _locked_request(request_id)
         if request["requested_by"] == actor:
-            refuse("actor", actor, "another person than who asked approves")
+            refuse("actor", actor, "another person than the requester has to approve")
         columns = ("location", "sku", "reason", "quantity_units", "occurred_at")
         booked = book_adjustment(Adjust(*(request[name] for name in columns)), actor)
         _decide(request_id, "approved", actor, adjustment_id=booked)

@@ -127,7 +127,7 @@ def _counted_by(count: Row) -> str | None:
 
 def _refuse_approver(count: Row, actor: str) -> None:
     if _counted_by(count) == actor:
-        refuse("actor", actor, "another person than who counted approves")
+        refuse("actor", actor, "another person than the one who counted has to approve")
 
 
 def _refuse_if_moved(count: Row, shown_expected_units: int | None) -> None:
@@ -163,7 +163,7 @@ def _approve(count: Row, actor: str) -> Row:
 def _check_second_count(count: Row) -> None:
     """Require a second blind count if the difference is over the tolerance."""
     if count["recount_asked"]:
-        message = f"a second count of {count['inv_key']} was asked for: it comes first"
+        message = f"a second count of {count['inv_key']} was requested and comes first"
         raise Conflict(message)
     units, expected = int(count["units"]), int(count["expected_units"])
     is_first = count["stock_known"] and count["recount_of"] is None

@@ -124,7 +124,7 @@ def void_count(
             raise Conflict(message)
         is_fresh = checks.is_correctable(count["at"], database_now())
         if count["status"] == "approved" and not is_fresh:
-            refuse("count_id", count_id, "a count older than 48 h stays; count again")
+            refuse("count_id", count_id, "a count older than 48 h can't be made void; count again")
         execute(
             "UPDATE retail.stock_count SET status = 'void', recorded_by = %s WHERE id = %s",
             actor,

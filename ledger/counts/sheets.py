@@ -169,7 +169,7 @@ def _keep(sheet: Row, entry: Entry, now: datetime) -> None:
     checks.integer("units", entry.units)
     counted_at = checks.check_business_time("counted_at", entry.counted_at) or now
     if not checks.is_correctable(counted_at, now):
-        refuse("counted_at", counted_at, "a count older than 48 h is made again")
+        refuse("counted_at", counted_at, "at most 48 h ago; count again")
     check_known(sheet["location"], entry.sku)
     execute(
         "INSERT INTO app.count_entry (entry_id, sheet_id, sku, units, counted_at)"
@@ -191,7 +191,7 @@ def _draft(sheet: Row, item: Row, now: datetime, actor: str) -> int:
     inv_key = checks.key(sheet["location"], item["sku"])
     checks.integer("units", item["units"])
     if not checks.is_correctable(item["counted_at"], now):
-        refuse("counted_at", item["counted_at"], "a count older than 48 h is made again")
+        refuse("counted_at", item["counted_at"], "at most 48 h ago; count again")
     first = _waiting_of(inv_key, now, actor)
     count_id = insert(
         "stock_count",

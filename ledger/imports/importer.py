@@ -1,6 +1,6 @@
 """`inventory import-sales`: replays a retail file through the system of record (domain.md 2.5).
 
-Items are ranged first, on their own replayed calendar, with decisions off and uncounted: a file of
+Items are ranged first, with `clock_mode` replayed, decisions off and without a count: a file of
 2010 has no opening stock and no orders. Then its lines are written in file order, in multi-row
 statements, one transaction per batch. So ids, WAL and offsets of a key follow the file.
 """

@@ -266,7 +266,7 @@ def _quantity(text: str) -> int:
         raise _Forbidden(message)
     units = int(stripped)
     if units == 0 or abs(units) > QUANTITY_MAX:
-        message = f"Quantity: not 0 and at most {QUANTITY_MAX} either way, got {text!r}"
+        message = f"Quantity: not 0, from -{QUANTITY_MAX} to {QUANTITY_MAX}, got {text!r}"
         raise _Forbidden(message)
     return units
 

@@ -33,7 +33,7 @@ def location_problem(location: str) -> str | None:
     """Return the reason why `location` is no location code, or None."""
     if LOCATION_FORM.match(location):
         return None
-    return "a location is 1 to 24 of A-Z, 0-9 and -"
+    return "a location is 1 to 24 characters of A-Z, 0-9 and -"
 
 
 def sku_problem(sku: str) -> str | None:
@@ -97,7 +97,7 @@ def refuse_future(field: str, value: datetime | None, now: datetime) -> None:
     mistyped it, and would not notice that the booking was clamped to now.
     """
     if value is not None and value > now + CLOCKS_DIFFER_BY:
-        refuse(field, value, f"a time that has come; now it is {moment_text(now)}")
+        refuse(field, value, f"a time in the past; now it is {moment_text(now)}")
 
 
 def day_of(at: datetime) -> date:

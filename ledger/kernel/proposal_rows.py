@@ -45,7 +45,7 @@ class Proposal:
 
     @property
     def is_unanswered(self) -> bool:
-        """True if the last decision has not come back through the log: no event followed it."""
+        """True if the workers have not processed the last decision yet: no event followed it."""
         return self.decided_at is not None and self.decided_at > self.updated_at
 
     @property

@@ -38,11 +38,11 @@ class Decision(NamedTuple):
 def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ...]) -> None:
     """Raise `Conflict` if the proposal differs from what the person saw, or is decided.
 
-    A final decision is permanent. A snooze that has not come back through the log yet also
-    conflicts, because the page of this person did not show it.
+    A final decision is permanent. A snooze that the workers have not processed yet also conflicts,
+    because the page of this person did not show it.
     """
     if row.decided_action in FINAL:
-        message = f"{row.decider} has already said {row.decided_action}, {row.decision_time}"
+        message = f"{row.decider} has already chosen {row.decided_action}, {row.decision_time}"
         raise Conflict(message)
     if decision.action == row.decided_action == "resume" and row.is_unanswered:
         message = f"{row.decider} has already resumed it, {row.decision_time}"
@@ -62,8 +62,8 @@ def refuse_other_revision(row: Proposal, decision: Decision) -> None:
     """Raise `Conflict` if the person saw another revision."""
     if decision.shown_revision is not None and decision.shown_revision != row.revision:
         message = (
-            f"{decision.proposal} has changed: revision {decision.shown_revision} was shown,"
-            f" {row.revision} stands{row.asks} since {moment_text(row.updated_at)}"
+            f"{decision.proposal} has changed: you saw revision {decision.shown_revision}, now it"
+            f" is revision {row.revision}{row.asks}, since {moment_text(row.updated_at)}"
         )
         raise Conflict(message)
 

@@ -1,6 +1,6 @@
 """Secrets of authenticators are encrypted by the web process (webui/accounts/encryption.py).
 
-Postgres refuses a new one in clear text. Rows of earlier releases stay until the web process starts
+Postgres refuses a new one in clear text. Rows of earlier sources stay until the web process starts
 or its person logs in, which encrypts them: only that process has the key. An update of such a row
 has to encrypt it, hence NOT VALID.
 """

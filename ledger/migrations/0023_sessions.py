@@ -1,7 +1,7 @@
-"""Sessions say whose they are, so that a person sees and ends their own (webui/accounts/sessions).
+"""Sessions name their person, who can list and end them (webui/accounts/sessions).
 
-Sessions of earlier releases say it in their content only. They end with this migration: people log
-in again.
+Sessions of earlier sources name their person in the content only. They end with this migration:
+people log in again.
 """
 
 from django.db import migrations

@@ -54,7 +54,7 @@ WHY_NOT: Final[Mapping[Status, str]] = MappingProxyType(
     {
         "draft": "is a draft: nothing was ordered yet; it can be changed, deleted, dated and sent",
         "sent": "was sent: the supplier has it; it can be confirmed, dated, received, cancelled",
-        "confirmed": "is confirmed: it can be confirmed anew, dated, received, cancelled",
+        "confirmed": "is confirmed: it can be confirmed again, dated, received, cancelled",
         "closed": "is closed: nothing is open on it",
     }
 )

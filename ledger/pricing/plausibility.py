@@ -1,9 +1,9 @@
 """Detection of probable typing errors in prices, like 2499 for 24.99; they need a confirmation.
 
 The rules have no such limit (docs/domain.md 0, 6.4): a person may set any price from 0.01 on that
-is not below the floor. So nothing is forbidden here, and programs are not asked. A factor of two
-accepts usual changes, half price included. It catches a lost decimal point, an extra digit and most
-transposed digits.
+is not below the floor. So nothing is forbidden here, and programs need no confirmation. A factor of
+two accepts usual changes, half price included. It catches a lost decimal point, an extra digit and
+most transposed digits.
 """
 
 from collections.abc import Mapping

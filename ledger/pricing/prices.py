@@ -80,7 +80,7 @@ class SetPrice:
         if self.kind == "emergency":
             checks.text("reason", self.reason)
             if self.effective_from is not None:
-                rule = "an emergency price begins with next window"
+                rule = "an emergency price begins with the next window"
                 refuse("effective_from", self.effective_from, rule)
 
 

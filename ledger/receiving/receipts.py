@@ -166,8 +166,8 @@ def refuse_old_receipt(receipt: Row, now: datetime) -> None:
     """Raise `Conflict` for a receipt whose goods arrived more than 48 h ago."""
     if not checks.is_correctable(receipt["received_at"], now):
         message = (
-            f"shipment line {receipt['id']} was received more than 48 h ago and stays as it is;"
-            " book an adjustment for what is different"
+            f"shipment line {receipt['id']} was received more than 48 h ago;"
+            " it can no longer be changed; book an adjustment for the difference"
         )
         raise Conflict(message)
 

@@ -201,7 +201,7 @@ def line_of_shipment(shipment_id: int) -> int | None:
         shipment_id,
     )
     if shipment is None:
-        refuse("shipment_line_id", shipment_id, "no such supplier_in line")
+        refuse("shipment_line_id", shipment_id, "no such delivery line of a supplier")
     found: int | None = shipment["line_id"]
     return found
 
@@ -210,7 +210,7 @@ def _announced(shipment_id: int) -> Row:
     """Return a shipment that is not received yet, locked until the transaction ends."""
     shipment = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
     if shipment is None:
-        refuse("shipment_line_id", shipment_id, "no such supplier_in line")
+        refuse("shipment_line_id", shipment_id, "no such delivery line of a supplier")
     require_key(shipment["inv_key"])
     if shipment["status"] == "received":
         who, at = person(shipment["recorded_by"]), moment_text(shipment["recorded_at"])

@@ -78,7 +78,7 @@ def _locked_variance(task_id: int, actor: str) -> Row:
     if task["status"] == "draft":
         refuse("task", task_id, "a count that waits: have it counted again or approve it instead")
     if task["counted_by"] == actor:
-        refuse("actor", actor, "another person than who counted")
+        refuse("actor", actor, "another person than the one who counted has to acknowledge")
     return task
 
 

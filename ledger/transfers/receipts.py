@@ -99,6 +99,6 @@ def _locked_inbound(shipment_line_id: int) -> Row:
         "SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_line_id
     )
     if not found or found[0]["leg"] != "transfer_in":
-        refuse("shipment_line_id", shipment_line_id, "no such transfer_in line")
+        refuse("shipment_line_id", shipment_line_id, "no such arriving line of a transfer")
     require_key(found[0]["inv_key"])
     return found[0]

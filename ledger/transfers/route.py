@@ -2,7 +2,7 @@
 
 A till may sell unranged items; a person plans transfers only of items that both ends range. A plan
 is a promise, so it is limited to on-hand units that are not promised yet. Goods that have left are
-a fact, so a person may record more of them than the book has.
+a fact, so a person may record more of them than the ledger shows.
 """
 
 from dataclasses import dataclass

@@ -124,7 +124,7 @@ class Assembly:
             if any(position["offset"] < next_offset for _, position in rows.values()):
                 problem = (
                     f"{ON_HAND_CHANGELOG}[{self._number}] has no level of {key}, but "
-                    f"{SALES_WINDOWS_CHANGELOG} has rows of it: somebody has deleted it; {REPAIR}"
+                    f"{SALES_WINDOWS_CHANGELOG} has rows of it: the level was deleted; {REPAIR}"
                 )
                 raise LogMismatch(problem)
 

@@ -35,7 +35,7 @@ class CollectorFreeze:
         self._known = 0
 
     def freeze_if_grown(self, in_use: int) -> bool:
-        """Return True if `in_use` decoded keys were so many more that they were hidden now."""
+        """Hide newly decoded objects if `in_use` has grown enough; return True if it has."""
         self._known = min(self._known, in_use)
         if in_use - self._known < FREEZE_AFTER_KEYS:
             return False

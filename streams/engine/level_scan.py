@@ -1,8 +1,8 @@
 """The facts that a restore needs of a level, found in its bytes without parsing.
 
 Parsing takes most of the time of a cold restore, and most levels are not used soon afterwards. The
-bytes are canonical (`cdc.contracts.state`): names are sorted, so each has fixed neighbours. Bytes
-of any other form are parsed, and refused there if invalid.
+bytes are canonical (`cdc.contracts.state`): names are sorted, so the name before and after each
+value is known. Bytes of any other form are parsed, and refused there if invalid.
 """
 
 import re

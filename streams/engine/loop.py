@@ -206,7 +206,8 @@ def _refuse(
     if owned.refused_in_a_row >= REFUSED_IN_A_ROW:
         problem = (
             f"{STOCK_EVENTS}[{owned.number}]@{source.offset}: {owned.refused_in_a_row} records in "
-            "a row are older than the dedupe horizon; compare Postgres with the log before going on"
+            "a row are older than the dedupe horizon; compare Postgres with the log before you "
+            "continue"
         )
         raise BrokenInvariant(problem)
 

@@ -76,7 +76,7 @@ def repair_phrase(topic: str) -> str:
 def refuse_truncated_levels(number: int, first: int) -> None:
     """Raise `LogMismatch` if the levels lack their beginning. Compaction never removes it."""
     if first > 0:
-        problem = f"{ON_HAND_CHANGELOG}[{number}] begins at {first}, it was cut off; {REPAIR}"
+        problem = f"{ON_HAND_CHANGELOG}[{number}] begins at {first}, it was truncated; {REPAIR}"
         raise LogMismatch(problem)
 
 
@@ -84,7 +84,7 @@ def refuse_unfinished(number: int, progress: Progress | None) -> None:
     """Raise `LogMismatch` if the levels are an interrupted publication: no chunk ends at 0."""
     if progress is not None and progress.next_offset == 0:
         problem = (
-            f"{ON_HAND_CHANGELOG}[{number}] holds a published backfill that is not whole; "
+            f"{ON_HAND_CHANGELOG}[{number}] holds an incomplete published backfill; "
             "the same `inventory backfill publish` finishes it, "
             f"`{_RETIRE}` removes it"
         )
@@ -94,8 +94,8 @@ def refuse_unfinished(number: int, progress: Progress | None) -> None:
 def refuse_other_generation(number: int, own_generation: int, found: int | None) -> None:
     """Raise `LogMismatch` if the state was made from another generation of the log.
 
-    The generation is part of every position and id. Between two generations, all positions or none
-    would compare as newer.
+    The generation is part of every position and id. Positions of a later generation compare as
+    newer than all of an earlier one, so a state must not mix two generations.
     """
     if found not in (None, own_generation):
         problem = (
@@ -111,14 +111,14 @@ def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None
     if known not in (None, found):
         problem = (
             f"{STOCK_EVENTS}[{number}] has the id {found}, but the state comes from {known}: the "
-            f"topic was deleted and made anew; {LOST}"
+            f"topic was deleted and recreated; {LOST}"
         )
         raise LogMismatch(problem, NEW_GENERATION)
     first, end = topics.bounds[STOCK_EVENTS]
     if not first <= progress.next_offset <= end:
         problem = (
-            f"{STOCK_EVENTS}[{number}] has offsets {first}..{end}, but the state goes on at "
-            f"{progress.next_offset}: the topic was cut off or made anew; {LOST}"
+            f"{STOCK_EVENTS}[{number}] has offsets {first}..{end}, but the state continues at "
+            f"{progress.next_offset}: the topic was truncated or recreated; {LOST}"
         )
         raise LogMismatch(problem, NEW_GENERATION)
 
@@ -127,7 +127,7 @@ def refuse_truncated_source(number: int, progress: Progress, first: int) -> None
     """Raise `LogMismatch` if the source topic begins after the records that the ring needs."""
     if first > progress.ring_from:
         problem = (
-            f"{STOCK_EVENTS}[{number}] begins at {first}, it was cut off: records from "
+            f"{STOCK_EVENTS}[{number}] begins at {first}, it was truncated: records from "
             f"{progress.ring_from} on that are sent again could not be told from new ones; {LOST}"
         )
         raise LogMismatch(problem, NEW_GENERATION)

@@ -105,7 +105,7 @@ async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | 
         # Positions alone are not enough. In changelogs rebuilt with other chunk sizes, the levels
         # may reach the same progress at the same offset while the window rows do not.
         if snapshot.topic_ids.get(topic) != topics.ids[topic]:
-            return f"{topic} was deleted and made anew since the snapshot was taken"
+            return f"{topic} was deleted and recreated since the snapshot was taken"
         first, end = topics.bounds[topic]
         position = snapshot.positions.get(topic, -1)
         if not first <= position <= end:
@@ -171,7 +171,10 @@ async def _read(
     async for batch in log.read(topic, number, *offsets):
         for record in batch:
             if record.value is None:
-                problem = f"{topic}[{number}]@{record.offset} is a tombstone of somebody; {REPAIR}"
+                problem = (
+                    f"{topic}[{number}]@{record.offset} is a tombstone, which no worker writes; "
+                    f"{REPAIR}"
+                )
                 raise LogMismatch(problem)
             try:
                 if topic == ON_HAND_CHANGELOG:

@@ -57,7 +57,7 @@ class Retained:
         if found != counted and not self._is_aged(day):
             problem = (
                 f"{SALES_WINDOWS_CHANGELOG}[{self._number}] has {found} of the {counted} rows of "
-                f"{key}: it was cut off, or has lost records; {REPAIR}"
+                f"{key}: it was truncated, or has lost records; {REPAIR}"
             )
             raise LogMismatch(problem)
 

@@ -73,7 +73,7 @@ def snapshot_of(owned: OwnedPartition) -> Snapshot:
         RuntimeError: a chunk is in work, or failed.
     """
     if owned.in_work:
-        problem = f"partition {owned.number}: no snapshot of what is not acknowledged"
+        problem = f"partition {owned.number}: a snapshot holds acknowledged records only"
         raise RuntimeError(problem)
     return Snapshot(
         number=owned.number,
@@ -298,7 +298,7 @@ def _progress_of(head: dict[str, Any]) -> Progress:
 
 def _frames(content: bytes) -> Iterator[bytes]:
     if not content.startswith(_MAGIC):
-        problem = "no snapshot of this system"
+        problem = "not a snapshot of this application"
         raise SnapshotRefused(problem)
     at = len(_MAGIC)
     while at < len(content):

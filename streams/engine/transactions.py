@@ -116,7 +116,9 @@ class PartitionProducers:
             )
             raise Fenced(problem) from error
         except TimeoutError as error:
-            problem = f"partition {partition}: no transaction was taken for {ANSWER_S:g} s"
+            problem = (
+                f"partition {partition}: the broker accepted no transaction for {ANSWER_S:g} s"
+            )
             raise TimeoutError(problem) from error
         return _positions(answers)
 
@@ -148,8 +150,8 @@ def _refuse_lost_end(partition: int, known: Positions, beginnings: Positions) ->
     for topic, begin in beginnings.items():
         if begin < known.get(topic, 0):
             problem = (
-                f"{topic}[{partition}] held everything before {known[topic]} and goes on at "
-                f"{begin}: it was made anew, or has lost its end; {REPAIR}"
+                f"{topic}[{partition}] held everything before {known[topic]} and continues at "
+                f"{begin}: it was recreated, or has lost its end; {REPAIR}"
             )
             raise LogMismatch(problem)
 

@@ -45,7 +45,7 @@ def is_ready(worker: Queryable) -> bool:
 
 
 def extent(worker: Queryable, owned: OwnedPartition) -> Document:
-    """Return the extent and the lag of everything that is answered from this partition."""
+    """Return the extent and lag that every answer from this partition carries."""
     records, seconds = lag(owned, worker.ends, time.time_ns() // 1000)
     return {
         "worker": worker.settings.worker_id,

@@ -204,7 +204,7 @@ def is_ready(worker: Queryable) -> int:
 
 
 def _each(worker: Queryable, figure: Callable[[OwnedPartition], float | None]) -> OfPartitions:
-    """Return a reader of a figure for every ready partition. None is left out."""
+    """Return a reader of a figure for every ready partition. It skips the value None."""
 
     def read() -> Iterator[Sample]:
         for number, owned in sorted(worker.ownership.ready.items()):

@@ -83,7 +83,7 @@ class QueryServer:
         return app
 
     async def start(self) -> None:
-        """Start to answer."""
+        """Start to accept requests."""
         settings = self._worker.settings
         self._runner = web.AppRunner(self.application(), access_log=None)
         await self._runner.setup()

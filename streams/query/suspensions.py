@@ -1,9 +1,9 @@
 """Protection against answers for lost partitions after this process was suspended.
 
 A worker that was suspended longer than its session has lost its partitions and does not know it.
-Its writes are fenced, but an answer is not: for a moment it would show old numbers as current.
-After such a pause, a partition therefore gives no answers until its ownership is proven. Proof is
-an acknowledged chunk (heartbeats cause one a second) or a new assignment.
+The broker fences its writes, but nothing stops its answers: for a moment they would show old
+numbers as current. After such a pause, a partition therefore gives no answers until its ownership
+is proven. Proof is an acknowledged chunk (heartbeats cause one a second) or a new assignment.
 """
 
 from streams.engine.ownership import Ownership

@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 class Actuator:
     """The sink of proposals. It logs and skips records that must not be acted on.
 
-    It follows the deciding logic revision (`streams.sinks.active`), whichever that is.
+    It reads the decisions of the deciding logic revision (`streams.sinks.active`).
     """
 
     name = "actuator"

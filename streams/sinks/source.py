@@ -136,7 +136,7 @@ _TRANSIENT = (
 
 def _known(number: int | None) -> int:
     if number is None:
-        problem = "a record without a place"
+        problem = "a record without partition and offset"
         raise SourceLost(problem)
     return number
 

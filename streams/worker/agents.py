@@ -65,7 +65,7 @@ def _attach_chunks(app: faust.App, runtime: Runtime) -> None:
     @app.agent(_stock_events(app), name="fold_stock")
     async def subscribed(stream: faust.StreamT) -> None:
         async for event in stream.noack().events():
-            die("a record came past the chunks", offset=event.message.offset)
+            die("a record arrived outside a chunk", offset=event.message.offset)
 
 
 def _attach_rebalance(app: faust.App, runtime: Runtime) -> None:
@@ -97,7 +97,7 @@ def _attach_timers(app: faust.App, runtime: Runtime) -> None:
             try:
                 await runtime.inspect()
             except Exception as error:  # noqa: BLE001 -- a task's edge: a silent watchdog is worse
-                die("a look at the broker has failed", error)
+                die("a check of the broker has failed", error)
 
     @app.task
     async def stamp_loop() -> None:
@@ -155,4 +155,4 @@ async def start_server(server: QueryServer, settings: WorkerSettings) -> None:
         await server.start()
     except OSError as error:
         problem = f"{settings.worker_host}:{settings.worker_port}: {error}"
-        die("nobody can ask this worker", AddressTaken(problem))
+        die("the query server can't listen at its address", AddressTaken(problem))

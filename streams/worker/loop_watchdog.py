@@ -1,6 +1,6 @@
 """A thread that ends a process whose event loop is blocked. Code in the loop can't detect that.
 
-Faust sends heartbeats from a separate thread, so the group would keep such a worker for ever.
+Faust sends heartbeats from a separate thread, so the group would never remove such a worker.
 """
 
 import threading

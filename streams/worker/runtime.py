@@ -244,7 +244,7 @@ def _refuse_other_log(partition: int, next_offset: int, first: int, end: int) ->
     """
     if not first <= next_offset <= end:
         problem = (
-            f"{STOCK_EVENTS}[{partition}] has offsets {first}..{end}, but this worker goes on at "
-            f"{next_offset}: it was made anew, or cut off before it was read"
+            f"{STOCK_EVENTS}[{partition}] has offsets {first}..{end}, but this worker continues at "
+            f"{next_offset}: it was recreated, or truncated before it was read"
         )
-        die("the source topic is another", LogMismatch(problem, NEW_GENERATION))
+        die("the source topic was replaced", LogMismatch(problem, NEW_GENERATION))

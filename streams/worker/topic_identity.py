@@ -66,7 +66,7 @@ def refuse_recreated(former: TopicIds, ids: TopicIds) -> None:
     for topic, found in ids.items():
         if former.get(topic, found) != found:
             problem = (
-                f"{topic} was deleted and made anew, it is not what the state came from; "
+                f"{topic} was deleted and recreated after this state was computed; "
                 f"{repair_phrase(topic)}"
             )
             raise LogMismatch(problem, repair_of_topic(topic))

@@ -245,7 +245,7 @@ FILES: tuple[Callable[[random.Random, Path, list[Path]], None], ...] = (
 
 
 def change(rng: random.Random, case: Case) -> tuple[str, Path]:
-    """Make one change that changes something; gives its kind and the file."""
+    """Make one effective change. Return its kind and the file."""
     files = sorted(case.files)
     while True:
         what = rng.choice(["bytes", "bytes", "lines", "documents", "rows", "files"])

@@ -162,7 +162,7 @@ def test_a_file_more_in_a_partition_is_refused_and_put_aside_by_the_printed_comm
 
     said = str(case.refusal())
     assert "copy.parquet: no line of the manifest lists this file" in said
-    assert f"`{UNLISTED}` puts it aside" in said
+    assert f"`{UNLISTED}` moves it away" in said
     asked = CliRunner().invoke(app, ["backfill", "unlisted"]).exception
     assert isinstance(asked, StackError)
     assert asked.repair == UNLISTED

@@ -118,7 +118,7 @@ def compacted(broker: MemoryBroker, topic: str, number: int) -> Content:
 
 
 def without_progress(content: Content) -> Content:
-    """Leave out the progress headers. Only a chunk's last level has them; which is arbitrary."""
+    """Leave out the progress headers, which only the last level of a chunk has."""
     return {
         key: (said, {name: header for name, header in headers.items() if name not in TOLD})
         for key, (said, headers) in content.items()
@@ -285,7 +285,7 @@ async def is_taken_up(case: Case, broker: MemoryBroker, number: int) -> bool:
     headers = [progress_in(record.headers) for record in broker.topics[CHANGELOGS[0], number]]
     progress = [found for found in headers if found is not None]
     if progress and progress[-1].next_offset == 0:
-        with pytest.raises(LogMismatch, match="published backfill that is not whole"):
+        with pytest.raises(LogMismatch, match="an incomplete published backfill"):
             await restore(number, GENERATION, broker)
         return False
     owned = await restore(number, GENERATION, broker)

@@ -135,7 +135,7 @@ def with_another_archive(finished: Finished) -> None:
         (with_a_partition_less, r"has no history of partitions \[1\]"),
         (of_another_topic, f"with id another, .* of the one with id {SOURCE_ID}"),
         (of_an_unknown_topic, "with id None"),
-        (with_a_shorter_archive, "does not reach to the ends"),
+        (with_a_shorter_archive, "ends before the ends"),
         (with_another_archive, "has other records of partition=0/bucket=0of1"),
     ],
 )

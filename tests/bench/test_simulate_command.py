@@ -43,8 +43,8 @@ def test_the_command_runs_seeds_and_counts_them() -> None:
     ("arguments", "said"),
     [
         (["--seeds", "0"], "--seeds 0"),
-        (["--keep", "1"], "expected places of steps and faults"),
-        (["--keep", "a/b"], "expected places of steps and faults"),
+        (["--keep", "1"], "expected numbers of steps and faults"),
+        (["--keep", "a/b"], "expected numbers of steps and faults"),
         (["--keep", "999/99"], "--keep '999/99': this seed has "),
         (["--keep", "0/99"], "faults, from 0 on"),
     ],

@@ -83,7 +83,7 @@ def test_a_released_file_is_read_and_fits_the_schema_of_its_version(
     for content in kept(kind, version):
         assert json.loads(content)[FILES[kind]] == version
         assert complaints(kind, content) == []
-        if kind in READERS:  # a snapshot of another format is left aside, and needs none
+        if kind in READERS:  # a worker discards a snapshot of another format and needs no reader
             assert READERS[kind](tmp_path, content)
 
 
@@ -186,7 +186,7 @@ def test_a_snapshot_is_a_head_a_ring_and_blocks_of_states(tmp_path: Path) -> Non
     assert len(documents) > 0
 
 
-def test_a_snapshot_of_another_format_is_left_aside_with_its_number(
+def test_a_snapshot_of_another_format_is_discarded_with_its_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot_frames(tmp_path)

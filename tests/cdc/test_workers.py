@@ -50,7 +50,7 @@ def answering(status: int, body: dict[str, Any] | str, asked: list[str]) -> Iter
 
         @override
         def log_message(self, format: str, *args: object) -> None:
-            """Keep quiet."""
+            """Log nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()

@@ -93,7 +93,8 @@ def test_a_halted_worker_is_told_with_its_reason_and_the_way_out(tmp_path) -> No
     )
 
     assert halted.verdict == "failure"
-    assert halted.found == "worker-1: a topic was deleted, made anew, cut off or grown"
+    meaning = "a topic was deleted, recreated, truncated or got more partitions"
+    assert halted.found == f"worker-1: {meaning}"
     assert halted.repair == "inventory workers rebuild --yes"
     assert unknown.repair == f"{REPAIR}  # or start the newer code that wrote it"
     assert (other.repair, contradicted.repair) == ("inventory restart worker-1", REPAIR)
@@ -190,7 +191,7 @@ def test_the_last_words_of_a_worker_say_more_than_its_exit_code(tmp_path) -> Non
 
     row = running.workers(home)
 
-    assert row.found.endswith("cut off or grown: stock.events begins at 9")
+    assert row.found.endswith("truncated or got more partitions: stock.events begins at 9")
     assert row.repair == "inventory down && inventory generation --yes"
 
 

@@ -102,7 +102,7 @@ def test_without_the_compiler_or_the_headers_the_way_to_them_is_told(
 
 
 def test_a_home_that_a_path_list_cannot_name_is_refused(tree: Path, home: Path) -> None:
-    with pytest.raises(StackError, match="can't lie below a path with ':'"):
+    with pytest.raises(StackError, match="can't be in a path with ':'"):
         compiled_rules.ensure(home / "a:b")
 
 

@@ -132,7 +132,7 @@ def test_a_home_that_is_a_file_is_refused(line, home, typed) -> None:
     home.path.write_text("a file")
 
     assert typed(line) == (
-        1, f"error: INVENTORY_HOME='{home.path}': expected a directory, or a path to make one at",
+        1, f"error: INVENTORY_HOME='{home.path}': expected a directory, or the path of a new one",
     )  # fmt: skip
     assert home.path.read_text() == "a file"
 
@@ -183,7 +183,7 @@ def test_a_directory_of_somebody_else_is_not_deleted(home, typed) -> None:
 
     for line in ("reset", "reset --yes"):
         code, told = typed(line)
-        assert (code, "it is left alone" in told) == (1, True)
+        assert (code, "nothing was deleted" in told) == (1, True)
     assert (home.path / "thesis.txt").read_text() == "mine"
 
 

@@ -65,7 +65,7 @@ def test_a_capture_that_was_cut_off_is_put_aside_as_well(home: Home) -> None:
     refuse_half_captured(home, Options())
     home.kafka.mkdir()
 
-    with pytest.raises(StackError, match="capture of generation 2 was cut off") as refused:
+    with pytest.raises(StackError, match="capture of generation 2 was interrupted") as refused:
         build_context(home, Options())
 
     assert refused.value.repair == "inventory generation --yes"
@@ -88,7 +88,7 @@ def test_what_is_put_aside_by_halves_is_refused(
     with pytest.raises(PermissionError):
         prepare(home)
 
-    with pytest.raises(StackError, match="generation 2 was cut off"):
+    with pytest.raises(StackError, match="generation 2 was interrupted"):
         build_context(home, Options())
 
 

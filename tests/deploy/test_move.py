@@ -64,7 +64,7 @@ def test_the_old_name_leads_to_the_moved_home(home: Home, tmp_path: Path) -> Non
 
 
 def test_a_running_stack_and_a_taken_target_are_refused(home: Home, tmp_path: Path) -> None:
-    with pytest.raises(StackError, match="is taken") as taken:
+    with pytest.raises(StackError, match="expected a new directory") as taken:
         move(home, tmp_path)
     me = identify(os.getpid())
     write_runtime(home, Runtime(supervisor_pid=me.pid, supervisor_ticks=me.started))
@@ -97,7 +97,7 @@ def test_a_target_that_can_not_be_made_is_replaced_by_a_directory_with_room(
 
 
 def test_a_service_that_outlives_its_supervisor_is_not_copied(home: Home, tmp_path: Path) -> None:
-    """After a kill of its supervisor Postgres takes seconds to stop. A copy would be torn."""
+    """Postgres takes seconds to stop after its supervisor. A copy would be inconsistent."""
     sleep = (sys.executable, "-c", "import time; time.sleep(600)")
     left = subprocess.Popen(sleep)  # noqa: S603 -- our own program
     try:
@@ -125,7 +125,7 @@ def test_a_stack_that_is_starting_is_not_moved(home: Home, tmp_path: Path) -> No
 
 
 def test_a_directory_of_another_purpose_is_not_moved(tmp_path: Path) -> None:
-    with pytest.raises(StackError, match="was not made by"):
+    with pytest.raises(StackError, match="was not created by"):
         move(Home(tmp_path), tmp_path.with_name("other"))
 
 

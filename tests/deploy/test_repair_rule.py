@@ -87,7 +87,7 @@ def supervisor(home: Home) -> Iterator[Supervisor]:
 def serving(
     home: Home, supervisor: Supervisor, *, answers: bool, alive: ServiceProbe | None = None
 ) -> ProcessId:
-    """Start a process that has served, and from now on answers or doesn't."""
+    """Start a process that was ready; its probe returns `answers`, or calls `alive` if given."""
     mute = Service(
         "web",
         SLEEP,
@@ -105,7 +105,7 @@ def serving(
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Expire every limit at the second look."""
+    """Expire every limit at the second check."""
     monkeypatch.setattr("deploy.stack.repair_rule.SUSPENDED_S", 0.0)
     monkeypatch.setattr("deploy.stack.repair_thread.silent_limit_s", lambda _name: 0.0)
 
@@ -144,10 +144,10 @@ def test_a_suspended_service_goes_on(home: Home, supervisor: Supervisor) -> None
     process = serving(home, supervisor, answers=True)
     os.kill(process.pid, signal.SIGSTOP)
     assert wait_until(lambda: suspended(process), timeout_s=60)
-    watcher = RepairThread(home, supervisor)
-    watcher._watches[process] = RepairRule(silent_s=60.0, suspended_s=0.0)
+    repairs = RepairThread(home, supervisor)
+    repairs._watches[process] = RepairRule(silent_s=60.0, suspended_s=0.0)
 
-    watcher.probe_all()
+    repairs.probe_all()
 
     assert wait_until(lambda: not suspended(process), timeout_s=60)
     assert supervisor.runtime.services["web"].last_repair.startswith("SIGCONT: suspended")

@@ -40,7 +40,7 @@ def home(tmp_path) -> Home:
 
 @dataclass
 class Stack:
-    """A supervisor and its requests. The test decides when it looks."""
+    """A supervisor and its requests. The test decides when it compares."""
 
     supervisor: Supervisor
     requests: Requests

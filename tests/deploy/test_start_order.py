@@ -90,7 +90,7 @@ def test_a_part_that_halts_and_names_its_repair_does_not_end_the_start(
 
 
 def ticks() -> int:
-    """Return the start time of this process, which poses as the supervisor."""
+    """Return the start time of this process, which the test uses as the supervisor."""
     return identify(os.getpid()).started
 
 

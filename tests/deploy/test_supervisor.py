@@ -73,7 +73,7 @@ def test_only_what_did_not_serve_is_started_later_each_time(
     counted: list[int],
     ended_by: signal.Signals,
 ) -> None:
-    """It ends four times. A process that served until then is not at fault."""
+    """It ends four times. A process that was ready before its end starts again without delay."""
     asked: list[int] = []
     monkeypatch.setattr("deploy.stack.supervisor.delay_after", lambda n: asked.append(n) or 0.0)
     supervisor.want(service(home, "sleeper", SLEEP))

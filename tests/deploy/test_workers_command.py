@@ -167,7 +167,7 @@ def test_a_partition_that_nobody_serves_is_waited_for_and_told(runtime: Runtime,
     code, text = run("query", ODD, "--wait", "0.3")
 
     assert code == 1
-    assert f"partition {partition(ODD)} is UNKNOWN; asked for 0.3 s" in text
+    assert f"partition {partition(ODD)} is UNKNOWN; asked again for 0.3 s" in text
 
 
 def test_without_workers_nothing_answers(runtime: Runtime, tmp_path) -> None:
@@ -191,7 +191,7 @@ def test_scaling_writes_the_wish_and_waits_until_all_is_served(
     assert read_requested(home) == RequestedState(3)
 
 
-def test_a_restart_is_over_when_the_worker_was_started_anew(runtime: Runtime, tmp_path) -> None:
+def test_a_restart_is_over_when_the_worker_was_started_again(runtime: Runtime, tmp_path) -> None:
     home = Home(tmp_path)
     write_requested(home, RequestedState(2))
 
@@ -224,7 +224,7 @@ async def everybody(broker: MemoryBroker) -> tuple[Worker, Worker]:
 
 @contextmanager
 def supervising(home: Home, runtime: Runtime) -> Iterator[None]:
-    """Apply each pause that `wanted.json` asks for, as the supervisor would."""
+    """Apply each pause that `wanted.json` requests, as the supervisor would."""
     done = threading.Event()
 
     def go_on() -> None:
@@ -291,7 +291,7 @@ def test_what_a_rebuild_keeps_away_is_started_by_the_rebuild_only(
     for command in (("start", "worker-1"), ("stop", "worker-2"), ("scale", "3")):
         code, text = run("workers", *command)
 
-        assert (code, "a rebuild was cut off" in text) == (1, True), text
+        assert (code, "a rebuild was interrupted" in text) == (1, True), text
     assert read_requested(Home(tmp_path)) == RequestedState(2, paused=paused)
 
 
@@ -306,7 +306,7 @@ def test_a_wish_that_nobody_can_read_is_told_with_its_file(tmp_path, content: st
     for command in (("scale", "2"), ("restart", "worker-1")):
         code, text = run("workers", *command)
 
-        assert (code, f"{file}: expected what people want" in text) == (1, True), text
+        assert (code, f"{file}: expected the requested state" in text) == (1, True), text
     assert file.read_text() == content
 
 

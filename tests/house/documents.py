@@ -1,4 +1,4 @@
-"""Parser of the project's pages: links, headings, code."""
+"""Parser of the documentation pages: links, headings, code blocks."""
 
 import re
 from collections.abc import Iterator

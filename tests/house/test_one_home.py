@@ -1,4 +1,4 @@
-"""A concept has one home: its names are text in one module, and other code reads them there."""
+"""The names of a concept are text in one module only; other code imports them."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Some questions have one owner: two answers to them could differ."""
+"""Some rules may exist in one module only: two copies could differ."""
 
 import re
 

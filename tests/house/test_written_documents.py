@@ -87,7 +87,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "deploy/revisions/publish.py _missing": ("topic_ids",),
     "deploy/revisions/states.py _digest": DIGEST,
     "deploy/stack/daemon.py start_detached": READ,
-    "deploy/stack/generation.py put_aside": HOME,
+    "deploy/stack/generation.py move_away": HOME,
     "deploy/stack/generation.py captured": HOME,
     "deploy/stack/home.py Home.secrets": HOME,
     "deploy/stack/home.py write_json": PART,

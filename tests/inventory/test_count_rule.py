@@ -15,7 +15,7 @@ Seen = tuple[int, int, int, int]
 
 
 def seen(state: KeyState) -> Seen:
-    """on-hand, Σ movements, Σ variances, shrink."""
+    """Return on-hand, Σ movements, Σ variances and shrink."""
     stock = state.stock
     return (
         stock.on_hand_units,

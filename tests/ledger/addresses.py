@@ -1,6 +1,6 @@
 """Every address of the application, with a request about one store.
 
-`FORMS` has the addresses that change something, with the form of a page of ours; `PAGES` the
+`FORMS` has the addresses that change something, with the form of its page; `PAGES` the
 others. A test walks Django's URL patterns and fails for an address that is missing here.
 """
 
@@ -201,5 +201,5 @@ COMPANY_FORMS: dict[str, tuple[str, Form]] = {
 
 
 def sent(form: Form) -> Form:
-    """Return the form with an id, as each page of ours draws one."""
+    """Return the form with an id, as each page of the project has one."""
     return {"command_id": str(uuid4())} | {name: str(value) for name, value in form.items()}

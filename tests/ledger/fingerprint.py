@@ -1,4 +1,4 @@
-"""One text of all rows in the database, with which a test shows that nothing changed."""
+"""One text of all rows in the database: equal texts prove that nothing changed."""
 
 from django.db import connection
 

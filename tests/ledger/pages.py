@@ -34,6 +34,6 @@ def logged_in(user: Any) -> Client:
 
 
 def form(proposal: object, shown: object, **fields: object) -> dict[str, Any]:
-    """Return a form as a page of ours renders it."""
+    """Return a form as the page renders it."""
     hidden = {"proposal": proposal, "shown_revision": shown, "command_id": uuid4(), "action": "x"}
     return {name: str(field) for name, field in {**hidden, **fields}.items()}

@@ -54,7 +54,7 @@ class Server:
         return name
 
     def manage(self, database: str, *arguments: str) -> str:
-        """Run one management command on `database`; what it printed."""
+        """Run one management command on `database`. Return its output."""
         done = subprocess.run(  # noqa: S603 -- our own command
             [sys.executable, "-m", "webui.manage", *arguments],
             env=os.environ | self.environment(database),

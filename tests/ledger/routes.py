@@ -8,7 +8,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 
 def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
-    """Every address."""
+    """Yield Django's URL patterns, one per address."""
     for entry in (resolver or get_resolver()).url_patterns:
         if isinstance(entry, URLResolver):
             yield from patterns(entry)

@@ -110,7 +110,7 @@ REFUSED = [
         "/admin/ledger/location/add/",
         {"code": "ulm", "name": "Ulm"},
         "code",
-        "A location is 1 to 24 of A-Z, 0-9 and -. Nothing was saved.",
+        "A location is 1 to 24 characters of A-Z, 0-9 and -. Nothing was saved.",
     ),
     (
         "/admin/ledger/product/add/",

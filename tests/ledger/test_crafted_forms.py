@@ -91,7 +91,7 @@ def test_a_form_with_a_zero_character_is_refused_before_any_page_reads_it(
 
     assert answer.status_code == 400
     assert answer.content.decode() == (
-        f"{field.replace('_', ' ').capitalize()}: a form holds no zero characters."
+        f"{field.replace('_', ' ').capitalize()}: forms can't contain zero characters."
     )
 
 

@@ -143,7 +143,7 @@ def test_policies_are_written_once_more_as_they_are(
 def test_more_rows_than_a_partition_takes_up_are_refused_before_anything_is_forgotten(
     ledger: psycopg.Connection, url: str
 ) -> None:
-    """All tables of the key `L|S` are in the same one of twelve partitions."""
+    """Rows of all tables with the key `L|S` are in one of the twelve partitions."""
     write(ledger, "item_location")
     for number in range(3):
         write(ledger, "sale_line", source_ref=str(number))

@@ -47,7 +47,7 @@ def test_the_page_names_the_worker_and_the_age_of_its_number(
     shown = text_of(found)
 
     assert "data-poll" not in found
-    assert f"worker-7 says 50 at offset 11, as of {time_text(AS_OF_US)}" in shown
+    assert f"worker-7 reports 50 at offset 11, as of {time_text(AS_OF_US)}" in shown
     assert "State from the worker" in shown
 
 

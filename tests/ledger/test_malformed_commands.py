@@ -55,7 +55,7 @@ def only_strange(fields: Form, value: str) -> Form:
 
 
 def strange_choices(fields: Form) -> list[Form]:
-    """Return forms of a page of ours with required values replaced or removed."""
+    """Return the forms of a page with required values replaced or removed."""
     chosen = [name for name in ("action", "stop", "opening", "subject", "accept") if name in fields]
     changed = [sent(fields) | {name: value} for name in chosen for value in ("", *STRANGE)]
     left_out = [{n: v for n, v in sent(fields).items() if n != name} for name in chosen]

@@ -225,7 +225,7 @@ def test_a_batch_orders_what_it_can_and_says_why_not_of_the_rest(
     done = services.approve_reorders(batch, actor="ann")
 
     assert [type(row) for row in done] == [Ordered, *[NotOrdered] * 4]
-    assert "revision 1 was shown, 3 stands" in done[1].reason
+    assert "you saw revision 1, now it is revision 3" in done[1].reason
     assert "is cancelled now" in done[2].reason
     assert "no such proposal" in done[3].reason
     assert "named once" in done[4].reason

@@ -63,7 +63,7 @@ def test_what_could_not_be_ordered_is_listed_with_its_reason(ledger: psycopg.Con
     page = text(answer)
     assert answer.status_code == 200
     assert "1 of the picked needs could not be ordered" in page
-    assert "revision 1 was shown, 2 stands" in page
+    assert "you saw revision 1, now it is revision 2" in page
     assert [line[0] for line in lines(ledger)] == [first]
 
 

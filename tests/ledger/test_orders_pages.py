@@ -1,4 +1,4 @@
-"""The pages of orders: lists, drawers, filters, and an order of many lines."""
+"""The pages of orders: lists, tabs, filters, and an order of many lines."""
 
 import re
 from dataclasses import replace

@@ -56,7 +56,7 @@ def test_a_timeline_begins_once(ledger: psycopg.Connection) -> None:
     assert len(prices(ledger)) == 1
 
 
-def test_a_first_price_by_the_thousand_begins_no_timeline_anew(
+def test_a_first_price_by_the_thousand_begins_no_second_timeline(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     services.range_item(location="L", sku="T", policy=POLICY)

@@ -148,7 +148,7 @@ def test_deliveries_that_share_lines_in_another_order_wait_for_each_other(
     assert sum(row[2] for row in receipts(ledger)) == 200
 
 
-def test_a_corrected_receipt_takes_back_and_gives_anew(ledger: psycopg.Connection) -> None:
+def test_a_corrected_receipt_replaces_the_first_one(ledger: psycopg.Connection) -> None:
     line_id = order()
     receipt = receive(line_id, 10, actor="ann")
 
@@ -261,7 +261,7 @@ def test_what_is_not_received_can_not_be_corrected(ledger: psycopg.Connection) -
 
     with pytest.raises(Conflict, match="not received yet"):
         services.correct_receipt(shipment_line_id=shipment, delivered=Delivered(4), actor="ann")
-    with pytest.raises(ServiceError, match="no such supplier_in"):
+    with pytest.raises(ServiceError, match="no such delivery line"):
         services.correct_receipt(shipment_line_id=0, delivered=Delivered(4), actor="ann")
 
 
@@ -331,7 +331,7 @@ def test_goods_that_no_order_line_announced_are_stock_alone(ledger: psycopg.Conn
     services.correct_receipt(shipment_line_id=shipment, delivered=Delivered(6), actor="ann")
 
     assert receipts(ledger) == [(6, 0, 0, None)]
-    with pytest.raises(ServiceError, match="no such supplier_in line"):
+    with pytest.raises(ServiceError, match="no such delivery line of a supplier"):
         services.receive_shipment(shipment_line_id=0, delivered=Delivered(1))
     with pytest.raises(ServiceError, match="no such order line"):
         services.receive_shipment(purchase_order_line_id=0, delivered=Delivered(1))

@@ -102,7 +102,10 @@ def test_a_form_without_a_token_and_a_malformed_one_are_recorded(
         ("malformed", "nora", "127.0.0.1", "POST /counts/sheets/", 1),
     ]
     reasons = record.execute("SELECT reason FROM app.refusal ORDER BY id").fetchall()
-    assert reasons == [("CSRF cookie not set.",), ("Location: a form holds no zero characters.",)]
+    assert reasons == [
+        ("CSRF cookie not set.",),
+        ("Location: forms can't contain zero characters.",),
+    ]
 
 
 def test_the_token_of_an_invitation_is_not_recorded(
@@ -130,7 +133,7 @@ def test_further_addresses_of_one_person_share_a_row(record: psycopg.Connection)
 
 @pytest.fixture
 def thousand(record: psycopg.Connection) -> Iterator[None]:
-    """Let a thousand rows stay instead of the hundred thousand that the trigger states."""
+    """Make the trigger keep 1,000 rows instead of 100,000."""
     [(stated,)] = record.execute(
         "SELECT pg_get_functiondef('app.forget_refusals'::regproc)"
     ).fetchall()

@@ -32,7 +32,7 @@ def hold(ledger: psycopg.Connection, held: str, need: str = NEED) -> None:
 
 
 def answered(ledger: psycopg.Connection, status: str, revision: int = 2) -> None:
-    """Write the proposal as the actuator does when an answer has come back through the log."""
+    """Write the proposal as the actuator does after the workers have processed an answer."""
     ledger.execute(
         "UPDATE app.reorder_proposal SET status = %s, revision = %s,"
         " updated_at = clock_timestamp()",
@@ -80,7 +80,7 @@ def test_a_rejection_that_has_not_come_back_yet_is_not_taken_up(
     services.reject_reorder(reorder_id=need, shown_revision=1, reason="too dear", actor="ann")
     hold(ledger, "open")
 
-    with pytest.raises(Conflict, match="ann has already said reject"):
+    with pytest.raises(Conflict, match="ann has already chosen reject"):
         services.resume_reorder(reorder_id=need, actor="ben")
 
 
@@ -109,7 +109,7 @@ def test_a_hold_of_another_revision_than_was_shown_is_not_ended(
     answered(ledger, "rejected", revision=3)
     hold(ledger, "held-rejected")
 
-    with pytest.raises(Conflict, match="revision 2 was shown, 3 stands"):
+    with pytest.raises(Conflict, match="you saw revision 2, now it is revision 3"):
         services.resume_reorder(reorder_id=need, shown_revision=2)
 
 

@@ -108,7 +108,7 @@ def test_a_price_says_that_it_may_be_newer_than_the_figures(
 
     html = listed(path)
 
-    [priced_at] = re.findall(r"in force at ([-0-9]+ [:0-9]+) by the ledger, or since", html)
+    [priced_at] = re.findall(r"in force in the ledger at ([-0-9]+ [:0-9]+) or later", html)
     [as_of] = re.findall(r'data-f="as_of">([^<]+)<', html)
     assert as_of == "2026-03-02 12:00:00" < priced_at
     assert re.search(r'data-key="L\|S"[^>]* data-priced-at="\d{16}"', html)

@@ -1,4 +1,4 @@
-"""The web server ends with its feed, finds the end of each request, and believes no stranger."""
+"""The web server ends with its feed, parses each request's end, and trusts no unknown proxy."""
 
 import asyncio
 import re
@@ -34,7 +34,7 @@ def test_a_broken_feed_ends_the_server_with_its_error(
 
 
 async def answered(request: bytes, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Send bytes to a server of ours on one connection; return the status of each answer."""
+    """Send bytes to the web server on one connection; return the status of each answer."""
     web: Any = import_module("webui.__main__")  # late: it needs Django set up
     ready: asyncio.Future[web.Server] = asyncio.get_running_loop().create_future()
 

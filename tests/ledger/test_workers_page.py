@@ -86,11 +86,11 @@ def test_without_workers_every_partition_is_nobodys_and_the_reason_is_told(
 
     shown = rows()
 
-    assert [row[1:6] for row in shown] == [["nobody", "unknown", "–", "–", "–"]] * 12
+    assert [row[1:6] for row in shown] == [["none", "unknown", "–", "–", "–"]] * 12
     assert shown[3][7] == "1 d"
     told = person("operator").get("/system/workers/").content.decode()
     assert "live stock is out of reach right now" in told
-    assert "No worker holds anything" in told
+    assert "No worker owns a partition" in told
 
 
 @pytest.mark.usefixtures("database")

@@ -50,7 +50,7 @@ def has_facts(known: Known, d: int) -> bool:
 
 
 def fact_days(known: Known) -> list[int]:
-    """Return the days that could start a record, in order."""
+    """Return the days on which the demand record could begin, in order."""
     days = {day(c.at) for c in known.ledger.counts}
     days |= {day(start) for start in known.windows}
     days |= {day(m.at) for m in known.ledger.movements}

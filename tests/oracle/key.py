@@ -235,7 +235,7 @@ class Key:
             self.ledger.counts.append(count)
 
     def decide(self, before: "Key", change: Change, told: Told) -> None:
-        """Replenishment, then pricing."""
+        """Decide replenishment, then pricing."""
         if self.stream is None:
             return
         streamed = change.op == "c"

@@ -129,7 +129,7 @@ def change_of(record: Record, *, streaming: bool) -> Change:
 
 
 def shape_of(record: Record, *, streaming: bool) -> str | None:
-    """Reasons from `unknown_table` to `price_row_immutable`."""
+    """Return the first reason from `unknown_table` to `price_row_immutable`, or None."""
     table, op = record["table"], record["op"]
     if table not in TABLES:
         return "unknown_table"

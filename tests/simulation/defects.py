@@ -138,7 +138,7 @@ def tell(line: str) -> None:
 
 
 def main() -> int:
-    """Print a line for each defect and what finds it; 1 if one is not found."""
+    """Print a line for each defect with the seed that finds it; return 1 if one is not found."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("names", nargs="*", help="parts of their names; all by default")
     parser.add_argument("--rate", action="store_true", help="how many seeds meet each instead")
@@ -160,7 +160,7 @@ def main() -> int:
 
 
 def tell_finding(found: Finding) -> None:
-    """Print what became of one defect, and the history that shows it."""
+    """Print the seed that finds one defect, and the history that shows it."""
     seed = "-" if found.seed is None else found.seed
     tell(f"{found.name:45} {seed:>6} {found.seconds:5.1f} s  {found.promise:.110}")
     for line in found.history:

@@ -1,8 +1,8 @@
-"""Places a patch in sources whose other lines have changed since.
+"""Placement of a patch in sources whose other lines have changed since.
 
-`git apply` needs the lines around a change as they were, in the file of that name. A planted defect
-only needs the lines that it changes. So unchanged lines at the edges of a hunk are left out as long
-as none of the sources has the rest, and the rest may be in another file.
+`git apply` needs unchanged lines around a change, in the file of that name. A planted defect only
+needs the lines that it changes. So `place` leaves out unchanged lines at the edges of a hunk until
+a source has the remaining ones. It also searches other files for them.
 """
 
 import re
@@ -17,7 +17,7 @@ _KEPT: Final = " "
 
 
 class DoesNotApply(Exception):
-    """No source, or more than one place, has the lines that the defect changes."""
+    """The lines that the defect changes are in no source, or in several places."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def place(patch: str, where: Path, folders: Sequence[str]) -> dict[Path, str]:
     """Return the new texts of the files that the patch changes, in or below `folders`.
 
     Raises:
-        DoesNotApply: the removed lines are nowhere, or in several places.
+        DoesNotApply: the removed lines are in no source, or in several places.
     """
     changed: dict[Path, str] = {}
     for hunk in hunks(patch):

@@ -45,7 +45,7 @@ def numbered(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def length(plan: Plan, disk: Disk) -> int:
-    """Run the plan; how many things happened."""
+    """Run the plan. Return its number of events."""
     simulation = Simulation(plan, disk)
     simulation.run()
     return simulation.step

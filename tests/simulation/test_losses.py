@@ -36,13 +36,13 @@ def lost(disk: Disk, steps: tuple[Step, ...], *faults: Fault) -> Simulation:
 
 
 @pytest.mark.parametrize("part", [1, 2, 3, 4])
-def test_a_source_made_anew_halts_whoever_starts(disk: Disk, part: int) -> None:
+def test_a_source_recreated_halts_whoever_starts(disk: Disk, part: int) -> None:
     simulation = lost(disk, SALES, Fault(LATE, REMAKE, part=part))
 
-    assert "was deleted and made anew" in str(simulation.halted[0])
+    assert "was deleted and recreated" in str(simulation.halted[0])
 
 
-def test_a_source_made_anew_before_anything_came_of_it_is_a_source(disk: Disk) -> None:
+def test_a_source_recreated_before_anything_came_of_it_is_a_source(disk: Disk) -> None:
     assert not lost(disk, SALES, Fault(1, REMAKE, part=4)).halted
 
 
@@ -59,19 +59,19 @@ def test_a_worker_that_has_read_everything_needs_no_record_of_the_source(disk: D
 def test_a_source_cut_off_within_the_ring_halts_whoever_starts(disk: Disk) -> None:
     simulation = lost(disk, SOONER, Fault(LATE, CUT, part=2), Fault(LATE, KILL))
 
-    assert "begins at 3, it was cut off" in str(simulation.halted[0])
+    assert "begins at 3, it was truncated" in str(simulation.halted[0])
 
 
 def test_window_rows_cut_off_halt_whoever_starts(disk: Disk) -> None:
     simulation = lost(disk, SALES, Fault(LATE, CUT_ROWS, part=2), Fault(LATE, KILL))
 
-    assert "rows of S1|A: it was cut off" in str(simulation.halted[0])
+    assert "rows of S1|A: it was truncated" in str(simulation.halted[0])
 
 
 def test_levels_cut_off_halt_whoever_starts(disk: Disk) -> None:
     simulation = lost(disk, SALES, Fault(LATE, CUT_LEVELS, part=1), Fault(LATE, KILL))
 
-    assert "it was cut off" in str(simulation.halted[0])
+    assert "it was truncated" in str(simulation.halted[0])
 
 
 def test_a_worker_that_runs_needs_no_row_of_the_changelog(disk: Disk) -> None:
@@ -86,7 +86,7 @@ def test_a_worker_that_halts_without_a_loss_is_found(
 
     monkeypatch.setattr("streams.engine.restore.refuse_other_source", halt)
 
-    with pytest.raises(Violation, match="a worker lives through everything"):
+    with pytest.raises(Violation, match="no fault of this history may end a worker"):
         lost(disk, SALES, Fault(LATE, KILL))
 
 

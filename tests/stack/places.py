@@ -1,6 +1,6 @@
 """Start the complete stack in every place that a clone may have: `python -m tests.stack.places`.
 
-Each place gets a copy of the tracked files and an environment of its own. There it runs `make demo`
+Each place gets a copy of the tracked files and a separate environment. There it runs `make demo`
 with its proof of a sale, `verify`, `down` and a second start, and deletes everything. The exit code
 is 1 if a place failed. It needs 4 GB of free memory, and 7 GB for two clones at the same time.
 """
@@ -74,7 +74,7 @@ class Result:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the named places, or all; gives the exit code."""
+    """Run the named places, or all. Return the exit code."""
     parser = argparse.ArgumentParser(prog="tests.stack.places", description=__doc__)
     parser.add_argument("places", nargs="*", metavar="place", help=" ".join(PLACES))
     parser.add_argument("--keep", action="store_true", help="keep the clone of a failed place")

@@ -23,7 +23,7 @@ class Scene:
     """The stack and its shop.
 
     `outside` ends a cause that no command of the project can end, before the printed commands run.
-    `beside` ends the others after the test: the printed commands work although they go on.
+    `beside` ends the other causes after the test: the printed commands work while they continue.
     """
 
     own: RunningStack
@@ -42,7 +42,7 @@ class Scene:
         return self.own.settings.kafka_bootstrap
 
     def produce(self, topic: str, partition: int, key: bytes, *values: bytes) -> None:
-        """Write these records past the workers."""
+        """Write these records into a topic as another program would."""
         producer = Producer({"bootstrap.servers": self.bootstrap, "acks": "all"})
         for value in values:
             producer.produce(topic, value, key, partition=partition)
@@ -60,13 +60,13 @@ class Scene:
         os.kill(pid, number)
 
     def begin_again(self, name: str) -> None:
-        """Start a worker now. It may end at once."""
+        """Start a worker without waiting. It may end at once."""
         wanted = read_requested(self.own.home)
         assert wanted is not None
         write_requested(self.own.home, wanted.restarted(name))
 
     def restore_whole(self) -> None:
-        """Kill all workers and delete their snapshots: they read the whole changelogs again."""
+        """Kill all workers and delete their snapshots: they read the complete changelogs again."""
         for name in self.own.runtime.services:
             if name.startswith(WORKER_PREFIX):
                 self.send(signal.SIGKILL, name)

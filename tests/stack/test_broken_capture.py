@@ -68,12 +68,12 @@ def test_a_capture_that_began_again_is_refused_and_a_whole_one_is_not(own: Runni
         broken = starting.result()
 
     assert broken.returncode == 1, broken.stdout
-    assert f"records were captured of {ROWS} rows: the capture broke off" in broken.stderr
+    assert f"records were captured of {ROWS} rows: the capture was interrupted" in broken.stderr
     assert "inventory generation --yes" in broken.stderr
     assert generation_of(own.home) == Generation(2, captured=False)
 
     wait_down(own.home)
-    assert "was cut off" in own.cli("up", "--detach", "--only", PARTS).stderr
+    assert "was interrupted" in own.cli("up", "--detach", "--only", PARTS).stderr
     own.cli("generation", "--yes")
     start(own.home.path, "--only", PARTS)
 

@@ -154,7 +154,7 @@ def test_a_tombstone_among_the_levels_halts_a_worker(own: RunningStack) -> None:
     shutil.rmtree(own.home.path / "workers" / APP_ID / "worker-1")
 
     restart(own)
-    told = wait_for_halt(own, "is a tombstone of somebody")
+    told = wait_for_halt(own, "is a tombstone, which no worker writes")
 
     assert told["repair"] == "inventory workers rebuild --yes"
 

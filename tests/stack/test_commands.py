@@ -7,7 +7,7 @@ from tests.stack.running import RunningStack
 
 def test_the_doctor_asks_machine_and_stack_and_finds_no_failure(stack: RunningStack) -> None:
     def well() -> dict[str, str]:
-        """Return the doctor's verdicts, once services that earlier tests killed are back."""
+        """Return the doctor's verdicts, once services that earlier tests killed are ready again."""
         result = stack.cli("doctor", "--json")
         rows = {row["name"]: row["verdict"] for row in json.loads(result.stdout)}
         return rows if result.returncode in {0, 1} else {}

@@ -146,7 +146,7 @@ def test_a_dropped_publication_is_repaired_by_the_command_that_the_setup_prints(
     sell(own, shop, "A", SOLD)
 
     refused = compose.run("setup")
-    anew = compose.run("generation")
+    done = compose.run("generation")
     again = compose.run("setup")
     with ExitStack() as services:
         for name in SERVICES:
@@ -159,8 +159,8 @@ def test_a_dropped_publication_is_repaired_by_the_command_that_the_setup_prints(
     assert "publication retail_cdc does not exist" in refused.stderr
     assert f"repair: {CAPTURE_AGAIN}" in refused.stderr
     assert "docker compose run --rm generation" in CAPTURE_AGAIN
-    assert (anew.returncode, anew.stderr) == (0, ""), anew.stdout
-    assert "generation 2 is captured" in anew.stdout
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert "generation 2 is captured" in done.stdout
     assert again.returncode == 0, again.stderr
     assert verified.returncode == 0, verified.stdout + verified.stderr + str(logs)
     assert execute(own, ON_HAND, f"{shop.location}|A") == (TRADED - SOLD,)

@@ -1,6 +1,6 @@
 """The steps of docs/how-to/connect-an-existing-postgres.md work on real services.
 
-A stack of Postgres, broker and Connect alone stands for the services of somebody else.
+A stack of Postgres, broker and Connect alone replaces the existing services of a reader.
 """
 
 import os
@@ -27,7 +27,7 @@ STOCK = "SELECT on_hand_units FROM read_model.stock WHERE inv_key = 'LYON-1|TEA'
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    """Postgres, broker and Connect without any table, topic or connector of ours."""
+    """Postgres, broker and Connect without any table, topic or connector of this project."""
     home = tmp_path_factory.mktemp("existing") / "home"
     try:
         yield start(home, "--only", "postgres,kafka,connect")

@@ -99,7 +99,7 @@ def test_an_import_keeps_its_totals_while_every_part_is_killed_once(
 
 
 def damage(directory: Path) -> None:
-    """Damage all snapshots of a stopped worker: torn, changed, or of another partition."""
+    """Damage all snapshots of a stopped worker: truncated, changed, or of another partition."""
     files = sorted(directory.glob("*.snapshot"))
     assert len(files) >= 3, files
     contents = [file.read_bytes() for file in files]

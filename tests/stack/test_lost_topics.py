@@ -1,6 +1,6 @@
 """Topics deleted, truncated or full of garbage: workers stop with a reason and can restart.
 
-Uses a stack of its own: only a rebuild repairs it, and only a new generation the last tests.
+Uses a separate stack. A rebuild repairs it; after the last tests only a new generation does.
 """
 
 import json
@@ -62,7 +62,7 @@ def rebuild(own: RunningStack) -> dict[str, object]:
     return dict(json.loads(done.stdout))
 
 
-def made_anew(own: RunningStack, *names: str) -> None:
+def recreated(own: RunningStack, *names: str) -> None:
     delete_topics(own.settings.kafka_bootstrap, names)
     create_topics(own.settings.kafka_bootstrap, [topic for topic in TOPICS if topic.name in names])
 
@@ -105,17 +105,17 @@ def test_what_is_thrown_away_comes_back_byte_for_byte(own: RunningStack, shop: S
     assert (desk(own, shop), proposals(shop)) == before
 
 
-def test_changelogs_made_anew_halt_a_worker_until_they_are_rebuilt(
+def test_changelogs_recreated_halt_a_worker_until_they_are_rebuilt(
     own: RunningStack, shop: Shop
 ) -> None:
     before = desk(own, shop), proposals(shop)
 
-    made_anew(own, *CHANGELOGS)
-    wait_for_halt(own, ExitCode.LOG_MISMATCH, "was deleted and made anew")
+    recreated(own, *CHANGELOGS)
+    wait_for_halt(own, ExitCode.LOG_MISMATCH, "was deleted and recreated")
     told = own.cli("doctor", "--json").stdout  # a table folds what is long
     rebuild(own)
 
-    assert "was deleted and made anew, it is not what the state came from" in told
+    assert "was deleted and recreated after this state was computed" in told
     assert "inventory workers rebuild" in told
     assert (desk(own, shop), proposals(shop)) == before
     assert_nothing_differs(own, shop)
@@ -136,20 +136,20 @@ def test_garbage_by_the_thousand_halts_a_worker_with_the_name_of_the_schema(
     wait_for_halt(own, ExitCode.SCHEMA_BREAK, "can't be decoded as Debezium's envelope")
 
 
-def test_a_source_topic_made_anew_halts_a_worker_and_is_not_rebuilt_from(own: RunningStack) -> None:
-    made_anew(own, STOCK_EVENTS)
+def test_a_source_topic_recreated_halts_a_worker_and_is_not_rebuilt_from(own: RunningStack) -> None:
+    recreated(own, STOCK_EVENTS)
     restart(own)
 
     wait_for_halt(own, ExitCode.LOG_MISMATCH, "history is missing")
 
     refused = own.cli("workers", "rebuild", "--yes")
     assert refused.returncode == 1
-    assert "the topic was made anew" in refused.stderr
+    assert "the topic was recreated" in refused.stderr
     assert "inventory generation --yes" in refused.stderr
     assert own.runtime.services["worker-1"].state != "paused"
 
 
-def test_a_worker_elsewhere_halts_however_far_the_source_made_anew_has_grown(
+def test_a_worker_elsewhere_halts_however_far_the_source_recreated_has_grown(
     own: RunningStack,
 ) -> None:
     """Beyond the former offsets only the topic id in the progress distinguishes the two topics."""
@@ -168,7 +168,7 @@ def test_a_worker_elsewhere_halts_however_far_the_source_made_anew_has_grown(
     wait_for_halt(own, ExitCode.LOG_MISMATCH, "but the state comes from")
     refused = own.cli("workers", "rebuild", "--yes")
     assert refused.returncode == 1
-    assert "the topic was made anew" in refused.stderr
+    assert "the topic was recreated" in refused.stderr
 
 
 def test_a_changelog_that_was_cut_off_halts_a_worker(own: RunningStack) -> None:
@@ -187,4 +187,4 @@ def test_a_changelog_that_was_cut_off_halts_a_worker(own: RunningStack) -> None:
 
     restart(own)
 
-    wait_for_halt(own, ExitCode.LOG_MISMATCH, "it was cut off")
+    wait_for_halt(own, ExitCode.LOG_MISMATCH, "it was truncated")

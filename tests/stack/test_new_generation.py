@@ -1,6 +1,6 @@
-"""A new generation of a log with trade, needs and orders shows the same and orders nothing twice.
+"""A new generation of a log shows the same numbers and orders nothing twice.
 
-Uses a stack of its own, because its topics are put into another folder.
+Uses a separate stack, because its topics are moved to another directory.
 """
 
 import getpass
@@ -27,7 +27,7 @@ from cdc.settings import Connections
 from inventory.revision import LOGIC_REVISION
 from tests.analytics.shop import Shop
 from tests.stack.running import COMMAND_S, RunningStack, run_inventory, start
-from tests.stack.test_lost_topics import PARTS, made_anew
+from tests.stack.test_lost_topics import PARTS, recreated
 from tests.stack.test_revisions import code_of, desk, report, revisions, sell, wait_for_desk
 
 pytestmark = pytest.mark.soak
@@ -66,7 +66,7 @@ GENERATIONS = "SELECT generation FROM read_model.stock WHERE location = %s"
 
 
 @dataclass(frozen=True)
-class Anew:
+class NewGeneration:
     """A stack in its second generation, and its data from before."""
 
     own: RunningStack
@@ -128,7 +128,7 @@ def again(own: RunningStack, parts: str) -> RunningStack:
 
 
 @pytest.fixture(scope="module")
-def anew(own: RunningStack) -> Anew:
+def renewed(own: RunningStack) -> NewGeneration:
     """Set up a shop with two needs, one of them ordered. Then start a new generation."""
     shop = Shop(own.settings.owner_database_url.get_secret_value())
     shop.trade()
@@ -151,11 +151,11 @@ def anew(own: RunningStack) -> Anew:
     own = again(own, PARTS)
     own.wait_until(lambda: desk(own, shop).keys() == {"B"})
     verified(own)
-    return Anew(own, shop, answers, needed, shown, sold, coming, need, line, ordered)
+    return NewGeneration(own, shop, answers, needed, shown, sold, coming, need, line, ordered)
 
 
-def test_it_is_refused_while_the_stack_runs_and_unasked(anew: Anew) -> None:
-    running, unasked, done = anew.answers
+def test_it_is_refused_while_the_stack_runs_and_unasked(renewed: NewGeneration) -> None:
+    running, unasked, done = renewed.answers
 
     assert (running.returncode, unasked.returncode, done.returncode) == (1, 1, 0)
     assert "the stack runs" in running.stderr
@@ -163,36 +163,38 @@ def test_it_is_refused_while_the_stack_runs_and_unasked(anew: Anew) -> None:
     assert "begins generation 2" in done.stdout
 
 
-def test_everything_is_shown_as_before(anew: Anew) -> None:
-    shop = anew.shop
+def test_everything_is_shown_as_before(renewed: NewGeneration) -> None:
+    shop = renewed.shop
     found = {row[0] for row in rows(shop, GENERATIONS, shop.location)}
 
     assert found == {2}
-    assert rows(shop, SHOWN, shop.location) == anew.shown
-    assert rows(shop, SOLD, shop.location) == anew.sold
-    bought = {"C": anew.needed["C"][0]}
+    assert rows(shop, SHOWN, shop.location) == renewed.shown
+    assert rows(shop, SOLD, shop.location) == renewed.sold
+    bought = {"C": renewed.needed["C"][0]}
     assert rows(shop, COMING, shop.location) == [
         (sku, ordered + bought.get(sku, 0), position + bought.get(sku, 0))
-        for sku, ordered, position in anew.coming
+        for sku, ordered, position in renewed.coming
     ]
-    checked = anew.own.cli("backfill", "verify", "--json")
+    checked = renewed.own.cli("backfill", "verify", "--json")
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_open_needs_are_decided_once_more_and_nothing_is_ordered_twice(anew: Anew) -> None:
-    shop = anew.shop
+def test_open_needs_are_decided_once_more_and_nothing_is_ordered_twice(
+    renewed: NewGeneration,
+) -> None:
+    shop = renewed.shop
     [former, fresh], [bought] = needs(shop, "B"), needs(shop, "C")
 
     assert former[:2] == bought[:2] == ("superseded", "generation")
     assert fresh[0] == "open"
     assert fresh[-1].startswith(f"R:{shop.location}|B:2-")
-    assert desk(anew.own, shop) == {"B": anew.needed["B"]}
-    assert approve(anew.own, anew.need) == anew.line
-    assert rows(shop, ORDERED, shop.location) == anew.ordered
+    assert desk(renewed.own, shop) == {"B": renewed.needed["B"]}
+    assert approve(renewed.own, renewed.need) == renewed.line
+    assert rows(shop, ORDERED, shop.location) == renewed.ordered
 
 
-def test_it_goes_on_from_there(anew: Anew) -> None:
-    own, shop = anew.own, anew.shop
+def test_it_goes_on_from_there(renewed: NewGeneration) -> None:
+    own, shop = renewed.own, renewed.shop
 
     sell(own, shop, "A", 95)
 
@@ -201,9 +203,9 @@ def test_it_goes_on_from_there(anew: Anew) -> None:
 
 
 def test_the_decision_comes_back_where_a_promoted_revision_has_lost_its_log(
-    anew: Anew, tmp_path: Path
+    renewed: NewGeneration, tmp_path: Path
 ) -> None:
-    own, shop = anew.own, anew.shop
+    own, shop = renewed.own, renewed.shop
     code = code_of(OTHER, tmp_path / "other")
     started = own.cli("revision", "start", str(OTHER), "--code", str(code))
     assert started.returncode == 0, started.stderr
@@ -211,7 +213,7 @@ def test_the_decision_comes_back_where_a_promoted_revision_has_lost_its_log(
     needed = desk(own, shop)
     assert {made_by for _, made_by in needed.values()} == {OTHER}
 
-    made_anew(own, STOCK_EVENTS)
+    recreated(own, STOCK_EVENTS)
     own.cli("down")
     unasked = own.cli("generation", "--yes")
     done = own.cli("generation", "--yes", "--own-rules")
@@ -238,9 +240,9 @@ def archive_all(settings: Connections) -> str | None:
 
 
 def test_an_archive_that_does_not_say_its_topic_is_told_by_its_last_records(
-    anew: Anew, tmp_path: Path
+    renewed: NewGeneration, tmp_path: Path
 ) -> None:
-    settings = anew.own.settings.model_copy(update={"home": tmp_path})
+    settings = renewed.own.settings.model_copy(update={"home": tmp_path})
     archive, asked = settings.archive_dir, (settings.kafka_bootstrap, STOCK_EVENTS)
     former = archive_all(settings)
     (archive / SOURCE).unlink()
@@ -248,7 +250,7 @@ def test_an_archive_that_does_not_say_its_topic_is_told_by_its_last_records(
     (archive / SOURCE).unlink()
     longest = max(kafka.end_offsets(*asked, settings.partitions).values())
 
-    made_anew(anew.own, STOCK_EVENTS)
+    recreated(renewed.own, STOCK_EVENTS)
     producer = Producer({"bootstrap.servers": settings.kafka_bootstrap, "acks": "all"})
     for number in range(settings.partitions * (longest + 1)):
         partition = number % settings.partitions

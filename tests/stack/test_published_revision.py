@@ -111,7 +111,7 @@ def refused(stack: RunningStack, tree: Path, run: str) -> str:
 def in_tree(
     stack: RunningStack, tree: Path, *arguments: str, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run that tree's code in a process of its own."""
+    """Run that tree's code in a separate process."""
     mine = {key: found for key, found in os.environ.items() if not key.startswith("INVENTORY_")}
     return subprocess.run(  # noqa: S603 -- our own code
         [sys.executable, *arguments],
@@ -154,7 +154,7 @@ def test_a_run_of_another_log_is_refused(stack: RunningStack) -> None:
     refuse_other_log(stack.settings, plan)
     behind = {number: end + 1_000_000 for number, end in plan.ends.items()}
 
-    with pytest.raises(NotPublishable, match="it was deleted and made anew"):
+    with pytest.raises(NotPublishable, match="it was deleted and recreated"):
         refuse_other_log(stack.settings, replace(plan, source_topic_id="another"))
     with pytest.raises(NotPublishable, match=r"stock\.events\[0\] holds offsets 0 to"):
         refuse_other_log(stack.settings, replace(plan, ends=behind))
@@ -217,7 +217,7 @@ def test_killed_in_the_middle_it_is_no_state_until_it_is_run_again(
         worker = in_tree(stack, tree, "-m", "streams.worker", **variables)
 
         assert worker.returncode == ExitCode.LOG_MISMATCH, worker.stdout + worker.stderr
-        assert "holds a published backfill that is not whole" in worker.stdout + worker.stderr
+        assert "holds an incomplete published backfill" in worker.stdout + worker.stderr
 
     sell(stack, shop, "A", 1)
 

@@ -1,4 +1,4 @@
-"""An operator replays a record that was lost behind the ring. It counts once."""
+"""An operator replays a record that was older than the dedupe ring. It counts once."""
 
 import json
 import time

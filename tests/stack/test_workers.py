@@ -205,9 +205,9 @@ def test_a_level_record_of_eight_megabytes_is_acknowledged(stack: RunningStack) 
     assert asyncio.run(write_and_read()) == [value]
 
 
-def test_a_topic_made_anew_has_another_id(stack: RunningStack) -> None:
+def test_a_topic_recreated_has_another_id(stack: RunningStack) -> None:
     bootstrap = stack.settings.kafka_bootstrap
-    topic = Topic(f"test-anew-{os.urandom(4).hex()}", partitions=1, config={})
+    topic = Topic(f"test-recreated-{os.urandom(4).hex()}", partitions=1, config={})
 
     def create() -> bool:
         """The broker continues to delete for a while after it has confirmed the deletion."""

@@ -18,7 +18,7 @@ TOO_MANY: Final = RECENT * PERMILLE // 1_000 + 1
 
 
 def port_taken(scene: Scene) -> None:
-    """Another program listens at the worker's port: exit code 1."""
+    """Listen at the worker's port as another program would: exit code 1."""
     port = scene.own.runtime.services["worker-1"].port
     assert port is not None
     other = scene.beside.enter_context(socket.socket())

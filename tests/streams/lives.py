@@ -47,7 +47,7 @@ async def live(
 ) -> OwnedPartition:
     """Consume the topic to its end, restarting the worker after each crash.
 
-    `committed` gives the group's offset after each crash. It may be any offset.
+    `committed` returns the group's offset after each crash. It may be any offset.
     """
     source = source_of(broker)
     group_offset = 0

@@ -1,4 +1,4 @@
-"""Every answer of a worker follows the published schema of its address, refusals too."""
+"""Every answer of a worker, refusals included, follows the published schema of its address."""
 
 import asyncio
 import json

@@ -122,7 +122,7 @@ def test_an_error_without_words_is_told_by_its_name(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("os._exit", lambda _code: None)
     with capture_logs() as logs:
         runtime.die("worker can't start", TimeoutError())
-        runtime.die("a record came past the chunks")
+        runtime.die("a record arrived outside a chunk")
 
     assert [line["problem"] for line in logs] == ["TimeoutError()", ""]
     assert [line["repair"] for line in logs] == ["inventory restart kafka", ""]
@@ -130,7 +130,7 @@ def test_an_error_without_words_is_told_by_its_name(monkeypatch: pytest.MonkeyPa
 
 def test_every_code_has_words_and_signals_have_theirs() -> None:
     assert set(MEANINGS) == set(ExitCode)
-    assert meaning_of(66) == "a topic was deleted, made anew, cut off or grown"
+    assert meaning_of(66) == "a topic was deleted, recreated, truncated or got more partitions"
     assert meaning_of(-9) == "signal 9"
     assert meaning_of(33) == "exit code 33"
 
@@ -234,7 +234,7 @@ def test_a_running_worker_ends_when_a_topic_is_another_of_the_same_name(tmp_path
         broker.delete(SALES_WINDOWS_CHANGELOG, 0)
         await worker.inspect()
 
-    with pytest.raises(LogMismatch, match="sales_windows-changelog was deleted and made anew"):
+    with pytest.raises(LogMismatch, match="sales_windows-changelog was deleted and recreated"):
         asyncio.run(look_twice())
 
 
@@ -277,7 +277,7 @@ def test_a_source_topic_without_the_place_to_go_on_ends_the_worker(
     runtime._refuse_other_log(2, 4, *bounds)
 
     assert [type(error) for error in ended] == [LogMismatch]
-    assert "goes on at 4" in str(ended[0])
+    assert "continues at 4" in str(ended[0])
 
 
 def test_a_source_topic_that_reaches_the_place_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,7 +320,9 @@ def test_a_transaction_that_the_broker_does_not_take_has_an_end(
     producers: Any = transactions.PartitionProducers("nowhere", "app")
     producers._producers = {3: Waiting()}
 
-    with pytest.raises(TimeoutError, match=r"partition 3: no transaction was taken") as ended:
+    with pytest.raises(
+        TimeoutError, match=r"partition 3: the broker accepted no transaction"
+    ) as ended:
         asyncio.run(producers.acknowledged(3, []))
 
     assert runtime.exit_code_of(ended.value) == ExitCode.BROKER

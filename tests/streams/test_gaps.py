@@ -128,7 +128,7 @@ def test_a_chunk_in_work_is_no_gap() -> None:
 
 
 def test_what_comes_after_the_first_look_is_left_to_a_consumer_that_never_spoke() -> None:
-    """Otherwise a worker could run without a consumer for ever, late and unnoticed."""
+    """Otherwise a worker could lag without a consumer and without an alarm."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
 

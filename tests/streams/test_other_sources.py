@@ -19,7 +19,7 @@ from tests.streams.test_engine import history, sold_history
 from tests.streams.test_snapshot import everything, lived, restored, taken
 
 
-def made_anew(broker: MemoryBroker, sales: int) -> None:
+def recreated(broker: MemoryBroker, sales: int) -> None:
     """Create another source topic under the same name, with so many sales."""
     broker.delete(STOCK_EVENTS, PARTITION)
     for record in sold_history(sales).topics[STOCK_EVENTS, PARTITION]:
@@ -33,20 +33,20 @@ def halts(broker: MemoryBroker, snapshot: Snapshot | None = None) -> str:
 
 
 @pytest.mark.parametrize("sales", [5, 6, 40])
-def test_a_source_made_anew_halts_a_worker_that_never_saw_the_one_before(sales: int) -> None:
+def test_a_source_recreated_halts_a_worker_that_never_saw_the_one_before(sales: int) -> None:
     broker = sold_history(5)
     lived(broker)
 
-    made_anew(broker, sales)
+    recreated(broker, sales)
 
     assert f"state comes from {STOCK_EVENTS}:0" in halts(broker)
 
 
-def test_a_snapshot_does_not_hide_that_the_source_was_made_anew(tmp_path: Path) -> None:
+def test_a_snapshot_does_not_hide_that_the_source_was_recreated(tmp_path: Path) -> None:
     broker = sold_history(5)
     snapshot = taken(broker, tmp_path)
 
-    made_anew(broker, 40)
+    recreated(broker, 40)
 
     assert f"state comes from {STOCK_EVENTS}:0" in halts(broker, snapshot)
 
@@ -64,7 +64,7 @@ def test_a_source_cut_off_behind_what_the_ring_must_know_halts_a_restore(first: 
 
     broker.cut(STOCK_EVENTS, PARTITION, first)
 
-    assert f"begins at {first}, it was cut off" in halts(broker)
+    assert f"begins at {first}, it was truncated" in halts(broker)
 
 
 def test_a_snapshot_knows_the_ring_itself(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_what_the_ring_has_forgotten_may_be_cut_off() -> None:
         assert everything(restored(broker)) == everything(whole)
 
     broker.cut(STOCK_EVENTS, PARTITION, first + 1)
-    assert "it was cut off" in halts(broker)
+    assert "it was truncated" in halts(broker)
 
 
 def test_a_few_old_records_say_nothing_about_what_was_cut_off_before_them() -> None:
@@ -98,7 +98,7 @@ def test_a_few_old_records_say_nothing_about_what_was_cut_off_before_them() -> N
 
     broker.cut(STOCK_EVENTS, PARTITION, 1)
 
-    assert "begins at 1, it was cut off" in halts(broker)
+    assert "begins at 1, it was truncated" in halts(broker)
 
 
 def test_where_nobody_has_told_the_beginning_of_the_ring_the_source_must_be_whole() -> None:
@@ -111,7 +111,7 @@ def test_where_nobody_has_told_the_beginning_of_the_ring_the_source_must_be_whol
     assert everything(restored(broker)) == everything(whole)
 
     broker.cut(STOCK_EVENTS, PARTITION, 1)
-    assert "begins at 1, it was cut off" in halts(broker)
+    assert "begins at 1, it was truncated" in halts(broker)
 
 
 def test_a_source_cut_off_before_it_was_read_halts_a_restore() -> None:
@@ -121,7 +121,7 @@ def test_a_source_cut_off_before_it_was_read_halts_a_restore() -> None:
 
     broker.cut(STOCK_EVENTS, PARTITION, 7)
 
-    assert "has offsets 7..13, but the state goes on at 3" in halts(broker)
+    assert "has offsets 7..13, but the state continues at 3" in halts(broker)
 
 
 def test_progress_of_version_1_knows_no_topic_and_is_gone_on_from() -> None:

@@ -39,7 +39,7 @@ def test_rows_cut_off_at_the_front_halt_a_restore() -> None:
 
     broker.cut(*WINDOWS, broker.topics[WINDOWS][2].offset)
 
-    assert "has 2 of the 4 rows of S1|A: it was cut off" in halts(broker)
+    assert "has 2 of the 4 rows of S1|A: it was truncated" in halts(broker)
 
 
 @pytest.mark.parametrize("lost", range(3))

@@ -32,7 +32,7 @@ def contradicted(broker: MemoryBroker, snapshot: Snapshot) -> str:
     return str(found[0]["reason"])
 
 
-def test_a_snapshot_ahead_of_the_changelog_is_left_aside(tmp_path: Path) -> None:
+def test_a_snapshot_ahead_of_the_changelog_is_discarded(tmp_path: Path) -> None:
     broker = sold_history(12)
     snapshot = taken(broker, tmp_path)
     ahead = {topic: offset + 50 for topic, offset in snapshot.positions.items()}
@@ -40,13 +40,13 @@ def test_a_snapshot_ahead_of_the_changelog_is_left_aside(tmp_path: Path) -> None
     assert "the snapshot was taken at" in contradicted(broker, replace(snapshot, positions=ahead))
 
 
-def test_a_snapshot_of_a_deleted_changelog_is_left_aside(tmp_path: Path) -> None:
+def test_a_snapshot_of_a_deleted_changelog_is_discarded(tmp_path: Path) -> None:
     snapshot = taken(sold_history(12), tmp_path)
 
     assert "has offsets 0..0" in contradicted(sold_history(12), snapshot)
 
 
-def test_a_snapshot_that_claims_a_later_place_than_its_content_is_left_aside(
+def test_a_snapshot_that_claims_a_later_place_than_its_content_is_discarded(
     tmp_path: Path,
 ) -> None:
     broker = sold_history(30)
@@ -65,8 +65,8 @@ def rebuilt(broker: MemoryBroker) -> None:
         broker.delete(topic, PARTITION)
 
 
-def test_a_snapshot_of_changelogs_made_anew_is_left_aside(tmp_path: Path) -> None:
-    """A rebuild in other chunks leaves the levels' offsets and puts rows before the old end."""
+def test_a_snapshot_of_changelogs_recreated_is_discarded(tmp_path: Path) -> None:
+    """A rebuild with other chunk sizes keeps the levels' offsets, but moves window rows."""
     in_window, next_window = ("sale", 0, 1, 1_000_000), ("sale", 0, 1, 600_000_000)
     broker = history(
         [
@@ -88,7 +88,7 @@ def test_a_snapshot_of_changelogs_made_anew_is_left_aside(tmp_path: Path) -> Non
     broker.topics[STOCK_EVENTS, PARTITION] = whole
     asyncio.run(chunk_after_chunk(broker, [1], [], tmp_path / "none"))
 
-    assert "made anew" in contradicted(broker, snapshot)
+    assert "deleted and recreated" in contradicted(broker, snapshot)
     assert documents(restored(broker, snapshot)) == expected(source_of(broker)).states
 
 
@@ -107,7 +107,7 @@ def test_a_snapshot_is_good_for_more_than_one_restart(tmp_path: Path) -> None:
     assert twice.restored_records == 0
 
 
-def test_a_snapshot_of_a_broker_that_lost_its_end_is_left_aside(tmp_path: Path) -> None:
+def test_a_snapshot_of_a_broker_that_lost_its_end_is_discarded(tmp_path: Path) -> None:
     """The offset exists again, but the changelog has another progress there."""
     broker = sold_history(12)
     source = broker.topics[STOCK_EVENTS, PARTITION]
@@ -121,7 +121,7 @@ def test_a_snapshot_of_a_broker_that_lost_its_end_is_left_aside(tmp_path: Path) 
     assert "had reached" in contradicted(broker, replace(snapshot, topic_ids=ids))
 
 
-def test_a_snapshot_whose_neighbourhood_is_gone_is_left_aside(tmp_path: Path) -> None:
+def test_a_snapshot_whose_neighbourhood_is_gone_is_discarded(tmp_path: Path) -> None:
     broker = sold_history(12)
     snapshot = taken(broker, tmp_path)
     at = snapshot.positions[ON_HAND_CHANGELOG]
@@ -134,7 +134,7 @@ def test_a_snapshot_whose_neighbourhood_is_gone_is_left_aside(tmp_path: Path) ->
     assert "says nothing" in contradicted(broker, replace(snapshot, positions=there))
 
 
-def test_a_snapshot_that_makes_the_changelogs_contradict_themselves_is_left_aside(
+def test_a_snapshot_that_makes_the_changelogs_contradict_themselves_is_discarded(
     tmp_path: Path,
 ) -> None:
     broker = sold_history(12)

@@ -1,4 +1,4 @@
-"""A worker that slept past its session gives no answers until it has proved its ownership."""
+"""A worker that was suspended beyond its session gives no answers until its ownership is proven."""
 
 import asyncio
 from urllib.parse import quote

@@ -54,7 +54,7 @@ def test_time_in_which_nobody_looked_counts_for_nothing() -> None:
     assert look(dog, 96, 10, 20) is not None
 
 
-def test_a_partition_that_went_away_starts_anew_when_it_comes_back() -> None:
+def test_a_partition_that_went_away_starts_again_when_it_comes_back() -> None:
     dog = watchdog()
 
     assert look(dog, 0, 10, 20) is None

@@ -39,7 +39,7 @@ def decrypted(user_id: int, text: str) -> str:
 
 
 def is_encrypted(text: str) -> bool:
-    """Return whether `text` is encrypted; earlier releases stored secrets in plain text."""
+    """Return whether `text` is encrypted; earlier sources stored secrets in plain text."""
     return text.startswith(_PREFIX)
 
 

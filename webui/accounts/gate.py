@@ -1,8 +1,8 @@
 """Access check before every view: no address without a rule, no request without a scope.
 
 A view declares its rule with `webui.accounts.roles.requires`; `UNGUARDED` lists the addresses of
-logins and probes, which see no store. Everything else is refused, so that a forgotten rule denies
-access.
+logins and probes, which see no store. Everything else is refused, so an address without a rule
+denies access.
 """
 
 from collections.abc import Callable

@@ -27,7 +27,7 @@ class Invitation:
 
     @property
     def path(self) -> str:
-        """Path of the page that asks for the password."""
+        """Path of the page on which the person sets a password."""
         return f"/invitation/{self.token}/"
 
 

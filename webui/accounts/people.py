@@ -48,7 +48,7 @@ class StoreAccess:
         for field, codes in (("stores", self.stores), ("regions", self.regions)):
             for code in codes:
                 if checks.location_problem(code):
-                    refuse(field, code, "codes of 1 to 24 of A-Z, 0-9 and -")
+                    refuse(field, code, "codes of 1 to 24 characters of A-Z, 0-9 and -")
 
     @property
     def text(self) -> str:
@@ -251,7 +251,7 @@ def set_region(*, location: str, region: str, actor: str) -> None:
     """Put a location into a region."""
     for field, code in (("location", location), ("region", region)):
         if checks.location_problem(code):
-            refuse(field, code, "a code of 1 to 24 of A-Z, 0-9 and -")
+            refuse(field, code, "a code of 1 to 24 characters of A-Z, 0-9 and -")
     with ledger_transaction():
         write_region(location, region)
         log_action(actor=actor, action="set_region", subject=location, detail={"region": region})

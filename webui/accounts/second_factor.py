@@ -117,7 +117,7 @@ def state_of(user_id: int) -> str:
 
 
 def encrypt_stored() -> int:
-    """Encrypt secrets that earlier releases stored in plain text; return their number."""
+    """Encrypt secrets that earlier sources stored in plain text; return their number."""
     found = [row for row in fetch_all(_ALL) if not is_encrypted(row["secret"])]
     for row in found:
         _store_encrypted(row["user_id"], row["secret"])

@@ -38,7 +38,7 @@ def sessions(request: HttpRequest) -> HttpResponse:
     if not ended:
         return _shown(request, user, status=WRONG, gone=True)
     audit.note("sessions_ended", user, source=source_of(request), sessions=ended)
-    messages.success(request, f"Sessions ended: {ended}. This one goes on.")
+    messages.success(request, f"Sessions ended: {ended}. This one continues.")
     return redirect("sessions")
 
 

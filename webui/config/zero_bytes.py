@@ -21,11 +21,11 @@ class RefuseZeros(MiddlewareMixin):
             return _refused("Send forms in UTF-8. Nothing was changed.")
         query = request.META.get("QUERY_STRING", "")
         if ZERO in request.path or "%00" in query or ZERO in query:
-            return _refused("An address holds no zero characters.")
+            return _refused("Addresses can't contain zero characters.")
         for name, values in request.POST.lists():
             if ZERO in name or any(ZERO in str(value) for value in values):
                 shown = name.replace(ZERO, "").replace("_", " ")
-                return _refused(f"{shown.capitalize()}: a form holds no zero characters.")
+                return _refused(f"{shown.capitalize()}: forms can't contain zero characters.")
         return None
 
 

@@ -97,7 +97,7 @@ class Feed:
                 self._next[place] = records[-1].offset + 1
                 last_record_at = loop.time()
             if loop.time() - last_record_at > SILENT_S:
-                message = f"{ON_HAND_CHANGELOG}: nothing for {SILENT_S} s"
+                message = f"{ON_HAND_CHANGELOG}: no record for {SILENT_S} s"
                 raise TimeoutError(message)
             # Yield to the event loop, so that a long catch-up doesn't block pages and streams.
             await asyncio.sleep(0)

@@ -1,8 +1,8 @@
 """`/live/stream`: server-sent events with the changes and the age of one page's keys.
 
-Session, role and first rows are read in ONE synchronous function that also closes its database
-connection: `sync_to_async(connection.close)` would close another thread's, and a stream that pins a
-pooled connection for its life drains the pool with a handful of open pages.
+One synchronous function reads session, role and first rows, and closes its database connection.
+`sync_to_async(connection.close)` would close the connection of another thread. A stream that kept
+its pooled connection would exhaust the pool after a few open pages.
 """
 
 import asyncio

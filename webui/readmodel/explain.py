@@ -79,7 +79,7 @@ def facts_of_windows(inv_key: str, starts: Sequence[int]) -> list[Fact]:
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """The last count, or the sum of one cause since it."""
+    """The last count, or the sum of one cause of movement since that count."""
 
     cause: str
     units: int

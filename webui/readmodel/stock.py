@@ -121,7 +121,7 @@ def _conditions(filters: Filters) -> tuple[list[str], dict[str, Any]]:
 
 
 def _literal(word: str) -> str:
-    """Return the word with LIKE's own characters escaped."""
+    """Return the search text with the wildcards of LIKE escaped."""
     return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 

@@ -136,7 +136,7 @@ def _attach(app: faust.App, partitions: Partitions, topic: str) -> None:
     @app.agent(app.topic(topic, key_serializer="raw", value_serializer="raw"))
     async def subscribed(stream: faust.StreamT) -> None:
         async for _ in stream.noack().events():
-            die(RuntimeError("a record came past the chunks"))
+            die(RuntimeError("a record arrived outside a chunk"))
 
     @app.on_partitions_revoked.connect
     async def revoked(_app: faust.App, *_: object, **_also: object) -> None:

@@ -2,7 +2,7 @@
 
 Django writes its bookkeeping table before the first migration runs, and it belongs into `app`, not
 into `public`. A new table gives the application no right: the migration that creates it grants what
-its statements need (docs/security.md). Earlier releases granted all rights by default; this command
+its statements need (docs/security.md). Earlier sources granted all rights by default; this command
 revokes them.
 """
 

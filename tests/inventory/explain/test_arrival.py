@@ -1,4 +1,4 @@
-"""Late is a line whose window was closed on the key's own clock (domain.md 3.2)."""
+"""A line is late if its window was closed on the key's own clock (domain.md 3.2)."""
 
 import pytest
 

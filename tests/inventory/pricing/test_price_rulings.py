@@ -22,7 +22,7 @@ def observed(*prices: Row, **columns: Any) -> History:
 
 
 def proposed(fold: Any, history: History) -> tuple[int, list[str], int | None] | None:
-    """(price, clamps, prior price) of the last record's proposal."""
+    """Return (price, clamps, prior price) of the last record's proposal."""
     outputs = folded(fold, history)[0][-1]["outputs"]
     return (outputs[0]["new"], outputs[0]["clamps"], outputs[0]["prior"]) if outputs else None
 

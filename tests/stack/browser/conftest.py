@@ -44,7 +44,7 @@ class Visitor:
     problems: list[str] = field(default_factory=list)
 
     def open(self, path: str) -> Page:
-        """Go to a page of ours."""
+        """Go to a page of the project."""
         self.page.goto(self.base + path)
         return self.page
 
@@ -68,7 +68,7 @@ class Visitor:
         self.context.clear_cookies()
 
     def complaints(self) -> list[str]:
-        """Return all errors that the test did not announce."""
+        """Return all errors that the test did not expect."""
         return [p for p in self.problems if not any(word in p for word in self.expected)]
 
     def _console(self, message: ConsoleMessage) -> None:
@@ -125,7 +125,7 @@ def chromium() -> Iterator[Browser]:
 
 
 class Doors:
-    """Windows for people. Each role logs in once; its later windows share the session."""
+    """Browser windows of people. Each role logs in once; its later windows share the session."""
 
     def __init__(self, stack: RunningStack, browser: Browser, people: People) -> None:
         self.base = str(stack.runtime.services["web"].url)

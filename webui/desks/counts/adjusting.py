@@ -153,6 +153,6 @@ def _result_text(done: Booked | Waiting, what: str) -> str:
         case Booked():
             return f"Booked. {what}, {worth}."
         case Waiting():
-            return f"Waiting for somebody else's approval. {what}, {worth}."
+            return f"Waiting for another person's approval. {what}, {worth}."
         case _:
             assert_never(done)

@@ -136,7 +136,7 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
     except ServiceError as error:
         return _show_sheet(request, sheet_id, form, refusal=refusal_text(error), status=422)
     if not refused:
-        messages.success(request, f"{len(typed)} kept.")
+        messages.success(request, f"{len(typed)} saved.")
         return HttpResponseRedirect(reverse("counts-sheet", args=[sheet_id]))
     wrong = {row.entry_id for row in refused}
     lines = _lines(form) or [f"{entry.sku} {entry.units}" for entry in typed]
@@ -244,5 +244,5 @@ def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
     if done.refused:
         return _show_sheet(request, sheet_id, form, refused=done.refused, status=422)
     items = "1 item" if len(done.count_ids) == 1 else f"{len(done.count_ids)} items"
-    messages.success(request, f"{items} handed in. Somebody else approves.")
+    messages.success(request, f"{items} handed in. Another person approves.")
     return HttpResponseRedirect(reverse("counts"))

@@ -85,7 +85,7 @@ class Line:
 
     @property
     def value_minor(self) -> int | None:
-        """The cost of the promised units; None where the cost is not known: none, or 0."""
+        """The cost of the promised units; None if the unit cost is missing or 0."""
         return self.promised_units * self.cost_minor if self.cost_minor else None
 
     @property

@@ -18,7 +18,7 @@ STAFF_ROLES: Final = (ASSOCIATE,)
 
 @dataclass(frozen=True, slots=True)
 class AccountManager:
-    """The person who manages others, and how far."""
+    """A person who manages accounts, with the limits of that right."""
 
     name: str
     scope: Scope
@@ -38,15 +38,15 @@ class AccountManager:
         if not self.may_manage(person):
             message = (
                 "This account is not one of yours to change. Nothing was changed."
-                " Ask an operator; nobody changes their own roles and stores."
+                " Ask an operator. You can't change your own roles and stores."
             )
             raise PermissionDenied(message)
 
     def require_reset(self) -> None:
-        """Raise PermissionDenied unless this person may remove somebody's second factor.
+        """Raise PermissionDenied unless this person may remove another person's second factor.
 
-        Managers may not: with an invitation and without the factor they could log in as a person of
-        theirs, and approve their own counts.
+        Managers may not: with an invitation and without the factor they could log in as one of
+        their associates, and approve their own counts.
         """
         if not self.manages_all:
             message = (

@@ -38,13 +38,13 @@ ORDER BY id DESC LIMIT %(most)s
 
 @dataclass(frozen=True, slots=True)
 class Refused(Refusal):
-    """A row of the list. Its id is its place."""
+    """A row of the list, which is ordered by `id`."""
 
     id: int
 
     @property
     def words(self) -> str:
-        """The kind of refusal as a person would say it."""
+        """The kind of refusal, as shown on the page."""
         return WORDS.get(self.kind, self.kind)
 
 

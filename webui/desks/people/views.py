@@ -96,7 +96,7 @@ def add(request: HttpRequest) -> HttpResponse:
 @requires(MANAGE_STAFF)
 @sensitive_variables("link")
 def act(request: HttpRequest) -> HttpResponse:
-    """Do one thing to one account."""
+    """Execute one command on one account."""
     manager, form = _account_manager(request), form_of(request)
 
     def show(refusal: str, status: int) -> HttpResponse:

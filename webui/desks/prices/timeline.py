@@ -62,7 +62,7 @@ class PriceRow:
 
 @dataclass(frozen=True, slots=True)
 class PricedItem:
-    """The values that bound an item's prices."""
+    """The limits of an item's prices."""
 
     location: str
     sku: str

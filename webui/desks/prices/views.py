@@ -1,4 +1,4 @@
-"""The pricing desk: proposed prices with signal, clamps and floor, and the decisions on them."""
+"""The pricing desk: proposed prices with signal, clamps and floor, and decisions on them."""
 
 from typing import Any, Final, assert_never
 from urllib.parse import urlencode

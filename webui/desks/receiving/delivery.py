@@ -44,7 +44,7 @@ def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list
 
 
 def shown_rows(form: Form, lines: Iterable[Line]) -> list[Row]:
-    """Return the rows that the form was rendered with, whatever has happened to the order since.
+    """Return the rows that the form was rendered with, even if the order has changed since.
 
     Only rows that a person has seen can be accepted as expected. A row that another person has
     received in the meantime is refused because of its open units.

@@ -1,4 +1,4 @@
-"""What the admin offers: three tables to write, and people and roles to look up."""
+"""The tables of the admin: three to write, and people and roles to look up."""
 
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
@@ -24,7 +24,7 @@ class ProductAdmin(WrittenTable):
     """Items of the catalogue."""
 
     plural = "Products"
-    note = "Buyers range an item at a location on the desk Range, once it is here."
+    note = "When an item is listed here, buyers range it at a location on the desk Range."
     kind = DescribeProduct
     fields = ("code", "name", "department")
     list_display = ("code", "name", "department")
@@ -132,7 +132,7 @@ class RoleAdmin(ReadTable):
 
     @admin.display(description="rights")
     def rights(self, row: Group) -> str:
-        """Return what the role may do, besides what everybody may."""
+        """Return the rights of the role, besides those of every person."""
         held = sorted(right for right, roles in GROUPS_OF.items() if row.name in roles)
         return ", ".join(right.replace("_", " ") for right in held)
 

@@ -17,7 +17,7 @@ else:
 
 
 class ReferenceForm(_Form):
-    """A form that shows the refusal of a service at the field that the refusal names."""
+    """A form that shows a service's error at the field that the error names."""
 
     refusal: ClassVar[LedgerError | None] = None
 

@@ -1,4 +1,4 @@
-"""A table of the admin that is read: a list with search, filters and pages."""
+"""A read-only table of the admin: a list with search, filters and pages."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 

@@ -141,7 +141,7 @@ def postgres() -> Link:
     return Link(
         "Postgres",
         state,
-        summary if slot.active else "nobody reads the slot",
+        summary if slot.active else "no connector reads the slot",
         beat_us,
         f"{units_text((slot.retained_bytes or 0) // 1024)} KiB not confirmed",
         [("slot", slot.slot_name), ("WAL", slot.wal_status or "unknown")],

@@ -60,7 +60,7 @@ def settle(request: HttpRequest, record_id: str) -> HttpResponse:
     try:
         return answer(request, _execute, show, reverse("rejected", args=[record_id]))
     except KafkaException as failure:
-        messages.error(request, f"Kafka did not take it ({failure}). Nothing was settled.")
+        messages.error(request, f"Kafka did not accept it ({failure}). Nothing was settled.")
         return HttpResponseRedirect(reverse("rejected", args=[record_id]))
 
 
@@ -77,7 +77,7 @@ def _execute(command: Command) -> str:
             return "Dismissed: the record stays without effect."
         case "replay":
             replay([command.proposal], reason=reason, actor=command.actor)
-            return "Sent again. Whatever becomes of it, this record is settled."
+            return "Sent again. This record is settled, even if the new one is rejected."
         case unknown:
             field, rule = "action", "dismiss or replay"
             raise ServiceError(field, unknown, rule)

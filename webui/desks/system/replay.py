@@ -144,7 +144,7 @@ def replay(record_ids: Sequence[str], *, reason: str, actor: str) -> list[str]:
 def _send(producer: Producer, record: Row) -> None:
     if record["reason"] not in REPLAYABLE:
         what = WHAT_TO_DO.get(record["reason"], "nothing would change")
-        refuse("record", record["id"], f"a record that a replay can help; {what}")
+        refuse("record", record["id"], f"a record that a replay can repair; {what}")
     payload = with_commit_time(bytes(record["value"]), us_of(database_now()))
     problems: list[KafkaError] = []
 

@@ -222,7 +222,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     kinds.NOT_COUNTED: Kind(
         "Not counted",
-        lambda numbers: f"Nobody has counted it; the facts add up to {_units(numbers)}.",
+        lambda numbers: f"Never counted; the recorded facts add up to {_units(numbers)}.",
         "Count it",
         _count,
         COUNT,

@@ -159,9 +159,9 @@ def _choices(
 ) -> list[dict[str, Any]]:
     """Return the filters mine, all, and each role that has a task, with the numbers of tasks."""
     roles = sorted({number.role for number in counted}, key=list(ROLES).index)
-    drawers = [(MINE, "Mine", mine)] if mine else []
-    drawers.append((ALL, "All", tuple(ROLES)))
-    drawers += [(role, ROLES[role], (role,)) for role in roles]
+    tabs = [(MINE, "Mine", mine)] if mine else []
+    tabs.append((ALL, "All", tuple(ROLES)))
+    tabs += [(role, ROLES[role], (role,)) for role in roles]
     return [
         {
             "label": label,
@@ -169,7 +169,7 @@ def _choices(
             "is_current": name == chosen,
             "tasks": _text(sum(n.tasks for n in counted if n.role in of)),
         }
-        for name, label, of in drawers
+        for name, label, of in tabs
     ]
 
 

@@ -94,7 +94,7 @@ def request_transfer(request: HttpRequest) -> HttpResponse:
     """Plan a transfer, or ship one without a plan."""
     form = form_of(request)
     if form.get("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
-        message = "answering a need takes the ability decide reorders"
+        message = "answering a need requires the right to decide reorders"
         raise PermissionDenied(message)
 
     def show(refusal: str, status: int) -> HttpResponse:
@@ -137,7 +137,7 @@ def step(request: HttpRequest) -> HttpResponse:
     form = form_of(request)
     moves_goods = TRANSFER in abilities(request.user)
     if not moves_goods and form.get("action") != "cancel":
-        message = "this needs the ability transfer"
+        message = "this requires the right to transfer"
         raise PermissionDenied(message)
 
     def show(refusal: str, status: int) -> HttpResponse:

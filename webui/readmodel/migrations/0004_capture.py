@@ -1,4 +1,4 @@
-"""The wanted state of change capture, and the publication that captured the present log.
+"""The requested state of change capture, and the publication that captured the present log.
 
 The table has one row. `publication` is null until a capture streams; a new generation of the log
 resets it.

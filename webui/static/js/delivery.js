@@ -22,7 +22,7 @@ export function startDelivery() {
 /** Add one unit to the first incomplete line of `sku`; return a message with the new count. */
 function add(form, sku) {
   const rows = [...form.querySelectorAll("[data-sku]")].filter((row) => row.dataset.sku === sku);
-  if (!rows.length) return `${sku} is not on this order: put it aside and ask the buyer.`;
+  if (!rows.length) return `${sku} is not on this order. Keep it separate and ask the buyer.`;
   const inputs = rows.map((row) => row.querySelector("[data-received]"));
   const missing = inputs.find((input, at) => units(input) < expected(rows[at]));
   const input = missing ?? inputs[0];
