@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from ledger.kernel.refusal_text import names_text, refusal_text
 from ledger.services import Conflict, ServiceError
 from webui.readmodel.figures import money_text
+from webui.shell.forms import NextCardForm
 
 Form = dict[str, str]
 # Enough digits for the largest order amount and the largest id; longer texts are refused.
@@ -198,7 +199,7 @@ def run_and_redirect(
 
 def _fragment(request: HttpRequest) -> str:
     """Return the URL fragment of the next card that the form names, or an empty string."""
-    card = request.POST.get("next", "")[:_LONGEST_ID]
+    card = NextCardForm(request.POST).cleaned()["next"][:_LONGEST_ID]
     return f"#{quote(card, safe='')}" if card else ""
 
 

@@ -1,0 +1,251 @@
+"""Form fields with the exact syntax that pages accept: numbers, money, spans, days, hidden values.
+
+Django's own number and date fields follow the locale and accept more: other digits, `1e3`, `+6`.
+Here a field has one rule. It is the text of every refusal, also that of an empty required field.
+"""
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from datetime import UTC, date, datetime
+from typing import Any, Final, TypedDict, Unpack
+from uuid import UUID
+
+from django import forms
+from django.core.exceptions import ValidationError
+from typing_extensions import override
+
+from inventory.tables.columns import QUANTITY_MAX
+from webui.readmodel.figures import money_text
+
+# Enough digits for the largest order amount and the largest id; longer texts are refused.
+_MOST_DIGITS: Final = 12
+_MOST_DIGITS_OF_IDS: Final = 18
+_AMOUNT: Final = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,2}))?")
+_RELOAD: Final = "this page is out of date: reload it"
+
+
+def days_text(centidays: int) -> str:
+    """Return the text that `DaysField` reads, with two decimals: `2.50`."""
+    return f"{centidays // 100}.{centidays % 100:02}"
+
+
+def is_digits(text: str, most: int = _MOST_DIGITS_OF_IDS) -> bool:
+    """Return True for one to `most` ASCII digits; `str.isdigit` also accepts `²` and `٣`."""
+    return text.isascii() and text.isdigit() and len(text) <= most
+
+
+def _hundredths(text: str) -> int | None:
+    """Return a number with at most two decimals times 100, or None for any other text."""
+    found = _AMOUNT.fullmatch(text)
+    return int(found[1]) * 100 + int((found[2] or "").ljust(2, "0")) if found else None
+
+
+class Options(TypedDict, total=False):
+    """Options of every field with a rule; without `label`, refusals take the name of the field."""
+
+    required: bool
+    label: str
+
+
+class TextField(forms.CharField):
+    """A text without blanks at either end, or an empty one; the service checks it."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False)
+
+
+class TickField(forms.Field):
+    """A box: True if the form has a text under its name."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False)
+
+    @override
+    def to_python(self, value: Any) -> bool:
+        return bool(value and str(value).strip())
+
+
+class ManyField(forms.Field):
+    """Every value under one name, each once, in the form's order; the service checks them."""
+
+    widget = forms.SelectMultiple
+
+    def __init__(self) -> None:
+        super().__init__(required=False)
+
+    @override
+    def to_python(self, value: Sequence[str] | None) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(value or ()))
+
+
+class SyntaxField(forms.Field):
+    """Base of the fields with one rule. `read` returns the value of a text, or None to refuse it.
+
+    An empty text is None; a required field refuses it.
+    """
+
+    empty_values = (None,)
+
+    def __init__(self, *, rule: str, **options: Unpack[Options]) -> None:
+        super().__init__(error_messages={"required": rule, "invalid": rule}, **options)
+
+    def read(self, text: str) -> object:
+        """Return the value of a text that isn't empty, or None if the rule forbids it."""
+        raise NotImplementedError
+
+    @override
+    def to_python(self, value: Any) -> Any:
+        text = "" if value is None else str(value).strip()
+        found = self.read(text) if text else None
+        if text and found is None:
+            raise ValidationError(self.error_messages["invalid"], code="invalid")
+        return found
+
+
+class CodeField(SyntaxField):
+    """One of some codes. The rule lists them unless another one is given."""
+
+    def __init__(
+        self, codes: Collection[str], *, rule: str = "", **options: Unpack[Options]
+    ) -> None:
+        self.codes = codes
+        super().__init__(rule=rule or f"one of {', '.join(codes)}", **options)
+
+    @override
+    def read(self, text: str) -> str | None:
+        return text if text in self.codes else None
+
+
+class WholeNumberField(SyntaxField):
+    """A whole number within [low, high], in ASCII digits without signs or separators."""
+
+    def __init__(
+        self, *, low: int = 0, high: int = QUANTITY_MAX, **options: Unpack[Options]
+    ) -> None:
+        self.low, self.high = low, high
+        super().__init__(rule=f"a whole number from {low:,} to {high:,}", **options)
+
+    @override
+    def read(self, text: str) -> int | None:
+        is_within = is_digits(text, _MOST_DIGITS) and self.low <= int(text) <= self.high
+        return int(text) if is_within else None
+
+
+class MoneyField(SyntaxField):
+    """An amount like `6`, `6.49` or `1,234.50`, in minor units within [low, high].
+
+    Commas are accepted only where `money_text` would write them. `6,49` and `6,495` are refused,
+    because in many countries a comma is the decimal separator.
+    """
+
+    def __init__(self, *, low: int = 0, high: int, **options: Unpack[Options]) -> None:
+        self.low, self.high = low, high
+        rule = f"an amount from {money_text(low)} to {money_text(high)}, like 6.49"
+        super().__init__(rule=rule, **options)
+
+    @override
+    def read(self, text: str) -> int | None:
+        minor = _hundredths(text.replace(",", ""))
+        if minor is None or not self.low <= minor <= self.high:
+            return None
+        return minor if "," not in text or text == money_text(minor) else None
+
+
+class DaysField(SyntaxField):
+    """A span like `3`, `2.5` or `0.25` days, in hundredths of a day within [low, high]."""
+
+    def __init__(self, *, low: int = 0, high: int, **options: Unpack[Options]) -> None:
+        self.low, self.high = low, high
+        super().__init__(rule=f"days from {low // 100:,} to {high // 100:,}, like 2.5", **options)
+
+    @override
+    def read(self, text: str) -> int | None:
+        centidays = _hundredths(text)
+        is_within = centidays is not None and self.low <= centidays <= self.high
+        return centidays if is_within else None
+
+
+class DayField(SyntaxField):
+    """A day as a `date` input sends it."""
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        super().__init__(rule="a day like 2026-11-21", **options)
+
+    @override
+    def read(self, text: str) -> date | None:
+        try:
+            return date.fromisoformat(text)
+        except ValueError:
+            return None
+
+
+class MomentField(SyntaxField):
+    """A time as a `datetime-local` input sends it, in UTC unless it has an offset."""
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        super().__init__(rule="a date and a time, UTC", **options)
+
+    @override
+    def read(self, text: str) -> datetime | None:
+        try:
+            at = datetime.fromisoformat(text)
+            return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+        # An offset moves the first and the last day out of the calendar.
+        except (ValueError, OverflowError):
+            return None
+
+
+class HiddenField(SyntaxField):
+    """Base of fields that the page itself fills in: an impossible value means an outdated page."""
+
+    widget = forms.HiddenInput
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        super().__init__(rule=_RELOAD, **options)
+
+
+class IdField(HiddenField):
+    """The id of a row, or another number that isn't negative."""
+
+    @override
+    def read(self, text: str) -> int | None:
+        return int(text) if is_digits(text) else None
+
+
+class SignedNumberField(HiddenField):
+    """A number that may be negative, like a revision or a difference."""
+
+    @override
+    def read(self, text: str) -> int | None:
+        digits = text.removeprefix("-")
+        if not is_digits(digits):
+            return None
+        return -int(digits) if text[0] == "-" else int(digits)
+
+
+class UuidField(HiddenField):
+    """A UUID, like the command id that was generated when the form was rendered."""
+
+    @override
+    def read(self, text: str) -> UUID | None:
+        try:
+            return UUID(text)
+        except ValueError:
+            return None
+
+
+class ShownField(HiddenField):
+    """The values that the page showed, as JSON, under exactly these names."""
+
+    def __init__(self, names: Collection[str] = (), **options: Unpack[Options]) -> None:
+        self.names = names
+        super().__init__(**options)
+
+    @override
+    def read(self, text: str) -> dict[str, Any] | None:
+        try:
+            shown = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        return shown if isinstance(shown, dict) and set(shown) == set(self.names) else None

@@ -1,0 +1,72 @@
+"""Base of the forms of pages, and the forms that several desks share.
+
+A form reads the fields of one command. A page shows the texts again that were refused: `typed`.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django import forms
+
+from ledger.kernel.errors import ServiceError
+from ledger.kernel.proposals import LONGEST_SNOOZE
+from webui.shell.fields import SignedNumberField, TextField, UuidField, WholeNumberField
+
+# The texts of a form by the names of their inputs, without blanks at either end.
+Typed = dict[str, str]
+
+
+class PageForm(forms.Form):
+    """The posted fields of one command. The order of the fields is the order of their refusals."""
+
+    @property
+    def typed(self) -> Typed:
+        """Every posted text, also of inputs that this form doesn't read."""
+        return {name: str(self.data[name]).strip() for name in self.data}
+
+    def cleaned(self) -> dict[str, Any]:
+        """Return the values by field; raise `ServiceError` with the first field that is refused.
+
+        The error of a hidden field names the form, because nobody has typed its value.
+        """
+        for name, problems in self.errors.as_data().items():
+            field = self.fields[name]
+            named = "form" if field.widget.is_hidden else str(field.label or name)
+            value = self.typed.get(self.add_prefix(name), "")
+            raise ServiceError(named, value, str(problems[0].message))
+        return self.cleaned_data
+
+
+class CommandForm(PageForm):
+    """The id that makes a double click one command."""
+
+    command_id = UuidField()
+
+
+class DecisionForm(PageForm):
+    """The fields of every decision on a proposal."""
+
+    proposal = TextField()
+    action = TextField()
+    shown_revision = SignedNumberField()
+    command_id = UuidField()
+    reason = TextField()
+
+
+class SnoozeForm(PageForm):
+    """A snooze in whole days, up to the longest that the ledger accepts."""
+
+    days = WholeNumberField(low=1, high=LONGEST_SNOOZE.days)
+
+    def until(self, now: datetime | None = None) -> datetime:
+        """Return the end of the snooze."""
+        days: int = self.cleaned()["days"]
+        # One minute less than the rule's maximum, because the ledger's clock differs from this one.
+        return (now or datetime.now(tz=UTC)) + timedelta(days=days, minutes=-1)  # noqa: TID251 -- the web edge is where a person's "in 7 days" becomes a time
+
+
+class NextCardForm(PageForm):
+    """The card to show after a command, see `webui.shell.commands.next_cards`."""
+
+    # Without stripping: the fragment is the id of an element.
+    next = forms.CharField(required=False, strip=False)
