@@ -6,15 +6,14 @@ command, and both clicks get the same answer.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 
-from webui.shell.commands import command_id_of, form_of, parse_int, parse_signed_int, run_command
+from webui.shell.commands import run_command
+from webui.shell.forms import DecisionForm, Typed
 
-LONGEST_SNOOZE_DAYS: Final = 90
 _HIDDEN: Final = {
     *("csrfmiddlewaretoken", "command_id", "proposal", "shown_revision", "action"),
     *("destination", "sku", "next"),
@@ -23,20 +22,18 @@ _HIDDEN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A posted decision: the proposal, the revision that was shown, and the person."""
+    """A posted decision: the proposal, the revision that was shown, and the person.
+
+    `typed` holds the texts of the form; each action has a form of its own that reads them.
+    """
 
     proposal: str
     action: str
     shown_revision: int
     command_id: UUID
+    reason: str
     actor: str
-    form: dict[str, str]
-
-    def until(self, now: datetime | None = None) -> datetime:
-        """Return the end of a snooze of `days` days, a field of the form, from 1 to 90."""
-        days = parse_int(self.form, "days", low=1, high=LONGEST_SNOOZE_DAYS)
-        # One minute less than the rule's maximum, because the ledger's clock differs from this one.
-        return (now or datetime.now(tz=UTC)) + timedelta(days=days, minutes=-1)  # noqa: TID251 -- the web edge is where a person's "in 7 days" becomes a time
+    typed: Typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ class Refusal:
 
     proposal: str
     message: str
-    form: dict[str, str]
+    form: Typed
     status: int
 
     @property
@@ -58,17 +55,9 @@ class Refusal:
         return [(name.replace("_", " "), text) for name, text in fields]
 
 
-def read_command(request: HttpRequest) -> Command:
+def read_command(form: DecisionForm, actor: str) -> Command:
     """Return the command in the form; raise `ServiceError` if this application didn't send it."""
-    form = form_of(request)
-    return Command(
-        form.get("proposal", ""),
-        form.get("action", ""),
-        parse_signed_int(form, "shown_revision"),
-        command_id_of(form),
-        request.user.get_username(),
-        form,
-    )
+    return Command(**form.cleaned(), actor=actor, typed=form.typed)
 
 
 def answer(
@@ -78,12 +67,16 @@ def answer(
     back: str,
 ) -> HttpResponse:
     """Execute the form's command and redirect to `back`, or show the desk with the refusal."""
-    form = form_of(request)
+    form = DecisionForm(request.POST)
+    typed = form.typed
 
     def refused(message: str, status: int) -> HttpResponse:
-        return show(request, Refusal(form.get("proposal", ""), message, form, status))
+        return show(request, Refusal(typed.get("proposal", ""), message, typed, status))
 
-    return run_command(request, lambda: execute(read_command(request)), refused, back)
+    def work() -> str:
+        return execute(read_command(form, request.user.get_username()))
+
+    return run_command(request, work, refused, back)
 
 
 def view_of(request: HttpRequest, views: Sequence[str]) -> str:

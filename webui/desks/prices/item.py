@@ -7,12 +7,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from ledger.pricing.plausibility import ImplausiblePrice, require_plausible, usual_minor
-from ledger.pricing.prices import MOST_PRICE
 from ledger.services import ServiceError, SetPrice, roll_back_price, set_price
 from webui.accounts.roles import DECIDE_PRICES, SEE, requires
+from webui.desks.prices.forms import PriceForm
 from webui.desks.prices.timeline import PricedItem, PriceRow, price_rows, priced_item, prior_prices
-from webui.shell.commands import Form, parse_money
 from webui.shell.desk import Command, Refusal, answer
+from webui.shell.forms import Typed
 from webui.shell.page import render_page
 
 
@@ -57,16 +57,11 @@ def _show(request: HttpRequest, key: str, refusal: Refusal | None) -> HttpRespon
     return render_page(request, "prices/item.html", context, live_keys=[key], status=status)
 
 
-def _is_confirmed(form: Form) -> bool:
-    """Return True if the confirmation is for the price typed now, not for an earlier one."""
-    return bool(form.get("meant")) and form["meant"] == form.get("price")
-
-
-def _implausible_minor(form: Form, item: PricedItem, rows: list[PriceRow]) -> int | None:
+def _implausible_minor(typed: Typed, item: PricedItem, rows: list[PriceRow]) -> int | None:
     """Return the refused price if it only needs a confirmation; None for any other refusal."""
     usual = usual_minor(rows[0].price_minor if rows else None, item.regular_minor)
     try:
-        require_plausible(parse_money(form, "price", low=1, high=MOST_PRICE), usual)
+        require_plausible(PriceForm(typed).cleaned()["price"], usual)
     except ImplausiblePrice as refused:
         return refused.price_minor
     except ServiceError:
@@ -86,16 +81,17 @@ def _undone_to_minor(item: PricedItem, rows: list[PriceRow]) -> int | None:
 
 
 def _execute(command: Command, location: str, sku: str) -> str:
-    reason = command.form.get("reason") or None
+    reason = command.reason or None
     match command.action:
         case "manual" | "emergency" as kind:
+            form = PriceForm(command.typed)
             wanted = SetPrice(
                 location,
                 sku,
-                parse_money(command.form, "price", low=1, high=MOST_PRICE),
+                form.cleaned()["price"],
                 kind,
                 shown_price_id=command.shown_revision,
-                is_confirmed=_is_confirmed(command.form),
+                is_confirmed=form.is_confirmed,
                 reason=reason,
             )
             set_price(wanted, actor=command.actor, command_id=command.command_id)

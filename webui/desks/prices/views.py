@@ -24,16 +24,17 @@ from ledger.services import (
     snooze_price,
 )
 from webui.accounts.roles import DECIDE_PRICES, SEE, STOP_PRICES, requires
+from webui.desks.prices.forms import ON, StopForm
 from webui.desks.stock.terms import lines
 from webui.readmodel import proposals as selectors
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import counted_text, money_text
-from webui.shell.commands import Form, form_of, next_cards, run_command
+from webui.shell.commands import next_cards, run_command
 from webui.shell.desk import Command, Refusal, answer, view_of
+from webui.shell.forms import SnoozeForm
 from webui.shell.page import render_page
 
 VIEWS: Final = ("open", "snoozed", "closed")
-SWITCHED: Final = {"1": True, "0": False}
 
 
 @require_GET
@@ -116,11 +117,12 @@ def _execute(command: Command) -> str:
         case "approve":
             return _approved(command.proposal, approve_price(**common))
         case "reject":
-            reject_price(**common, reason=command.form.get("reason", ""))
+            reject_price(**common, reason=command.reason)
             return "Rejected. The item is left alone for one cool-down."
         case "snooze":
-            snooze_price(**common, until_at=command.until())
-            return f"Snoozed for {counted_text(int(command.form['days']), 'day')}."
+            snooze = SnoozeForm(command.typed)
+            snooze_price(**common, until_at=snooze.until())
+            return f"Snoozed for {counted_text(snooze.cleaned()['days'], 'day')}."
         case unknown:
             field, rule = "action", "approve, reject or snooze"
             raise ServiceError(field, unknown, rule)
@@ -144,20 +146,17 @@ def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
 @requires(STOP_PRICES, company=True)
 def stop(request: HttpRequest) -> HttpResponse:
     """Stop or allow all rule-made prices; any other value of `stop` is refused."""
-    form = form_of(request)
+    form = StopForm(request.POST)
 
     def show(message: str, status: int) -> HttpResponse:
-        return _show(request, Refusal("", message, form, status))
+        return _show(request, Refusal("", message, form.typed, status))
 
     return run_command(
         request, lambda: _stop(form, request.user.get_username()), show, reverse("prices")
     )
 
 
-def _stop(form: Form, actor: str) -> str:
-    is_on = SWITCHED.get(form.get("stop", ""))
-    if is_on is None:
-        field, rule = "stop", "1 to stop rule-made prices, or 0 to allow them again"
-        raise ServiceError(field, form.get("stop", ""), rule)
+def _stop(form: StopForm, actor: str) -> str:
+    is_on = form.cleaned()["stop"] == ON
     set_price_kill_switch(is_on=is_on, actor=actor)
     return "Rule-made prices are stopped." if is_on else "Rule-made prices may be written again."

@@ -1,8 +1,8 @@
 """Commands of the reorders desk, with the messages that confirm them."""
 
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 
-from django.http import HttpRequest
+from django.contrib.auth.models import AnonymousUser, User
 
 from ledger.kernel.proposal_rows import REORDERS
 from ledger.kernel.proposals import last_decision
@@ -13,7 +13,6 @@ from ledger.services import (
     Ordered,
     OrderedBefore,
     Part,
-    Route,
     ServiceError,
     approve_reorder,
     approve_reorders,
@@ -23,12 +22,11 @@ from ledger.services import (
     snooze_reorder,
 )
 from webui.accounts.roles import ORDER_ODD_UNITS, abilities
+from webui.desks.reorders.forms import FIRST_PARTS, PartForm, PicksForm, UnitsForm
+from webui.desks.transfers.forms import RouteForm
 from webui.readmodel.figures import counted_text
-from webui.shell.commands import Form, command_id_of, form_of, parse_date, parse_id, parse_int
 from webui.shell.desk import Command
-
-# A need is seldom split over more than three suppliers or days; the service takes up to ten.
-FIRST_PARTS: Final = (1, 2, 3)
+from webui.shell.forms import SnoozeForm, Typed
 
 
 def execute(command: Command, *, odd_units_allowed: bool) -> str:
@@ -45,11 +43,12 @@ def execute(command: Command, *, odd_units_allowed: bool) -> str:
         case "transfer":
             return _transferred(command)
         case "reject":
-            reject_reorder(**common, reason=command.form.get("reason", ""))
+            reject_reorder(**common, reason=command.reason)
             return "Rejected. The need is held for seven days."
         case "snooze":
-            snooze_reorder(**common, until_at=command.until())
-            return f"Snoozed for {counted_text(int(command.form['days']), 'day')}."
+            snooze = SnoozeForm(command.typed)
+            snooze_reorder(**common, until_at=snooze.until())
+            return f"Snoozed for {counted_text(snooze.cleaned()['days'], 'day')}."
         case "resume":
             resume_reorder(**common)
             return "Resumed: the need is weighed again."
@@ -59,8 +58,8 @@ def execute(command: Command, *, odd_units_allowed: bool) -> str:
 
 
 def _approved(command: Command, *, odd_units_allowed: bool) -> str:
-    parts = _parts(command.form) if command.action == "split" else None
-    units = parse_int(command.form, "units", low=1)
+    parts = _parts(command.typed) if command.action == "split" else None
+    units = UnitsForm(command.typed).cleaned()["units"]
     outcome = approve_reorder(
         ApproveReorder(command.proposal, command.shown_revision, units, parts),
         odd_units_allowed=odd_units_allowed,
@@ -83,14 +82,7 @@ def _approved(command: Command, *, odd_units_allowed: bool) -> str:
 
 def _transferred(command: Command) -> str:
     """Plan a transfer from another location that covers the need."""
-    form = command.form
-    route = Route(
-        source=form.get("source", ""),
-        destination=form.get("destination", ""),
-        sku=form.get("sku", ""),
-        units=parse_int(form, "units", low=1),
-        due_on=parse_date(form, "due_on"),
-    )
+    route = RouteForm(command.typed).route()
     planned = plan_transfer(
         route=route,
         reorder_id=command.proposal,
@@ -109,38 +101,25 @@ def ordered_before(outcome: OrderedBefore) -> str:
     return f"{who} has already ordered {units} as {outcome.order_ref}, {at}"
 
 
-def _parts(form: Form) -> list[Part]:
+def _parts(typed: Typed) -> list[Part]:
     """Return the parts that were filled in."""
-    return [
-        Part(
-            parse_int(form, f"units{number}", low=1, label=f"Units of part {number}"),
-            form.get(f"supplier{number}") or None,
-            parse_date(form, f"due_on{number}"),
-        )
-        for number in FIRST_PARTS
-        if form.get(f"units{number}")
-    ]
+    parts = [PartForm(typed, number) for number in FIRST_PARTS]
+    return [form.part() for form in parts if form.is_filled]
 
 
-def approve_picked(request: HttpRequest) -> tuple[list[Ordered], list[NotOrdered]]:
+def approve_picked(
+    form: PicksForm, user: User | AnonymousUser
+) -> tuple[list[Ordered], list[NotOrdered]]:
     """Approve the needs whose boxes are ticked, each at the revision that was shown.
 
     Return the orders, and the needs that were not ordered now.
     """
-    ticked = request.POST.getlist("pick")
-    if not ticked:
-        field, rule = "pick", "tick at least one need first"
-        raise ServiceError(field, "", rule)
-    commands = []
-    for picked in ticked:
-        revision, _, reorder_id = picked.partition("@")
-        shown = parse_id({"pick": revision}, "pick")
-        commands.append(ApproveReorder(reorder_id, shown))
+    values = form.cleaned()
     outcomes = approve_reorders(
-        commands,
-        odd_units_allowed=ORDER_ODD_UNITS in abilities(request.user),
-        actor=request.user.get_username(),
-        command_id=command_id_of(form_of(request)),
+        values["pick"],
+        odd_units_allowed=ORDER_ODD_UNITS in abilities(user),
+        actor=user.get_username(),
+        command_id=values["command_id"],
     )
     ordered: list[Ordered] = []
     others: list[NotOrdered] = []

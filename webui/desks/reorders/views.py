@@ -14,13 +14,14 @@ from ledger.kernel.refusal_text import refusal_text
 from ledger.reorders.automatic import Reason, why_not
 from ledger.services import NotOrdered, ServiceError
 from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilities, requires
-from webui.desks.reorders.commands import FIRST_PARTS, approve_picked, execute
+from webui.desks.reorders.commands import approve_picked, execute
+from webui.desks.reorders.forms import FIRST_PARTS, PicksForm
 from webui.desks.reorders.overview import overview
 from webui.desks.reorders.surplus import Source, sources_of
 from webui.desks.stock.terms import lines
 from webui.readmodel import proposals as selectors
 from webui.readmodel.figures import counted_text
-from webui.shell.commands import form_of, next_cards
+from webui.shell.commands import next_cards
 from webui.shell.desk import Refusal, answer, view_of
 from webui.shell.page import render_page
 
@@ -169,10 +170,11 @@ def decide(request: HttpRequest) -> HttpResponse:
 @requires(DECIDE_REORDERS)
 def approve(request: HttpRequest) -> HttpResponse:
     """Approve every picked need; list those that could not be ordered with the reason."""
+    form = PicksForm(request.POST)
     try:
-        ordered, others = approve_picked(request)
+        ordered, others = approve_picked(form, request.user)
     except ServiceError as error:
-        return _show(request, Refusal("", refusal_text(error), form_of(request), 422))
+        return _show(request, Refusal("", refusal_text(error), form.typed, 422))
     if ordered:
         orders = len({outcome.order_ref for outcome in ordered})
         words = f"{counted_text(len(ordered), 'need')} in {counted_text(orders, 'draft order')}"

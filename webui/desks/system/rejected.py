@@ -65,18 +65,17 @@ def settle(request: HttpRequest, record_id: str) -> HttpResponse:
 
 
 def _execute(command: Command) -> str:
-    reason = command.form.get("reason", "")
     match command.action:
         case "dismiss":
             dismiss_rejected(
                 record_id=command.proposal,
-                reason=reason,
+                reason=command.reason,
                 actor=command.actor,
                 command_id=command.command_id,
             )
             return "Dismissed: the record stays without effect."
         case "replay":
-            replay([command.proposal], reason=reason, actor=command.actor)
+            replay([command.proposal], reason=command.reason, actor=command.actor)
             return "Sent again. This record is settled, even if the new one is rejected."
         case unknown:
             field, rule = "action", "dismiss or replay"

@@ -19,10 +19,11 @@ from ledger.tasks.kinds import COUNT_VARIANCE
 from ledger.tasks.service import acknowledge_variance
 from webui.accounts.roles import APPROVE_COUNTS, SEE, abilities, requires
 from webui.desks.tasks import queries as selectors
+from webui.desks.tasks.forms import TaskForm
 from webui.desks.tasks.kinds import KINDS
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import signed_units_text
-from webui.shell.commands import next_cards, parse_id
+from webui.shell.commands import next_cards
 from webui.shell.desk import Command, Refusal, answer
 from webui.shell.page import render_page
 
@@ -216,7 +217,7 @@ def _execute(command: Command) -> str:
         field, rule = "action", "acknowledge"
         raise ServiceError(field, command.action, rule)
     variance = acknowledge_variance(
-        task_id=parse_id(command.form, "proposal"),
+        task_id=TaskForm(command.typed).cleaned()["proposal"],
         shown_variance_units=command.shown_revision,
         actor=command.actor,
         command_id=command.command_id,

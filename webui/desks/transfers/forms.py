@@ -1,0 +1,86 @@
+"""Forms of the transfers desk, and the route that the reorders desk asks for too."""
+
+from ledger.services import Delivered, Route
+from webui.shell.fields import (
+    CodeField,
+    DayField,
+    IdField,
+    TextField,
+    TickField,
+    UuidField,
+    WholeNumberField,
+)
+from webui.shell.forms import PageForm
+
+PLAN, SHIP = "plan", "ship"
+
+
+class RouteForm(PageForm):
+    """Units of an item that go from one location to another, and the day they are due."""
+
+    units = WholeNumberField(low=1)
+    due_on = DayField(required=False)
+    source = TextField()
+    destination = TextField()
+    sku = TextField()
+
+    def route(self) -> Route:
+        """Return the route; raise `ServiceError` with the first field that is refused."""
+        values = self.cleaned()
+        return Route(
+            values["source"],
+            values["destination"],
+            values["sku"],
+            values["units"],
+            values["due_on"],
+        )
+
+
+class RequestForm(RouteForm):
+    """A transfer to plan, or one that leaves without a plan."""
+
+    reorder_id = TextField()
+    action = CodeField((PLAN, SHIP), rule="plan or ship")
+    beyond_stock = TickField()
+    command_id = UuidField()
+
+
+class StepForm(PageForm):
+    """A step of a transfer."""
+
+    transfer = IdField()
+    action = TextField()
+
+
+class ShipForm(PageForm):
+    """Units of a planned transfer that leave."""
+
+    units = WholeNumberField(low=1)
+    beyond_stock = TickField()
+    command_id = UuidField()
+
+
+class DueForm(PageForm):
+    """Another due day, and the version of the transfer that the page showed."""
+
+    due_on = DayField()
+    shown_version = TextField()
+    command_id = UuidField()
+
+
+class DeliveredForm(PageForm):
+    """Units that have arrived, and the reason of a difference."""
+
+    received_units = WholeNumberField()
+    damaged_units = WholeNumberField()
+    reason = TextField()
+    command_id = UuidField()
+
+    def delivered(self) -> Delivered:
+        """Return the delivery; raise `ServiceError` with the first field that is refused."""
+        values = self.cleaned()
+        return Delivered(
+            values["received_units"],
+            values["damaged_units"],
+            discrepancy_reason=values["reason"] or None,
+        )
