@@ -10,8 +10,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from ledger.services import (
-    Delivered,
-    Route,
     ServiceError,
     ShipTransfer,
     cancel_transfer,
@@ -24,20 +22,22 @@ from ledger.services import (
 )
 from webui.accounts.roles import DECIDE_REORDERS, SEE_TRANSFERS, TRANSFER, abilities, requires
 from webui.desks.transfers import queries as selectors
+from webui.desks.transfers.forms import (
+    SHIP,
+    DeliveredForm,
+    DueForm,
+    RequestForm,
+    ShipForm,
+    StepForm,
+)
 from webui.readmodel.choices import locations, partners
 from webui.readmodel.figures import units_text
 from webui.shell.commands import (
-    Form,
-    command_id_of,
-    form_of,
     next_cards,
-    parse_date,
-    parse_id,
-    parse_int,
-    parse_required_date,
     query_text,
     run_command,
 )
+from webui.shell.forms import Typed
 from webui.shell.page import render_page
 
 _FIELDS: Final = ("source", "sku", "units", "due_on")
@@ -56,7 +56,7 @@ def transfers(request: HttpRequest) -> HttpResponse:
     return _show(request, given, "", 200)
 
 
-def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
+def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpResponse:
     wanted = request.GET.get("view", "")
     view = wanted if wanted in selectors.VIEWS else "moving"
     location = query_text(request, "location", 24)
@@ -92,13 +92,13 @@ def _back(request: HttpRequest) -> str:
 @requires(TRANSFER)
 def request_transfer(request: HttpRequest) -> HttpResponse:
     """Plan a transfer, or ship one without a plan."""
-    form = form_of(request)
-    if form.get("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
+    form = RequestForm(request.POST)
+    if form.typed.get("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
         message = "answering a need requires the right to decide reorders"
         raise PermissionDenied(message)
 
     def show(refusal: str, status: int) -> HttpResponse:
-        return _show(request, form, refusal, status)
+        return _show(request, form.typed, refusal, status)
 
     def work() -> str:
         return _request_transfer(form, request.user.get_username())
@@ -106,42 +106,38 @@ def request_transfer(request: HttpRequest) -> HttpResponse:
     return run_command(request, work, show, _back(request))
 
 
-def _request_transfer(form: Form, actor: str) -> str:
-    source, destination = form.get("source", ""), form.get("destination", "")
-    units, sku = parse_int(form, "units", low=1), form.get("sku", "")
-    route = Route(source, destination, sku, units, parse_date(form, "due_on"))
-    reorder_id = form.get("reorder_id") or None
-    action = form.get("action", "")
-    if action not in {"plan", "ship"}:
-        field, rule = "action", "plan or ship"
-        raise ServiceError(field, action, rule)
-    if action == "ship":
+def _request_transfer(form: RequestForm, actor: str) -> str:
+    values, route = form.cleaned(), form.route()
+    reorder_id = values["reorder_id"] or None
+    if values["action"] == SHIP:
         leaving = ShipTransfer(
-            route, reorder_id=reorder_id, beyond_stock_allowed=bool(form.get("beyond_stock"))
+            route, reorder_id=reorder_id, beyond_stock_allowed=values["beyond_stock"]
         )
-        sent = ship_transfer(leaving, actor=actor, command_id=command_id_of(form))
-        return f"Sent {units_text(units)} × {sku} to {destination} as {sent.transfer_ref}."
+        sent = ship_transfer(leaving, actor=actor, command_id=values["command_id"])
+        what = f"{units_text(route.units)} × {route.sku} to {route.destination}"
+        return f"Sent {what} as {sent.transfer_ref}."
     planned = plan_transfer(
         route=route,
         reorder_id=reorder_id,
         actor=actor,
-        command_id=command_id_of(form),
+        command_id=values["command_id"],
     )
-    return f"Asked {source} for {units_text(units)} × {sku}: {planned.transfer_ref}."
+    what = f"{units_text(route.units)} × {route.sku}"
+    return f"Asked {route.source} for {what}: {planned.transfer_ref}."
 
 
 @require_POST
 @requires(SEE_TRANSFERS)
 def step(request: HttpRequest) -> HttpResponse:
     """Execute one step of a transfer; without the ability transfer only cancelling is allowed."""
-    form = form_of(request)
+    form = StepForm(request.POST)
     moves_goods = TRANSFER in abilities(request.user)
-    if not moves_goods and form.get("action") != "cancel":
+    if not moves_goods and form.typed.get("action") != "cancel":
         message = "this requires the right to transfer"
         raise PermissionDenied(message)
 
     def show(refusal: str, status: int) -> HttpResponse:
-        return _show(request, form, refusal, status)
+        return _show(request, form.typed, refusal, status)
 
     def work() -> str:
         return _step(form, request.user.get_username(), others_allowed=moves_goods)
@@ -149,62 +145,57 @@ def step(request: HttpRequest) -> HttpResponse:
     return run_command(request, work, show, _back(request))
 
 
-def _step(form: Form, actor: str, *, others_allowed: bool) -> str:
-    line = parse_id(form, "transfer")
-    match form.get("action"):
+def _step(form: StepForm, actor: str, *, others_allowed: bool) -> str:
+    line = form.cleaned()["transfer"]
+    match form.cleaned()["action"]:
         case "ship":
-            units = parse_int(form, "units", low=1)
-            ship_planned_transfer(
-                shipment_line_id=line,
-                units=units,
-                beyond_stock_allowed=bool(form.get("beyond_stock")),
-                actor=actor,
-                command_id=command_id_of(form),
-            )
-            return f"{units_text(units)} on the way."
+            return _ship(line, ShipForm(form.data), actor)
         case "cancel":
             cancel_transfer(shipment_line_id=line, others_allowed=others_allowed, actor=actor)
             return "Cancelled: nothing is on order any more."
         case "re_date":
-            return _re_date(line, form, actor)
+            return _re_date(line, DueForm(form.data), actor)
         case "receive":
-            lost = receive_transfer(
-                shipment_line_id=line,
-                delivered=_delivered(form),
-                actor=actor,
-                command_id=command_id_of(form),
-            )
-            return f"Received. {_difference(lost)}"
+            return f"Received. {_difference(_receive(line, DeliveredForm(form.data), actor))}"
         case "correct":
-            lost = correct_transfer_receipt(
-                shipment_line_id=line,
-                delivered=_delivered(form),
-                actor=actor,
-                command_id=command_id_of(form),
-            )
-            return f"Corrected. {_difference(lost)}"
+            return f"Corrected. {_difference(_correct(line, DeliveredForm(form.data), actor))}"
         case unknown:
             field, rule = "action", "ship, cancel, re-date, receive or correct"
             raise ServiceError(field, unknown, rule)
 
 
-def _re_date(line: int, form: Form, actor: str) -> str:
-    due_on = parse_required_date(form, "due_on")
-    move_transfer_due_date(
+def _ship(line: int, form: ShipForm, actor: str) -> str:
+    values = form.cleaned()
+    ship_planned_transfer(
         shipment_line_id=line,
-        due_on=due_on,
-        shown_version=form.get("shown_version", ""),
+        units=values["units"],
+        beyond_stock_allowed=values["beyond_stock"],
         actor=actor,
-        command_id=command_id_of(form),
+        command_id=values["command_id"],
     )
-    return f"Due on {due_on}."
+    return f"{units_text(values['units'])} on the way."
 
 
-def _delivered(form: Form) -> Delivered:
-    return Delivered(
-        parse_int(form, "received_units"),
-        parse_int(form, "damaged_units"),
-        discrepancy_reason=form.get("reason") or None,
+def _re_date(line: int, form: DueForm, actor: str) -> str:
+    move_transfer_due_date(shipment_line_id=line, actor=actor, **form.cleaned())
+    return f"Due on {form.cleaned()['due_on']}."
+
+
+def _receive(line: int, form: DeliveredForm, actor: str) -> int:
+    return receive_transfer(
+        shipment_line_id=line,
+        delivered=form.delivered(),
+        actor=actor,
+        command_id=form.cleaned()["command_id"],
+    )
+
+
+def _correct(line: int, form: DeliveredForm, actor: str) -> int:
+    return correct_transfer_receipt(
+        shipment_line_id=line,
+        delivered=form.delivered(),
+        actor=actor,
+        command_id=form.cleaned()["command_id"],
     )
 
 
