@@ -11,10 +11,11 @@ from ledger.kernel.transactions import database_now
 from ledger.ordering import scorecards
 from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, requires
 from webui.desks.suppliers import chart
+from webui.desks.suppliers.forms import TermsForm
 from webui.desks.suppliers.terms import change_terms, shown_terms
 from webui.readmodel.choices import locations
 from webui.readmodel.choices import suppliers as named_suppliers
-from webui.shell.commands import form_of, run_command
+from webui.shell.commands import run_command
 from webui.shell.desk import Refusal
 from webui.shell.page import render_page
 
@@ -100,11 +101,12 @@ def _unknown(request: HttpRequest, code: str) -> HttpResponse:
 @requires(MANAGE_ORDERS, company=True)
 def terms(request: HttpRequest) -> HttpResponse:
     """Change the terms of a supplier and redirect to it."""
-    form = form_of(request)
-    code = form.get("supplier", "")
+    form = TermsForm(request.POST)
+    typed = form.typed
+    code = typed.get("supplier", "")
 
     def show(message: str, status: int) -> HttpResponse:
-        return _show(request, code, Refusal(code, message, form, status))
+        return _show(request, code, Refusal(code, message, typed, status))
 
     # A code that no address can hold is refused, so this redirect to the list is never used.
     is_code = bool(code) and code.isprintable()
