@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 from webui.accounts.roles import CHANGE_POLICY, SEE, abilities, requires
 from webui.desks.stock.explained import explained
 from webui.desks.stock.facts import fact_page, position_from_query
+from webui.desks.stock.forms import PolicyForm
 from webui.desks.stock.policy import change, fields_of, policy_card
 from webui.desks.stock.sales import sales_views
 from webui.desks.stock.sparkline import bars
@@ -19,7 +20,7 @@ from webui.readmodel import explain
 from webui.readmodel.live_key import live_key
 from webui.readmodel.proposals import open_price_of, open_reorder_of
 from webui.readmodel.stock import stock_rows
-from webui.shell.commands import form_of, run_command
+from webui.shell.commands import run_command
 from webui.shell.desk import Refusal
 from webui.shell.page import NAVIGATION, render_page
 
@@ -48,13 +49,13 @@ def change_policy(request: HttpRequest) -> HttpResponse:
     if explain.policy(f"{location}|{sku}") is None:
         message = f"{location}|{sku} is not ranged: it has no policy"
         raise Http404(message)
-    form, actor = form_of(request), request.user.get_username()
+    form, actor = PolicyForm(request.POST, names), request.user.get_username()
 
     def work() -> str:
-        return change(form, location=location, sku=sku, names=names, actor=actor)
+        return change(form, location=location, sku=sku, actor=actor)
 
     def show(message: str, status: int) -> HttpResponse:
-        refusal = Refusal(f"{location}|{sku}", message, form, status)
+        refusal = Refusal(f"{location}|{sku}", message, form.typed, status)
         return _show(request, location, sku, refusal)
 
     return run_command(request, work, show, f"{reverse('item', args=(location, sku))}#policy")

@@ -9,28 +9,14 @@ from typing import Any, Final
 from uuid import uuid4
 
 from inventory.replenishment.families import FAMILIES
-from inventory.tables.columns import AMOUNT_MAX
 from ledger.items.automation import set_automation
-from ledger.kernel.errors import refuse
 from webui.accounts.roles import DECIDE_PRICES, MANAGE_ORDERS
+from webui.desks.stock.forms import PRICE_MODES, PolicyForm
 from webui.readmodel.explain import Policy
 from webui.readmodel.figures import money_text
-from webui.shell.commands import (
-    Form,
-    changed_text,
-    command_id_of,
-    parse_int,
-    parse_money,
-    shown_values,
-)
+from webui.shell.commands import changed_text
 from webui.shell.desk import Refusal
 
-PRICE_MODES: Final = {
-    "off": "no prices by rule",
-    "advise": "the rules propose, a person approves",
-    "auto": "small changes are written without a person",
-}
-MOST_PERMILLE: Final = 1000
 _FIELDS_OF: Final = {
     MANAGE_ORDERS: ("auto_max_minor",),
     DECIDE_PRICES: ("price_mode", "auto_permille"),
@@ -68,25 +54,14 @@ def policy_card(
     }
 
 
-def change(form: Form, *, location: str, sku: str, names: tuple[str, ...], actor: str) -> str:
-    """Write these columns with the values of the form; return the message."""
+def change(form: PolicyForm, *, location: str, sku: str, actor: str) -> str:
+    """Write the columns of the form; return the message."""
     moved = set_automation(
         location=location,
         sku=sku,
-        changes={name: _typed(form, name) for name in names},
-        shown=shown_values(form, names),
+        changes=form.changes(),
+        shown=form.cleaned()["shown"],
         actor=actor,
-        command_id=command_id_of(form),
+        command_id=form.cleaned()["command_id"],
     )
     return changed_text(moved)
-
-
-def _typed(form: Form, name: str) -> object:
-    if name == "auto_max_minor":
-        return parse_money(form, "auto_max", high=AMOUNT_MAX, label="Automatic limit")
-    if name == "auto_permille":
-        return parse_int(form, name, high=MOST_PERMILLE, label="Largest automatic change")
-    mode = form.get(name, "")
-    if mode not in PRICE_MODES:
-        refuse(name, mode, f"one of {', '.join(PRICE_MODES)}")
-    return mode
