@@ -17,7 +17,7 @@ from tests.ledger.folded import state_of
 from tests.ledger.inbox import emptied, is_open, level, state
 from tests.ledger.pages import person
 from tests.ledger.rows import NOON, write
-from webui.desks.ranging.form import FIELDS
+from webui.desks.ranging.columns import FIELDS
 
 MINIMUM = {"replenish_family": "sS", "reorder_point_units": "5", "order_up_to_units": "20"}
 

@@ -10,7 +10,7 @@ from inventory.model.ids import InvKey
 from inventory.model.policy import ItemLocation
 from inventory.replenishment.families import FAMILIES
 from inventory.replenishment.levels import Levels, levels
-from webui.desks.ranging.form import FIELDS, Field
+from webui.desks.ranging.columns import FIELDS, Field
 
 CHOICES = list(product(FAMILIES, ("fixed", "computed"), ("fixed", "days", "service")))
 BASE: dict[str, Any] = {

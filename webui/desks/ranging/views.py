@@ -13,14 +13,16 @@ from django.views.decorators.http import require_GET, require_POST
 
 from ledger.kernel.rows import select_value
 from ledger.pricing.plausibility import ImplausiblePrice, require_plausible_policy
-from ledger.ranging.service import LONGEST_NAME, NewItem, range_new_item
+from ledger.ranging.service import LONGEST_NAME, range_new_item
 from ledger.services import ServiceError
 from ledger.tasks.kinds import UNKNOWN_ITEM
 from webui.accounts.roles import RANGE_ITEMS, requires
-from webui.desks.ranging.form import OPENINGS, policy_of, shown_sections
+from webui.desks.ranging.columns import shown_sections
+from webui.desks.ranging.forms import OPENINGS, ZERO, ItemForm, PolicyForm
 from webui.desks.tasks.queries import TaskFilter, open_tasks
 from webui.readmodel.choices import Choice, locations, suppliers
-from webui.shell.commands import Form, command_id_of, form_of, item_from_query, run_and_redirect
+from webui.shell.commands import item_from_query, run_and_redirect
+from webui.shell.forms import Typed
 from webui.shell.page import render_page
 
 _ON_HAND: Final = """
@@ -36,7 +38,7 @@ def ranging(request: HttpRequest) -> HttpResponse:
     return _show(request, item_from_query(request), "", 200)
 
 
-def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
+def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpResponse:
     location, sku = form.get("location", ""), form.get("sku", "")
     on_hand = select_value(_ON_HAND, {"key": f"{location}|{sku}"})
     context: dict[str, Any] = {
@@ -48,7 +50,7 @@ def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpRe
         "sections": shown_sections(form),
         "openings": OPENINGS,
         # An item that has facts already has goods on a shelf without a count.
-        "opening": form.get("opening") or ("zero" if on_hand is None else "unknown"),
+        "opening": form.get("opening") or (ZERO if on_hand is None else "unknown"),
         "on_hand_units": on_hand,
         "name": form.get("name") or select_value(_NAME, {"sku": sku}) or "",
         "longest_name": LONGEST_NAME,
@@ -58,16 +60,18 @@ def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpRe
     return render_page(request, "ranging/desk.html", context, status=status)
 
 
-def _amounts(form: Form) -> str:
+def _amounts(form: Typed) -> str:
     """Return the amounts that a confirmation covers; it doesn't cover other amounts."""
     return f"{form.get('cost', '')} / {form.get('regular', '')}"
 
 
-def _is_implausible_price(form: Form) -> bool:
+def _is_implausible_price(form: Typed) -> bool:
     """Return True if amounts of a refused form only need a confirmation."""
     sku = form.get("sku", "")
     try:
-        require_plausible_policy(sku, f"{form.get('location', '')}|{sku}", policy_of(form))
+        require_plausible_policy(
+            sku, f"{form.get('location', '')}|{sku}", PolicyForm(form).policy()
+        )
     except ServiceError as refused:
         return isinstance(refused, ImplausiblePrice)
     return False
@@ -85,30 +89,23 @@ def _places(asked_for: str) -> list[Choice]:
 @requires(RANGE_ITEMS)
 def range_item(request: HttpRequest) -> HttpResponse:
     """Range the item of the form and redirect to it; a refused form keeps its input."""
-    form = form_of(request)
+    form = ItemForm(request.POST)
 
     def show(refusal: str, status: int) -> HttpResponse:
-        return _show(request, form, refusal, status)
+        return _show(request, form.typed, refusal, status)
 
     return run_and_redirect(request, lambda: _range_item(form, request.user.get_username()), show)
 
 
-def _range_item(form: Form, actor: str) -> tuple[str, str]:
-    location, sku = form.get("location", ""), form.get("sku", "")
-    opening = form.get("opening", "")
-    if opening not in dict(OPENINGS):
-        field, rule = "opening", f"one of {', '.join(dict(OPENINGS))}"
-        raise ServiceError(field, opening, rule)
-    item = NewItem(
-        location=location,
-        sku=sku,
-        policy=policy_of(form),
-        name=form.get("name", ""),
-        opening_units=0 if opening == "zero" else None,
-    )
-    is_confirmed = form.get("meant") == _amounts(form)
+def _range_item(form: ItemForm, actor: str) -> tuple[str, str]:
+    item, values, typed = form.item(), form.cleaned(), form.typed
     range_new_item(
-        item=item, actor=actor, is_confirmed=is_confirmed, command_id=command_id_of(form)
+        item=item,
+        actor=actor,
+        is_confirmed=typed.get("meant") == _amounts(typed),
+        command_id=values["command_id"],
     )
-    counted = "" if opening == "zero" else " Its stock is known once the staff have counted it."
-    return f"{sku} is in the range of {location}.{counted}", reverse("item", args=[location, sku])
+    is_known = values["opening"] == ZERO
+    counted = "" if is_known else " Its stock is known once the staff have counted it."
+    back = reverse("item", args=[item.location, item.sku])
+    return f"{item.sku} is in the range of {item.location}.{counted}", back

@@ -1,4 +1,4 @@
-"""The policy of a new item as a form: one table of fields, for rendering and for parsing.
+"""The columns of a new item's policy: one table, for rendering and for the form.
 
 The form asks only what a person decides when an item is ranged. Every other column of
 `item_location` has a default; an empty field takes its default too.
@@ -7,13 +7,14 @@ The form asks only what a person decides when an item is ranged. Every other col
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
+from django import forms
+
 from inventory.replenishment.families import FAMILIES, SAFETY_COLUMNS, Family
 from inventory.tables.columns import QUANTITY_MAX
+from ledger.ordering.supplier_terms import LONGEST_LEAD_CENTIDAYS
 from ledger.pricing.prices import MOST_PRICE
-from webui.shell.commands import Form, out_of_date, parse_days, parse_int, parse_money
-
-LONGEST_CENTIDAYS: Final = 100_000
-
+from webui.shell.fields import DaysField, MoneyField, TextField, WholeNumberField
+from webui.shell.forms import Typed
 
 Use = dict[str, tuple[str, ...]]
 
@@ -53,18 +54,19 @@ class Field(NamedTuple):
         """True for an amount or a span, which people type with decimals."""
         return self.name != self.column
 
-    def value(self, form: Form) -> object:
-        """Return the column's value for the input; raise `ServiceError` if it is no number."""
+    def form_field(self) -> forms.Field:
+        """Return the field that reads the input. It may be empty, and the ledger checks options."""
         if self.options:
-            return form[self.name]
-        hundredths = parse_money if self.column.endswith("_minor") else parse_days
-        read = hundredths if self.has_decimals else parse_int
-        return read(form, self.name, low=self.low, high=self.high, label=self.label)
+            return TextField()
+        if not self.has_decimals:
+            return WholeNumberField(low=self.low, high=self.high, label=self.label, required=False)
+        hundredths = MoneyField if self.column.endswith("_minor") else DaysField
+        return hundredths(low=self.low, high=self.high, label=self.label, required=False)
 
 
 def _days(column: str, label: str, *used: Use) -> Field:
     """Return a field for a span, stored in hundredths of a day."""
-    return Field(column, f"{label}, days", high=LONGEST_CENTIDAYS, used=used)
+    return Field(column, f"{label}, days", high=LONGEST_LEAD_CENTIDAYS, used=used)
 
 
 def _in(families: Iterable[Family], **others: str) -> Use:
@@ -182,32 +184,15 @@ SECTIONS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
     ),
 )
 FIELDS: Final = tuple(field for _, fields in SECTIONS for field in fields)
-OPENINGS: Final = (
-    ("zero", "0: nothing has arrived yet"),
-    ("unknown", "Not known: store staff count it"),
-)
 
 
-def policy_of(form: Form) -> dict[str, object]:
-    """Return the columns that were filled in; raise `ServiceError` for text that is no number.
-
-    Amounts under a full column name come from an outdated page that asked for hundredths: refused.
-    """
-    stale = [field.column for field in FIELDS if field.has_decimals and field.column in form]
-    if stale:
-        raise out_of_date(stale[0])
-    policy: dict[str, object] = {"supplier": form["supplier"]} if form.get("supplier") else {}
-    filled = [field for field in FIELDS if form.get(field.name)]
-    return policy | {field.column: field.value(form) for field in filled}
-
-
-def shown_sections(form: Form) -> list[dict[str, Any]]:
+def shown_sections(typed: Typed) -> list[dict[str, Any]]:
     """Return the sections with the input, or the default of each field."""
     return [
         {
             "title": title,
             "fields": [
-                {"field": field, "text": form.get(field.name, field.default)} for field in fields
+                {"field": field, "text": typed.get(field.name, field.default)} for field in fields
             ],
         }
         for title, fields in SECTIONS
