@@ -68,10 +68,9 @@ def answer(
 ) -> HttpResponse:
     """Execute the form's command and redirect to `back`, or show the desk with the refusal."""
     form = DecisionForm(request.POST)
-    typed = form.typed
 
     def refused(message: str, status: int) -> HttpResponse:
-        return show(request, Refusal(typed.get("proposal", ""), message, typed, status))
+        return show(request, Refusal(form.text("proposal"), message, form.typed, status))
 
     def work() -> str:
         return execute(read_command(form, request.user.get_username()))

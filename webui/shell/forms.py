@@ -24,16 +24,22 @@ class PageForm(forms.Form):
         """Every posted text, also of inputs that this form doesn't read."""
         return {name: str(self.data[name]).strip() for name in self.data}
 
+    def text(self, name: str) -> str:
+        """Return the posted text of one field, without blanks at either end."""
+        return str(self.data.get(self.add_prefix(name), "")).strip()
+
     def cleaned(self) -> dict[str, Any]:
         """Return the values by field; raise `ServiceError` with the first field that is refused.
 
-        The error of a hidden field names the form, because nobody has typed its value.
+        The error of a hidden field names the form, because nobody has typed its value. An error may
+        have the refused value in its `params`; otherwise it is the text that was typed.
         """
-        for name, problems in self.errors.as_data().items():
-            field = self.fields[name]
-            named = "form" if field.widget.is_hidden else str(field.label or name)
-            value = self.typed.get(self.add_prefix(name), "")
-            raise ServiceError(named, value, str(problems[0].message))
+        refused = self.errors.as_data()
+        for name, field in self.fields.items():
+            for problem in refused.get(name, ())[:1]:
+                named = "form" if field.widget.is_hidden else str(field.label or name)
+                value = (problem.params or {}).get("value", self.text(name))
+                raise ServiceError(named, value, str(problem.message))
         return self.cleaned_data
 
 

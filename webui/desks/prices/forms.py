@@ -16,8 +16,7 @@ class PriceForm(PageForm):
     @property
     def is_confirmed(self) -> bool:
         """True if the confirmation is for the price typed now, not for an earlier one."""
-        typed = self.typed
-        return bool(typed.get("meant")) and typed["meant"] == typed.get("price")
+        return bool(self.text("meant")) and self.text("meant") == self.text("price")
 
 
 class StopForm(PageForm):

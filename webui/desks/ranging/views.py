@@ -98,11 +98,11 @@ def range_item(request: HttpRequest) -> HttpResponse:
 
 
 def _range_item(form: ItemForm, actor: str) -> tuple[str, str]:
-    item, values, typed = form.item(), form.cleaned(), form.typed
+    item, values = form.item(), form.cleaned()
     range_new_item(
         item=item,
         actor=actor,
-        is_confirmed=typed.get("meant") == _amounts(typed),
+        is_confirmed=form.text("meant") == _amounts(form.typed),
         command_id=values["command_id"],
     )
     is_known = values["opening"] == ZERO

@@ -45,7 +45,7 @@ class PartForm(PageForm):
     @property
     def is_filled(self) -> bool:
         """True if units were typed."""
-        return bool(self.typed.get(self.add_prefix("units")))
+        return bool(self.text("units"))
 
     def part(self) -> Part:
         """Return the part; raise `ServiceError` with the first field that is refused."""

@@ -102,11 +102,10 @@ def _unknown(request: HttpRequest, code: str) -> HttpResponse:
 def terms(request: HttpRequest) -> HttpResponse:
     """Change the terms of a supplier and redirect to it."""
     form = TermsForm(request.POST)
-    typed = form.typed
-    code = typed.get("supplier", "")
+    code = form.text("supplier")
 
     def show(message: str, status: int) -> HttpResponse:
-        return _show(request, code, Refusal(code, message, typed, status))
+        return _show(request, code, Refusal(code, message, form.typed, status))
 
     # A code that no address can hold is refused, so this redirect to the list is never used.
     is_code = bool(code) and code.isprintable()

@@ -93,7 +93,7 @@ def _back(request: HttpRequest) -> str:
 def request_transfer(request: HttpRequest) -> HttpResponse:
     """Plan a transfer, or ship one without a plan."""
     form = RequestForm(request.POST)
-    if form.typed.get("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
+    if form.text("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
         message = "answering a need requires the right to decide reorders"
         raise PermissionDenied(message)
 
@@ -132,7 +132,7 @@ def step(request: HttpRequest) -> HttpResponse:
     """Execute one step of a transfer; without the ability transfer only cancelling is allowed."""
     form = StepForm(request.POST)
     moves_goods = TRANSFER in abilities(request.user)
-    if not moves_goods and form.typed.get("action") != "cancel":
+    if not moves_goods and form.text("action") != "cancel":
         message = "this requires the right to transfer"
         raise PermissionDenied(message)
 
