@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from ledger.services import Delivered, LineReceipt, ServiceError
 from webui.desks.orders.lines import Line
+from webui.desks.receiving.forms import REST, AcceptForm, ExpectedForm, RowForm
 from webui.desks.receiving.queries import Announced
-from webui.shell.commands import Form, parse_id, parse_optional_int
-
-REASONS: Final = ("short", "over", "damaged", "refused", "wrong item")
-_MOST_DIGITS: Final = 18
+from webui.shell.fields import is_digits
+from webui.shell.forms import Typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list
     return rows
 
 
-def shown_rows(form: Form, lines: Iterable[Line]) -> list[Row]:
+def shown_rows(typed: Typed, lines: Iterable[Line]) -> list[Row]:
     """Return the rows that the form was rendered with, even if the order has changed since.
 
     Only rows that a person has seen can be accepted as expected. A row that another person has
@@ -51,19 +49,15 @@ def shown_rows(form: Form, lines: Iterable[Line]) -> list[Row]:
     """
     known = {line.id: line for line in lines}
     found = []
-    for field in form:
+    for field in typed:
         if not field.startswith("shown-"):
             continue
         name = field.removeprefix("shown-")
         line_id, _, shipment_id = name.partition("-")
-        if _is_id(line_id) and _is_id(shipment_id) and int(line_id) in known:
-            expected = parse_id(form, f"expected-{name}")
+        if is_digits(line_id) and is_digits(shipment_id) and int(line_id) in known:
+            expected = ExpectedForm(typed, prefix=name).cleaned()["expected"]
             found.append(Row(known[int(line_id)], expected, int(shipment_id) or None))
     return found
-
-
-def _is_id(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,48 +97,24 @@ def _typed(name: str, typed: Mapping[str, str]) -> tuple[str, str, str]:
     )
 
 
-def typed_receipts(rows: Iterable[Row], form: Form) -> list[LineReceipt]:
+def typed_receipts(rows: Iterable[Row], typed: Typed) -> list[LineReceipt]:
     """Return the receipts in the form; with `accept` = rest, empty rows arrived as expected.
 
     A row whose units differ from the expected ones needs a reason.
     """
-    accept = form.get("accept", "")
-    if accept not in {"rest", "typed"}:
-        field, rule = "accept", "rest or typed"
-        raise ServiceError(field, accept, rule)
-    takes_rest = accept == "rest"
-    found = []
-    for row in rows:
-        sku = row.line.sku
-        received = parse_optional_int(form, f"received-{row.name}", label=f"Received of {sku}")
-        damaged = parse_optional_int(form, f"damaged-{row.name}", label=f"Damaged of {sku}")
-        reason = form.get(f"reason-{row.name}", "")
-        if reason and reason not in REASONS:
-            field, rule = f"reason of {sku}", f"one of {', '.join(REASONS)}"
-            raise ServiceError(field, reason, rule)
-        if received is None and damaged is None and not reason:
-            if not takes_rest:
-                continue
-            received = row.expected_units
-        found.append(_receipt(row, received, damaged or 0, reason, form))
+    takes_rest = AcceptForm(typed).cleaned()["accept"] == REST
+    forms = [
+        (row, RowForm(typed, row.name, sku=row.line.sku, expected=row.expected_units))
+        for row in rows
+    ]
+    found = [_receipt(row, form) for row, form in forms if takes_rest or not form.is_empty]
     if not found:
         field, rule = "received", "units of at least one line"
         raise ServiceError(field, "", rule)
     return found
 
 
-def _receipt(row: Row, received: int | None, damaged: int, reason: str, form: Form) -> LineReceipt:
-    if received is None:
-        received = 0 if reason == "refused" else max(0, row.expected_units - damaged)
-    if reason == "refused" and received + damaged:
-        field, rule = f"received of {row.line.sku}", "0 for refused goods: they are not received"
-        raise ServiceError(field, received + damaged, rule)
-    differs = damaged > 0 or received != row.expected_units
-    if differs and not reason:
-        field = f"reason of {row.line.sku}"
-        rule = f"a reason, because {row.expected_units} were expected undamaged"
-        got = f"{received:,} received, {damaged:,} damaged"
-        raise ServiceError(field, got, rule)
-    shown = parse_id(form, f"shown-{row.name}")
-    delivered = Delivered(received, damaged, None, reason or None)
-    return LineReceipt(row.line.id, delivered, row.shipment_id, shown)
+def _receipt(row: Row, form: RowForm) -> LineReceipt:
+    values = form.cleaned()
+    delivered = Delivered(values["received"], values["damaged"], None, values["reason"])
+    return LineReceipt(row.line.id, delivered, row.shipment_id, values["shown"])

@@ -14,16 +14,17 @@ from webui.desks.orders.lines import order_lines
 from webui.desks.orders.order import header
 from webui.desks.receiving import queries as selectors
 from webui.desks.receiving.delivery import (
-    REASONS,
     expected_rows,
     kept_rows,
     shown_rows,
     typed_receipts,
 )
+from webui.desks.receiving.forms import REASONS, CorrectionForm
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import counted_text
-from webui.shell.commands import Form, command_id_of, form_of, parse_id, parse_int, run_and_redirect
+from webui.shell.commands import run_and_redirect
 from webui.shell.desk import Refusal
+from webui.shell.forms import CommandForm, Typed
 from webui.shell.page import render_page
 
 LONGEST_REF = 200
@@ -124,17 +125,18 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
 def receive(request: HttpRequest) -> HttpResponse:
     """Receive the deliveries of the form, and show the report."""
     ref = request.GET.get("ref", "")[:LONGEST_REF]
-    form = form_of(request)
+    form = CommandForm(request.POST)
+    typed = form.typed
 
     def work() -> tuple[str, str]:
-        receipts = typed_receipts(shown_rows(form, order_lines(ref)), form)
+        receipts = typed_receipts(shown_rows(typed, order_lines(ref)), typed)
         actor = request.user.get_username()
-        ids = receive_order(receipts=receipts, actor=actor, command_id=command_id_of(form))
+        ids = receive_order(receipts=receipts, actor=actor, **form.cleaned())
         units = sum(r.delivered.received_units + r.delivered.damaged_units for r in receipts)
         came = f"{counted_text(units, 'unit')} in {counted_text(len(ids), 'line')}"
         return f"Received {came}.", _order_url(ref, ids)
 
-    return _answer(request, form, work)
+    return _answer(request, typed, work)
 
 
 @require_POST
@@ -142,16 +144,17 @@ def receive(request: HttpRequest) -> HttpResponse:
 def correct(request: HttpRequest) -> HttpResponse:
     """Correct one's own receipt."""
     ref = request.GET.get("ref", "")[:LONGEST_REF]
-    form = form_of(request)
+    form = CorrectionForm(request.POST)
 
     def work() -> tuple[str, str]:
-        received, damaged = parse_int(form, "received"), parse_int(form, "damaged")
+        values = form.cleaned()
+        reason = values["reason"] or None
         done = correct_receipt(
-            shipment_line_id=parse_id(form, "receipt"),
-            delivered=Delivered(received, damaged, None, form.get("reason") or None),
-            shown_version=form.get("shown_version", ""),
+            shipment_line_id=values["receipt"],
+            delivered=Delivered(values["received"], values["damaged"], None, reason),
+            shown_version=values["shown_version"],
             actor=request.user.get_username(),
-            command_id=command_id_of(form),
+            command_id=values["command_id"],
         )
         message = (
             f"Corrected: {done.order_units:,} of the order have come,"
@@ -159,11 +162,13 @@ def correct(request: HttpRequest) -> HttpResponse:
         )
         return message, _order_url(ref)
 
-    return _answer(request, form, work)
+    return _answer(request, form.typed, work)
 
 
-def _answer(request: HttpRequest, form: Form, work: Callable[[], tuple[str, str]]) -> HttpResponse:
+def _answer(
+    request: HttpRequest, typed: Typed, work: Callable[[], tuple[str, str]]
+) -> HttpResponse:
     def show(message: str, status: int) -> HttpResponse:
-        return _show(request, Refusal("", message, form, status))
+        return _show(request, Refusal("", message, typed, status))
 
     return run_and_redirect(request, work, show)
