@@ -18,15 +18,15 @@ from ledger.services import (
     ship_order_line,
 )
 from webui.accounts.roles import ORDER_ODD_UNITS, REOPEN_ORDERS
-from webui.readmodel.figures import counted_text
-from webui.shell.commands import (
-    Form,
-    command_id_of,
-    parse_date,
-    parse_id,
-    parse_int,
-    parse_required_date,
+from webui.desks.orders.forms import (
+    ActionForm,
+    ConfirmForm,
+    DueForm,
+    LineForm,
+    SendForm,
+    UnitsForm,
 )
+from webui.readmodel.figures import counted_text
 
 
 class LineArguments(TypedDict):
@@ -38,56 +38,56 @@ class LineArguments(TypedDict):
     command_id: UUID
 
 
-Command = Callable[[Form, LineArguments, Collection[str]], str]
+Command = Callable[[ActionForm, LineArguments, Collection[str]], str]
 
 
-def _change(form: Form, line: LineArguments, may: Collection[str]) -> str:
-    units = parse_int(form, "units", low=1)
+def _change(form: ActionForm, line: LineArguments, may: Collection[str]) -> str:
+    units = UnitsForm(form.data).cleaned()["units"]
     change_order_line(**line, ordered_units=units, odd_units_allowed=ORDER_ODD_UNITS in may)
     return f"The line now asks for {counted_text(units, 'unit')}."
 
 
-def _delete(_form: Form, line: LineArguments, _may: Collection[str]) -> str:
+def _delete(_form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:
     done = delete_order_line(**line)
     units = counted_text(done.units, "unit")
     return f"The line of {units} is deleted; the need is weighed again."
 
 
-def _confirm(form: Form, line: LineArguments, _may: Collection[str]) -> str:
-    units = parse_int(form, "units")
+def _confirm(form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:
+    values = ConfirmForm(form.data).cleaned()
     confirm_order_line(
         ConfirmOrderLine(
             line["line_id"],
-            units,
-            parse_date(form, "due_on"),
-            beyond_order_allowed=bool(form.get("beyond_order")),
+            values["units"],
+            values["due_on"],
+            beyond_order_allowed=values["beyond_order"],
             shown_version=line["shown_version"],
         ),
         actor=line["actor"],
         command_id=line["command_id"],
     )
-    return f"Confirmed {counted_text(units, 'unit')}."
+    return f"Confirmed {counted_text(values['units'], 'unit')}."
 
 
-def _cancel(_form: Form, line: LineArguments, _may: Collection[str]) -> str:
+def _cancel(_form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:
     cancelled = counted_text(cancel_order_units(**line), "unit")
     return f"Cancelled {cancelled}; the line is closed."
 
 
-def _re_date(form: Form, line: LineArguments, _may: Collection[str]) -> str:
-    due_on = parse_required_date(form, "due_on")
+def _re_date(form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:
+    due_on = DueForm(form.data).cleaned()["due_on"]
     move_due_date(**line, due_on=due_on)
     return f"Due on {due_on}."
 
 
-def _restore(form: Form, line: LineArguments, may: Collection[str]) -> str:
-    units = parse_int(form, "units", low=1)
+def _restore(form: ActionForm, line: LineArguments, may: Collection[str]) -> str:
+    units = UnitsForm(form.data).cleaned()["units"]
     restore_order_units(**line, units=units, reopening_allowed=REOPEN_ORDERS in may)
     return f"{counted_text(units, 'unit')} on order again."
 
 
-def _ship(form: Form, line: LineArguments, _may: Collection[str]) -> str:
-    units = parse_int(form, "units", low=1)
+def _ship(form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:
+    units = UnitsForm(form.data).cleaned()["units"]
     # A new shipment changes no column of the line, so there is no version to compare.
     ship_order_line(
         line_id=line["line_id"],
@@ -111,27 +111,33 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
 )
 
 
-def act_on(ref: str, form: Form, actor: str, may: Collection[str]) -> str:
+def act_on(ref: str, form: ActionForm, actor: str, may: Collection[str]) -> str:
     """Execute the form's command on the order `ref` or one of its lines; return the message."""
-    action = form.get("action", "")
+    action: str = form.cleaned()["action"]
     if action == "send":
-        done = send_order(
-            order_ref=ref,
-            below_minimum_allowed=bool(form.get("below_minimum")),
-            shown_version=form.get("shown_version", ""),
-            actor=actor,
-            command_id=command_id_of(form),
-        )
-        lines, units = counted_text(done.lines, "line"), counted_text(done.units, "unit")
-        return f"Sent {ref}: {lines}, {units}."
+        return _send(ref, SendForm(form.data), actor)
     command = COMMANDS.get(action)
     if command is None:
         field, rule = "action", f"one of send, {', '.join(COMMANDS)}"
         raise ServiceError(field, action, rule)
+    values = LineForm(form.data).cleaned()
     line: LineArguments = {
-        "line_id": parse_id(form, "line"),
-        "shown_version": form.get("shown_version", ""),
+        "line_id": values["line"],
+        "shown_version": values["shown_version"],
         "actor": actor,
-        "command_id": command_id_of(form),
+        "command_id": values["command_id"],
     }
     return command(form, line, may)
+
+
+def _send(ref: str, form: SendForm, actor: str) -> str:
+    values = form.cleaned()
+    done = send_order(
+        order_ref=ref,
+        below_minimum_allowed=values["below_minimum"],
+        shown_version=values["shown_version"],
+        actor=actor,
+        command_id=values["command_id"],
+    )
+    lines, units = counted_text(done.lines, "line"), counted_text(done.units, "unit")
+    return f"Sent {ref}: {lines}, {units}."

@@ -16,11 +16,12 @@ from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, abilities, requires
 from webui.desks.orders import queries as selectors
 from webui.desks.orders.commands import act_on
 from webui.desks.orders.document import buyer, csv_text, file_name, total_minor
+from webui.desks.orders.forms import ActionForm
 from webui.desks.orders.lines import Line, order_lines
 from webui.desks.orders.order import Header, header, history
 from webui.desks.orders.queries import Filters
 from webui.readmodel.choices import locations, suppliers
-from webui.shell.commands import form_of, next_cards, run_command
+from webui.shell.commands import next_cards, run_command
 from webui.shell.desk import Refusal
 from webui.shell.page import render_page
 
@@ -188,11 +189,10 @@ def act(request: HttpRequest) -> HttpResponse:
     page = {"ref": ref} | ({"from": first} if _is_number(first) else {})
     back = f"{reverse('order')}?{urlencode(page)}"
     may = abilities(request.user)
-
-    form = form_of(request)
+    form = ActionForm(request.POST)
 
     def show(message: str, status: int) -> HttpResponse:
-        return _show(request, ref, Refusal(form.get("line", ""), message, form, status))
+        return _show(request, ref, Refusal(form.text("line"), message, form.typed, status))
 
     return run_command(
         request, lambda: act_on(ref, form, request.user.get_username(), may), show, back

@@ -22,7 +22,8 @@ from ledger.services import (
     snooze_reorder,
 )
 from webui.accounts.roles import ORDER_ODD_UNITS, abilities
-from webui.desks.reorders.forms import FIRST_PARTS, PartForm, PicksForm, UnitsForm
+from webui.desks.orders.forms import UnitsForm
+from webui.desks.reorders.forms import FIRST_PARTS, PartForm, PicksForm
 from webui.desks.transfers.forms import RouteForm
 from webui.readmodel.figures import counted_text
 from webui.shell.desk import Command

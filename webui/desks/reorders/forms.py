@@ -20,12 +20,6 @@ from webui.shell.forms import PageForm
 FIRST_PARTS: Final = (1, 2, 3)
 
 
-class UnitsForm(PageForm):
-    """The units to order."""
-
-    units = WholeNumberField(low=1)
-
-
 class PartForm(PageForm):
     """One part of a split order: `units2`, `supplier2` and `due_on2` are those of part 2."""
 
