@@ -23,17 +23,11 @@ from ledger.services import (
 )
 from webui.accounts.roles import ADJUST, requires
 from webui.desks.counts import queries as selectors
+from webui.desks.counts.forms import PREVIEW, AdjustForm, BookForm
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import money_text, signed_units_text
-from webui.shell.commands import (
-    Form,
-    command_id_of,
-    form_of,
-    parse_datetime,
-    parse_int,
-    query_text,
-    run_command,
-)
+from webui.shell.commands import query_text, run_command
+from webui.shell.forms import CommandForm, Typed
 from webui.shell.page import render_page
 
 _SIGNS: Final = {1: "+", 0: "", -1: "\N{MINUS SIGN}"}
@@ -74,28 +68,28 @@ def adjust(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         given = {name: query_text(request, name, 32) for name in ("location", "sku", "reason")}
         return _show(request, given, "", 200)
-    form = form_of(request)
-    if form.get("action") == "preview":
+    form = AdjustForm(request.POST)
+    if form.text("action") == PREVIEW:
         return _preview(request, form)
 
     def show(refusal: str, status: int) -> HttpResponse:
-        return _show(request, form, refusal, status)
+        return _show(request, form.typed, refusal, status)
 
     return run_command(
         request, lambda: _book(form, request.user.get_username()), show, reverse("counts-adjust")
     )
 
 
-def _preview(request: HttpRequest, form: Form) -> HttpResponse:
+def _preview(request: HttpRequest, form: AdjustForm) -> HttpResponse:
     try:
-        effect = _effect(_wanted(form))
+        effect = _effect(form.wanted())
     except ServiceError as error:
-        return _show(request, form, refusal_text(error), 422)
-    return _show(request, form, "", 200, effect)
+        return _show(request, form.typed, refusal_text(error), 422)
+    return _show(request, form.typed, "", 200, effect)
 
 
 def _show(
-    request: HttpRequest, form: Form, refusal: str, status: int, effect: Effect | None = None
+    request: HttpRequest, form: Typed, refusal: str, status: int, effect: Effect | None = None
 ) -> HttpResponse:
     context = {
         "tab": "adjust",
@@ -112,19 +106,6 @@ def _show(
     return render_page(request, "counts/adjust.html", context, status=status)
 
 
-def _wanted(form: Form) -> Adjust:
-    wanted = Adjust(
-        location=form.get("location", ""),
-        sku=form.get("sku", ""),
-        reason=form.get("reason", ""),
-        quantity_units=parse_int(form, "quantity_units", low=1),
-        occurred_at=parse_datetime(form, "occurred_at"),
-        note=form.get("note", ""),
-    )
-    wanted.check()
-    return wanted
-
-
 def _effect(wanted: Adjust) -> Effect:
     value_minor, waits = worth_of(wanted=wanted)
     return Effect(
@@ -136,12 +117,11 @@ def _effect(wanted: Adjust) -> Effect:
     )
 
 
-def _book(form: Form, actor: str) -> str:
-    if form.get("action") != "book":
-        field, rule = "action", "preview or book"
-        raise ServiceError(field, form.get("action", ""), rule)
-    wanted = _wanted(form)
-    done = request_adjustment(wanted=wanted, actor=actor, command_id=command_id_of(form))
+def _book(form: AdjustForm, actor: str) -> str:
+    BookForm(form.data).cleaned()
+    wanted = form.wanted()
+    command = CommandForm(form.data).cleaned()
+    done = request_adjustment(wanted=wanted, actor=actor, **command)
     units = signed_units_text(on_hand_sign(wanted.reason) * wanted.quantity_units)
     when = "" if wanted.occurred_at is None else f" as of {moment_text(wanted.occurred_at)}"
     return _result_text(done, f"{wanted.sku} at {wanted.location}: on hand {units}{when}")

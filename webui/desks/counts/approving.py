@@ -7,7 +7,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from inventory.tables.columns import AMOUNT_MAX
 from ledger.services import (
     ServiceError,
     approve_adjustment,
@@ -20,20 +19,11 @@ from ledger.services import (
 )
 from webui.accounts.roles import APPROVE_COUNTS, SEE, SET_LIMITS, requires
 from webui.desks.counts import queries as selectors
+from webui.desks.counts.forms import ApproveForm, DecideForm, LimitForm, VoidForm
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import money_text, signed_units_text
-from webui.shell.commands import (
-    Form,
-    command_id_of,
-    form_of,
-    item_from_query,
-    next_cards,
-    parse_id,
-    parse_money,
-    parse_signed_int,
-    query_text,
-    run_command,
-)
+from webui.shell.commands import item_from_query, next_cards, query_text, run_command
+from webui.shell.forms import CommandForm, Typed
 from webui.shell.page import render_page
 
 
@@ -44,7 +34,7 @@ def waiting(request: HttpRequest) -> HttpResponse:
     return _show_waiting(request, {}, "", 200)
 
 
-def _show_waiting(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
+def _show_waiting(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpResponse:
     location = query_text(request, "location", 24)
     drafts = selectors.waiting_counts(location=location)
     requests = selectors.waiting_requests(location=location)
@@ -76,12 +66,12 @@ def _show_waiting(request: HttpRequest, form: Form, refusal: str, status: int) -
 @requires(APPROVE_COUNTS)
 def decide(request: HttpRequest) -> HttpResponse:
     """Approve, refuse, or request a second count."""
-    form = form_of(request)
+    form = DecideForm(request.POST)
     back = reverse("counts-waiting")
     query = request.GET.urlencode()
 
     def show(refusal: str, status: int) -> HttpResponse:
-        return _show_waiting(request, form, refusal, status)
+        return _show_waiting(request, form.typed, refusal, status)
 
     def work() -> str:
         return _execute(form, request.user.get_username())
@@ -89,42 +79,38 @@ def decide(request: HttpRequest) -> HttpResponse:
     return run_command(request, work, show, f"{back}?{query}" if query else back)
 
 
-def _execute(form: Form, actor: str) -> str:
-    kind, _, digits = form.get("subject", "").partition("-")
-    number = parse_id({"subject": digits}, "subject")
-    match kind, form.get("action"):
+def _execute(form: DecideForm, actor: str) -> str:
+    values = form.cleaned()
+    kind, number = values["subject"]
+    match kind, values["action"]:
         case "count", "approve":
-            return _approve_count(number, form, actor)
+            return _approve_count(number, ApproveForm(form.data), actor)
         case "count", "recount":
             ask_for_recount(count_id=number, actor=actor)
             return "A second count is asked for."
         case "count", "refuse":
-            refuse_waiting_count(
-                count_id=number,
-                actor=actor,
-                reason=form.get("reason", ""),
-                command_id=command_id_of(form),
-            )
+            command = CommandForm(form.data).cleaned()
+            refuse_waiting_count(count_id=number, actor=actor, reason=values["reason"], **command)
             return "Refused: the count changes nothing."
         case "request", "approve":
-            booked = approve_adjustment(
-                request_id=number, actor=actor, command_id=command_id_of(form)
-            )
+            command = CommandForm(form.data).cleaned()
+            booked = approve_adjustment(request_id=number, actor=actor, **command)
             return f"Booked as adjustment {booked}."
         case "request", "refuse":
-            refuse_adjustment(request_id=number, reason=form.get("reason", ""), actor=actor)
+            refuse_adjustment(request_id=number, reason=values["reason"], actor=actor)
             return "Refused: nothing was booked."
         case _, action:
             field, rule = "action", "approve, refuse or recount"
             raise ServiceError(field, action, rule)
 
 
-def _approve_count(count_id: int, form: Form, actor: str) -> str:
+def _approve_count(count_id: int, form: ApproveForm, actor: str) -> str:
+    values = form.cleaned()
     done = approve_waiting_count(
         count_id=count_id,
         actor=actor,
-        shown_expected_units=parse_signed_int(form, "shown_expected"),
-        command_id=command_id_of(form),
+        shown_expected_units=values["shown_expected"],
+        command_id=values["command_id"],
     )
     return f"Approved, variance {signed_units_text(done.variance_units)}. Stock follows."
 
@@ -133,19 +119,19 @@ def _approve_count(count_id: int, form: Form, actor: str) -> str:
 @requires(SET_LIMITS, company=True)
 def limit(request: HttpRequest) -> HttpResponse:
     """Change the value above which an adjustment needs two people."""
-    form = form_of(request)
+    form = LimitForm(request.POST)
 
     def show(refusal: str, status: int) -> HttpResponse:
-        return _show_waiting(request, form, refusal, status)
+        return _show_waiting(request, form.typed, refusal, status)
 
     def work() -> str:
-        wanted = parse_money(form, "limit", high=AMOUNT_MAX)
+        values = form.cleaned()
         set_adjustment_limit(
-            limit_minor=wanted,
-            shown_minor=parse_id(form, "shown_minor"),
+            limit_minor=values["limit"],
+            shown_minor=values["shown_minor"],
             actor=request.user.get_username(),
         )
-        return f"Adjustments above {money_text(wanted)} wait for a second person."
+        return f"Adjustments above {money_text(values['limit'])} wait for a second person."
 
     return run_command(request, work, show, reverse("counts-waiting"))
 
@@ -157,7 +143,7 @@ def history(request: HttpRequest) -> HttpResponse:
     return _show_history(request, {}, "", 200)
 
 
-def _show_history(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
+def _show_history(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpResponse:
     item = item_from_query(request)
     counts = selectors.count_history(**item)
     refused = {str(count.id) for count in counts if count.is_voidable} & {form.get("count_id", "")}
@@ -183,19 +169,14 @@ def _show_history(request: HttpRequest, form: Form, refusal: str, status: int) -
 @requires(APPROVE_COUNTS)
 def void(request: HttpRequest) -> HttpResponse:
     """Void an approved count of the last 48 h."""
-    form = form_of(request)
+    form = VoidForm(request.POST)
 
     def work() -> str:
-        void_count(
-            count_id=parse_id(form, "count_id"),
-            actor=request.user.get_username(),
-            reason=form.get("reason", ""),
-            command_id=command_id_of(form),
-        )
+        void_count(actor=request.user.get_username(), **form.cleaned())
         return "The count is void: stock follows the count before it."
 
     def show(refusal: str, status: int) -> HttpResponse:
-        return _show_history(request, form, refusal, status)
+        return _show_history(request, form.typed, refusal, status)
 
     return run_command(
         request, work, show, f"{reverse('counts-history')}?{request.GET.urlencode()}".rstrip("?")

@@ -27,20 +27,16 @@ from ledger.services import (
 )
 from webui.accounts.roles import COUNT, requires
 from webui.desks.counts import queries as selectors
+from webui.desks.counts.forms import EntryForm, LinesForm, SheetForm, UndoForm
 from webui.readmodel.choices import locations
-from webui.shell.commands import (
-    Form,
-    command_id_of,
-    form_of,
-    item_from_query,
-    out_of_date,
-    parse_int,
-    query_text,
-    run_command,
-)
+from webui.shell.commands import item_from_query, query_text, run_command
+from webui.shell.fields import is_digits
+from webui.shell.forms import PageForm, Typed
 from webui.shell.page import render_page
 
 MOST_BYTES: Final = 200_000
+# A longer number at the end of a line is part of the SKU.
+_MOST_DIGITS: Final = 9
 MOST_AGE_MS: Final = 72 * 3_600_000
 # Errors of valid JSON with wrong types, infinite numbers or deep nesting.
 _ODD_JSON: Final = (AttributeError, OverflowError, RecursionError)
@@ -53,7 +49,7 @@ def counts(request: HttpRequest) -> HttpResponse:
     return _show_desk(request, item_from_query(request), "", 200)
 
 
-def _show_desk(request: HttpRequest, given: Form, refusal: str, status: int) -> HttpResponse:
+def _show_desk(request: HttpRequest, given: Typed, refusal: str, status: int) -> HttpResponse:
     location = given.get("location", "")[:24]
     context = {
         "tab": "count",
@@ -73,16 +69,17 @@ def _show_desk(request: HttpRequest, given: Form, refusal: str, status: int) -> 
 @requires(COUNT)
 def begin(request: HttpRequest) -> HttpResponse:
     """Open a sheet and redirect to it."""
-    form = form_of(request)
+    form = SheetForm(request.POST)
     try:
+        values = form.cleaned()
         sheet_id = open_sheet(
-            location=form.get("location", ""),
+            location=values["location"],
             actor=request.user.get_username(),
-            command_id=command_id_of(form),
+            command_id=values["command_id"],
         )
     except ServiceError as error:
-        return _show_desk(request, form, refusal_text(error), 422)
-    query = f"?{urlencode({'sku': form['sku']})}" if form.get("sku") else ""
+        return _show_desk(request, form.typed, refusal_text(error), 422)
+    query = f"?{urlencode({'sku': values['sku']})}" if values["sku"] else ""
     return HttpResponseRedirect(reverse("counts-sheet", args=[sheet_id]) + query)
 
 
@@ -96,7 +93,7 @@ def sheet(request: HttpRequest, sheet_id: int) -> HttpResponse:
 def _show_sheet(
     request: HttpRequest,
     sheet_id: int,
-    form: Form,
+    form: Typed,
     *,
     refusal: str = "",
     refused: tuple[Refused, ...] = (),
@@ -127,44 +124,39 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
     """Store entries: a JSON batch of the browser's queue, or the lines of a form."""
     if request.content_type == "application/json":
         return _keep_batch(request, sheet_id)
-    form = form_of(request)
+    form = LinesForm(request.POST)
+    typed = form.typed
     try:
-        typed = _typed(form)
-        refused = add_entries(sheet_id=sheet_id, entries=typed, actor=request.user.get_username())
+        found = _entries(form)
+        refused = add_entries(sheet_id=sheet_id, entries=found, actor=request.user.get_username())
     except Conflict as conflict:
-        return _show_sheet(request, sheet_id, form, refusal=conflict.what_changed, status=409)
+        return _show_sheet(request, sheet_id, typed, refusal=conflict.what_changed, status=409)
     except ServiceError as error:
-        return _show_sheet(request, sheet_id, form, refusal=refusal_text(error), status=422)
+        return _show_sheet(request, sheet_id, typed, refusal=refusal_text(error), status=422)
     if not refused:
-        messages.success(request, f"{len(typed)} saved.")
+        messages.success(request, f"{len(found)} saved.")
         return HttpResponseRedirect(reverse("counts-sheet", args=[sheet_id]))
     wrong = {row.entry_id for row in refused}
-    lines = _lines(form) or [f"{entry.sku} {entry.units}" for entry in typed]
-    left = [line for line, entry in zip(lines, typed, strict=True) if entry.entry_id in wrong]
-    kept = form | {"lines": "\n".join(left), "sku": "", "units": ""}
+    lines = form.all_lines() or [f"{entry.sku} {entry.units}" for entry in found]
+    left = [line for line, entry in zip(lines, found, strict=True) if entry.entry_id in wrong]
+    kept = typed | {"lines": "\n".join(left), "sku": "", "units": ""}
     return _show_sheet(request, sheet_id, kept, refused=refused, status=422)
 
 
-def _typed(form: Form) -> list[Entry]:
+def _entries(form: LinesForm) -> list[Entry]:
     """Return the entries of a form: one item with its units, or one item per line of `lines`."""
-    command = command_id_of(form)
-    lines = _lines(form)
+    lines = form.all_lines()
     if lines:
+        command = form.cleaned()["command_id"]
         return [_line(line, uuid5(command, str(number))) for number, line in enumerate(lines)]
-    return [Entry(command, form.get("sku", ""), parse_int(form, "units"))]
-
-
-def _lines(form: Form) -> list[str]:
-    """Return the non-empty lines of the field `lines`, stripped."""
-    return [line.strip() for line in form.get("lines", "").splitlines() if line.strip()]
+    one = EntryForm(form.data).cleaned()
+    return [Entry(one["command_id"], one["sku"], one["units"])]
 
 
 def _line(line: str, entry_id: UUID) -> Entry:
     """Parse `SKU units`; without a number the entry has one unit."""
     sku, _, units = line.rpartition(" ")
-    if not sku:
-        return Entry(entry_id, line, 1)
-    if not units.isascii() or not units.isdigit() or len(units) > 9:  # noqa: PLR2004 -- longer numbers are no units
+    if not sku or not is_digits(units, _MOST_DIGITS):
         return Entry(entry_id, line, 1)
     return Entry(entry_id, sku.strip(), int(units))
 
@@ -214,18 +206,14 @@ def _batch(body: bytes) -> list[Entry]:
 @requires(COUNT)
 def undo(request: HttpRequest, sheet_id: int) -> HttpResponse:
     """Remove one entry from the sheet."""
-    form = form_of(request)
+    form = UndoForm(request.POST)
 
     def work() -> str:
-        try:
-            entry_id = UUID(form.get("entry_id", ""))
-        except ValueError as failure:
-            raise out_of_date(form.get("entry_id", "")) from failure
-        undo_entry(sheet_id=sheet_id, entry_id=entry_id, actor=request.user.get_username())
+        undo_entry(sheet_id=sheet_id, actor=request.user.get_username(), **form.cleaned())
         return "Taken back."
 
     def show(refusal: str, status: int) -> HttpResponse:
-        return _show_sheet(request, sheet_id, form, refusal=refusal, status=status)
+        return _show_sheet(request, sheet_id, form.typed, refusal=refusal, status=status)
 
     return run_command(request, work, show, reverse("counts-sheet", args=[sheet_id]))
 
@@ -234,7 +222,7 @@ def undo(request: HttpRequest, sheet_id: int) -> HttpResponse:
 @requires(COUNT)
 def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
     """Submit the sheet; report every item that can't be submitted and leave it on the sheet."""
-    form = form_of(request)
+    form = PageForm(request.POST).typed
     try:
         done = submit_sheet(sheet_id=sheet_id, actor=request.user.get_username())
     except Conflict as conflict:

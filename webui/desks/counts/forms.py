@@ -1,0 +1,119 @@
+"""Forms of counts, adjustments and their approvals."""
+
+from typing import Final
+
+from typing_extensions import override
+
+from inventory.tables.columns import AMOUNT_MAX
+from ledger.services import Adjust
+from webui.shell.fields import (
+    CodeField,
+    HiddenField,
+    IdField,
+    MomentField,
+    MoneyField,
+    SignedNumberField,
+    TextField,
+    UuidField,
+    WholeNumberField,
+    is_digits,
+)
+from webui.shell.forms import PageForm
+
+PREVIEW: Final = "preview"
+BOOK: Final = "book"
+
+
+class SheetForm(PageForm):
+    """The location of a new sheet, and the first item to count there."""
+
+    command_id = UuidField()
+    location = TextField()
+    sku = TextField()
+
+
+class EntryForm(PageForm):
+    """One item with its units."""
+
+    command_id = UuidField()
+    sku = TextField()
+    units = WholeNumberField()
+
+
+class LinesForm(PageForm):
+    """One item per line, with its units: `MUG-1 12`."""
+
+    command_id = UuidField()
+    lines = TextField()
+
+    def all_lines(self) -> list[str]:
+        """Return the lines that aren't empty, stripped."""
+        return [line.strip() for line in self.text("lines").splitlines() if line.strip()]
+
+
+class UndoForm(PageForm):
+    """The entry to take back."""
+
+    entry_id = UuidField()
+
+
+class AdjustForm(PageForm):
+    """An adjustment; the ledger checks its texts."""
+
+    quantity_units = WholeNumberField(low=1)
+    occurred_at = MomentField(required=False)
+    location = TextField()
+    sku = TextField()
+    reason = TextField()
+    note = TextField()
+
+    def wanted(self) -> Adjust:
+        """Return the checked adjustment; raise `ServiceError` with the first refused field."""
+        wanted = Adjust(**self.cleaned())
+        wanted.check()
+        return wanted
+
+
+class BookForm(PageForm):
+    """The button of an adjustment."""
+
+    action = CodeField((PREVIEW, BOOK), rule="preview or book")
+
+
+class SubjectField(HiddenField):
+    """A row that waits for a second person: its kind and id, from `count-12` or `request-12`."""
+
+    @override
+    def read(self, text: str) -> tuple[str, int] | None:
+        kind, _, digits = text.partition("-")
+        return (kind, int(digits)) if is_digits(digits) else None
+
+
+class DecideForm(PageForm):
+    """A decision on a waiting row."""
+
+    subject = SubjectField()
+    action = TextField()
+    reason = TextField()
+
+
+class ApproveForm(PageForm):
+    """The expected units that the page showed for a waiting count."""
+
+    shown_expected = SignedNumberField()
+    command_id = UuidField()
+
+
+class LimitForm(PageForm):
+    """The value above which an adjustment needs two people, and the limit that was shown."""
+
+    limit = MoneyField(high=AMOUNT_MAX)
+    shown_minor = IdField()
+
+
+class VoidForm(PageForm):
+    """The approved count to void."""
+
+    count_id = IdField()
+    reason = TextField()
+    command_id = UuidField()
