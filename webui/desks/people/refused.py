@@ -14,11 +14,12 @@ from ledger.services import ServiceError
 from webui.accounts.people import LONGEST_NAME
 from webui.accounts.refusals import Refusal
 from webui.accounts.roles import SEE_REFUSED, requires
-from webui.shell.commands import parse_date, query_text
+from webui.desks.people.forms import DayForm
+from webui.shell.commands import query_text
+from webui.shell.fields import is_digits
 from webui.shell.page import render_page
 
 PAGE_ROWS: Final = 50
-_MOST_DIGITS: Final = 18
 WORDS: Final = {
     "malformed": "Not understood",
     "forbidden": "Not allowed",
@@ -69,12 +70,12 @@ def refused(request: HttpRequest) -> HttpResponse:
     """Show refused requests of every store: who, from where, which address, why, how often."""
     account = query_text(request, "account", LONGEST_NAME)
     try:
-        filters = Filters(account, parse_date({"day": query_text(request, "day", 40)}, "day"))
+        day = DayForm({"day": query_text(request, "day", 40)}).cleaned()["day"]
     except ServiceError as error:
         said = f"{refusal_text(error)} No row was read. Choose a day, or none for all days."
         return _shown(request, Filters(account, None), [], refusal=said, status=422)
-    text = query_text(request, "before", 40)
-    before = int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
+    filters, text = Filters(account, day), query_text(request, "before", 40)
+    before = int(text) if is_digits(text) else None
     parameters = {"account": account, "day": filters.on, "before": before, "most": PAGE_ROWS + 1}
     return _shown(request, filters, select(_PAGE, parameters, Refused), is_later=bool(before))
 

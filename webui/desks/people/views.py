@@ -14,15 +14,15 @@ from ledger.kernel.refusal_text import refusal_text
 from ledger.kernel.rows import select
 from webui.accounts import people as accounts
 from webui.accounts.invitations import Invitation
-from webui.accounts.people import Person, StoreAccess
+from webui.accounts.people import Person
 from webui.accounts.roles import MANAGE_STAFF, requires
 from webui.desks.people.commands import AccountManager, account_manager_of
+from webui.desks.people.forms import AccountForm, ChangeForm
 from webui.readmodel.choices import Choice, locations
-from webui.shell.commands import Form, form_of, query_text, run_command
+from webui.shell.commands import query_text, run_command
 from webui.shell.page import render_page
 
 MOST_SHOWN: Final = 100
-_EVERYWHERE: Final = "everywhere"
 _REGIONS: Final = """
 SELECT region AS code, string_agg(location, ', ' ORDER BY location) AS name
 FROM app.location_region GROUP BY region ORDER BY region
@@ -38,7 +38,12 @@ def people(request: HttpRequest) -> HttpResponse:
 
 
 def _show(
-    request: HttpRequest, *, refusal: str = "", status: int = 200, link: Invitation | None = None
+    request: HttpRequest,
+    *,
+    refusal: str = "",
+    refused: str = "",
+    status: int = 200,
+    link: Invitation | None = None,
 ) -> HttpResponse:
     manager = _account_manager(request)
     with within(EVERYWHERE if manager.manages_all else manager.scope):
@@ -55,7 +60,7 @@ def _show(
         "locations": places,
         "regions": regions,
         "refusal": refusal,
-        "refused": request.POST.get("person", "") if refusal else "",
+        "refused": refused,
         "link": link,
         "link_url": request.build_absolute_uri(link.path) if link else "",
     }
@@ -78,17 +83,16 @@ def _account_manager(request: HttpRequest) -> AccountManager:
 @sensitive_variables("link")
 def add(request: HttpRequest) -> HttpResponse:
     """Create an account and show its invitation once."""
-    manager, form = _account_manager(request), form_of(request)
-    roles, places = _roles(request), _places(request)
-    manager.require_grant(roles, places)
+    manager, form = _account_manager(request), AccountForm(request.POST)
+    name, roles = form.cleaned()["person"], form.cleaned()["roles"]
+    manager.require_grant(roles, form.places)
     try:
-        link = accounts.add_person(
-            name=form.get("person", ""), roles=roles, places=places, actor=manager.name
-        )
+        link = accounts.add_person(name=name, roles=roles, places=form.places, actor=manager.name)
     except ServiceError as error:
-        return _show(request, refusal=refusal_text(error), status=422)
+        return _show(request, refusal=refusal_text(error), refused=name, status=422)
     except Conflict as conflict:
-        return _show(request, refusal=f"{conflict}. Nothing was written.", status=409)
+        refusal = f"{conflict}. Nothing was written."
+        return _show(request, refusal=refusal, refused=name, status=409)
     return _show(request, link=link)
 
 
@@ -97,15 +101,16 @@ def add(request: HttpRequest) -> HttpResponse:
 @sensitive_variables("link")
 def act(request: HttpRequest) -> HttpResponse:
     """Execute one command on one account."""
-    manager, form = _account_manager(request), form_of(request)
+    manager, form = _account_manager(request), ChangeForm(request.POST)
+    name: str = form.cleaned()["person"]
 
     def show(refusal: str, status: int) -> HttpResponse:
-        return _show(request, refusal=refusal, status=status)
+        return _show(request, refusal=refusal, refused=name, status=status)
 
-    if form.get("action") != "invite":
-        return run_command(request, lambda: _change(request, manager), show, reverse("people"))
+    if form.cleaned()["action"] != "invite":
+        return run_command(request, lambda: _change(form, manager), show, reverse("people"))
     try:
-        with accounts.locked_person(form.get("person", "")) as person:
+        with accounts.locked_person(name) as person:
             manager.require(person)
             link = accounts.invite_person(name=person.name, actor=manager.name)
     except ServiceError as error:
@@ -115,19 +120,19 @@ def act(request: HttpRequest) -> HttpResponse:
     return _show(request, link=link)
 
 
-def _change(request: HttpRequest, manager: AccountManager) -> str:
-    with accounts.locked_person(form_of(request).get("person", "")) as person:
+def _change(form: ChangeForm, manager: AccountManager) -> str:
+    with accounts.locked_person(form.cleaned()["person"]) as person:
         manager.require(person)
-        return _changed(request, manager, person)
+        return _changed(form, manager, person)
 
 
-def _changed(request: HttpRequest, manager: AccountManager, person: Person) -> str:
-    form, actor = form_of(request), manager.name
-    action = form.get("action", "")
+def _changed(form: ChangeForm, manager: AccountManager, person: Person) -> str:
+    values, actor = form.cleaned(), manager.name
+    action: str = values["action"]
     if action not in CHANGES:
         field, rule = "action", f"one of invite, {', '.join(CHANGES)}"
         raise ServiceError(field, action, rule)
-    if form.get("shown_version") != person.version:
+    if values["shown_version"] != person.version:
         message = f"{person.name} has changed since this page was shown: now {person.version}"
         raise Conflict(message)
     match action:
@@ -142,22 +147,21 @@ def _changed(request: HttpRequest, manager: AccountManager, person: Person) -> s
             return f"{person.name} was logged out. Sessions ended: {ended}."
         case "reset-second-factor":
             manager.require_reset()
-            return _without_second_factor(form, person, actor)
+            return _without_second_factor(values["shown_factor"], person, actor)
         case "roles":
-            manager.require_grant(_roles(request), person.places)
-            accounts.set_roles(name=person.name, roles=_roles(request), actor=actor)
-            return f"{person.name} has the roles {', '.join(_roles(request))}."
+            manager.require_grant(values["roles"], person.places)
+            accounts.set_roles(name=person.name, roles=values["roles"], actor=actor)
+            return f"{person.name} has the roles {', '.join(values['roles'])}."
         case _:
-            places = _places(request)
-            manager.require_grant(person.roles, places)
-            accounts.set_store_access(name=person.name, places=places, actor=actor)
-            return f"{person.name} works in: {places.text}."
+            manager.require_grant(person.roles, form.places)
+            accounts.set_store_access(name=person.name, places=form.places, actor=actor)
+            return f"{person.name} works in: {form.places.text}."
 
 
-def _without_second_factor(form: Form, person: Person, actor: str) -> str:
+def _without_second_factor(shown: str, person: Person, actor: str) -> str:
     # Without this check, a click on an old page would remove what was set up since.
     mark = person.second_factor_mark
-    if not mark or form.get("shown_factor") != mark:
+    if not mark or shown != mark:
         message = f"The second factor of {person.name} has changed since this page was shown"
         raise Conflict(message)
     accounts.reset_second_factor(name=person.name, actor=actor)
@@ -165,14 +169,3 @@ def _without_second_factor(form: Form, person: Person, actor: str) -> str:
         f"The second factor of {person.name} was removed. Sessions and open pages end now."
         " The next login sets up another one where a role needs it."
     )
-
-
-def _roles(request: HttpRequest) -> list[str]:
-    return list(dict.fromkeys(request.POST.getlist("roles")))
-
-
-def _places(request: HttpRequest) -> StoreAccess:
-    """The stores and regions that were picked; raises nothing, the service checks them."""
-    stores = tuple(dict.fromkeys(request.POST.getlist("stores")))
-    regions = tuple(dict.fromkeys(request.POST.getlist("regions")))
-    return StoreAccess(request.POST.get(_EVERYWHERE) == "1", stores, regions)

@@ -1,0 +1,35 @@
+"""Forms of the people desk."""
+
+from webui.accounts.people import StoreAccess
+from webui.shell.fields import DayField, ManyField, TextField
+from webui.shell.forms import PageForm
+
+
+class AccountForm(PageForm):
+    """An account with its roles and stores; the service checks all of them."""
+
+    person = TextField()
+    roles = ManyField()
+    everywhere = TextField()
+    stores = ManyField()
+    regions = ManyField()
+
+    @property
+    def places(self) -> StoreAccess:
+        """The stores and regions that were picked."""
+        values = self.cleaned()
+        return StoreAccess(values["everywhere"] == "1", values["stores"], values["regions"])
+
+
+class ChangeForm(AccountForm):
+    """One change of an account, and the versions of the account that the page showed."""
+
+    action = TextField()
+    shown_version = TextField()
+    shown_factor = TextField()
+
+
+class DayForm(PageForm):
+    """A day of refused requests, or none for all days."""
+
+    day = DayField(required=False)
