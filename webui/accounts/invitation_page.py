@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from ledger.kernel.errors import Conflict, ServiceError
 from ledger.kernel.refusal_text import refusal_text
 from ledger.kernel.transactions import Row, ledger_transaction, log_action
+from webui.accounts.forms import NewPasswordForm
 from webui.accounts.invitations import open_invitation, use_invitation
 from webui.accounts.open_sessions import end_sessions
 from webui.accounts.people import check_password_rules
@@ -31,12 +32,11 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "accounts/no_invitation.html", status=GONE)
     if request.method != "POST":
         return _show(request, found, "", 200)
-    # Without stripping: a password may begin or end with a blank.
-    password, again = request.POST.get("password", ""), request.POST.get("again", "")
-    if password != again:
-        return _show(request, found, "The two passwords differ. None was stored.", WRONG)
+    form = NewPasswordForm(request.POST)
+    if not form.is_valid():
+        return _show(request, found, str(form.non_field_errors()[0]), WRONG)
     try:
-        _accept(found, password)
+        _accept(found, form.cleaned_data["password"])
     except ServiceError as error:
         return _show(request, found, f"{refusal_text(error)} No password was stored.", WRONG)
     except Conflict:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from webui.accounts import attempts, audit, second_factor
 from webui.accounts.encryption import SecretUnreadable, decrypted, encrypted
+from webui.accounts.forms import CodeForm, FactorForm
 from webui.accounts.sessions import SECOND_FACTOR
 from webui.accounts.sources import source_of
 from webui.accounts.views import UNREADABLE, WRONG, desk_of, minutes, too_many
@@ -33,7 +34,8 @@ def page(request: HttpRequest) -> HttpResponse:
     attempt = attempts.begin_code(user.pk)
     if attempt.blocked_for_s:
         return too_many(_shown(request, user, wait_minutes=minutes(attempt)), attempt)
-    match request.POST.get("action"):
+    form = FactorForm(request.POST)
+    match form.cleaned_data["action"] if form.is_valid() else "":
         case "enrol":
             return _enrolled(request, user, attempt)
         case "remove":
@@ -54,7 +56,7 @@ def _enrolled(request: HttpRequest, user: User, attempt: attempts.Attempt) -> Ht
     if _OFFERED not in request.session or not _may_change(request, user):
         return redirect("second-factor")
     secret = _offered(request, user)
-    step = second_factor.step_of(secret, request.POST.get("code", "").strip().replace(" ", ""))
+    step = second_factor.step_of(secret, CodeForm(request.POST).typed)
     if step is None:
         return _shown(request, user, status=WRONG, wrong=True)
     attempts.succeeded(attempt)
@@ -71,7 +73,7 @@ def _removed(request: HttpRequest, user: User, attempt: attempts.Attempt) -> Htt
         messages.error(request, "Your role needs a second factor. It was kept.")
         return redirect("second-factor")
     try:
-        factor = second_factor.accept(user, request.POST.get("code", ""))
+        factor = second_factor.accept(user, CodeForm(request.POST).typed)
     except SecretUnreadable:
         return _shown(request, user, status=UNREADABLE, unreadable=True)
     if factor is None:

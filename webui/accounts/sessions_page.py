@@ -10,6 +10,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from webui.accounts import attempts, audit
+from webui.accounts.forms import EndForm
 from webui.accounts.open_sessions import end_sessions, open_sessions
 from webui.accounts.sources import source_of
 from webui.accounts.views import WRONG, desk_of, minutes, too_many
@@ -30,11 +31,12 @@ def sessions(request: HttpRequest) -> HttpResponse:
     attempt = attempts.begin_code(user.pk)
     if attempt.blocked_for_s:
         return too_many(_shown(request, user, wait_minutes=minutes(attempt)), attempt)
-    if not user.check_password(request.POST.get("password", "")):
+    form = EndForm(request.POST)
+    if not form.is_valid() or not user.check_password(form.cleaned_data["password"]):
         audit.note("password_wrong", user, source=source_of(request))
         return _shown(request, user, status=WRONG, wrong=True)
     attempts.succeeded(attempt)
-    ended = _ended(request, user)
+    ended = _ended(request, user, form.cleaned_data["end"])
     if not ended:
         return _shown(request, user, status=WRONG, gone=True)
     audit.note("sessions_ended", user, source=source_of(request), sessions=ended)
@@ -42,9 +44,9 @@ def sessions(request: HttpRequest) -> HttpResponse:
     return redirect("sessions")
 
 
-def _ended(request: HttpRequest, user: User) -> int:
+def _ended(request: HttpRequest, user: User, chosen: str) -> int:
     """End the sessions that the form names; return their number."""
-    chosen, this = request.POST.get("end", ""), request.session.session_key
+    this = request.session.session_key
     if chosen == OTHERS:
         return end_sessions(user.pk, but=this)
     return end_sessions(user.pk, but=this, number=chosen)

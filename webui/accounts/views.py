@@ -19,6 +19,7 @@ from ledger.access.roles import BUYER, OPERATOR, PRICING
 from webui.accounts import attempts, audit, devices, second_factor
 from webui.accounts.attempts import Attempt
 from webui.accounts.encryption import SecretUnreadable
+from webui.accounts.forms import AccountForm, CodeForm
 from webui.accounts.open_sessions import browser_name, forget_expired
 from webui.accounts.roles import roles_of
 from webui.accounts.session_store import ACTIVE, BEGAN, BROWSER, SOURCE
@@ -89,7 +90,7 @@ class Login(LoginView):
         return too_many(self.render_to_response(context), self.attempt)
 
     def _account(self) -> str:
-        return self.request.POST.get("username", "")[:150]
+        return AccountForm(self.request.POST).account
 
 
 @never_cache
@@ -108,7 +109,7 @@ def code(request: HttpRequest) -> HttpResponse:
         page = render(request, "accounts/code.html", {"wait_minutes": minutes(attempt)})
         return too_many(page, attempt)
     try:
-        factor = second_factor.accept(user, request.POST.get("code", ""))
+        factor = second_factor.accept(user, CodeForm(request.POST).typed)
     except SecretUnreadable:
         audit.note("second_factor_unreadable", user, source=source_of(request))
         context = {"unreadable": user.get_username()}

@@ -1,0 +1,61 @@
+"""Forms of logins, invitations, second factors and sessions.
+
+A password is read without stripping: it may begin or end with a blank.
+"""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from typing_extensions import override
+
+from webui.accounts.people import LONGEST_NAME
+
+
+class AccountForm(forms.Form):
+    """The account of a login, which is counted before Django checks the password."""
+
+    username = forms.CharField(strip=False)
+
+    @property
+    def account(self) -> str:
+        """The name, cut to the longest that an account can have; empty without one."""
+        return str(self.cleaned_data["username"])[:LONGEST_NAME] if self.is_valid() else ""
+
+
+class CodeForm(forms.Form):
+    """A one-time code, or a recovery code."""
+
+    code = forms.CharField()
+
+    @property
+    def typed(self) -> str:
+        """The code without blanks; empty without one."""
+        return str(self.cleaned_data["code"]).replace(" ", "") if self.is_valid() else ""
+
+
+class FactorForm(forms.Form):
+    """A change of one's own second factor; each change needs a code."""
+
+    action = forms.CharField(required=False, strip=False)
+
+
+class NewPasswordForm(forms.Form):
+    """A password, typed twice. The rules of passwords are checked with the person's name."""
+
+    password = forms.CharField(required=False, strip=False)
+    again = forms.CharField(required=False, strip=False)
+
+    @override
+    def clean(self) -> dict[str, Any]:
+        if self.cleaned_data.get("password") != self.cleaned_data.get("again"):
+            message = "The two passwords differ. None was stored."
+            raise ValidationError(message, code="password_mismatch")
+        return self.cleaned_data
+
+
+class EndForm(forms.Form):
+    """The sessions to end, after the password was given again."""
+
+    password = forms.CharField(strip=False)
+    end = forms.CharField(required=False, strip=False)
