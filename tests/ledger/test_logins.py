@@ -153,6 +153,20 @@ def test_a_recovery_code_works_once(staff) -> None:
     assert second.post("/login/code/", {"code": codes[0]}).status_code == 422
 
 
+@pytest.mark.parametrize("code", ["²", "\N{FULLWIDTH DIGIT ONE}23456", "", " "])
+def test_a_code_that_no_app_shows_is_wrong(staff, code: str) -> None:
+    browser = client()
+    log_in(browser, "olga")
+    offered_secret(browser)
+
+    enrolment = browser.post("/account/second-factor/", {"action": "enrol", "code": code})
+    enrolled(client())
+    log_in(second := client(), "olga")
+
+    assert enrolment.status_code == 422
+    assert second.post("/login/code/", {"code": code}).status_code == 422
+
+
 def test_codes_can_not_be_guessed(staff) -> None:
     totp, _ = enrolled(client())
     browser = client()

@@ -28,10 +28,18 @@ class CodeForm(forms.Form):
 
     code = forms.CharField()
 
+    def clean_code(self) -> str:
+        """Return the code without blanks. Codes are compared as ASCII, so others are refused."""
+        code = str(self.cleaned_data["code"]).replace(" ", "")
+        if not code.isascii():
+            message = "a code has ASCII characters only"
+            raise ValidationError(message, code="invalid")
+        return code
+
     @property
     def typed(self) -> str:
-        """The code without blanks; empty without one."""
-        return str(self.cleaned_data["code"]).replace(" ", "") if self.is_valid() else ""
+        """The code without blanks, or an empty text if it is refused."""
+        return str(self.cleaned_data["code"]) if self.is_valid() else ""
 
 
 class FactorForm(forms.Form):
