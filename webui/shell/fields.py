@@ -22,7 +22,6 @@ from webui.readmodel.figures import money_text
 _MOST_DIGITS: Final = 12
 _MOST_DIGITS_OF_IDS: Final = 18
 _AMOUNT: Final = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,2}))?")
-_RELOAD: Final = "this page is out of date: reload it"
 
 
 def days_text(centidays: int) -> str:
@@ -80,15 +79,18 @@ class ManyField(forms.Field):
 
 
 class SyntaxField(forms.Field):
-    """Base of the fields with one rule. `read` returns the value of a text, or None to refuse it.
+    """Base of the fields with one rule, given or of the class.
 
-    An empty text is None; a required field refuses it.
+    `read` returns the value of a text, or None to refuse it. An empty text is None; a required
+    field refuses it.
     """
 
     empty_values = (None,)
+    rule = ""
 
-    def __init__(self, *, rule: str, **options: Unpack[Options]) -> None:
-        super().__init__(error_messages={"required": rule, "invalid": rule}, **options)
+    def __init__(self, *, rule: str = "", **options: Unpack[Options]) -> None:
+        messages = dict.fromkeys(("required", "invalid"), rule or self.rule)
+        super().__init__(error_messages=messages, **options)
 
     def read(self, text: str) -> object:
         """Return the value of a text that isn't empty, or None if the rule forbids it."""
@@ -169,8 +171,7 @@ class DaysField(SyntaxField):
 class DayField(SyntaxField):
     """A day as a `date` input sends it."""
 
-    def __init__(self, **options: Unpack[Options]) -> None:
-        super().__init__(rule="a day like 2026-11-21", **options)
+    rule = "a day like 2026-11-21"
 
     @override
     def read(self, text: str) -> date | None:
@@ -183,8 +184,7 @@ class DayField(SyntaxField):
 class MomentField(SyntaxField):
     """A time as a `datetime-local` input sends it, in UTC unless it has an offset."""
 
-    def __init__(self, **options: Unpack[Options]) -> None:
-        super().__init__(rule="a date and a time, UTC", **options)
+    rule = "a date and a time, UTC"
 
     @override
     def read(self, text: str) -> datetime | None:
@@ -200,9 +200,7 @@ class HiddenField(SyntaxField):
     """Base of fields that the page itself fills in: an impossible value means an outdated page."""
 
     widget = forms.HiddenInput
-
-    def __init__(self, **options: Unpack[Options]) -> None:
-        super().__init__(rule=_RELOAD, **options)
+    rule = "this page is out of date: reload it"
 
 
 class IdField(HiddenField):

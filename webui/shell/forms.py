@@ -31,16 +31,18 @@ class PageForm(forms.Form):
     def cleaned(self) -> dict[str, Any]:
         """Return the values by field; raise `ServiceError` with the first field that is refused.
 
-        The error of a hidden field names the form, because nobody has typed its value. An error may
-        have the refused value in its `params`; otherwise it is the text that was typed.
+        The error of a hidden field names the form, because nobody has typed its value. A rule about
+        several fields adds its error to one of them. An error may have the refused value in its
+        `params`; otherwise it is the text that was typed.
         """
         refused = self.errors.as_data()
-        for name, field in self.fields.items():
-            for problem in refused.get(name, ())[:1]:
-                named = "form" if field.widget.is_hidden else str(field.label or name)
-                value = (problem.params or {}).get("value", self.text(name))
-                raise ServiceError(named, value, str(problem.message))
-        return self.cleaned_data
+        if not refused:
+            return self.cleaned_data
+        name = min(refused, key=[*self.fields].index)
+        field, problem = self.fields[name], refused[name][0]
+        named = "form" if field.widget.is_hidden else str(field.label or name)
+        value = (problem.params or {}).get("value", self.text(name))
+        raise ServiceError(named, value, str(problem.message))
 
 
 class CommandForm(PageForm):
