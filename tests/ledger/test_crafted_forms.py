@@ -37,7 +37,7 @@ def test_a_task_that_is_none_is_refused(ledger: psycopg.Connection, task: str) -
     assert person("manager").post("/tasks/acknowledge", form(task, -3)).status_code == 422
 
 
-@pytest.mark.parametrize("revision", ["²", LONG, ""])
+@pytest.mark.parametrize("revision", ["²", LONG, "", " 1"])
 def test_a_ticked_box_that_is_none_is_refused(ledger: psycopg.Connection, revision: str) -> None:
     given = {"command_id": str(uuid4()), "pick": f"{revision}@R:L|S:1-2"}
 

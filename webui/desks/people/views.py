@@ -85,14 +85,15 @@ def add(request: HttpRequest) -> HttpResponse:
     """Create an account and show its invitation once."""
     manager, form = _account_manager(request), AccountForm(request.POST)
     name, roles = form.cleaned()["person"], form.cleaned()["roles"]
+    refused = form.data.get("person", "")
     manager.require_grant(roles, form.places)
     try:
         link = accounts.add_person(name=name, roles=roles, places=form.places, actor=manager.name)
     except ServiceError as error:
-        return _show(request, refusal=refusal_text(error), refused=name, status=422)
+        return _show(request, refusal=refusal_text(error), refused=refused, status=422)
     except Conflict as conflict:
         refusal = f"{conflict}. Nothing was written."
-        return _show(request, refusal=refusal, refused=name, status=409)
+        return _show(request, refusal=refusal, refused=refused, status=409)
     return _show(request, link=link)
 
 
@@ -105,7 +106,8 @@ def act(request: HttpRequest) -> HttpResponse:
     name: str = form.cleaned()["person"]
 
     def show(refusal: str, status: int) -> HttpResponse:
-        return _show(request, refusal=refusal, refused=name, status=status)
+        refused = form.data.get("person", "")
+        return _show(request, refusal=refusal, refused=refused, status=status)
 
     if form.cleaned()["action"] != "invite":
         return run_command(request, lambda: _change(form, manager), show, reverse("people"))

@@ -4,15 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from django import forms
+from django.core.exceptions import ValidationError
 from typing_extensions import override
 
 from ledger.services import ApproveReorder, Part
 from webui.shell.fields import (
     DayField,
-    IdField,
+    HiddenField,
     TextField,
     UuidField,
     WholeNumberField,
+    is_digits,
 )
 from webui.shell.forms import PageForm
 
@@ -62,7 +64,9 @@ class PicksField(forms.Field):
 
 def _picked(text: str) -> ApproveReorder:
     revision, _, reorder_id = text.partition("@")
-    return ApproveReorder(reorder_id, IdField().clean(revision))
+    if not is_digits(revision):
+        raise ValidationError(HiddenField.rule, code="invalid")
+    return ApproveReorder(reorder_id, int(revision))
 
 
 class PicksForm(PageForm):

@@ -50,6 +50,10 @@ class TermsForm(PageForm):
     email = TextField()
     address = TextField()
 
+    def clean_is_active(self) -> bool:
+        """Return True if the form has the box, with whatever value."""
+        return "is_active" in self.data
+
     def terms(self) -> SetSupplierTerms:
         """Return the terms; raise `ServiceError` with the first field that is refused."""
         values = self.cleaned()
