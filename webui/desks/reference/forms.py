@@ -1,5 +1,6 @@
 """Forms of the admin. Fields and limits come from the models, rules from the ledger's services."""
 
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.forms import ModelForm, Textarea
@@ -7,6 +8,8 @@ from typing_extensions import override
 
 from ledger.models import Location
 from ledger.services import Conflict, LedgerError, ServiceError
+from webui.shell.fields import ShownField
+from webui.shell.forms import CommandForm
 
 if TYPE_CHECKING:  # Django's class takes no parameter at run time
     from django.db.models import Model
@@ -37,6 +40,16 @@ class ReferenceForm(_Form):
             case _:
                 pass
         return cleaned
+
+
+class ShownForm(CommandForm):
+    """The id of a change of a row, and the columns of the row that the page showed."""
+
+    shown = ShownField()
+
+    def __init__(self, data: Mapping[str, Any], columns: Collection[str]) -> None:
+        super().__init__(data)
+        self.fields["shown"] = ShownField(columns)
 
 
 class LocationForm(ReferenceForm):

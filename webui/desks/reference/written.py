@@ -18,11 +18,11 @@ from typing_extensions import override
 
 from ledger.items.reference import Describe
 from ledger.services import Conflict, LedgerError, add_reference, change_reference
-from webui.desks.reference.forms import ReferenceForm
+from webui.desks.reference.forms import ReferenceForm, ShownForm
 from webui.desks.reference.history import changes_of
 from webui.desks.reference.site import WRITE
 from webui.desks.reference.tables import Context, ReadTable
-from webui.shell.commands import command_id_of, form_of, shown_values
+from webui.shell.forms import CommandForm
 
 # Attribute of a request with the refusal of its first attempt.
 _REFUSAL: Final = "admin_refusal"
@@ -76,13 +76,12 @@ class WrittenTable(ReadTable):
     @override
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
         """Execute the command of the form; raise `LedgerError` for a refused one."""
-        sent, actor = form_of(request), request.user.get_username()
-        command, command_id = self.command(obj), command_id_of(sent)
+        command, actor = self.command(obj), request.user.get_username()
         if change:
-            shown = shown_values(sent, self.described)
-            change_reference(command, shown=shown, actor=actor, command_id=command_id)
+            sent = ShownForm(request.POST, self.described).cleaned()
+            change_reference(command, actor=actor, **sent)
         else:
-            add_reference(command, actor=actor, command_id=command_id)
+            add_reference(command, actor=actor, **CommandForm(request.POST).cleaned())
 
     @override
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
@@ -136,7 +135,7 @@ class WrittenTable(ReadTable):
         with these.
         """
         if request.method == "POST" and not self._is_conflict(request):
-            return request.POST.get("shown", "")
+            return ShownForm(request.POST, self.described).text("shown")
         found = self.model._default_manager.filter(pk=code).values(*self.described)  # noqa: SLF001 -- Django documents it
         return json.dumps(found.first())
 
