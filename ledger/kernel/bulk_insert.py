@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ledger.kernel.transactions import Row, execute, fetch_value
+from ledger.kernel.transactions import execute, fetch_value
 
 # Array types of the columns for bulk inserts.
 TYPES: Final = {
@@ -79,6 +79,8 @@ def columns_of(table: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def moved_columns(before: Row, changes: Mapping[str, object]) -> dict[str, list[object]]:
+def moved_columns(
+    before: Mapping[str, object], changes: Mapping[str, object]
+) -> dict[str, list[object]]:
     """Return the columns that `changes` would change, as [before, after]."""
     return {name: [before[name], value] for name, value in changes.items() if before[name] != value}

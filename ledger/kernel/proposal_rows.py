@@ -10,7 +10,7 @@ from inventory.explain.formatting import money_text
 from ledger.access.scope import require_key
 from ledger.kernel.errors import refuse
 from ledger.kernel.refusal_text import moment_text, person
-from ledger.kernel.transactions import Row, fetch_all, fetch_one
+from ledger.kernel.rows import read_all, read_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +113,15 @@ PRICES: Final = Desk(
 
 def locked_proposal(desk: Desk[P_co], proposal: str) -> P_co:
     """Return a proposal, locked until the transaction ends."""
-    row = fetch_one(f"{desk.select()} WHERE {desk.id_column} = %s FOR UPDATE", proposal)
-    if row is None:
+    sql = f"{desk.select()} WHERE {desk.id_column} = %s FOR UPDATE"
+    found = read_one(desk.row, sql, proposal)
+    if found is None:
         refuse(desk.id_column, proposal, "no such proposal")
-    found: P_co = desk.row(**row)
     require_key(found.inv_key)
     return found
 
 
 def locked_needs(reorder_ids: list[str]) -> list[NeedProposal]:
     """Return these needs by id, locked until the transaction ends."""
-    found: list[Row] = fetch_all(
-        f"{REORDERS.select()} WHERE reorder_id = ANY(%s) ORDER BY reorder_id FOR UPDATE",
-        reorder_ids,
-    )
-    return [NeedProposal(**row) for row in found]
+    sql = f"{REORDERS.select()} WHERE reorder_id = ANY(%s) ORDER BY reorder_id FOR UPDATE"
+    return read_all(NeedProposal, sql, reorder_ids)

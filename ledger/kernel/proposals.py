@@ -1,5 +1,6 @@
 """Functions for both kinds of proposals: lock, compare with the shown revision, decide."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -8,16 +9,8 @@ from ledger.kernel.checks import check_business_time
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.proposal_rows import REORDERS, Desk, Proposal, locked_proposal
 from ledger.kernel.refusal_text import moment_text, person
-from ledger.kernel.transactions import (
-    Row,
-    database_now,
-    execute,
-    fetch_one,
-    insert,
-    ledger_transaction,
-    log_action,
-    run_idempotent,
-)
+from ledger.kernel.rows import read_one
+from ledger.kernel.transactions import database_now, execute, insert, log_action, run_command
 
 FINAL: Final = ("approve", "reject")
 LONGEST_SNOOZE: Final = timedelta(days=90)
@@ -33,6 +26,30 @@ class Decision(NamedTuple):
     actor: str | None
     until_at: datetime | None = None
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision that was written: the id of its row, and its action."""
+
+    decision_id: int
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class _LastDecision:
+    """The person and time of the last decision on a proposal."""
+
+    decided_by: str | None
+    decided_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Snooze:
+    """The end of a snooze, and the reason that the person gave."""
+
+    until_at: datetime | None
+    reason: str | None
 
 
 def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ...]) -> None:
@@ -70,25 +87,27 @@ def refuse_other_revision(row: Proposal, decision: Decision) -> None:
 
 def last_decision(desk: Desk[Proposal], proposal: str) -> tuple[str, str]:
     """Return person and time of the last decision on a proposal, for a sentence."""
-    row = fetch_one(
+    last = read_one(
+        _LastDecision,
         f"SELECT decided_by, decided_at FROM app.{desk.table} WHERE {desk.id_column} = %s",  # noqa: S608 -- names of the two desks
         proposal,
     )
-    if row is None or row["decided_at"] is None:
+    if last is None or last.decided_at is None:
         refuse(desk.id_column, proposal, "no such proposal with a decision on it")
-    return person(row["decided_by"]), moment_text(row["decided_at"])
+    return person(last.decided_by), moment_text(last.decided_at)
 
 
 def _snoozed(row: Proposal, decision: Decision) -> str:
     """Return who snoozed the proposal, until when and why, for a sentence."""
-    said = fetch_one(
+    snooze = read_one(
+        _Snooze,
         f"SELECT until_at, reason FROM retail.{decision.desk.decisions} WHERE inv_key = %s"  # noqa: S608 -- names come from the two desks above
         f" AND {decision.desk.id_column} = %s AND action = 'snooze' ORDER BY id DESC LIMIT 1",
         row.inv_key,
         decision.proposal,
     )
-    until = f" until {moment_text(said['until_at'])}" if said and said["until_at"] else ""
-    reason = f" ({said['reason']})" if said and said["reason"] else ""
+    until = f" until {moment_text(snooze.until_at)}" if snooze and snooze.until_at else ""
+    reason = f" ({snooze.reason})" if snooze and snooze.reason else ""
     return f"{row.decider} has snoozed it{until}{reason}, {row.decision_time}"
 
 
@@ -155,14 +174,13 @@ def answer_need(answer: Answer, *, is_order: bool = False) -> None:
 def decide(decision: Decision, *, allowed: tuple[str, ...], command_id: UUID | None) -> int:
     """Write a decision that is only a decision row: reject, snooze, resume. Return its id."""
 
-    def work() -> Row:
+    def work() -> Decided:
         row = locked_proposal(decision.desk, decision.proposal)
         refuse_if_moved(row, decision, allowed=allowed)
-        return {"decision_id": write_decision(row, decision), "action": decision.action}
+        return Decided(write_decision(row, decision), decision.action)
 
     kind = f"{decision.action} {decision.proposal}"
-    with ledger_transaction():
-        return int(run_idempotent(command_id, kind, decision.actor, work)["decision_id"])
+    return run_command(command_id, kind, decision.actor, work, Decided).decision_id
 
 
 def checked_until(until_at: datetime | None) -> datetime | None:

@@ -7,8 +7,9 @@ first on the primary key of `app.command` and returns the result of the first on
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import Field, asdict, dataclass, fields
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 from uuid import UUID
 
 import psycopg
@@ -17,7 +18,17 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from ledger.kernel.checks import check_business_time, refuse_future
 from ledger.kernel.errors import Conflict, ServiceError, refuse
 
+
+class Dataclass(Protocol):
+    """Any dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+R = TypeVar("R", bound=Dataclass)
 Row = dict[str, Any]
+# The result of a command as `app.command` stores it: free-form JSON.
+ResultDocument = dict[str, Any]
 
 # Messages for unique indexes, so that a person doesn't read the name of a constraint.
 UNIQUE_MESSAGES: Final = {
@@ -79,6 +90,13 @@ def fetch_all(statement: str, *parameters: Any) -> list[Row]:  # noqa: ANN401 --
         cursor.execute(statement, parameters)
         names = [column.name for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def fetch_column(statement: str, *parameters: Any) -> list[Any]:  # noqa: ANN401 -- any SQL value
+    """Return the first column of every row."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return [row[0] for row in cursor.fetchall()]
 
 
 def fetch_value(statement: str, *parameters: Any) -> Any:  # noqa: ANN401 -- any SQL value
@@ -155,12 +173,41 @@ def log_actions(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The result of a command that writes one row: the row's id."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The result of a command that returns nothing."""
+
+
+def typed(row: type[R], values: Mapping[str, Any]) -> R:
+    """Return a `row` with the values of its fields; values without a field are left out."""
+    return row(**{field.name: values[field.name] for field in fields(row)})
+
+
+def run_command(
+    command_id: UUID | None, kind: str, actor: str | None, work: Callable[[], R], result: type[R]
+) -> R:
+    """Execute `work` in one transaction, or return the first result of the same `command_id`.
+
+    `result` is a dataclass whose fields hold JSON values, because `app.command` stores them.
+    """
+    with ledger_transaction():
+        document = run_idempotent(command_id, kind, actor, lambda: asdict(work()))
+    return typed(result, document)
+
+
 def run_idempotent(
     command_id: UUID | None,
     kind: str,
     actor: str | None,
-    work: Callable[[], Row],
-) -> Row:
+    work: Callable[[], ResultDocument],
+) -> ResultDocument:
     """Execute `work` at the first use of `command_id`; afterwards return its first result.
 
     Without a command id, execute `work`. Must run inside `ledger_transaction`.
@@ -185,7 +232,7 @@ def run_idempotent(
     return result
 
 
-def _first_result(command_id: UUID, kind: str) -> Row:
+def _first_result(command_id: UUID, kind: str) -> ResultDocument:
     first = fetch_one("SELECT kind, result FROM app.command WHERE command_id = %s", command_id)
     if first is None or first["kind"] != kind:
         refuse("command_id", str(command_id), f"belongs to another command than {kind}")
