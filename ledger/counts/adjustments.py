@@ -6,26 +6,29 @@ own. It becomes a fact when another person approves it.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from inventory.explain.formatting import money_text
 from inventory.tables.columns import AMOUNT_MAX
 from inventory.tables.stock_adjustment import SIGNS as ADJUSTMENT_SIGNS
-from ledger.access.scope import require_company, require_store
+from ledger.access.scope import require_company
+from ledger.counts.adjustment_request import decide_request, locked_request
 from ledger.counts.service import Adjust, book_adjustment
 from ledger.items.names import check_known
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.rows import R, read_one
 from ledger.kernel.transactions import (
-    Row,
+    Written,
     database_now,
     execute,
-    fetch_one,
     fetch_value,
     ledger_transaction,
     log_action,
-    run_idempotent,
+    run_command,
 )
 
 
@@ -43,6 +46,32 @@ class Waiting:
 
     request_id: int
     value_minor: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The result of a request as it is stored: the id of an adjustment or of a request."""
+
+    adjustment: int | None
+    request: int | None
+    value: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _LimitInForce:
+    """The limit in minor units, and the last change of the settings."""
+
+    adjustment_limit_minor: int
+    updated_by: str | None
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _CostAndLimit:
+    """The limit in minor units, and the cost of one unit of an item, None if unknown."""
+
+    limit_minor: int
+    cost_minor: int | None
 
 
 def on_hand_sign(reason: str) -> int:
@@ -70,52 +99,53 @@ def request_adjustment(
     """Book the adjustment; if its value is above the limit, store a request for approval."""
     inv_key = wanted.check()
 
-    def work() -> Row:
+    def work() -> _Asked:
         value_minor, waits = worth_of(wanted=wanted)
         if not waits:
-            booked = book_adjustment(wanted, actor)
-            return {"adjustment": booked, "request": None, "value": value_minor}
+            return _Asked(book_adjustment(wanted, actor), None, value_minor)
         request_id = _wait(wanted, value_minor, actor)
         detail = {"request": request_id, "reason": wanted.reason, "units": wanted.quantity_units}
         detail |= {"value_minor": value_minor}
         log_action(actor=actor, action="ask_adjustment", subject=inv_key, detail=detail)
-        return {"adjustment": None, "request": request_id, "value": value_minor}
+        return _Asked(None, request_id, value_minor)
 
-    with ledger_transaction():
-        done = run_idempotent(command_id, f"request_adjustment {inv_key}", actor, work)
-    if done["adjustment"] is not None:
-        return Booked(done["adjustment"], done["value"])
-    return Waiting(done["request"], done["value"])
+    kind = f"request_adjustment {inv_key}"
+    return _outcome(run_command(command_id, kind, actor, work, _Asked))
+
+
+def _outcome(asked: _Asked) -> Booked | Waiting:
+    if asked.adjustment is not None and asked.value is not None:
+        return Booked(asked.adjustment, asked.value)
+    if asked.request is not None:
+        return Waiting(asked.request, asked.value)
+    message = f"neither booked nor waiting: {asked}"
+    raise LookupError(message)
 
 
 def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None = None) -> int:
     """Book a waiting request with its business time; return the adjustment's id."""
 
-    def work() -> Row:
-        request = _locked_request(request_id)
-        if request["requested_by"] == actor:
+    def work() -> Written:
+        request = locked_request(request_id)
+        if request.requested_by == actor:
             refuse("actor", actor, "another person than the requester has to approve")
-        columns = ("location", "sku", "reason", "quantity_units", "occurred_at")
-        booked = book_adjustment(Adjust(*(request[name] for name in columns)), actor)
-        _decide(request_id, "approved", actor, adjustment_id=booked)
-        return {"id": booked}
+        booked = book_adjustment(request.adjustment, actor)
+        decide_request(request_id, "approved", actor, adjustment_id=booked)
+        return Written(booked)
 
-    with ledger_transaction():
-        return int(
-            run_idempotent(command_id, f"approve_adjustment {request_id}", actor, work)["id"]
-        )
+    return run_command(command_id, f"approve_adjustment {request_id}", actor, work, Written).id
 
 
 def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:
     """Close a waiting request without booking it; its requester may withdraw it this way too."""
     checks.text("reason", reason, longest=checks.LONGEST_REASON)
     with ledger_transaction():
-        request = _locked_request(request_id)
-        _decide(request_id, "refused", actor, reason=reason)
+        request = locked_request(request_id)
+        decide_request(request_id, "refused", actor, reason=reason)
         log_action(
             actor=actor,
             action="refuse_adjustment",
-            subject=f"{request['location']}|{request['sku']}",
+            subject=f"{request.location}|{request.sku}",
             detail={"request": request_id, "reason": reason},
         )
 
@@ -128,13 +158,10 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
     checks.integer("limit_minor", limit_minor, 0, AMOUNT_MAX)
     require_company()
     with ledger_transaction():
-        before = fetch_one("SELECT * FROM app.setting WHERE id = 1 FOR UPDATE")
-        if before is None:
-            message = "app.setting has no row"
-            raise LookupError(message)
-        if shown_minor not in (None, before["adjustment_limit_minor"]):
-            now = money_text(before["adjustment_limit_minor"])
-            who, at = person(before["updated_by"]), moment_text(before["updated_at"])
+        before = _of_setting(_LimitInForce, "SELECT * FROM app.setting WHERE id = 1 FOR UPDATE")
+        if shown_minor not in (None, before.adjustment_limit_minor):
+            now = money_text(before.adjustment_limit_minor)
+            who, at = person(before.updated_by), moment_text(before.updated_at)
             message = f"{who} has set the limit to {now} at {at}, after it was shown"
             raise Conflict(message)
         execute(
@@ -143,22 +170,29 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
             limit_minor,
             actor,
         )
-        detail = {"limit_minor": limit_minor, "before_minor": before["adjustment_limit_minor"]}
+        detail = {"limit_minor": limit_minor, "before_minor": before.adjustment_limit_minor}
         log_action(actor=actor, action="adjustment_limit", subject="settings", detail=detail)
 
 
 def _value_and_limit(inv_key: str, units: int) -> tuple[int | None, int]:
     """Return the cost of the units, None without a known cost, and the limit in force."""
-    found = fetch_one(
+    found = _of_setting(
+        _CostAndLimit,
         "SELECT s.adjustment_limit_minor AS limit_minor, il.cost_minor FROM app.setting s"
         " LEFT JOIN retail.item_location il ON il.inv_key = %s AND il.cost_minor > 0",
         inv_key,
     )
+    value_minor = None if found.cost_minor is None else found.cost_minor * units
+    return value_minor, found.limit_minor
+
+
+def _of_setting(row: type[R], sql: str, *parameters: Any) -> R:  # noqa: ANN401 -- any SQL value
+    """Return the one row of a query on `app.setting`."""
+    found = read_one(row, sql, *parameters)
     if found is None:
         message = "app.setting has no row"
         raise LookupError(message)
-    cost_minor = found["cost_minor"]
-    return None if cost_minor is None else cost_minor * units, int(found["limit_minor"])
+    return found
 
 
 def _wait(wanted: Adjust, value_minor: int | None, actor: str) -> int:
@@ -178,36 +212,4 @@ def _wait(wanted: Adjust, value_minor: int | None, actor: str) -> int:
             wanted.note,
             actor,
         )
-    )
-
-
-def _locked_request(request_id: int) -> Row:
-    request = fetch_one("SELECT * FROM app.adjustment_request WHERE id = %s FOR UPDATE", request_id)
-    if request is None:
-        refuse("request_id", request_id, "no such request")
-    require_store(request["location"], field="")
-    if request["status"] != "waiting":
-        who, at = person(request["decided_by"]), moment_text(request["decided_at"])
-        what = f"{request['quantity_units']} {request['reason'].replace('_', ' ')}"
-        message = f"{who} has {request['status']} this request ({what}) already, {at}"
-        raise Conflict(message)
-    return request
-
-
-def _decide(
-    request_id: int,
-    status: str,
-    actor: str,
-    *,
-    reason: str | None = None,
-    adjustment_id: int | None = None,
-) -> None:
-    execute(
-        "UPDATE app.adjustment_request SET status = %s, decided_by = %s,"
-        " decided_at = clock_timestamp(), decision_reason = %s, adjustment_id = %s WHERE id = %s",
-        status,
-        actor,
-        reason,
-        adjustment_id,
-        request_id,
     )

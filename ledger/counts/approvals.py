@@ -5,21 +5,22 @@ service and a reader with psql get one number.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from inventory.reports.conditions import is_variance_due, tolerance_units
-from ledger.access.scope import require_key
+from ledger.counts.stock_count import LockedCount, locked_count, write_void
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.rows import read_one
 from ledger.kernel.transactions import (
-    Row,
+    Done,
     database_now,
     execute,
-    fetch_one,
     ledger_transaction,
     log_action,
-    run_idempotent,
+    run_command,
 )
 
 
@@ -30,6 +31,40 @@ class Approved:
     count_id: int
     expected_units: int
     variance_units: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The result of an approval as it is stored: expected units and difference."""
+
+    expected: int
+    variance: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingDraft:
+    """A locked draft beside its expected units; `stock_known` is False without an earlier count."""
+
+    id: int
+    inv_key: str
+    units: int
+    business_at: datetime
+    expected_units: int
+    stock_known: bool
+    recount_asked: bool
+    recount_of: int | None
+    counted_by: str | None
+    recorded_by: str | None
+
+    @property
+    def counter(self) -> str | None:
+        """The counter's name; drafts of other systems may only have `recorded_by`."""
+        return self.counted_by or self.recorded_by
+
+    @property
+    def variance_units(self) -> int:
+        """The counted units minus the expected ones."""
+        return self.units - self.expected_units
 
 
 def approve_waiting_count(
@@ -45,16 +80,17 @@ def approve_waiting_count(
     if the expected units differ from `shown_expected_units`.
     """
 
-    def work() -> Row:
-        count = _locked_draft(count_id)
+    def work() -> _Compared:
+        count = _with_expected_units(_locked_draft(count_id))
         _refuse_approver(count, actor)
         _refuse_if_moved(count, shown_expected_units)
         _check_second_count(count)
-        return _approve(count, actor)
+        _approve(count, actor)
+        return _Compared(count.expected_units, count.variance_units)
 
-    with ledger_transaction():
-        done = run_idempotent(command_id, f"approve_waiting_count {count_id}", actor, work)
-    return Approved(count_id, int(done["expected"]), int(done["variance"]))
+    kind = f"approve_waiting_count {count_id}"
+    done = run_command(command_id, kind, actor, work, _Compared)
+    return Approved(count_id, done.expected, done.variance)
 
 
 def refuse_waiting_count(
@@ -63,19 +99,11 @@ def refuse_waiting_count(
     """Void a draft; raise `Conflict` if it has been approved or voided meanwhile."""
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
 
-    def work() -> Row:
-        count = _locked_draft(count_id)
-        execute(
-            "UPDATE retail.stock_count SET status = 'void', recorded_by = %s WHERE id = %s",
-            actor,
-            count_id,
-        )
-        detail = {"count": count_id, "was": "draft", "reason": given}
-        log_action(actor=actor, action="void_count", subject=count["inv_key"], detail=detail)
-        return {}
+    def work() -> Done:
+        write_void(_locked_draft(count_id), reason=given, actor=actor)
+        return Done()
 
-    with ledger_transaction():
-        run_idempotent(command_id, f"refuse_count {count_id}", actor, work)
+    run_command(command_id, f"refuse_count {count_id}", actor, work, Done)
 
 
 def ask_for_recount(*, count_id: int, actor: str) -> None:
@@ -84,92 +112,80 @@ def ask_for_recount(*, count_id: int, actor: str) -> None:
         count = _locked_draft(count_id)
         execute("UPDATE retail.stock_count SET recount_asked = true WHERE id = %s", count_id)
         detail = {"count": count_id}
-        log_action(actor=actor, action="ask_recount", subject=count["inv_key"], detail=detail)
+        log_action(actor=actor, action="ask_recount", subject=count.inv_key, detail=detail)
 
 
-def _locked_draft(count_id: int) -> Row:
-    """Return a waiting count with its expected units, locked until the transaction ends."""
-    locked = fetch_one(
-        "SELECT inv_key, status, units, approved_by, recorded_by, recorded_at"
-        " FROM retail.stock_count"
-        " WHERE id = %s FOR UPDATE",
-        count_id,
-    )
-    if locked is None:
-        refuse("count_id", count_id, "no such count")
-    require_key(locked["inv_key"])
-    if locked["status"] == "approved":
-        who, at = person(locked["approved_by"]), moment_text(locked["recorded_at"])
-        message = f"{who} has approved count {count_id} of {locked['units']:,} units already, {at}"
+def _locked_draft(count_id: int) -> LockedCount:
+    """Return a waiting count, locked until the transaction ends."""
+    count = locked_count(count_id)
+    if count.status == "approved":
+        who, at = person(count.approved_by), moment_text(count.recorded_at)
+        message = f"{who} has approved count {count_id} of {count.units:,} units already, {at}"
         raise Conflict(message)
-    if locked["status"] == "void":
-        who, at = person(locked["recorded_by"]), moment_text(locked["recorded_at"])
+    if count.status == "void":
+        who, at = person(count.recorded_by), moment_text(count.recorded_at)
         message = f"{who} has refused count {count_id}, or counted again, {at}: it is void"
         raise Conflict(message)
-    # A second statement: it sees the commits that happened while this one waited for the lock.
-    count = fetch_one(
+    return count
+
+
+def _with_expected_units(locked: LockedCount) -> WaitingDraft:
+    # A second statement: it sees the commits that happened while the first one waited for the lock.
+    count = read_one(
+        WaitingDraft,
         "SELECT c.*, t.at AS business_at, e.expected_units, e.stock_known"
         " FROM retail.stock_count c,"
         " LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS at) t,"
         " LATERAL app.expected_at(c.inv_key, t.at, c.id) e WHERE c.id = %s",
-        count_id,
+        locked.id,
     )
     if count is None:
-        refuse("count_id", count_id, "no such count")
+        refuse("count_id", locked.id, "no such count")
     return count
 
 
-def _counted_by(count: Row) -> str | None:
-    """Return the counter's name; drafts of other systems may only have `recorded_by`."""
-    named: str | None = count["counted_by"] or count["recorded_by"]
-    return named
-
-
-def _refuse_approver(count: Row, actor: str) -> None:
-    if _counted_by(count) == actor:
+def _refuse_approver(count: WaitingDraft, actor: str) -> None:
+    if count.counter == actor:
         refuse("actor", actor, "another person than the one who counted has to approve")
 
 
-def _refuse_if_moved(count: Row, shown_expected_units: int | None) -> None:
+def _refuse_if_moved(count: WaitingDraft, shown_expected_units: int | None) -> None:
     """Refuse a draft older than 48 h, or one whose expected units have changed."""
-    if not checks.is_correctable(count["business_at"], database_now()):
-        message = f"count {count['id']} is older than 48 h: count again"
+    if not checks.is_correctable(count.business_at, database_now()):
+        message = f"count {count.id} is older than 48 h: count again"
         raise Conflict(message)
-    if shown_expected_units not in (None, count["expected_units"]):
+    if shown_expected_units not in (None, count.expected_units):
         message = (
             f"{shown_expected_units} units were expected when this was shown,"
-            f" {count['expected_units']} are now, because of facts that came in late"
+            f" {count.expected_units} are now, because of facts that came in late"
         )
         raise Conflict(message)
 
 
-def _approve(count: Row, actor: str) -> Row:
-    counted_by, expected = _counted_by(count), int(count["expected_units"])
+def _approve(count: WaitingDraft, actor: str) -> None:
     execute(
         "UPDATE retail.stock_count SET status = 'approved', counted_by = %s, approved_by = %s,"
         " expected_units = %s, recorded_by = %s WHERE id = %s",
-        counted_by,
+        count.counter,
         actor,
-        expected,
+        count.expected_units,
         actor,
-        count["id"],
+        count.id,
     )
-    detail = {"count": count["id"], "units": count["units"], "expected": expected}
-    detail |= {"counted_by": counted_by}
-    log_action(actor=actor, action="approve_count", subject=count["inv_key"], detail=detail)
-    return {"expected": expected, "variance": int(count["units"]) - expected}
+    units = {"units": count.units, "expected": count.expected_units}
+    detail = {"count": count.id, **units, "counted_by": count.counter}
+    log_action(actor=actor, action="approve_count", subject=count.inv_key, detail=detail)
 
 
-def _check_second_count(count: Row) -> None:
+def _check_second_count(count: WaitingDraft) -> None:
     """Require a second blind count if the difference is over the tolerance."""
-    if count["recount_asked"]:
-        message = f"a second count of {count['inv_key']} was requested and comes first"
+    if count.recount_asked:
+        message = f"a second count of {count.inv_key} was requested and comes first"
         raise Conflict(message)
-    units, expected = int(count["units"]), int(count["expected_units"])
-    is_first = count["stock_known"] and count["recount_of"] is None
-    if is_first and is_variance_due(units, expected):
+    is_first = count.stock_known and count.recount_of is None
+    if is_first and is_variance_due(count.units, count.expected_units):
         message = (
-            f"{units - expected:+d} units is more than the tolerance of"
-            f" {tolerance_units(expected)}: a second blind count comes first"
+            f"{count.variance_units:+d} units is more than the tolerance of"
+            f" {tolerance_units(count.expected_units)}: a second blind count comes first"
         )
         raise Conflict(message)

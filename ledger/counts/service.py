@@ -7,20 +7,19 @@ from uuid import UUID
 
 from inventory.tables.stock_adjustment import REASONS as ADJUSTMENT_REASONS
 from inventory.tables.stock_count import KINDS as COUNT_KINDS
-from ledger.access.scope import require_key, require_store
+from ledger.access.scope import require_store
+from ledger.counts.stock_count import locked_count, write_void
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import (
-    Row,
+    Done,
+    Written,
     business_time_or_now,
     database_now,
-    execute,
-    fetch_one,
     insert,
-    ledger_transaction,
     log_action,
-    run_idempotent,
+    run_command,
 )
 
 LONGEST_NOTE: Final = 500
@@ -78,7 +77,7 @@ def approve_count(
     """
     inv_key = command.check()
 
-    def work() -> Row:
+    def work() -> Written:
         count_id = insert(
             "stock_count",
             {
@@ -94,10 +93,9 @@ def approve_count(
         )
         detail = {"units": command.units, "kind": command.kind, "count": count_id}
         log_action(actor=actor, action="count", subject=inv_key, detail=detail)
-        return {"id": count_id}
+        return Written(count_id)
 
-    with ledger_transaction():
-        return int(run_idempotent(command_id, f"approve_count {inv_key}", actor, work)["id"])
+    return run_command(command_id, f"approve_count {inv_key}", actor, work, Written).id
 
 
 def void_count(
@@ -109,33 +107,19 @@ def void_count(
     """
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
 
-    def work() -> Row:
-        count = fetch_one(
-            "SELECT inv_key, status, retail.business_at(occurred_at, recorded_at) AS at,"
-            " recorded_by, recorded_at FROM retail.stock_count WHERE id = %s FOR UPDATE",
-            count_id,
-        )
-        if count is None:
-            refuse("count_id", count_id, "no such count")
-        require_key(count["inv_key"])
-        if count["status"] == "void":
-            who, at = person(count["recorded_by"]), moment_text(count["recorded_at"])
+    def work() -> Done:
+        count = locked_count(count_id)
+        if count.status == "void":
+            who, at = person(count.recorded_by), moment_text(count.recorded_at)
             message = f"{who} has made count {count_id} void already, {at}"
             raise Conflict(message)
-        is_fresh = checks.is_correctable(count["at"], database_now())
-        if count["status"] == "approved" and not is_fresh:
+        is_fresh = checks.is_correctable(count.business_at, database_now())
+        if count.status == "approved" and not is_fresh:
             refuse("count_id", count_id, "a count older than 48 h can't be made void; count again")
-        execute(
-            "UPDATE retail.stock_count SET status = 'void', recorded_by = %s WHERE id = %s",
-            actor,
-            count_id,
-        )
-        detail = {"count": count_id, "was": count["status"], "reason": given}
-        log_action(actor=actor, action="void_count", subject=count["inv_key"], detail=detail)
-        return {}
+        write_void(count, reason=given, actor=actor)
+        return Done()
 
-    with ledger_transaction():
-        run_idempotent(command_id, f"void_count {count_id}", actor, work)
+    run_command(command_id, f"void_count {count_id}", actor, work, Done)
 
 
 def adjust(command: Adjust, *, actor: str | None = None, command_id: UUID | None = None) -> int:
@@ -145,11 +129,10 @@ def adjust(command: Adjust, *, actor: str | None = None, command_id: UUID | None
     """
     inv_key = command.check()
 
-    def work() -> Row:
-        return {"id": book_adjustment(command, actor)}
+    def work() -> Written:
+        return Written(book_adjustment(command, actor))
 
-    with ledger_transaction():
-        return int(run_idempotent(command_id, f"adjust {inv_key}", actor, work)["id"])
+    return run_command(command_id, f"adjust {inv_key}", actor, work, Written).id
 
 
 def book_adjustment(command: Adjust, actor: str | None) -> int:

@@ -13,21 +13,21 @@ from uuid import UUID
 
 from inventory.reports.conditions import is_variance_due
 from ledger.access.scope import require_store
+from ledger.counts.count_sheet import OpenSheet, Tally, locked_sheet, open_tallies
 from ledger.items.names import check_known
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, ServiceError, refuse
 from ledger.kernel.refusal_text import refusal_text
+from ledger.kernel.rows import read_all
 from ledger.kernel.transactions import (
-    Row,
+    Written,
     database_now,
     execute,
-    fetch_all,
-    fetch_one,
     fetch_value,
     insert,
     ledger_transaction,
     log_action,
-    run_idempotent,
+    run_command,
 )
 
 MOST_ENTRIES: Final = 500
@@ -69,6 +69,16 @@ class Submitted:
     refused: tuple[Refused, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _VoidedDraft:
+    """A draft that a new count of its item has voided."""
+
+    id: int
+    units: int
+    occurred_at: datetime
+    recount_asked: bool
+
+
 def open_sheet(*, location: str, actor: str, command_id: UUID | None = None) -> int:
     """Open a sheet at a location; return its id. Only its opener writes on it."""
     problem = checks.location_problem(location)
@@ -76,17 +86,16 @@ def open_sheet(*, location: str, actor: str, command_id: UUID | None = None) -> 
         refuse("location", location, problem)
     require_store(location)
 
-    def work() -> Row:
+    def work() -> Written:
         sheet_id = fetch_value(
             "INSERT INTO app.count_sheet (location, opened_by) VALUES (%s, %s) RETURNING id",
             location,
             actor,
         )
         log_action(actor=actor, action="open_sheet", subject=location, detail={"sheet": sheet_id})
-        return {"id": sheet_id}
+        return Written(sheet_id)
 
-    with ledger_transaction():
-        return int(run_idempotent(command_id, "open_sheet", actor, work)["id"])
+    return run_command(command_id, "open_sheet", actor, work, Written).id
 
 
 def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple[Refused, ...]:
@@ -98,7 +107,7 @@ def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple
         refuse("entries", len(entries), f"at most {MOST_ENTRIES} at a time")
     refused: list[Refused] = []
     with ledger_transaction():
-        sheet = _locked_sheet(sheet_id, actor)
+        sheet = locked_sheet(sheet_id, actor)
         now = database_now()
         for entry in entries:
             try:
@@ -111,7 +120,7 @@ def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple
 def undo_entry(*, sheet_id: int, entry_id: UUID, actor: str) -> None:
     """Undo one entry; an entry that became a count is corrected by a new count."""
     with ledger_transaction():
-        _locked_sheet(sheet_id, actor)
+        locked_sheet(sheet_id, actor)
         done = execute(
             "UPDATE app.count_entry SET is_undone = true"
             " WHERE sheet_id = %s AND entry_id = %s AND count_id IS NULL",
@@ -128,54 +137,35 @@ def submit_sheet(*, sheet_id: int, actor: str) -> Submitted:
     count_ids: list[int] = []
     refused: list[Refused] = []
     with ledger_transaction():
-        sheet = _locked_sheet(sheet_id, actor)
-        found = fetch_all(
-            "SELECT sku, sum(units)::bigint AS units, max(counted_at) AS counted_at"
-            " FROM app.count_entry WHERE sheet_id = %s AND NOT is_undone AND count_id IS NULL"
-            # Ordered by key, so that two sheets lock the same items in one order.
-            " GROUP BY sku ORDER BY sku",
-            sheet_id,
-        )
-        if not found:
+        sheet = locked_sheet(sheet_id, actor)
+        tallies = open_tallies(sheet_id)
+        if not tallies:
             refuse("entries", 0, "nothing was counted on this sheet yet")
         now = database_now()
-        for item in found:
+        for tally in tallies:
             try:
-                count_ids.append(_draft(sheet, item, now, actor))
+                count_ids.append(_draft(sheet, tally, now, actor))
             except ServiceError as problem:
-                refused.append(_refused(item["sku"], problem))
+                refused.append(_refused(tally.sku, problem))
         if not refused:
             execute("UPDATE app.count_sheet SET submitted_at = %s WHERE id = %s", now, sheet_id)
         detail = {"sheet": sheet_id, "counts": count_ids, "refused": len(refused)}
-        log_action(actor=actor, action="submit_sheet", subject=sheet["location"], detail=detail)
+        log_action(actor=actor, action="submit_sheet", subject=sheet.location, detail=detail)
     return Submitted(tuple(count_ids), tuple(refused))
 
 
-def _locked_sheet(sheet_id: int, actor: str) -> Row:
-    sheet = fetch_one("SELECT * FROM app.count_sheet WHERE id = %s FOR UPDATE", sheet_id)
-    if sheet is None:
-        refuse("sheet_id", sheet_id, "no such sheet")
-    require_store(sheet["location"], field="")
-    if sheet["opened_by"] != actor:
-        refuse("actor", actor, f"the sheet is {sheet['opened_by']}'s: open one of your own")
-    if sheet["submitted_at"] is not None:
-        message = f"sheet {sheet_id} was handed in at {sheet['submitted_at']:%Y-%m-%d %H:%M:%S}"
-        raise Conflict(message)
-    return sheet
-
-
-def _keep(sheet: Row, entry: Entry, now: datetime) -> None:
-    checks.key(sheet["location"], entry.sku)
+def _keep(sheet: OpenSheet, entry: Entry, now: datetime) -> None:
+    checks.key(sheet.location, entry.sku)
     checks.integer("units", entry.units)
     counted_at = checks.check_business_time("counted_at", entry.counted_at) or now
     if not checks.is_correctable(counted_at, now):
         refuse("counted_at", counted_at, "at most 48 h ago; count again")
-    check_known(sheet["location"], entry.sku)
+    check_known(sheet.location, entry.sku)
     execute(
         "INSERT INTO app.count_entry (entry_id, sheet_id, sku, units, counted_at)"
         " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (entry_id) DO NOTHING",
         entry.entry_id,
-        sheet["id"],
+        sheet.id,
         entry.sku,
         entry.units,
         # A count can't lie in the future; a fast clock must not move it later.
@@ -187,34 +177,34 @@ def _refused(sku: str, problem: ServiceError, entry_id: UUID | None = None) -> R
     return Refused(sku, problem.field, str(problem.value), problem.rule, entry_id)
 
 
-def _draft(sheet: Row, item: Row, now: datetime, actor: str) -> int:
-    inv_key = checks.key(sheet["location"], item["sku"])
-    checks.integer("units", item["units"])
-    if not checks.is_correctable(item["counted_at"], now):
-        refuse("counted_at", item["counted_at"], "at most 48 h ago; count again")
+def _draft(sheet: OpenSheet, tally: Tally, now: datetime, actor: str) -> int:
+    inv_key = checks.key(sheet.location, tally.sku)
+    checks.integer("units", tally.units)
+    if not checks.is_correctable(tally.counted_at, now):
+        refuse("counted_at", tally.counted_at, "at most 48 h ago; count again")
     first = _waiting_of(inv_key, now, actor)
     count_id = insert(
         "stock_count",
         {
             "inv_key": inv_key,
-            "location": sheet["location"],
-            "sku": item["sku"],
-            "units": item["units"],
+            "location": sheet.location,
+            "sku": tally.sku,
+            "units": tally.units,
             "kind": _kind(inv_key, first),
             "status": "draft",
-            "occurred_at": item["counted_at"],
+            "occurred_at": tally.counted_at,
             "recorded_by": actor,
             "counted_by": actor,
             "recount_of": first,
-            "sheet_id": sheet["id"],
+            "sheet_id": sheet.id,
         },
     )
     execute(
         "UPDATE app.count_entry SET count_id = %s"
         " WHERE sheet_id = %s AND sku = %s AND NOT is_undone AND count_id IS NULL",
         count_id,
-        sheet["id"],
-        item["sku"],
+        sheet.id,
+        tally.sku,
     )
     return count_id
 
@@ -227,27 +217,28 @@ def _waiting_of(inv_key: str, now: datetime, actor: str) -> int | None:
     """
     execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
     # Update without reading first: an approval may be committing in between.
-    voided = fetch_all(
+    voided = read_all(
+        _VoidedDraft,
         "UPDATE retail.stock_count SET status = 'void', recorded_by = %s"
         " WHERE inv_key = %s AND status = 'draft' RETURNING id, units, occurred_at, recount_asked",
         actor,
         inv_key,
     )
-    firsts = [int(row["id"]) for row in voided if _wants_second(inv_key, row, now)]
+    firsts = [draft.id for draft in voided if _wants_second(inv_key, draft, now)]
     return max(firsts, default=None)
 
 
-def _wants_second(inv_key: str, draft: Row, now: datetime) -> bool:
+def _wants_second(inv_key: str, draft: _VoidedDraft, now: datetime) -> bool:
     """Return True if this draft needed a second blind count before its approval."""
-    if not checks.is_correctable(draft["occurred_at"], now):
+    if not checks.is_correctable(draft.occurred_at, now):
         return False
-    expected = fetch_value(
+    expected: int = fetch_value(
         "SELECT e.expected_units FROM app.expected_at(%s, date_trunc('second', %s), %s) e",
         inv_key,
-        draft["occurred_at"],
-        draft["id"],
+        draft.occurred_at,
+        draft.id,
     )
-    return bool(draft["recount_asked"]) or is_variance_due(int(draft["units"]), int(expected))
+    return draft.recount_asked or is_variance_due(draft.units, expected)
 
 
 def _kind(inv_key: str, first: int | None) -> str:

@@ -1,0 +1,71 @@
+"""Rows of requested adjustments, read under their lock, and the decision on one."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ledger.access.scope import require_store
+from ledger.counts.service import Adjust
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.rows import read_one
+from ledger.kernel.transactions import execute
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRequest:
+    """A locked request that nobody has decided yet."""
+
+    location: str
+    sku: str
+    reason: str
+    quantity_units: int
+    occurred_at: datetime
+    status: str
+    requested_by: str
+    decided_by: str | None
+    decided_at: datetime | None
+
+    @property
+    def decision_time(self) -> str:
+        """The time of the decision, for a sentence; empty if there is none."""
+        return "" if self.decided_at is None else moment_text(self.decided_at)
+
+    @property
+    def adjustment(self) -> Adjust:
+        """The adjustment that an approval books."""
+        return Adjust(self.location, self.sku, self.reason, self.quantity_units, self.occurred_at)
+
+
+def locked_request(request_id: int) -> WaitingRequest:
+    """Return a request, locked until the transaction ends; raise `Conflict` if it is decided."""
+    sql = "SELECT * FROM app.adjustment_request WHERE id = %s FOR UPDATE"
+    request = read_one(WaitingRequest, sql, request_id)
+    if request is None:
+        refuse("request_id", request_id, "no such request")
+    require_store(request.location, field="")
+    if request.status != "waiting":
+        who, at = person(request.decided_by), request.decision_time
+        what = f"{request.quantity_units} {request.reason.replace('_', ' ')}"
+        message = f"{who} has {request.status} this request ({what}) already, {at}"
+        raise Conflict(message)
+    return request
+
+
+def decide_request(
+    request_id: int,
+    status: str,
+    actor: str,
+    *,
+    reason: str | None = None,
+    adjustment_id: int | None = None,
+) -> None:
+    """Write the decision on a locked request; an approval names its adjustment."""
+    execute(
+        "UPDATE app.adjustment_request SET status = %s, decided_by = %s,"
+        " decided_at = clock_timestamp(), decision_reason = %s, adjustment_id = %s WHERE id = %s",
+        status,
+        actor,
+        reason,
+        adjustment_id,
+        request_id,
+    )

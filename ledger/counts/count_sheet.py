@@ -1,0 +1,55 @@
+"""Rows of counting sheets, read under their lock, and the items on them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ledger.access.scope import require_store
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.rows import read_all, read_one
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSheet:
+    """A locked sheet that its opener has not submitted yet."""
+
+    id: int
+    location: str
+    opened_by: str
+    submitted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The sum of an item's entries on a sheet, and the time of the last one."""
+
+    sku: str
+    units: int
+    counted_at: datetime
+
+
+def locked_sheet(sheet_id: int, actor: str) -> OpenSheet:
+    """Return an open sheet of this actor, locked until the transaction ends."""
+    sql = "SELECT * FROM app.count_sheet WHERE id = %s FOR UPDATE"
+    sheet = read_one(OpenSheet, sql, sheet_id)
+    if sheet is None:
+        refuse("sheet_id", sheet_id, "no such sheet")
+    require_store(sheet.location, field="")
+    if sheet.opened_by != actor:
+        refuse("actor", actor, f"the sheet is {sheet.opened_by}'s: open one of your own")
+    if sheet.submitted_at is not None:
+        message = f"sheet {sheet_id} was handed in at {sheet.submitted_at:%Y-%m-%d %H:%M:%S}"
+        raise Conflict(message)
+    return sheet
+
+
+def open_tallies(sheet_id: int) -> Sequence[Tally]:
+    """Return the items on a sheet that are no counts yet, in the order in which they are locked."""
+    return read_all(
+        Tally,
+        "SELECT sku, sum(units)::bigint AS units, max(counted_at) AS counted_at"
+        " FROM app.count_entry WHERE sheet_id = %s AND NOT is_undone AND count_id IS NULL"
+        # Ordered by key, so that two sheets lock the same items in one order.
+        " GROUP BY sku ORDER BY sku",
+        sheet_id,
+    )
