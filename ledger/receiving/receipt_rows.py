@@ -20,10 +20,20 @@ class Delivered:
     received_at: datetime | None = None
     discrepancy_reason: str | None = None
 
+    @property
+    def arrived_units(self) -> int:
+        """The units that arrived, damaged ones included."""
+        return self.received_units + self.damaged_units
+
     def check(self) -> None:
         """Raise `ServiceError` for impossible units."""
         checks.integer("received_units", self.received_units)
         checks.integer("damaged_units", self.damaged_units)
+
+    def require_reason_if_empty(self) -> None:
+        """Raise `ServiceError` for a delivery of 0 units without a reason."""
+        if self.arrived_units == 0:
+            checks.text("discrepancy_reason", self.discrepancy_reason)
 
 
 def write_receipt(

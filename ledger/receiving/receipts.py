@@ -11,23 +11,20 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from ledger.access.scope import require_key
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.refusal_text import person
 from ledger.kernel.transactions import (
-    Row,
     business_time_or_now,
     database_now,
     execute,
-    fetch_one,
-    ledger_transaction,
     log_action,
-    run_idempotent,
+    run_command,
 )
 from ledger.ordering.lines import follow_receipts, open_order_units
 from ledger.ordering.order_line import locked_line
 from ledger.receiving.receipt_rows import Delivered
+from ledger.receiving.shipment_line import ShipmentLine, locked_shipment
 from ledger.receiving.shipments import line_of_shipment, receive_within
 
 MOST_LINES: Final = 500
@@ -43,6 +40,13 @@ class LineReceipt:
     shown_open_units: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Received:
+    """The ids of the receipts of one delivery, in the order of its lines."""
+
+    ids: list[int]
+
+
 def receive_order(
     *,
     receipts: Sequence[LineReceipt],
@@ -53,15 +57,13 @@ def receive_order(
     if not 1 <= len(receipts) <= MOST_LINES:
         refuse("receipts", len(receipts), f"1 to {MOST_LINES} lines")
 
-    def work() -> Row:
+    def work() -> _Received:
         # Sorted, so that deliveries that share lines lock them in one order.
         by_line = sorted(enumerate(receipts), key=lambda pair: (pair[1].line_id, pair[0]))
         ids = {number: _receive(receipt, actor) for number, receipt in by_line}
-        return {"ids": [ids[number] for number in range(len(receipts))]}
+        return _Received([ids[number] for number in range(len(receipts))])
 
-    with ledger_transaction():
-        found: list[int] = run_idempotent(command_id, "receive_order", actor, work)["ids"]
-    return found
+    return run_command(command_id, "receive_order", actor, work, _Received).ids
 
 
 def _receive(receipt: LineReceipt, actor: str | None) -> int:
@@ -112,68 +114,59 @@ def correct_receipt(
     """
     delivered.check()
 
-    def work() -> Row:
+    def work() -> ReceiptCorrected:
         line_id = line_of_shipment(shipment_line_id)
         # Lock the line first, as every receipt does.
         line = None if line_id is None else locked_line(line_id)
         receipt = _own_fresh_receipt(shipment_line_id, shown_version, actor)
-        arrived = delivered.received_units + delivered.damaged_units
-        if arrived == 0:
-            checks.text("discrepancy_reason", delivered.discrepancy_reason)
-        order_units, open_units = 0, 0
-        if line is not None:
-            promised = open_order_units(line, without_shipment=shipment_line_id)
-            order_units = min(arrived, promised)
-            open_units = promised - order_units
+        delivered.require_reason_if_empty()
+        promised = 0 if line is None else open_order_units(line, without_shipment=receipt.id)
+        order_units = min(delivered.arrived_units, promised)
         _rewrite(receipt, delivered, order_units, actor)
-        if line_id is not None:
-            follow_receipts(line_id, actor)
-        return {
-            "shipment_id": shipment_line_id,
-            "order_units": order_units,
-            "open_units": open_units,
-        }
+        if line is not None:
+            follow_receipts(line.id, actor)
+        return ReceiptCorrected(receipt.id, order_units, promised - order_units)
 
-    with ledger_transaction():
-        done = run_idempotent(command_id, f"correct_receipt {shipment_line_id}", actor, work)
-    return ReceiptCorrected(**done)
+    kind = f"correct_receipt {shipment_line_id}"
+    return run_command(command_id, kind, actor, work, ReceiptCorrected)
 
 
-def _own_fresh_receipt(shipment_id: int, shown_version: str | None, actor: str | None) -> Row:
-    receipt = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
-    if receipt is None:
-        refuse("shipment_line_id", shipment_id, "no such receipt from a supplier")
-    require_key(receipt["inv_key"])
-    if receipt["status"] != "received":
+def _own_fresh_receipt(
+    shipment_id: int, shown_version: str | None, actor: str | None
+) -> ShipmentLine:
+    missing = "no such receipt from a supplier"
+    receipt = locked_shipment(shipment_id, "supplier_in", missing=missing)
+    if receipt.status != "received":
         message = f"shipment line {shipment_id} is not received yet: receive it instead"
         raise Conflict(message)
-    if receipt["recorded_by"] != actor:
-        who = person(receipt["recorded_by"])
-        rule = f"only {who}, who received it, may correct it; book an adjustment instead"
+    if receipt.recorded_by != actor:
+        rule = f"only {receipt.writer}, who received it, may correct it; book an adjustment instead"
         refuse("actor", actor, rule)
     refuse_old_receipt(receipt, database_now())
-    if shown_version is not None and receipt["recorded_at"].isoformat() != shown_version:
+    if shown_version not in (None, receipt.version):
         message = (
             f"shipment line {shipment_id} has changed since it was shown, by {person(actor)},"
-            f" {moment_text(receipt['recorded_at'])}: now {receipt['received_units']} received,"
-            f" {receipt['damaged_units']} damaged"
+            f" {receipt.write_time}: now {receipt.received_units} received,"
+            f" {receipt.damaged_units} damaged"
         )
         raise Conflict(message)
     return receipt
 
 
-def refuse_old_receipt(receipt: Row, now: datetime) -> None:
+def refuse_old_receipt(receipt: ShipmentLine, now: datetime) -> None:
     """Raise `Conflict` for a receipt whose goods arrived more than 48 h ago."""
-    if not checks.is_correctable(receipt["received_at"], now):
+    if not checks.is_correctable(receipt.arrived_at, now):
         message = (
-            f"shipment line {receipt['id']} was received more than 48 h ago;"
+            f"shipment line {receipt.id} was received more than 48 h ago;"
             " it can no longer be changed; book an adjustment for the difference"
         )
         raise Conflict(message)
 
 
-def _rewrite(receipt: Row, delivered: Delivered, order_units: int, actor: str | None) -> None:
-    received_at = receipt["received_at"]
+def _rewrite(
+    receipt: ShipmentLine, delivered: Delivered, order_units: int, actor: str | None
+) -> None:
+    received_at = receipt.arrived_at
     if delivered.received_at is not None:
         received_at = business_time_or_now("received_at", delivered.received_at)
     execute(
@@ -186,13 +179,13 @@ def _rewrite(receipt: Row, delivered: Delivered, order_units: int, actor: str | 
         received_at,
         delivered.discrepancy_reason,
         actor,
-        receipt["id"],
+        receipt.id,
     )
     detail = {
-        "shipment": receipt["id"],
-        "line": receipt["purchase_order_line_id"],
-        "received": [receipt["received_units"], delivered.received_units],
-        "damaged": [receipt["damaged_units"], delivered.damaged_units],
+        "shipment": receipt.id,
+        "line": receipt.purchase_order_line_id,
+        "received": [receipt.received_units, delivered.received_units],
+        "damaged": [receipt.damaged_units, delivered.damaged_units],
         "reason": delivered.discrepancy_reason,
     }
-    log_action(actor=actor, action="correct_receipt", subject=receipt["inv_key"], detail=detail)
+    log_action(actor=actor, action="correct_receipt", subject=receipt.inv_key, detail=detail)

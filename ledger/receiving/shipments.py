@@ -1,26 +1,36 @@
 """Deliveries from suppliers: shipped, then received against an order line."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from inventory.tables.columns import QUANTITY_MAX
-from ledger.access.scope import require_key
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.rows import read_one
 from ledger.kernel.transactions import (
-    Row,
+    Written,
     business_time_or_now,
-    fetch_one,
+    fetch_column,
     insert,
-    ledger_transaction,
     log_action,
-    run_idempotent,
+    run_command,
 )
 from ledger.ordering import status as orders_status
 from ledger.ordering.lines import follow_receipts, open_order_units
 from ledger.ordering.order_line import OrderLine, locked_line
 from ledger.receiving.receipt_rows import Delivered, write_receipt
+from ledger.receiving.shipment_line import ShipmentLine, locked_shipment
+
+
+@dataclass(frozen=True, slots=True)
+class _NewestReceipt:
+    """The last write of an order line's receipts, with the units that arrived."""
+
+    recorded_by: str | None
+    recorded_at: datetime
+    units: int
 
 
 def ship_order_line(
@@ -34,7 +44,7 @@ def ship_order_line(
     """Write a supplier's shipment of a line: its units are in transit. Return the shipment's id."""
     checks.integer("shipped_units", shipped_units, 1)
 
-    def work() -> Row:
+    def work() -> Written:
         line = locked_line(line_id)
         orders_status.after(line.status, "ship", line_id=line_id)
         shipment_id = insert(
@@ -56,10 +66,9 @@ def ship_order_line(
             subject=line.inv_key,
             detail=detail | {"order": line.order_ref},
         )
-        return {"id": shipment_id}
+        return Written(shipment_id)
 
-    with ledger_transaction():
-        return int(run_idempotent(command_id, f"ship_order {line_id}", actor, work)["id"])
+    return run_command(command_id, f"ship_order {line_id}", actor, work, Written).id
 
 
 def receive_shipment(
@@ -79,19 +88,18 @@ def receive_shipment(
     reason. The last open unit closes the line.
     """
 
-    def work() -> Row:
-        return {
-            "id": receive_within(
+    def work() -> Written:
+        return Written(
+            receive_within(
                 delivered=delivered,
                 shipment_line_id=shipment_line_id,
                 purchase_order_line_id=purchase_order_line_id,
                 shown_open_units=shown_open_units,
                 actor=actor,
             )
-        }
+        )
 
-    with ledger_transaction():
-        return int(run_idempotent(command_id, "receive_shipment", actor, work)["id"])
+    return run_command(command_id, "receive_shipment", actor, work, Written).id
 
 
 def receive_within(
@@ -104,8 +112,7 @@ def receive_within(
 ) -> int:
     """Execute `receive_shipment` inside the transaction of the caller."""
     delivered.check()
-    if delivered.received_units + delivered.damaged_units == 0:
-        checks.text("discrepancy_reason", delivered.discrepancy_reason)
+    delivered.require_reason_if_empty()
     if shipment_line_id is not None:
         return _receive_announced(
             shipment_line_id, purchase_order_line_id, delivered, shown_open_units, actor
@@ -130,7 +137,8 @@ def _receivable(line_id: int, shown_open_units: int | None) -> tuple[OrderLine, 
 
 
 def _last_receipt(line_id: int) -> str:
-    newest = fetch_one(
+    newest = read_one(
+        _NewestReceipt,
         "SELECT recorded_by, recorded_at, received_units + damaged_units AS units"
         " FROM retail.shipment_line"
         " WHERE purchase_order_line_id = %s AND leg = 'supplier_in' AND status = 'received'"
@@ -139,15 +147,14 @@ def _last_receipt(line_id: int) -> str:
     )
     if newest is None:
         return ""
-    who, at = person(newest["recorded_by"]), moment_text(newest["recorded_at"])
-    return f": {who} has received {newest['units']}, {at}"
+    who, at = person(newest.recorded_by), moment_text(newest.recorded_at)
+    return f": {who} has received {newest.units}, {at}"
 
 
 def _receive_unannounced(
     line_id: int, delivered: Delivered, shown_open_units: int | None, actor: str | None
 ) -> int:
     line, open_units = _receivable(line_id, shown_open_units)
-    arrived = delivered.received_units + delivered.damaged_units
     shipment_id = insert(
         "shipment_line",
         {
@@ -155,10 +162,10 @@ def _receive_unannounced(
             "leg": "supplier_in",
             "status": "received",
             "purchase_order_line_id": line_id,
-            "shipped_units": min(arrived, QUANTITY_MAX),
+            "shipped_units": min(delivered.arrived_units, QUANTITY_MAX),
             "received_units": delivered.received_units,
             "damaged_units": delivered.damaged_units,
-            "order_units": min(arrived, open_units),
+            "order_units": min(delivered.arrived_units, open_units),
             "received_at": business_time_or_now("received_at", delivered.received_at),
             "discrepancy_reason": delivered.discrepancy_reason,
             "recorded_by": actor,
@@ -183,40 +190,35 @@ def _receive_announced(
     line = None if announced is None else locked_line(announced)
     shipment = _announced(shipment_id)
     open_units = 0 if line is None else _receivable(line.id, shown_open_units)[1]
-    arrived = delivered.received_units + delivered.damaged_units
-    order_units = min(arrived, open_units)
-    write_receipt(shipment_id, delivered, order_units, actor)
+    write_receipt(shipment_id, delivered, min(delivered.arrived_units, open_units), actor)
     if line is not None:
         follow_receipts(line.id, actor)
-    inv_key = shipment["inv_key"] if line is None else line.inv_key
+    inv_key = shipment.inv_key if line is None else line.inv_key
     _log(inv_key, line, shipment_id, delivered, actor)
     return shipment_id
 
 
 def line_of_shipment(shipment_id: int) -> int | None:
     """Return the order line of a supplier's delivery, or None; it never changes."""
-    shipment = fetch_one(
+    found: list[int | None] = fetch_column(
         "SELECT purchase_order_line_id AS line_id FROM retail.shipment_line"
         " WHERE id = %s AND leg = 'supplier_in'",
         shipment_id,
     )
-    if shipment is None:
+    if not found:
         refuse("shipment_line_id", shipment_id, "no such delivery line of a supplier")
-    found: int | None = shipment["line_id"]
-    return found
+    return found[0]
 
 
-def _announced(shipment_id: int) -> Row:
+def _announced(shipment_id: int) -> ShipmentLine:
     """Return a shipment that is not received yet, locked until the transaction ends."""
-    shipment = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
-    if shipment is None:
-        refuse("shipment_line_id", shipment_id, "no such delivery line of a supplier")
-    require_key(shipment["inv_key"])
-    if shipment["status"] == "received":
-        who, at = person(shipment["recorded_by"]), moment_text(shipment["recorded_at"])
+    shipment = locked_shipment(
+        shipment_id, "supplier_in", missing="no such delivery line of a supplier"
+    )
+    if shipment.status == "received":
         message = (
-            f"shipment line {shipment_id} is received already, {shipment['received_units']} by"
-            f" {who}, {at}; a line is received once"
+            f"shipment line {shipment_id} is received already, {shipment.received_units} by"
+            f" {shipment.writer}, {shipment.write_time}; a line is received once"
         )
         raise Conflict(message)
     return shipment

@@ -1,0 +1,79 @@
+"""Rows of shipments and of transfers, read under their lock."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal
+
+from ledger.access.scope import require_key
+from ledger.kernel.errors import refuse
+from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.rows import read_one
+
+Leg = Literal["supplier_in", "transfer_out", "transfer_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShipmentLine:
+    """One row of `retail.shipment_line`: a supplier's delivery, or one leg of a transfer."""
+
+    id: int
+    inv_key: str
+    location: str
+    leg: Leg
+    status: str
+    purchase_order_line_id: int | None
+    transfer_ref: str | None
+    reorder_id: str | None
+    planned_units: int
+    shipped_units: int
+    received_units: int
+    damaged_units: int
+    shipped_at: datetime | None
+    received_at: datetime | None
+    due_on: date | None
+    recorded_at: datetime
+    recorded_by: str | None
+
+    @property
+    def left_at(self) -> datetime:
+        """The time at which a shipped line left; SQL requires it."""
+        return _required(self.shipped_at, f"shipment line {self.id} has no shipping time")
+
+    @property
+    def arrived_at(self) -> datetime:
+        """The time at which a received line arrived; SQL requires it."""
+        return _required(self.received_at, f"shipment line {self.id} has no receiving time")
+
+    @property
+    def version(self) -> str:
+        """A text that changes with every write of the line."""
+        return self.recorded_at.isoformat()
+
+    @property
+    def writer(self) -> str:
+        """Name of the person who wrote the line last, for a sentence."""
+        return person(self.recorded_by)
+
+    @property
+    def write_time(self) -> str:
+        """Time of the last write, for a sentence."""
+        return moment_text(self.recorded_at)
+
+
+def _required(at: datetime | None, problem: str) -> datetime:
+    if at is None:
+        raise LookupError(problem)
+    return at
+
+
+def locked_shipment(shipment_id: int, leg: Leg, *, missing: str) -> ShipmentLine:
+    """Return a line of this leg, locked until the transaction ends.
+
+    Raise `ServiceError` with the rule `missing` if there is none.
+    """
+    sql = "SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE"
+    line = read_one(ShipmentLine, sql, shipment_id)
+    if line is None or line.leg != leg:
+        refuse("shipment_line_id", shipment_id, missing)
+    require_key(line.inv_key)
+    return line
