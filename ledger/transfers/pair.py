@@ -3,12 +3,15 @@
 They are locked in the order of their ids, so that two people at one transfer cannot deadlock.
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from uuid import uuid4
 
 from ledger.access.scope import require_either
 from ledger.kernel.errors import Conflict
-from ledger.kernel.transactions import Row, fetch_all, fetch_value, insert
+from ledger.kernel.rows import read_all
+from ledger.kernel.transactions import fetch_value, insert
+from ledger.receiving.shipment_line import ShipmentLine
 from ledger.transfers.route import Route
 
 
@@ -20,21 +23,31 @@ class Transfer:
     out_id: int
     in_id: int
 
-    def as_row(self) -> Row:
-        """Return the transfer as a JSON-serialisable command result."""
-        return asdict(self)
+
+@dataclass(frozen=True, slots=True)
+class LockedTransfer:
+    """Both rows of a transfer, locked until the transaction ends."""
+
+    leaving: ShipmentLine
+    arriving: ShipmentLine
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of both rows."""
+        return [self.leaving.id, self.arriving.id]
 
 
 def write_pair(
     route: Route,
     keys: tuple[str, str],
-    moved: Row,
+    moved: Mapping[str, object],
     transfer_ref: str | None,
     reorder_id: str | None,
 ) -> Transfer:
     """Insert both rows with the columns of `moved`; the arriving row carries the reorder id."""
     reference = transfer_ref or f"T-{uuid4().hex[:12]}"
-    shared = moved | {"sku": route.sku, "transfer_ref": reference, "due_on": route.due_on}
+    item = {"sku": route.sku, "transfer_ref": reference, "due_on": route.due_on}
+    shared = {**moved, **item}
     leaving = {"inv_key": keys[0], "location": route.source, "leg": "transfer_out"}
     arriving = {"inv_key": keys[1], "location": route.destination, "leg": "transfer_in"}
     out_id = insert("shipment_line", shared | leaving)
@@ -42,8 +55,8 @@ def write_pair(
     return Transfer(reference, out_id, in_id)
 
 
-def locked_pair(shipment_line_id: int) -> tuple[Row, Row]:
-    """Return the leaving and the arriving row of the transfer with this row, both locked."""
+def locked_transfer(shipment_line_id: int) -> LockedTransfer:
+    """Return the transfer with this row, locked until the transaction ends."""
     reference: str | None = fetch_value(
         "SELECT max(transfer_ref) FROM retail.shipment_line"
         " WHERE id = %s AND leg IN ('transfer_out', 'transfer_in')",
@@ -52,7 +65,8 @@ def locked_pair(shipment_line_id: int) -> tuple[Row, Row]:
     gone = f"transfer line {shipment_line_id} is gone: it was cancelled, or never planned"
     if reference is None:
         raise Conflict(gone)
-    rows = fetch_all(
+    rows = read_all(
+        ShipmentLine,
         "SELECT * FROM retail.shipment_line WHERE transfer_ref = %s"
         " AND leg IN ('transfer_out', 'transfer_in')"
         " AND sku = (SELECT sku FROM retail.shipment_line WHERE id = %s) ORDER BY id FOR UPDATE",
@@ -61,9 +75,10 @@ def locked_pair(shipment_line_id: int) -> tuple[Row, Row]:
     )
     if not rows:  # cancelled while this transaction waited for the lock
         raise Conflict(gone)
-    legs = {row["leg"]: row for row in rows}
+    legs = {row.leg: row for row in rows}
     if len(rows) != len(legs) or len(legs) != 2:  # noqa: PLR2004 -- one row leaves, one arrives
         message = f"transfer {reference} has {len(rows)} rows of this item, not the two of a pair"
         raise Conflict(message)
-    require_either(legs["transfer_out"]["location"], legs["transfer_in"]["location"])
-    return legs["transfer_out"], legs["transfer_in"]
+    found = LockedTransfer(legs["transfer_out"], legs["transfer_in"])
+    require_either(found.leaving.location, found.arriving.location)
+    return found

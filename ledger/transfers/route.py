@@ -12,7 +12,8 @@ from typing import Final
 from ledger.access.scope import current
 from ledger.kernel import checks
 from ledger.kernel.errors import refuse
-from ledger.kernel.transactions import fetch_all, fetch_one
+from ledger.kernel.rows import read_one
+from ledger.kernel.transactions import execute, fetch_column
 
 BEYOND_STOCK: Final = "or sent knowingly beyond what the book has"
 
@@ -25,6 +26,22 @@ FROM retail.item_location i
 CROSS JOIN LATERAL app.expected_at(i.inv_key, 'infinity', 9223372036854775807) there
 WHERE i.inv_key = %s
 """
+
+
+@dataclass(frozen=True, slots=True)
+class _Stock:
+    """On-hand units of a key, and those of them that are promised."""
+
+    on_hand_units: int
+    promised_units: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Whereabouts:
+    """Where a location and an SKU are known; at most five locations of the SKU."""
+
+    location_known: bool
+    sku_locations: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +69,20 @@ def refuse_unranged(route: Route) -> None:
     """Raise `ServiceError` unless both ends range the item; it names the end or the item."""
     keys = {"source": f"{route.source}|{route.sku}"}
     keys["destination"] = f"{route.destination}|{route.sku}"
-    ranged = fetch_all(
+    ranged = fetch_column(
         "SELECT inv_key FROM retail.item_location WHERE inv_key = ANY(%s)", list(keys.values())
     )
     for field, inv_key in keys.items():
-        if {"inv_key": inv_key} not in ranged:
+        if inv_key not in ranged:
             _refuse_end(field, inv_key)
 
 
 def _refuse_end(field: str, inv_key: str) -> None:
     location, _, sku = inv_key.partition("|")
-    known = fetch_one("SELECT * FROM retail.whereabouts(%s, %s)", location, sku)
-    if known is None or not known["sku_locations"]:
+    known = read_one(_Whereabouts, "SELECT * FROM retail.whereabouts(%s, %s)", location, sku)
+    if known is None or not known.sku_locations:
         refuse("sku", sku, "an item that some location has")
-    if not known["location_known"]:
+    if not known.location_known:
         refuse(field, location, "a location that we know")
     refuse(field, location, f"a location that has {sku}: have it ranged there first")
 
@@ -80,18 +97,18 @@ def refuse_beyond_stock(
     is not checked. The key's row stays locked until the transaction ends.
     """
     # A separate statement: the next one sees the commits that happened while this one waited.
-    fetch_one("SELECT id FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
-    stock = fetch_one(_STOCK, besides, inv_key)
+    execute("SELECT id FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
+    stock = read_one(_Stock, _STOCK, besides, inv_key)
     if stock is None:
         return
-    free = max(0, int(stock["on_hand_units"]) - int(stock["promised_units"]))
+    free = max(0, stock.on_hand_units - stock.promised_units)
     if units <= free:
         return
     location, _, sku = inv_key.partition("|")
     if not current().allows(location):
         refuse("units", units, f"fewer: {location} can't send so many; ask the people there")
     rule = (
-        f"at most {free}: {location} has {stock['on_hand_units']} of {sku} on hand and has"
-        f" promised {stock['promised_units']}"
+        f"at most {free}: {location} has {stock.on_hand_units} of {sku} on hand and has"
+        f" promised {stock.promised_units}"
     )
     refuse("units", units, f"{rule}; {or_else}" if or_else else rule)

@@ -3,6 +3,7 @@
 The leaving row ends as shipped, the arriving row as received (`ledger.transfers.receipts`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
@@ -11,17 +12,17 @@ from ledger.access.scope import require_either, require_key, require_store
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.proposals import Answer, answer_need
-from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import (
-    Row,
+    Done,
     business_time_or_now,
     database_now,
     execute,
     ledger_transaction,
     log_action,
-    run_idempotent,
+    run_command,
 )
-from ledger.transfers.pair import Transfer, locked_pair, write_pair
+from ledger.receiving.shipment_line import ShipmentLine
+from ledger.transfers.pair import LockedTransfer, Transfer, locked_transfer, write_pair
 from ledger.transfers.route import BEYOND_STOCK, Route, refuse_beyond_stock, refuse_unranged
 
 
@@ -43,8 +44,8 @@ def plan_transfer(
     keys = route.keys()
     require_either(route.source, route.destination)
 
-    def work() -> Row:
-        moved: Row = {"status": "planned", "planned_units": route.units, "recorded_by": actor}
+    def work() -> Transfer:
+        moved = {"status": "planned", "planned_units": route.units, "recorded_by": actor}
         if reorder_id is not None:
             answer_need(Answer(reorder_id, keys[1], route.units, actor, shown_revision))
         refuse_unranged(route)
@@ -52,12 +53,9 @@ def plan_transfer(
         refuse_beyond_stock(keys[0], route.units)
         transfer = write_pair(route, keys, moved, transfer_ref, reorder_id)
         _log("plan_transfer", keys[0], transfer, route, actor)
-        return transfer.as_row()
+        return transfer
 
-    with ledger_transaction():
-        return Transfer(
-            **run_idempotent(command_id, f"plan_transfer {keys[0]} {keys[1]}", actor, work)
-        )
+    return run_command(command_id, f"plan_transfer {keys[0]} {keys[1]}", actor, work, Transfer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +84,23 @@ def ship_transfer(
     keys = route.keys()
     require_store(route.source, field="source")
 
-    def work() -> Row:
-        moved = _leaving(route.units, business_time_or_now("shipped_at", command.shipped_at), actor)
+    def work() -> Transfer:
+        leaves_at = business_time_or_now("shipped_at", command.shipped_at)
         if reorder_id is not None:
             answer_need(Answer(reorder_id, keys[1], route.units, actor))
         refuse_unranged(route)
-        checks.not_past("due_on", route.due_on, moved["shipped_at"])
+        checks.not_past("due_on", route.due_on, leaves_at)
         if not command.beyond_stock_allowed:
             refuse_beyond_stock(keys[0], route.units, or_else=BEYOND_STOCK)
+        moved = _leaving(route.units, leaves_at, actor)
         transfer = write_pair(route, keys, moved, command.transfer_ref, reorder_id)
         _log("ship_transfer", keys[0], transfer, route, actor)
-        return transfer.as_row()
+        return transfer
 
-    with ledger_transaction():
-        return Transfer(
-            **run_idempotent(command_id, f"ship_transfer {keys[0]} {keys[1]}", actor, work)
-        )
+    return run_command(command_id, f"ship_transfer {keys[0]} {keys[1]}", actor, work, Transfer)
 
 
-def _leaving(units: int, leaves_at: datetime, actor: str | None) -> Row:
+def _leaving(units: int, leaves_at: datetime, actor: str | None) -> Mapping[str, object]:
     """Return the common columns of both rows for units that leave without a plan."""
     return {
         "status": "shipped",
@@ -130,29 +126,25 @@ def ship_planned_transfer(
     """
     checks.integer("units", units, 1)
 
-    def work() -> Row:
-        leaving, arriving = locked_pair(shipment_line_id)
-        require_key(leaving["inv_key"])
-        _must_be_planned(leaving, arriving)
+    def work() -> Done:
+        transfer = locked_transfer(shipment_line_id)
+        leaving = transfer.leaving
+        require_key(leaving.inv_key)
+        _must_be_planned(transfer)
         if not beyond_stock_allowed:
-            refuse_beyond_stock(
-                leaving["inv_key"], units, besides=leaving["id"], or_else=BEYOND_STOCK
-            )
+            refuse_beyond_stock(leaving.inv_key, units, besides=leaving.id, or_else=BEYOND_STOCK)
         execute(
             "UPDATE retail.shipment_line SET status = 'shipped', shipped_units = %s,"
             " shipped_at = %s, recorded_by = %s WHERE id = ANY(%s)",
             units,
             business_time_or_now("shipped_at", shipped_at),
             actor,
-            [leaving["id"], arriving["id"]],
+            transfer.ids,
         )
-        detail = {"transfer": leaving["transfer_ref"], "units": units, "to": arriving["location"]}
-        detail |= {"planned": leaving["planned_units"]}
-        log_action(actor=actor, action="ship_transfer", subject=leaving["inv_key"], detail=detail)
-        return {}
+        _log_change("ship_transfer", transfer, actor, units=units, planned=leaving.planned_units)
+        return Done()
 
-    with ledger_transaction():
-        run_idempotent(command_id, f"ship_planned_transfer {shipment_line_id}", actor, work)
+    run_command(command_id, f"ship_planned_transfer {shipment_line_id}", actor, work, Done)
 
 
 def cancel_transfer(
@@ -163,18 +155,20 @@ def cancel_transfer(
     Unless `others_allowed`, only the person who planned it may.
     """
     with ledger_transaction():
-        leaving, arriving = locked_pair(shipment_line_id)
-        _must_be_planned(leaving, arriving)
-        planner = arriving["recorded_by"]
+        transfer = locked_transfer(shipment_line_id)
+        _must_be_planned(transfer)
+        planner = transfer.arriving.recorded_by
         if not others_allowed and planner != actor:
             rule = f"{planner or 'the system'} asked for it; store staff at either end may cancel"
             refuse("actor", actor, rule)
-        execute(
-            "DELETE FROM retail.shipment_line WHERE id = ANY(%s)", [leaving["id"], arriving["id"]]
+        execute("DELETE FROM retail.shipment_line WHERE id = ANY(%s)", transfer.ids)
+        _log_change(
+            "cancel_transfer",
+            transfer,
+            actor,
+            units=transfer.leaving.planned_units,
+            reorder=transfer.arriving.reorder_id,
         )
-        detail = {"transfer": leaving["transfer_ref"], "units": leaving["planned_units"]}
-        detail |= {"to": arriving["location"], "reorder": arriving["reorder_id"]}
-        log_action(actor=actor, action="cancel_transfer", subject=leaving["inv_key"], detail=detail)
 
 
 def move_transfer_due_date(
@@ -192,38 +186,33 @@ def move_transfer_due_date(
     it.
     """
 
-    def work() -> Row:
-        leaving, arriving = locked_pair(shipment_line_id)
-        _must_be_on_its_way(arriving, shown_version)
-        left_on = checks.day_of(arriving["shipped_at"])
+    def work() -> Done:
+        transfer = locked_transfer(shipment_line_id)
+        _must_be_on_its_way(transfer.arriving, shown_version)
+        left_on = checks.day_of(transfer.arriving.left_at)
         if due_on < left_on:
             refuse("due_on", due_on, f"not before the day on which it left, {left_on}")
         execute(
             "UPDATE retail.shipment_line SET due_on = %s, recorded_by = %s WHERE id = ANY(%s)",
             due_on,
             actor,
-            [leaving["id"], arriving["id"]],
+            transfer.ids,
         )
-        detail = {"transfer": leaving["transfer_ref"], "to": arriving["location"]}
-        detail |= {"due_on": [arriving["due_on"], due_on]}
-        log_action(
-            actor=actor, action="re_date_transfer", subject=leaving["inv_key"], detail=detail
-        )
-        return {}
+        _log_change("re_date_transfer", transfer, actor, due_on=[transfer.arriving.due_on, due_on])
+        return Done()
 
-    with ledger_transaction():
-        run_idempotent(command_id, f"re_date_transfer {shipment_line_id}", actor, work)
+    run_command(command_id, f"re_date_transfer {shipment_line_id}", actor, work, Done)
 
 
-def _must_be_on_its_way(arriving: Row, shown_version: str | None) -> None:
-    said = f"{arriving['transfer_ref']} has changed since it was shown"
-    if arriving["status"] != "shipped":
-        said = f"{arriving['transfer_ref']} is not on its way"
-    elif shown_version is None or shown_version == arriving["recorded_at"].isoformat():
+def _must_be_on_its_way(arriving: ShipmentLine, shown_version: str | None) -> None:
+    said = f"{arriving.transfer_ref} has changed since it was shown"
+    if arriving.status != "shipped":
+        said = f"{arriving.transfer_ref} is not on its way"
+    elif shown_version in (None, arriving.version):
         return
-    who, at = person(arriving["recorded_by"]), moment_text(arriving["recorded_at"])
-    due = f", due {arriving['due_on']}" if arriving["due_on"] else ""
-    message = f"{said}: {who} left it {arriving['status']} at {at}{due}"
+    due = f", due {arriving.due_on}" if arriving.due_on else ""
+    left = f"{arriving.writer} left it {arriving.status} at {arriving.write_time}"
+    message = f"{said}: {left}{due}"
     raise Conflict(message)
 
 
@@ -232,11 +221,18 @@ def _log(action: str, subject: str, transfer: Transfer, route: Route, actor: str
     log_action(actor=actor, action=action, subject=subject, detail=detail)
 
 
-def _must_be_planned(leaving: Row, arriving: Row) -> None:
-    for row in (arriving, leaving):
-        if row["status"] != "planned":
+def _log_change(action: str, transfer: LockedTransfer, actor: str | None, **detail: object) -> None:
+    """Log a change of a locked transfer under the key that it leaves."""
+    ends = {"transfer": transfer.leaving.transfer_ref, "to": transfer.arriving.location}
+    subject = transfer.leaving.inv_key
+    log_action(actor=actor, action=action, subject=subject, detail={**ends, **detail})
+
+
+def _must_be_planned(transfer: LockedTransfer) -> None:
+    for row in (transfer.arriving, transfer.leaving):
+        if row.status != "planned":
             message = (
-                f"transfer {row['transfer_ref']} is {row['status']} already, {row['shipped_units']}"
-                f" units by {person(row['recorded_by'])}, {moment_text(row['recorded_at'])}"
+                f"transfer {row.transfer_ref} is {row.status} already, {row.shipped_units}"
+                f" units by {row.writer}, {row.write_time}"
             )
             raise Conflict(message)
