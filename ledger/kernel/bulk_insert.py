@@ -31,6 +31,10 @@ TYPES: Final = {
 }
 
 
+# Changed columns with their values: {column: [before, after]}. The columns are data.
+Moved = dict[str, list[object]]
+
+
 def insert_many(
     table: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, unless: str = ""
 ) -> int:
@@ -79,8 +83,6 @@ def columns_of(table: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def moved_columns(
-    before: Mapping[str, object], changes: Mapping[str, object]
-) -> dict[str, list[object]]:
+def moved_columns(before: Mapping[str, object], changes: Mapping[str, object]) -> Moved:
     """Return the columns that `changes` would change, as [before, after]."""
     return {name: [before[name], value] for name, value in changes.items() if before[name] != value}

@@ -27,6 +27,8 @@ class Dataclass(Protocol):
 
 R = TypeVar("R", bound=Dataclass)
 Row = dict[str, Any]
+# Values to write, by the name of their column.
+ColumnValues = dict[str, Any]
 # The result of a command as `app.command` stores it: free-form JSON.
 ResultDocument = dict[str, Any]
 
@@ -186,8 +188,13 @@ class Done:
 
 
 def typed(row: type[R], values: Mapping[str, Any]) -> R:
-    """Return a `row` with the values of its fields; values without a field are left out."""
-    return row(**{field.name: values[field.name] for field in fields(row)})
+    """Return a `row` with the values of its fields.
+
+    Values without a field are left out. A field without a value takes its default; raise
+    `TypeError` if it has none.
+    """
+    names = (field.name for field in fields(row))
+    return row(**{name: values[name] for name in names if name in values})
 
 
 def run_command(

@@ -1,11 +1,12 @@
 """Commands on purchase-order lines, and their results."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from uuid import UUID
 
 from ledger.access.scope import require_store
 from ledger.kernel import checks
+from ledger.kernel.transactions import ColumnValues
 from ledger.ordering.status import STATUSES, Action
 
 
@@ -57,6 +58,20 @@ class ConfirmOrderLine:
     due_on: date | None = None
     beyond_order_allowed: bool = False
     shown_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LineChanges:
+    """The columns of a line that an action writes; None leaves a column as it is."""
+
+    ordered_units: int | None = None
+    confirmed_units: int | None = None
+    cancelled_units: int | None = None
+    due_on: date | None = None
+
+    def by_column(self) -> ColumnValues:
+        """Return the given values by column."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)

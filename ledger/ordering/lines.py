@@ -5,10 +5,9 @@ under its lock, and a caller may pass the version that a person saw. The loser o
 gets a `Conflict` with the current values instead of overwriting them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from datetime import date, datetime
-from typing import Any
 from uuid import UUID
 
 from ledger.kernel import checks
@@ -16,20 +15,20 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.proposals import Answer, answer_need
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import (
-    Row,
     database_now,
     execute,
-    fetch_one,
+    fetch_column,
     fetch_value,
     insert,
     ledger_transaction,
     log_action,
-    run_idempotent,
+    run_command,
 )
 from ledger.ordering import status as orders_status
 from ledger.ordering.commands import (
     ConfirmOrderLine,
     LineChanged,
+    LineChanges,
     LineCommand,
     LineDeleted,
     PlaceOrderLine,
@@ -37,7 +36,7 @@ from ledger.ordering.commands import (
 from ledger.ordering.order_line import OrderLine, locked_line
 from ledger.ordering.supplier_terms import terms_of
 
-Change = Callable[[OrderLine, int], dict[str, Any]]
+Change = Callable[[OrderLine, int], LineChanges]
 
 
 def place_order_line(command: PlaceOrderLine, *, actor: str | None = None) -> int:
@@ -70,10 +69,10 @@ def change_order_line(
     """Change the quantity of a draft: full packs, unless odd units are allowed."""
     checks.integer("ordered_units", ordered_units, 1)
 
-    def change(line: OrderLine, _open: int) -> dict[str, Any]:
+    def change(line: OrderLine, _open: int) -> LineChanges:
         pack = line.pack_units or 1
         refuse_odd_units("ordered_units", ordered_units, pack, allowed=odd_units_allowed)
-        return {"ordered_units": ordered_units}
+        return LineChanges(ordered_units=ordered_units)
 
     return apply(LineCommand(line_id, "change", actor, command_id, shown_version), change)
 
@@ -87,7 +86,7 @@ def confirm_order_line(
     """
     units = checks.integer("confirmed_units", command.confirmed_units)
 
-    def change(line: OrderLine, _open: int) -> dict[str, Any]:
+    def change(line: OrderLine, _open: int) -> LineChanges:
         settled = line.cancelled_units + received_for_order(command.line_id)
         if units < settled:
             rule = f"at least {settled}: so many are received or cancelled already"
@@ -95,7 +94,7 @@ def confirm_order_line(
         if units > line.ordered_units and not command.beyond_order_allowed:
             rule = f"at most the {line.ordered_units} ordered, or confirmed knowingly beyond it"
             refuse("confirmed_units", units, rule)
-        return {"confirmed_units": units, **_dated(line, command.due_on)}
+        return LineChanges(confirmed_units=units, due_on=_due_day(line, command.due_on))
 
     shown = command.shown_version
     return apply(LineCommand(command.line_id, "confirm", actor, command_id, shown), change)
@@ -110,8 +109,8 @@ def cancel_order_units(
 ) -> int:
     """Cancel the open units of a line and close it; return the number cancelled."""
 
-    def change(line: OrderLine, open_units: int) -> dict[str, Any]:
-        return {"cancelled_units": line.cancelled_units + open_units}
+    def change(line: OrderLine, open_units: int) -> LineChanges:
+        return LineChanges(cancelled_units=line.cancelled_units + open_units)
 
     done = apply(LineCommand(line_id, "cancel", actor, command_id, shown_version), change)
     return done.open_before - done.open_units
@@ -131,11 +130,11 @@ def restore_order_units(
     if not reopening_allowed:
         refuse("actor", actor, "only the purchasing lead may open a closed line again")
 
-    def change(line: OrderLine, _open: int) -> dict[str, Any]:
+    def change(line: OrderLine, _open: int) -> LineChanges:
         cancelled = line.cancelled_units
         if units > cancelled:
             refuse("units", units, f"at most {cancelled}: so many are cancelled")
-        return {"cancelled_units": cancelled - units}
+        return LineChanges(cancelled_units=cancelled - units)
 
     return apply(LineCommand(line_id, "restore", actor, command_id, shown_version), change)
 
@@ -150,20 +149,21 @@ def move_due_date(
 ) -> LineChanged:
     """Change the due day; quantities and decisions stay."""
 
-    def change(line: OrderLine, _open: int) -> dict[str, Any]:
-        return _dated(line, due_on)
+    def change(line: OrderLine, _open: int) -> LineChanges:
+        return LineChanges(due_on=_due_day(line, due_on))
 
     return apply(LineCommand(line_id, "re_date", actor, command_id, shown_version), change)
 
 
-def _dated(line: OrderLine, due_on: date | None) -> dict[str, Any]:
+def _due_day(line: OrderLine, due_on: date | None) -> date | None:
+    """Return a new due day that the line allows; None leaves the day as it is."""
     if due_on is None:
-        return {}
+        return None
     if line.status == "draft":  # a draft is ordered on the day on which it is sent
         checks.not_past("due_on", due_on, database_now())
     elif due_on < line.ordered_at.date():
         refuse("due_on", due_on, f"not before the day of the order, {line.ordered_at:%Y-%m-%d}")
-    return {"due_on": due_on}
+    return due_on
 
 
 def delete_order_line(
@@ -176,39 +176,32 @@ def delete_order_line(
     """Delete a draft line: its units are needed again, under a new reorder id."""
     command = LineCommand(line_id, "delete", actor, command_id, shown_version)
 
-    def work() -> Row:
+    def work() -> LineDeleted:
         line = allowed_line(command)
         execute("DELETE FROM retail.purchase_order_line WHERE id = %s", line_id)
         log_line(command, line, units=line.ordered_units)
-        return {"line_id": line_id, "units": line.ordered_units}
+        return LineDeleted(line_id, line.ordered_units)
 
-    with ledger_transaction():
-        return LineDeleted(**run_idempotent(command_id, f"delete_order {line_id}", actor, work))
+    return run_command(command_id, f"delete_order {line_id}", actor, work, LineDeleted)
 
 
 def apply(command: LineCommand, change: Change) -> LineChanged:
     """Execute one action on a locked line.
 
-    `change(line, open units)` returns the changed columns.
+    `change(line, open units)` returns the columns to write.
     """
 
-    def work() -> Row:
+    def work() -> LineChanged:
         line = allowed_line(command)
         before = open_order_units(line)
-        values = change(line, before)
+        values = change(line, before).by_column()
         status, open_now = settle(replace(line, **values))
-        write_line(command.line_id, values | {"status": status}, command.actor)
+        write_line(command.line_id, {**values, "status": status}, command.actor)
         log_line(command, line, **{name: str(value) for name, value in values.items()})
-        return {
-            "line_id": command.line_id,
-            "status": status,
-            "open_before": before,
-            "open_units": open_now,
-        }
+        return LineChanged(command.line_id, status, before, open_now)
 
     kind = f"{command.action}_order {command.line_id}"
-    with ledger_transaction():
-        return LineChanged(**run_idempotent(command.command_id, kind, command.actor, work))
+    return run_command(command.command_id, kind, command.actor, work, LineChanged)
 
 
 def allowed_line(command: LineCommand) -> OrderLine:
@@ -234,7 +227,7 @@ def describe(line: OrderLine) -> str:
     return ", ".join([*parts, f"{open_order_units(line)} open"])
 
 
-def write_line(line_id: int, values: dict[str, object], actor: str | None) -> None:
+def write_line(line_id: int, values: Mapping[str, object], actor: str | None) -> None:
     """Write columns of a locked line."""
     assignments = ", ".join(f"{name} = %s" for name in values)
     execute(
@@ -312,16 +305,15 @@ def due_day_of(line: OrderLine, ordered_at: datetime) -> date | None:
     The lead time of the item, else of its supplier, counts from the supplier's next order day on.
     """
     terms = terms_of([line.supplier])[line.supplier]
-    item: int | None = _lead_time(line.inv_key)
     return orders_status.due_day(
         ordered_at,
-        lead_time_centidays=item or terms.lead_time_centidays,
+        lead_time_centidays=_lead_time(line.inv_key) or terms.lead_time_centidays,
         order_days_mask=terms.order_days_mask,
     )
 
 
 def _lead_time(inv_key: str) -> int | None:
-    item = fetch_one(
+    found: list[int] = fetch_column(
         "SELECT lead_time_centidays FROM retail.item_location WHERE inv_key = %s", inv_key
     )
-    return None if item is None else int(item["lead_time_centidays"])
+    return found[0] if found else None

@@ -7,7 +7,7 @@ from typing import Final
 
 from ledger.access.scope import require_key
 from ledger.kernel.errors import refuse
-from ledger.kernel.transactions import fetch_all, fetch_one
+from ledger.kernel.rows import read_all, read_one
 from ledger.ordering.status import Status
 
 
@@ -50,16 +50,14 @@ _SELECT: Final = (
 
 def locked_line(line_id: int) -> OrderLine:
     """Return an order line, locked until the transaction ends."""
-    row = fetch_one(f"{_SELECT} WHERE id = %s FOR UPDATE", line_id)
-    if row is None:
+    line = read_one(OrderLine, f"{_SELECT} WHERE id = %s FOR UPDATE", line_id)
+    if line is None:
         refuse("purchase_order_line_id", line_id, "no such order line")
-    require_key(row["inv_key"])
-    return OrderLine(**row)
+    require_key(line.inv_key)
+    return line
 
 
 def locked_drafts(order_ref: str) -> Sequence[OrderLine]:
     """Return the draft lines of an order by id, locked until the transaction ends."""
-    found = fetch_all(
-        f"{_SELECT} WHERE order_ref = %s AND status = 'draft' ORDER BY id FOR UPDATE", order_ref
-    )
-    return [OrderLine(**row) for row in found]
+    sql = f"{_SELECT} WHERE order_ref = %s AND status = 'draft' ORDER BY id FOR UPDATE"
+    return read_all(OrderLine, sql, order_ref)

@@ -6,9 +6,9 @@ the same way.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from operator import itemgetter
+from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
@@ -16,17 +16,16 @@ from inventory.explain.formatting import money_text
 from ledger.access.scope import require_key, require_store
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.last_change import LastChange
 from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.rows import read_all, read_one
 from ledger.kernel.transactions import (
-    Row,
     database_now,
     execute,
-    fetch_all,
-    fetch_one,
+    fetch_column,
     fetch_value,
-    ledger_transaction,
     log_action,
-    run_idempotent,
+    run_command,
 )
 from ledger.ordering import status as orders_status
 from ledger.ordering.lines import due_day_of
@@ -55,10 +54,8 @@ def draft_order(*, supplier: str, location: str, actor: str | None) -> str:
     Sending takes the same lock, so a line joins an order before it is sent, or the next one.
     """
     # Select first, so that lines that join an order leave no gaps in the order numbers.
-    found = fetch_one(_DRAFT, supplier, location)
-    if found is not None:
-        return str(found["order_ref"])
-    return str(fetch_value(_OPEN, supplier, location, actor))
+    found = fetch_column(_DRAFT, supplier, location)
+    return str(found[0] if found else fetch_value(_OPEN, supplier, location, actor))
 
 
 def automatic_order(*, supplier: str, location: str) -> str:
@@ -76,6 +73,14 @@ class OrderSent:
     value_minor: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """The time at which an order was sent, None for a draft, and its sender."""
+
+    sent_by: str | None
+    sent_at: datetime | None
+
+
 def send_order(
     *,
     order_ref: str,
@@ -90,34 +95,32 @@ def send_order(
     a value below the supplier's minimum (unless allowed), and a due day that is over.
     """
 
-    def work() -> Row:
+    def work() -> OrderSent:
         lines = _locked_drafts(order_ref, shown_version)
         _refuse_terms(order_ref, lines, allowed=below_minimum_allowed)
         now = database_now()
         _refuse_past_days(lines, now)
         _send(order_ref, lines, now, actor)
-        done = {"order_ref": order_ref, "lines": len(lines), **_totals(lines)}
-        detail = {"order": order_ref, **done}
+        sent = OrderSent(order_ref, len(lines), _units(lines), _value_minor(lines))
         log_action(
             actor=actor,
             action="send_order",
             subject=order_ref,
-            detail=detail,
+            detail={"order": order_ref, **asdict(sent)},
             command_id=command_id,
         )
-        return done
+        return sent
 
-    with ledger_transaction():
-        return OrderSent(**run_idempotent(command_id, f"send_order {order_ref}", actor, work))
+    return run_command(command_id, f"send_order {order_ref}", actor, work, OrderSent)
 
 
 def _locked_drafts(order_ref: str, shown_version: str | None) -> Sequence[OrderLine]:
     """Return the draft lines of an order, locked with it, if they are as shown."""
-    order = fetch_one(
+    locations = fetch_column(
         "SELECT location FROM app.purchase_order WHERE order_ref = %s FOR UPDATE", order_ref
     )
-    if order is not None:
-        require_store(order["location"], field="")
+    for location in locations:
+        require_store(location, field="")
     lines = _drafts(order_ref)
     for line in lines:
         require_key(line.inv_key)
@@ -129,12 +132,11 @@ def _drafts(order_ref: str) -> Sequence[OrderLine]:
     lines = locked_drafts(order_ref)
     if lines:
         return lines
-    sent = fetch_one(
-        "SELECT sent_by, sent_at FROM app.purchase_order WHERE order_ref = %s", order_ref
-    )
-    if sent is None or sent["sent_at"] is None:
+    sql = "SELECT sent_by, sent_at FROM app.purchase_order WHERE order_ref = %s"
+    sent = read_one(_Sent, sql, order_ref)
+    if sent is None or sent.sent_at is None:
         refuse("order_ref", order_ref, "an order with at least one draft line")
-    who, at = person(sent["sent_by"]), moment_text(sent["sent_at"])
+    who, at = person(sent.sent_by), moment_text(sent.sent_at)
     message = f"{who} has already sent {order_ref}, {at}"
     raise Conflict(message)
 
@@ -142,27 +144,27 @@ def _drafts(order_ref: str) -> Sequence[OrderLine]:
 def _refuse_moved(order_ref: str, lines: Sequence[OrderLine], shown_version: str | None) -> None:
     if shown_version in (None, version_of_drafts([line.recorded_at for line in lines])):
         return
-    at, actor = _last_change(order_ref, lines)
+    last = _last_change(order_ref, lines)
     message = (
-        f"{order_ref} has changed since it was shown, by {person(actor)}, {moment_text(at)}:"
-        f" now {len(lines)} draft lines, {_totals(lines)['units']} units"
+        f"{order_ref} has changed since it was shown, by {last.author}:"
+        f" now {len(lines)} draft lines, {_units(lines)} units"
     )
     raise Conflict(message)
 
 
-def _last_change(order_ref: str, lines: Sequence[OrderLine]) -> tuple[datetime, str | None]:
-    """Return when and by whom an order was last changed.
+def _last_change(order_ref: str, lines: Sequence[OrderLine]) -> LastChange:
+    """Return the last change of an order.
 
     A deleted line leaves a log entry and no row; other systems write rows and no log entry.
     """
-    said = fetch_all(
+    logged = read_all(
+        LastChange,
         "SELECT at, actor FROM app.action_log WHERE detail ->> 'order' = %s"
         " ORDER BY id DESC LIMIT 1",
         order_ref,
     )
-    logged = [(entry["at"], entry["actor"]) for entry in said]
-    rows = [(line.recorded_at, line.recorded_by) for line in lines]
-    return max(rows + logged, key=itemgetter(0))
+    rows = [LastChange(line.recorded_at, line.recorded_by) for line in lines]
+    return max(rows + logged, key=attrgetter("at"))
 
 
 def version_of_drafts(recorded_at: Sequence[datetime]) -> str:
@@ -179,7 +181,7 @@ def _refuse_terms(order_ref: str, lines: Sequence[OrderLine], *, allowed: bool) 
     for terms in all_terms.values():
         refuse_inactive(terms)
     least = max(terms.minimum_order_minor for terms in all_terms.values())
-    value = _totals(lines)["value_minor"]
+    value = _value_minor(lines)
     if value < least and not allowed:
         rule = (
             f"worth {money_text(least)} or more, the supplier's minimum, or sent knowingly below it"
@@ -209,11 +211,12 @@ def refuse_inactive(terms: Terms) -> None:
         refuse("supplier", terms.code, "an active supplier; choose another one for this order")
 
 
-def _totals(lines: Sequence[OrderLine]) -> dict[str, int]:
-    return {
-        "units": sum(line.ordered_units for line in lines),
-        "value_minor": sum(line.ordered_units * (line.cost_minor or 0) for line in lines),
-    }
+def _units(lines: Sequence[OrderLine]) -> int:
+    return sum(line.ordered_units for line in lines)
+
+
+def _value_minor(lines: Sequence[OrderLine]) -> int:
+    return sum(line.ordered_units * (line.cost_minor or 0) for line in lines)
 
 
 def _send(order_ref: str, lines: Sequence[OrderLine], now: datetime, actor: str | None) -> None:

@@ -5,10 +5,10 @@ The rules are in `inventory.reports.scorecard`; SQL only selects the rows.
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Final
+from typing import Final
 
 from inventory.reports.scorecard import LeadTime, lead_time, receipt_centidays, share_permille
-from ledger.kernel.rows import select, select_one
+from ledger.kernel.rows import Parameters, select, select_one
 
 DAYS: Final = 180
 PAGE_ROWS: Final = 50
@@ -150,7 +150,7 @@ def measure(supplier: str, location: str, now: datetime) -> Measured:
     )
 
 
-def _of(supplier: str, location: str, now: datetime) -> dict[str, Any]:
+def _of(supplier: str, location: str, now: datetime) -> Parameters:
     return {"supplier": supplier, "location": location, "now": now, "days": DAYS}
 
 

@@ -8,18 +8,12 @@ from uuid import UUID
 from inventory.tables.columns import AMOUNT_MAX
 from ledger.access.scope import require_company
 from ledger.kernel import checks
-from ledger.kernel.bulk_insert import moved_columns
+from ledger.kernel.bulk_insert import Moved, moved_columns
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.refusal_text import changes_text, moment_text, person
-from ledger.kernel.transactions import (
-    Row,
-    execute,
-    fetch_all,
-    fetch_one,
-    ledger_transaction,
-    log_action,
-    run_idempotent,
-)
+from ledger.kernel.last_change import LastChange
+from ledger.kernel.refusal_text import changes_text, person
+from ledger.kernel.rows import read_all, read_one
+from ledger.kernel.transactions import execute, ledger_transaction, log_action, run_idempotent
 
 ANY_DAY: Final = 127
 DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -45,14 +39,34 @@ class Terms:
     is_named: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class LockedSupplier:
+    """One row of `retail.supplier`, locked until the transaction ends."""
+
+    code: str
+    name: str
+    is_active: bool
+    minimum_order_minor: int
+    order_days_mask: int
+    lead_time_centidays: int
+    email: str
+    address: str
+
+    @property
+    def terms(self) -> Mapping[str, object]:
+        """The terms that people may change, by column."""
+        return {name: getattr(self, name) for name in COLUMNS}
+
+
 def terms_of(codes: Collection[str]) -> dict[str, Terms]:
     """Return the terms of each of these suppliers."""
-    found = fetch_all(
+    found = read_all(
+        Terms,
         "SELECT code, name, is_active, minimum_order_minor, order_days_mask, lead_time_centidays"
         " FROM retail.supplier WHERE code = ANY(%s)",
         sorted(codes),
     )
-    known = {row["code"]: Terms(**row) for row in found}
+    known = {terms.code: terms for terms in found}
     return {code: known.get(code, Terms(code, code, is_named=False)) for code in codes}
 
 
@@ -90,7 +104,7 @@ def set_supplier_terms(
     shown: Mapping[str, object] | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
-) -> dict[str, list[object]]:
+) -> Moved:
     """Change terms of a supplier; return the moved ones as {column: [before, after]}.
 
     Lines that are ordered already keep their due day. `shown` holds the terms that the person saw,
@@ -99,7 +113,7 @@ def set_supplier_terms(
     changes = command.changes()
     require_company()
 
-    def work() -> Row:
+    def work() -> Moved:
         return _change(command.code, changes, shown or {}, actor)
 
     with ledger_transaction():
@@ -108,19 +122,20 @@ def set_supplier_terms(
 
 def _change(
     code: str, changes: Mapping[str, object], shown: Mapping[str, object], actor: str | None
-) -> Row:
+) -> Moved:
     """Write the columns of `changes` that differ, under a lock; return them."""
     before = _locked_supplier(code)
     _refuse_moved(before, shown)
-    moved = moved_columns(before, changes)
+    moved = moved_columns(before.terms, changes)
     if moved:
         _write(code, {name: changes[name] for name in moved})
         log_action(actor=actor, action=ACTION, subject=code, detail=moved)
     return moved
 
 
-def _locked_supplier(code: str) -> Row:
-    supplier = fetch_one("SELECT * FROM retail.supplier WHERE code = %s FOR UPDATE", code)
+def _locked_supplier(code: str) -> LockedSupplier:
+    sql = "SELECT * FROM retail.supplier WHERE code = %s FOR UPDATE"
+    supplier = read_one(LockedSupplier, sql, code)
     if supplier is None:
         refuse("supplier", code, "no such supplier")
     return supplier
@@ -135,19 +150,20 @@ def _write(code: str, values: Mapping[str, object]) -> None:
     )
 
 
-def _refuse_moved(row: Row, shown: Mapping[str, object]) -> None:
+def _refuse_moved(supplier: LockedSupplier, shown: Mapping[str, object]) -> None:
     seen = {name: shown[name] for name in COLUMNS if name in shown}
-    said = changes_text(_with_days(row), _with_days(seen))
+    said = changes_text(_with_days(supplier.terms), _with_days(seen))
     if not said:
         return
-    last = fetch_one(
+    last = read_one(
+        LastChange,
         "SELECT actor, at FROM app.action_log WHERE action = %s AND subject = %s"
         " ORDER BY id DESC LIMIT 1",
         ACTION,
-        row["code"],
+        supplier.code,
     )
-    who = f"{person(last['actor'])}, {moment_text(last['at'])}" if last else person(None)
-    message = f"{row['name']} has changed since it was shown, by {who}: {said}"
+    who = last.author if last else person(None)
+    message = f"{supplier.name} has changed since it was shown, by {who}: {said}"
     raise Conflict(message)
 
 
