@@ -12,7 +12,7 @@ from inventory.reports.conditions import is_variance_due, tolerance_units
 from ledger.counts.stock_count import LockedCount, locked_count, write_void
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.refusal_text import person
 from ledger.kernel.rows import read_one
 from ledger.kernel.transactions import (
     Done,
@@ -119,12 +119,12 @@ def _locked_draft(count_id: int) -> LockedCount:
     """Return a waiting count, locked until the transaction ends."""
     count = locked_count(count_id)
     if count.status == "approved":
-        who, at = person(count.approved_by), moment_text(count.recorded_at)
-        message = f"{who} has approved count {count_id} of {count.units:,} units already, {at}"
+        who, units = person(count.approved_by), f"{count.units:,} units"
+        message = f"{who} has approved count {count_id} of {units} already, {count.write_time}"
         raise Conflict(message)
     if count.status == "void":
-        who, at = person(count.recorded_by), moment_text(count.recorded_at)
-        message = f"{who} has refused count {count_id}, or counted again, {at}: it is void"
+        again = f"has refused count {count_id}, or counted again"
+        message = f"{count.writer} {again}, {count.write_time}: it is void"
         raise Conflict(message)
     return count
 

@@ -11,7 +11,6 @@ from ledger.access.scope import require_store
 from ledger.counts.stock_count import locked_count, write_void
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import (
     Done,
     Written,
@@ -110,8 +109,7 @@ def void_count(
     def work() -> Done:
         count = locked_count(count_id)
         if count.status == "void":
-            who, at = person(count.recorded_by), moment_text(count.recorded_at)
-            message = f"{who} has made count {count_id} void already, {at}"
+            message = f"{count.writer} has made count {count_id} void already, {count.write_time}"
             raise Conflict(message)
         is_fresh = checks.is_correctable(count.business_at, database_now())
         if count.status == "approved" and not is_fresh:

@@ -5,12 +5,13 @@ from datetime import datetime
 
 from ledger.access.scope import require_key
 from ledger.kernel.errors import refuse
+from ledger.kernel.row_parts import Stamped
 from ledger.kernel.rows import read_one
 from ledger.kernel.transactions import execute, log_action
 
 
 @dataclass(frozen=True, slots=True)
-class LockedCount:
+class LockedCount(Stamped):
     """One row of `retail.stock_count`; `business_at` is its second (docs/domain.md 2.4)."""
 
     id: int

@@ -10,11 +10,12 @@ from inventory.explain.formatting import money_text
 from ledger.access.scope import require_key
 from ledger.kernel.errors import refuse
 from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.row_parts import Keyed
 from ledger.kernel.rows import read_all, read_one
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Keyed):
     """The columns that both kinds of proposals have; `decided_*` is the last decision."""
 
     id: str
@@ -27,11 +28,6 @@ class Proposal:
     decided_action: str | None
     decided_by: str | None
     decided_at: datetime | None
-
-    @property
-    def key_columns(self) -> dict[str, str]:
-        """The columns that every row of the same item has."""
-        return {"inv_key": self.inv_key, "location": self.location, "sku": self.sku}
 
     @property
     def decider(self) -> str:

@@ -13,7 +13,6 @@ from uuid import UUID
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.proposals import Answer, answer_need
-from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import (
     database_now,
     execute,
@@ -216,8 +215,8 @@ def allowed_line(command: LineCommand) -> OrderLine:
 
 def describe(line: OrderLine) -> str:
     """Return the current values of a line, for a person who saw others."""
-    who, at = person(line.recorded_by), moment_text(line.recorded_at)
-    parts = [f"{who} left it {line.status} at {at}", f"{line.ordered_units} ordered"]
+    left = f"{line.writer} left it {line.status} at {line.write_time}"
+    parts = [left, f"{line.ordered_units} ordered"]
     if line.confirmed_units is not None:
         parts.append(f"{line.confirmed_units} confirmed")
     if line.cancelled_units:

@@ -7,12 +7,13 @@ from typing import Final
 
 from ledger.access.scope import require_key
 from ledger.kernel.errors import refuse
+from ledger.kernel.row_parts import Keyed, Stamped
 from ledger.kernel.rows import read_all, read_one
 from ledger.ordering.status import Status
 
 
 @dataclass(frozen=True, slots=True)
-class OrderLine:
+class OrderLine(Keyed, Stamped):
     """One row of `retail.purchase_order_line`."""
 
     id: int
@@ -31,16 +32,6 @@ class OrderLine:
     pack_units: int | None
     recorded_at: datetime
     recorded_by: str | None
-
-    @property
-    def key_columns(self) -> dict[str, str]:
-        """The columns that every row of the same item has."""
-        return {"inv_key": self.inv_key, "location": self.location, "sku": self.sku}
-
-    @property
-    def version(self) -> str:
-        """A text that changes with every write of the line."""
-        return self.recorded_at.isoformat()
 
 
 _SELECT: Final = (

@@ -6,14 +6,14 @@ from typing import Literal
 
 from ledger.access.scope import require_key
 from ledger.kernel.errors import refuse
-from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.row_parts import Stamped
 from ledger.kernel.rows import read_one
 
 Leg = Literal["supplier_in", "transfer_out", "transfer_in"]
 
 
 @dataclass(frozen=True, slots=True)
-class ShipmentLine:
+class ShipmentLine(Stamped):
     """One row of `retail.shipment_line`: a supplier's delivery, or one leg of a transfer."""
 
     id: int
@@ -43,21 +43,6 @@ class ShipmentLine:
     def arrived_at(self) -> datetime:
         """The time at which a received line arrived; SQL requires it."""
         return _required(self.received_at, f"shipment line {self.id} has no receiving time")
-
-    @property
-    def version(self) -> str:
-        """A text that changes with every write of the line."""
-        return self.recorded_at.isoformat()
-
-    @property
-    def writer(self) -> str:
-        """Name of the person who wrote the line last, for a sentence."""
-        return person(self.recorded_by)
-
-    @property
-    def write_time(self) -> str:
-        """Time of the last write, for a sentence."""
-        return moment_text(self.recorded_at)
 
 
 def _required(at: datetime | None, problem: str) -> datetime:

@@ -7,7 +7,7 @@ from uuid import UUID
 from inventory.tables.columns import QUANTITY_MAX
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.row_parts import Stamped
 from ledger.kernel.rows import read_one
 from ledger.kernel.transactions import (
     Written,
@@ -25,7 +25,7 @@ from ledger.receiving.shipment_line import ShipmentLine, locked_shipment
 
 
 @dataclass(frozen=True, slots=True)
-class _NewestReceipt:
+class _NewestReceipt(Stamped):
     """The last write of an order line's receipts, with the units that arrived."""
 
     recorded_by: str | None
@@ -147,8 +147,7 @@ def _last_receipt(line_id: int) -> str:
     )
     if newest is None:
         return ""
-    who, at = person(newest.recorded_by), moment_text(newest.recorded_at)
-    return f": {who} has received {newest.units}, {at}"
+    return f": {newest.writer} has received {newest.units}, {newest.write_time}"
 
 
 def _receive_unannounced(
