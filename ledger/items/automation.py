@@ -1,13 +1,14 @@
 """Limits of automation for an item: the value of automatic orders, the mode of price rules."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-from ledger.items.service import locked_item, set_policy
+from ledger.items.service import LockedItem, locked_item, set_policy
+from ledger.kernel.bulk_insert import Moved
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.refusal_text import changes_text, moment_text, person
-from ledger.kernel.transactions import Row, ledger_transaction, run_idempotent
+from ledger.kernel.refusal_text import changes_text
+from ledger.kernel.transactions import ledger_transaction, run_idempotent
 
 AUTOMATION: Final = ("auto_max_minor", "price_mode", "auto_permille")
 
@@ -20,7 +21,7 @@ def set_automation(
     shown: Mapping[str, object],
     actor: str,
     command_id: UUID | None = None,
-) -> dict[str, list[Any]]:
+) -> Moved:
     """Change these columns of an item's policy; return the moved ones as {column: [before, after]}.
 
     `shown` holds the values that the person saw, by column. If one of them has changed since,
@@ -30,7 +31,7 @@ def set_automation(
         if name not in AUTOMATION:
             refuse("policy", name, f"one of {', '.join(AUTOMATION)}")
 
-    def work() -> Row:
+    def work() -> Moved:
         _refuse_moved(locked_item(location=location, sku=sku), shown)
         return set_policy(location=location, sku=sku, changes=changes, actor=actor)
 
@@ -38,9 +39,9 @@ def set_automation(
         return run_idempotent(command_id, f"automation {location}|{sku}", actor, work)
 
 
-def _refuse_moved(item: Row, shown: Mapping[str, object]) -> None:
-    said = changes_text(item, shown)
+def _refuse_moved(item: LockedItem, shown: Mapping[str, object]) -> None:
+    said = changes_text(item.policy, shown)
     if said:
-        who, at = person(item["recorded_by"]), moment_text(item["recorded_at"])
-        message = f"{item['inv_key']} has changed since it was shown, last by {who}, {at}: {said}"
+        last = f"last by {item.writer}, {item.write_time}"
+        message = f"{item.inv_key} has changed since it was shown, {last}: {said}"
         raise Conflict(message)

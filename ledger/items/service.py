@@ -1,16 +1,24 @@
 """Ranging of items and changes of their policy, the row that every decision about a key reads."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from inventory.pricing.targets import floor_minor
 from ledger.access.scope import require_store
 from ledger.kernel import checks
-from ledger.kernel.bulk_insert import columns_of, insert_documents, insert_many, moved_columns
+from ledger.kernel.bulk_insert import (
+    Moved,
+    columns_of,
+    insert_documents,
+    insert_many,
+    moved_columns,
+)
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.row_parts import Keyed, Stamped
 from ledger.kernel.transactions import (
-    Row,
     business_time_or_now,
     database_now,
     execute,
@@ -18,6 +26,7 @@ from ledger.kernel.transactions import (
     fetch_value,
     ledger_transaction,
     log_action,
+    typed,
 )
 
 # Columns that identify a row or are set by triggers, so they are no part of a policy.
@@ -34,6 +43,30 @@ class RangedItem(NamedTuple):
     sku: str
     policy: Mapping[str, object]
     opening_units: int | None = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LockedItem(Keyed, Stamped):
+    """One row of `retail.item_location`; `policy` has all its columns by name.
+
+    Policies are data: people and imports name the columns that they set.
+    """
+
+    inv_key: str
+    location: str
+    sku: str
+    cost_minor: int
+    margin_permille: int
+    tax_bp: int
+    regular_minor: int | None
+    recorded_at: datetime
+    recorded_by: str | None
+    policy: Mapping[str, object]
+
+    @property
+    def floor_minor(self) -> int:
+        """The lowest price that cost, margin and tax allow."""
+        return floor_minor(self.cost_minor, self.margin_permille, self.tax_bp)
 
 
 @lru_cache(maxsize=1)
@@ -124,18 +157,18 @@ def _known(keys: list[str]) -> frozenset[str]:
 
 def set_policy(
     *, location: str, sku: str, changes: Mapping[str, object], actor: str | None = None
-) -> dict[str, list[object]]:
+) -> Moved:
     """Change policy columns of one key; return the changed ones as {column: [before, after]}."""
     values = _checked(changes)
     if not values:
         return {}
     with ledger_transaction():
-        before = locked_item(location=location, sku=sku)
-        moved = moved_columns(before, values)
+        item = locked_item(location=location, sku=sku)
+        moved = moved_columns(item.policy, values)
         if moved:
-            with checks.named_policies([before | values]), ledger_transaction():
-                _update([before["inv_key"]], {name: values[name] for name in moved}, actor)
-            log_action(actor=actor, action="policy", subject=before["inv_key"], detail=moved)
+            with checks.named_policies([{**item.policy, **values}]), ledger_transaction():
+                _update([item.inv_key], {name: values[name] for name in moved}, actor)
+            log_action(actor=actor, action="policy", subject=item.inv_key, detail=moved)
     return moved
 
 
@@ -160,14 +193,14 @@ def _update(keys: list[str], values: Mapping[str, object], actor: str | None) ->
     return execute(statement, *values.values(), actor, keys)
 
 
-def locked_item(*, location: str, sku: str) -> Row:
-    """Return the `item_location` row of a key, locked until the transaction ends."""
+def locked_item(*, location: str, sku: str) -> LockedItem:
+    """Return the item of a key, locked until the transaction ends."""
     inv_key = checks.key(location, sku)
     require_store(location)
-    item = fetch_one("SELECT * FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
-    if item is None:
+    found = fetch_one("SELECT * FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
+    if found is None:
         refuse("inv_key", inv_key, "must be ranged first")
-    return item
+    return typed(LockedItem, found | {"policy": found})
 
 
 def mark_reviewed(*, keys: Sequence[str], at: datetime | None = None) -> int:

@@ -7,11 +7,12 @@ most transposed digits.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from inventory.explain.formatting import money_text
 from ledger.kernel.errors import ServiceError
-from ledger.kernel.transactions import fetch_one
+from ledger.kernel.rows import read_one
 
 FACTOR: Final = 2
 # Largest ratio of regular price to cost, if no other location has the item.
@@ -24,7 +25,18 @@ FROM retail.item_location WHERE sku = %s AND inv_key <> %s
 """
 _ASK: Final = "unless you tick that it is meant"
 PRICE: Final = "price_minor"
+COST: Final = "cost_minor"
 REGULAR: Final = "regular_minor"
+
+
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    """Costs and regular prices of an item at all other locations; None without any."""
+
+    least_cost_minor: int | None = None
+    most_cost_minor: int | None = None
+    least_regular_minor: int | None = None
+    most_regular_minor: int | None = None
 
 
 class ImplausiblePrice(ServiceError):
@@ -57,18 +69,21 @@ def require_plausible_policy(sku: str, inv_key: str, policy: Mapping[str, object
 
     If no other location has the item, compare the regular price with the cost.
     """
-    known = fetch_one(_ELSEWHERE, sku, inv_key) or {}
-    for column in ("cost_minor", REGULAR):
+    known = read_one(_Elsewhere, _ELSEWHERE, sku, inv_key) or _Elsewhere()
+    limits = (
+        (COST, known.least_cost_minor, known.most_cost_minor),
+        (REGULAR, known.least_regular_minor, known.most_regular_minor),
+    )
+    for column, least, most in limits:
         typed = policy.get(column)
-        least, most = known.get(f"least_{column}"), known.get(f"most_{column}")
         if not isinstance(typed, int) or least is None or most is None:
             continue
         if is_implausible(typed, least_minor=least, most_minor=most):
             span = " to ".join(dict.fromkeys((money_text(least), money_text(most))))
             rule = f"at most twice and at least half of what other locations have, {span}, {_ASK}"
             raise ImplausiblePrice(column, typed, rule)
-    if known.get(f"most_{REGULAR}") is None:
-        _require_plausible_regular(policy.get(REGULAR), policy.get("cost_minor"))
+    if known.most_regular_minor is None:
+        _require_plausible_regular(policy.get(REGULAR), policy.get(COST))
 
 
 def _require_plausible_regular(regular: object, cost: object) -> None:

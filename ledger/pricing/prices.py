@@ -14,26 +14,25 @@ from uuid import UUID
 from cdc.contracts.times import moment_of, us_of
 from inventory.explain.formatting import money_text
 from inventory.model.arithmetic import WINDOW_US, window_start
-from inventory.pricing.targets import floor_minor
 from ledger.access.scope import require_company
-from ledger.items.service import locked_item
+from ledger.items.service import LockedItem, locked_item
 from ledger.kernel import checks
 from ledger.kernel.bulk_insert import insert_many
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.transactions import (
-    Row,
+    Written,
     database_now,
     execute,
-    fetch_all,
-    fetch_one,
+    fetch_column,
     fetch_value,
     insert,
     ledger_transaction,
     log_action,
-    run_idempotent,
+    run_command,
 )
 from ledger.pricing.plausibility import require_plausible, usual_minor
+from ledger.pricing.timeline import PriceStep, TimelineRow, newest_price, step_before
 
 MOST_PRICE: Final = 1_000_000_000
 MOST_STEP: Final = 2**31 - 1  # limit of the column, an `int`
@@ -44,11 +43,6 @@ KINDS: Final = ("initial", "manual", "emergency")  # `roll_back_price` writes ro
 def next_window_start(now: datetime) -> datetime:
     """Return the start of the first ten-minute window after `now`."""
     return moment_of(window_start(us_of(now)) + WINDOW_US)
-
-
-def item_floor_minor(item: Row) -> int:
-    """Return the lowest price that an item's cost, margin and tax allow."""
-    return floor_minor(int(item["cost_minor"]), int(item["margin_permille"]), int(item["tax_bp"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +84,22 @@ def set_price(
     """Write a price; return its id."""
     command.check()
 
-    def work() -> Row:
+    def work() -> Written:
         item = locked_item(location=command.location, sku=command.sku)
-        newest = newest_price(item["inv_key"])
-        _refuse_if_repriced(item["inv_key"], newest, command.shown_price_id)
+        newest = newest_price(item.inv_key)
+        _refuse_if_repriced(item.inv_key, newest, command.shown_price_id)
         if not command.is_confirmed:
-            last_minor = None if newest is None else newest["price_minor"]
-            require_plausible(command.price_minor, usual_minor(last_minor, item["regular_minor"]))
-        begins = _beginning(item["inv_key"], command, newest)
+            last_minor = None if newest is None else newest.price_minor
+            require_plausible(command.price_minor, usual_minor(last_minor, item.regular_minor))
+        begins = _beginning(item.inv_key, command, newest)
         price = Price(command.price_minor, command.step, command.kind, begins)
-        return {"id": write_price(item, price, actor=actor, reason=command.reason)}
+        return Written(write_price(item, price, actor=actor, reason=command.reason))
 
-    with ledger_transaction():
-        kind = f"price {command.location}|{command.sku}"
-        return int(run_idempotent(command_id, kind, actor, work)["id"])
+    kind = f"price {command.location}|{command.sku}"
+    return run_command(command_id, kind, actor, work, Written).id
 
 
-def _beginning(inv_key: str, command: SetPrice, newest: Row | None) -> datetime:
+def _beginning(inv_key: str, command: SetPrice, newest: TimelineRow | None) -> datetime:
     earliest = next_window_start(database_now())
     if command.kind != "initial":
         return max(command.effective_from or earliest, earliest)
@@ -119,31 +112,19 @@ def _priced_already(inv_key: str) -> str:
     return f"{inv_key} has prices already: only the first one is initial"
 
 
-def newest_price(inv_key: str) -> Row | None:
-    """Return the last row of a key's timeline, including scheduled ones, or None."""
-    return fetch_one(
-        "SELECT id, price_minor, step, kind, effective_from, recorded_by, recorded_at"
-        " FROM retail.price_change"
-        " WHERE inv_key = %s ORDER BY effective_from DESC, id DESC LIMIT 1",
-        inv_key,
-    )
-
-
-def _refuse_if_repriced(inv_key: str, newest: Row | None, shown_price_id: int | None) -> None:
-    found = NO_PRICE if newest is None else newest["id"]
+def _refuse_if_repriced(
+    inv_key: str, newest: TimelineRow | None, shown_price_id: int | None
+) -> None:
+    found = NO_PRICE if newest is None else newest.id
     if shown_price_id in (None, found):
         return
     if newest is None:
         refuse("shown_price_id", shown_price_id, "the newest price of this item")
     message = (
-        f"{inv_key} has another price since: {money_text(newest['price_minor'])} from"
-        f" {moment_text(newest['effective_from'])} on, {newest['kind']}, {_written(newest)}"
+        f"{inv_key} has another price since: {money_text(newest.price_minor)} from"
+        f" {moment_text(newest.effective_from)} on, {newest.kind}, {newest.origin}"
     )
     raise Conflict(message)
-
-
-def _written(row: Row) -> str:
-    return f"written by {person(row['recorded_by'])} at {moment_text(row['recorded_at'])}"
 
 
 class Price(NamedTuple):
@@ -156,15 +137,17 @@ class Price(NamedTuple):
     proposal_id: str | None = None
 
 
-def write_price(item: Row, price: Price, *, actor: str | None, reason: str | None = None) -> int:
+def write_price(
+    item: LockedItem, price: Price, *, actor: str | None, reason: str | None = None
+) -> int:
     """Insert a price for a locked item, not below its floor; return the row's id."""
-    floor = item_floor_minor(item)
+    floor = item.floor_minor
     if price.price_minor < floor:
         refuse("price_minor", price.price_minor, f"not below the floor of {money_text(floor)}")
     price_id = insert(
         "price_change",
         {
-            **{name: item[name] for name in ("inv_key", "location", "sku")},
+            **item.key_columns,
             **price._asdict(),
             "floor_minor": floor,
             "recorded_by": actor,
@@ -177,7 +160,7 @@ def write_price(item: Row, price: Price, *, actor: str | None, reason: str | Non
         "floor_minor": floor,
         "reason": reason,
     }
-    log_action(actor=actor, action="price", subject=item["inv_key"], detail=detail)
+    log_action(actor=actor, action="price", subject=item.inv_key, detail=detail)
     return price_id
 
 
@@ -209,15 +192,15 @@ def set_first_prices(*, prices: Sequence[FirstPrice], actor: str | None = None) 
 def _refuse_if_priced(keys: Sequence[str]) -> None:
     twice = [inv_key for inv_key, number in Counter(keys).items() if number > 1]
     # All price writes take this lock: a timeline that begins meanwhile is waited for and then seen.
-    fetch_all(
+    execute(
         "SELECT FROM retail.item_location WHERE inv_key = ANY(%s) ORDER BY inv_key FOR UPDATE",
         list(keys),
     )
-    priced = fetch_all(
+    priced = fetch_column(
         "SELECT inv_key FROM retail.price_change WHERE inv_key = ANY(%s) LIMIT 1", list(keys)
     )
     if twice or priced:
-        raise Conflict(_priced_already(twice[0] if twice else priced[0]["inv_key"]))
+        raise Conflict(_priced_already(twice[0] if twice else priced[0]))
 
 
 def roll_back_price(
@@ -237,49 +220,40 @@ def roll_back_price(
     time, so that it never holds: of two rows with one time the later one counts.
     """
 
-    def work() -> Row:
+    def work() -> Written:
         item = locked_item(location=location, sku=sku)
-        newest = newest_price(item["inv_key"])
-        _refuse_if_repriced(item["inv_key"], newest, shown_price_id)
+        newest = newest_price(item.inv_key)
+        _refuse_if_repriced(item.inv_key, newest, shown_price_id)
         _refuse_if_undone(newest)
         before = _predecessor(item, newest)
-        price = max(int(before["price_minor"]), item_floor_minor(item))
+        price = max(before.price_minor, item.floor_minor)
         begins = next_window_start(database_now())
         if newest is not None:
-            begins = max(begins, newest["effective_from"])
-        row = Price(price, int(before["step"]), "rollback", begins)
-        return {"id": write_price(item, row, actor=actor, reason=reason)}
+            begins = max(begins, newest.effective_from)
+        row = Price(price, before.step, "rollback", begins)
+        return Written(write_price(item, row, actor=actor, reason=reason))
 
-    with ledger_transaction():
-        return int(run_idempotent(command_id, f"roll back {location}|{sku}", actor, work)["id"])
+    return run_command(command_id, f"roll back {location}|{sku}", actor, work, Written).id
 
 
-def _refuse_if_undone(newest: Row | None) -> None:
-    if newest is not None and newest["kind"] == "rollback":
+def _refuse_if_undone(newest: TimelineRow | None) -> None:
+    if newest is not None and newest.kind == "rollback":
         message = (
-            f"The last change is rolled back already, {_written(newest)}:"
+            f"The last change is rolled back already, {newest.origin}:"
             " for another price, set that price"
         )
         raise Conflict(message)
 
 
-def _predecessor(item: Row, newest: Row | None) -> Row:
+def _predecessor(item: LockedItem, newest: TimelineRow | None) -> PriceStep:
     """Return the price and step in force before the newest row."""
-    if newest is not None:
-        before = fetch_one(
-            "SELECT price_minor, step FROM retail.price_change"
-            " WHERE inv_key = %s AND (effective_from, id) < (%s, %s)"
-            " ORDER BY effective_from DESC, id DESC LIMIT 1",
-            item["inv_key"],
-            newest["effective_from"],
-            newest["id"],
-        )
-        if before is not None:
-            return before
-        if newest["kind"] != "initial" and item["regular_minor"] is not None:
-            return {"price_minor": item["regular_minor"], "step": 0}
-    message = f"{item['inv_key']} has no earlier price to go back to"
-    raise Conflict(message)
+    before = None if newest is None else step_before(item.inv_key, newest)
+    if before is not None:
+        return before
+    if newest is None or newest.kind == "initial" or item.regular_minor is None:
+        message = f"{item.inv_key} has no earlier price to go back to"
+        raise Conflict(message)
+    return PriceStep(item.regular_minor, 0)
 
 
 def set_price_kill_switch(*, is_on: bool, actor: str | None) -> None:

@@ -15,13 +15,8 @@ from ledger.kernel.proposals import (
     refuse_if_moved,
     write_decision,
 )
-from ledger.kernel.transactions import (
-    Row,
-    database_now,
-    fetch_one,
-    ledger_transaction,
-    run_idempotent,
-)
+from ledger.kernel.rows import read_one
+from ledger.kernel.transactions import database_now, run_command
 from ledger.pricing.prices import Price, next_window_start, refuse_while_killed, write_price
 
 
@@ -43,6 +38,16 @@ class PriceWrittenBefore:
     effective_from: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class _Approval:
+    """The result of an approval as it is stored; the time is in ISO form."""
+
+    price_id: int
+    price_minor: int
+    effective_from: str
+    repeated: bool
+
+
 def approve_price(
     *,
     proposal_id: str,
@@ -57,10 +62,10 @@ def approve_price(
     """
     decision = Decision(PRICES, proposal_id, "approve", shown_revision, actor)
 
-    def work() -> Row:
+    def work() -> _Approval:
         row = locked_proposal(PRICES, proposal_id)
         if row.decided_action == "approve":
-            return _price_row(proposal_id) | {"repeated": True}
+            return _approval(proposal_id, repeated=True)
         refuse_if_moved(row, decision, allowed=("open",))
         refuse_while_killed()
         item = locked_item(location=row.location, sku=row.sku)
@@ -70,28 +75,28 @@ def approve_price(
         # with the next record. A decision before it would be that record.
         write_price(item, price, actor=actor)
         write_decision(row, decision)
-        return _price_row(proposal_id) | {"repeated": False}
+        return _approval(proposal_id, repeated=False)
 
-    with ledger_transaction():
-        row = run_idempotent(command_id, f"approve {proposal_id}", actor, work)
-    begins = datetime.fromisoformat(row["effective_from"])
-    if row["repeated"]:
-        return PriceWrittenBefore(row["price_id"], row["price_minor"], begins)
-    return PriceWritten(row["price_id"], row["price_minor"], begins)
+    done = run_command(command_id, f"approve {proposal_id}", actor, work, _Approval)
+    begins = datetime.fromisoformat(done.effective_from)
+    if done.repeated:
+        return PriceWrittenBefore(done.price_id, done.price_minor, begins)
+    return PriceWritten(done.price_id, done.price_minor, begins)
 
 
-def _price_row(proposal_id: str) -> Row:
-    """Return the price of an approved proposal as a JSON-serialisable command result."""
-    row = fetch_one(
+def _approval(proposal_id: str, *, repeated: bool) -> _Approval:
+    """Return the price that carries the id of an approved proposal."""
+    price = read_one(
+        PriceWritten,
         "SELECT id AS price_id, price_minor, effective_from FROM retail.price_change"
         " WHERE proposal_id = %s",
         proposal_id,
     )
-    if row is None:
+    if price is None:
         message = f"{proposal_id}: approved, but no price carries its id"
         raise LookupError(message)
-    row["effective_from"] = row["effective_from"].isoformat()
-    return row
+    begins = price.effective_from.isoformat()
+    return _Approval(price.price_id, price.price_minor, begins, repeated)
 
 
 def reject_price(

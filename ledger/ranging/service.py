@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from ledger.items.names import name_products
 from ledger.items.service import range_item
 from ledger.kernel import checks
 from ledger.kernel.errors import refuse
-from ledger.kernel.transactions import Row, fetch_value, ledger_transaction, run_idempotent
+from ledger.kernel.transactions import fetch_value, run_command
 from ledger.ordering.supplier_terms import terms_of
 from ledger.pricing.plausibility import require_plausible_policy
 
@@ -38,6 +39,13 @@ class NewItem(NamedTuple):
     opening_units: int | None = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Ranged:
+    """The key of an item that was ranged."""
+
+    inv_key: str
+
+
 def range_new_item(
     *, item: NewItem, actor: str, is_confirmed: bool = True, command_id: UUID | None = None
 ) -> str:
@@ -49,7 +57,7 @@ def range_new_item(
     """
     inv_key = checks.key(item.location, item.sku)
 
-    def work() -> Row:
+    def work() -> _Ranged:
         if not fetch_value(_IS_PLACE, item.location, item.location, inv_key):
             refuse("location", item.location, "a location that we know")
         _refuse_unknown_supplier(item.policy.get("supplier"))
@@ -66,10 +74,9 @@ def range_new_item(
             opening_units=item.opening_units,
             actor=actor,
         )
-        return {"inv_key": inv_key}
+        return _Ranged(inv_key)
 
-    with ledger_transaction():
-        return str(run_idempotent(command_id, f"range_item {inv_key}", actor, work)["inv_key"])
+    return run_command(command_id, f"range_item {inv_key}", actor, work, _Ranged).inv_key
 
 
 def _refuse_unknown_supplier(code: object) -> None:
