@@ -15,14 +15,8 @@ from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, LedgerError, refuse
 from ledger.kernel.proposal_rows import REORDERS, NeedProposal, locked_needs
 from ledger.kernel.proposals import Decision, refuse_if_moved
-from ledger.kernel.transactions import (
-    Row,
-    database_now,
-    execute,
-    fetch_all,
-    insert_rows,
-    log_actions,
-)
+from ledger.kernel.rows import read_all
+from ledger.kernel.transactions import database_now, execute, insert_rows, log_actions
 from ledger.ordering.lines import refuse_odd_units
 from ledger.ordering.orders import automatic_order, draft_order, refuse_inactive
 from ledger.ordering.status import due_day
@@ -95,9 +89,30 @@ ApprovalOutcome = Ordered | OrderedBefore | NotOrdered
 
 
 @dataclass(frozen=True, slots=True)
+class OrderedItem:
+    """The columns of an item that an order of it reads; the row is locked against changes."""
+
+    inv_key: str
+    supplier: str | None
+    pack_units: int
+    cost_minor: int
+    lead_time_centidays: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The order line that carries a reorder id."""
+
+    id: int
+    reorder_id: str
+    ordered_units: int
+    order_ref: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Plan:
     row: NeedProposal
-    item: Row
+    item: OrderedItem
     parts: tuple[Part, ...]
 
     @property
@@ -111,9 +126,9 @@ class _Known:
 
     now: datetime
     proposals: dict[str, NeedProposal]
-    items: dict[str, Row]
+    items: dict[str, OrderedItem]
     terms: dict[str, Terms]
-    ordered: dict[str, Row]
+    ordered: dict[str, _Answer]
 
 
 def order_all(
@@ -138,26 +153,28 @@ def order_all(
 def _read(approvals: Sequence[ApproveReorder]) -> _Known:
     ids = sorted({approval.reorder_id for approval in approvals})
     proposals = locked_needs(ids)
-    items = fetch_all(
+    items = read_all(
+        OrderedItem,
         "SELECT inv_key, supplier, pack_units, cost_minor, lead_time_centidays"
         " FROM retail.item_location WHERE inv_key = ANY(%s) ORDER BY inv_key FOR SHARE",
         sorted({need.inv_key for need in proposals}),
     )
-    ordered = fetch_all(
+    ordered = read_all(
+        _Answer,
         "SELECT id, reorder_id, ordered_units, order_ref FROM retail.purchase_order_line"
         " WHERE reorder_id = ANY(%s)",
         ids,
     )
     suppliers = {need.supplier for need in proposals if need.supplier}
-    suppliers |= {row["supplier"] for row in items if row["supplier"]}
+    suppliers |= {item.supplier for item in items if item.supplier}
     parts = [part for approval in approvals for part in approval.parts or ()]
     chosen = {part.supplier for part in parts if part.supplier}
     return _Known(
         database_now(),
         {need.id: need for need in proposals},
-        {row["inv_key"]: row for row in items},
+        {item.inv_key: item for item in items},
         terms_of(suppliers | chosen),
-        {row["reorder_id"]: row for row in ordered},
+        {line.reorder_id: line for line in ordered},
     )
 
 
@@ -178,7 +195,7 @@ def _plan(
         )
         refuse_if_moved(row, decision, allowed=("open",))
         if approval.reorder_id in known.ordered:
-            message = f"order line {known.ordered[approval.reorder_id]['id']} answers this already"
+            message = f"order line {known.ordered[approval.reorder_id].id} answers this already"
             raise Conflict(message)
         item = known.items.get(row.inv_key)
         if item is None:
@@ -189,7 +206,11 @@ def _plan(
 
 
 def _parts(
-    approval: ApproveReorder, row: NeedProposal, item: Row, approver: Approver, known: _Known
+    approval: ApproveReorder,
+    row: NeedProposal,
+    item: OrderedItem,
+    approver: Approver,
+    known: _Known,
 ) -> tuple[Part, ...]:
     """Return the lines to write, each with its supplier."""
     asked = row.quantity_units if approval.units is None else approval.units
@@ -204,10 +225,8 @@ def _parts(
     checked = []
     for part in wanted:
         checks.integer("units", part.units, 1)
-        refuse_odd_units(
-            "units", part.units, int(item["pack_units"]), allowed=approver.odd_units_allowed
-        )
-        supplier = part.supplier or row.supplier or item["supplier"]
+        refuse_odd_units("units", part.units, item.pack_units, allowed=approver.odd_units_allowed)
+        supplier = part.supplier or row.supplier or item.supplier
         if not supplier:
             refuse("supplier", None, "an order needs a supplier: set one on the item first")
         if part.supplier and not known.terms[supplier].is_named:
@@ -229,8 +248,8 @@ def _first_approval(row: NeedProposal, approval: ApproveReorder, known: _Known) 
         who, at = row.decider, row.decision_time
         message = f"{who} has already ordered {row.decided_units}, {at}"
         raise Conflict(message)
-    units = line["ordered_units"] if row.decided_units is None else row.decided_units
-    return OrderedBefore(row.id, (line["id"],), units, line["order_ref"])
+    units = line.ordered_units if row.decided_units is None else row.decided_units
+    return OrderedBefore(row.id, (line.id,), units, line.order_ref)
 
 
 def _write(plans: Sequence[_Plan], approver: Approver, known: _Known) -> dict[str, Ordered]:
@@ -295,8 +314,7 @@ def _documents(
                 terms = known.terms[supplier]
                 due_on = due_day(
                     known.now,
-                    lead_time_centidays=int(plan.item["lead_time_centidays"])
-                    or terms.lead_time_centidays,
+                    lead_time_centidays=plan.item.lead_time_centidays or terms.lead_time_centidays,
                     order_days_mask=terms.order_days_mask,
                 )
             yield {
@@ -310,8 +328,8 @@ def _documents(
                 "cancelled_units": 0,
                 "ordered_at": known.now,
                 "due_on": due_on,
-                "cost_minor": plan.item["cost_minor"],
-                "pack_units": plan.item["pack_units"],
+                "cost_minor": plan.item.cost_minor,
+                "pack_units": plan.item.pack_units,
                 "recorded_by": approver.actor,
             }
 

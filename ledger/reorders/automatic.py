@@ -6,14 +6,14 @@ without another reason to wait, so they reach the supplier's minimum together or
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.tables.columns import QUANTITY_MAX
 from ledger.kernel.pipeline import LIFE, OLDEST_US, is_stale
-from ledger.kernel.transactions import fetch_all
+from ledger.kernel.rows import read_all
 from ledger.ordering.supplier_terms import days_of
 
 SETTLED_AFTER_US: Final = 60_000_000
@@ -39,7 +39,7 @@ class Case:
     pack_units: int
     cost_minor: int
     auto_max_minor: int
-    flags: tuple[str, ...]
+    flags: Sequence[str]
     supplier_active: bool
     minimum_order_minor: int
     order_days_mask: int
@@ -174,7 +174,7 @@ _ALLOWED: Final = " AND il.auto_max_minor > 0"
 
 def cases_that_policy_allows() -> list[Case]:
     """Return every open need of an item with a limit for automatic orders."""
-    return [_case(row) for row in fetch_all(_CASES + _ALLOWED)]
+    return read_all(Case, _CASES + _ALLOWED)
 
 
 def why_not(reorder_ids: Iterable[str]) -> dict[str, tuple[Reason, ...]]:
@@ -182,9 +182,5 @@ def why_not(reorder_ids: Iterable[str]) -> dict[str, tuple[Reason, ...]]:
     wanted = list(reorder_ids)
     if not wanted:
         return {}
-    found = reasons_to_wait(_case(row) for row in fetch_all(_CASES + _OF_GROUPS, wanted))
+    found = reasons_to_wait(read_all(Case, _CASES + _OF_GROUPS, wanted))
     return {reorder_id: found[reorder_id] for reorder_id in wanted if reorder_id in found}
-
-
-def _case(row: Mapping[str, Any]) -> Case:
-    return Case(**{**row, "flags": tuple(row["flags"])})

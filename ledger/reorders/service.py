@@ -1,6 +1,7 @@
 """The buyer's decisions on reorder proposals; an approval also writes the order lines."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, assert_never
 from uuid import UUID
@@ -9,6 +10,7 @@ from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, LedgerError, ServiceError
 from ledger.kernel.proposal_rows import REORDERS, NeedProposal, locked_proposal
 from ledger.kernel.proposals import (
+    Decided,
     Decision,
     checked_until,
     decide,
@@ -17,7 +19,13 @@ from ledger.kernel.proposals import (
     write_decision,
 )
 from ledger.kernel.refusal_text import moment_text, refusal_text
-from ledger.kernel.transactions import Row, fetch_one, ledger_transaction, run_idempotent
+from ledger.kernel.rows import read_one
+from ledger.kernel.transactions import (
+    ResultDocument,
+    ledger_transaction,
+    run_command,
+    run_idempotent,
+)
 from ledger.reorders.approval import (
     ApprovalOutcome,
     Approver,
@@ -30,6 +38,14 @@ from ledger.reorders.approval import (
 
 # A closed need may hold its item back (domain.md 5.3): episode state, and status of the need.
 HELD_AFTER: Final = {"held-rejected": "rejected", "held-short": "accepted"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Episode:
+    """The state of a key's latest need, and its id, as the read model shows them."""
+
+    episode_state: str
+    reorder_id: str | None
 
 
 def approve_reorder(
@@ -46,15 +62,15 @@ def approve_reorder(
     """
     approver = Approver(actor, odd_units_allowed)
 
-    def work() -> Row:
+    def work() -> ResultDocument:
         [one] = order_all([command], approver)
         if isinstance(one, LedgerError):
             raise one
-        return _as_row(one)
+        return _document(one)
 
     with ledger_transaction():
-        row = run_idempotent(command_id, f"approve {command.reorder_id}", actor, work)
-    return _ordered(command.reorder_id, row)
+        document = run_idempotent(command_id, f"approve {command.reorder_id}", actor, work)
+    return _ordered(command.reorder_id, document)
 
 
 def approve_reorders(
@@ -69,13 +85,13 @@ def approve_reorders(
     A need that has changed is not ordered; the others are.
     """
 
-    def work() -> Row:
+    def work() -> ResultDocument:
         outcomes = _order(commands, Approver(actor, odd_units_allowed))
-        return {"results": [_as_row(outcome) for outcome in outcomes]}
+        return {"results": [_document(outcome) for outcome in outcomes]}
 
     with ledger_transaction():
-        rows = run_idempotent(command_id, "approve_reorders", actor, work)["results"]
-    return [_outcome(row) for row in rows]
+        documents = run_idempotent(command_id, "approve_reorders", actor, work)["results"]
+    return [_outcome(document) for document in documents]
 
 
 def approve_automatically(commands: Sequence[ApproveReorder]) -> list[ApprovalOutcome]:
@@ -102,8 +118,8 @@ def _reason(refusal: LedgerError) -> str:
             return str(refusal)
 
 
-def _as_row(outcome: ApprovalOutcome) -> Row:
-    """Return an outcome as a JSON-serialisable command result."""
+def _document(outcome: ApprovalOutcome) -> ResultDocument:
+    """Return an outcome as the result document of its command."""
     match outcome:
         case NotOrdered():
             return {"reorder_id": outcome.reorder_id, "refused": outcome.reason}
@@ -121,18 +137,17 @@ def _as_row(outcome: ApprovalOutcome) -> Row:
             assert_never(outcome)
 
 
-def _outcome(row: Row) -> ApprovalOutcome:
-    if row["refused"] is not None:
-        return NotOrdered(row["reorder_id"], row["refused"])
-    return _ordered(row["reorder_id"], row)
+def _outcome(document: ResultDocument) -> ApprovalOutcome:
+    if document["refused"] is not None:
+        return NotOrdered(document["reorder_id"], document["refused"])
+    return _ordered(document["reorder_id"], document)
 
 
-def _ordered(reorder_id: str, row: Row) -> Ordered | OrderedBefore:
+def _ordered(reorder_id: str, document: ResultDocument) -> Ordered | OrderedBefore:
     # Results of earlier versions name one line only.
-    line_ids = tuple(row.get("line_ids") or [row["line_id"]])
-    if row["repeated"]:
-        return OrderedBefore(reorder_id, line_ids, row["units"], row["order_ref"])
-    return Ordered(reorder_id, line_ids, row["units"], row["order_ref"])
+    line_ids = tuple(document.get("line_ids") or [document["line_id"]])
+    written = OrderedBefore if document["repeated"] else Ordered
+    return written(reorder_id, line_ids, document["units"], document["order_ref"])
 
 
 def reject_reorder(
@@ -178,17 +193,15 @@ def resume_reorder(
     """
     decision = Decision(REORDERS, reorder_id, "resume", shown_revision, actor)
 
-    def work() -> Row:
+    def work() -> Decided:
         row = locked_proposal(REORDERS, reorder_id)
         if row.status in HELD_AFTER.values():
             _refuse_if_not_held(row, decision)
         else:
             refuse_if_moved(row, decision, allowed=("snoozed",))
-        return {"decision_id": write_decision(row, decision), "action": decision.action}
+        return Decided(write_decision(row, decision), decision.action)
 
-    with ledger_transaction():
-        done = run_idempotent(command_id, f"resume {reorder_id}", actor, work)
-    return int(done["decision_id"])
+    return run_command(command_id, f"resume {reorder_id}", actor, work, Decided).decision_id
 
 
 def _refuse_if_not_held(row: NeedProposal, decision: Decision) -> None:
@@ -196,10 +209,9 @@ def _refuse_if_not_held(row: NeedProposal, decision: Decision) -> None:
     if row.decided_action == "resume" and row.is_unanswered:
         message = f"{row.decider} has already resumed it, {row.decision_time}"
         raise Conflict(message)
-    key = fetch_one(
-        "SELECT episode_state, reorder_id FROM read_model.stock WHERE inv_key = %s", row.inv_key
-    )
-    state = key["episode_state"] if key and key["reorder_id"] == decision.proposal else ""
+    sql = "SELECT episode_state, reorder_id FROM read_model.stock WHERE inv_key = %s"
+    episode = read_one(_Episode, sql, row.inv_key)
+    state = episode.episode_state if episode and episode.reorder_id == decision.proposal else ""
     if HELD_AFTER.get(state) != row.status:
         message = (
             f"{decision.proposal} is {row.status} and holds nothing back any more,"
