@@ -9,7 +9,7 @@ from itertools import groupby
 
 import structlog
 
-from ledger.kernel.transactions import fetch_all, ledger_transaction
+from ledger.kernel.transactions import execute, fetch_column, ledger_transaction
 from ledger.reorders.approval import MOST_AT_ONCE, ApproveReorder, NotOrdered, Ordered
 from ledger.reorders.automatic import Case, cases_that_policy_allows, reasons_to_wait
 from ledger.reorders.service import approve_automatically
@@ -68,12 +68,12 @@ def _place(case: Case) -> tuple[str, ...]:
 
 def _lock(reorder_ids: Sequence[str]) -> None:
     """Lock the needs, then their items: the lock order of every approval."""
-    needs = fetch_all(
+    keys = fetch_column(
         "SELECT inv_key FROM app.reorder_proposal WHERE reorder_id = ANY(%s)"
         " ORDER BY reorder_id FOR UPDATE",
         sorted(reorder_ids),
     )
-    fetch_all(
+    execute(
         "SELECT id FROM retail.item_location WHERE inv_key = ANY(%s) ORDER BY inv_key FOR SHARE",
-        sorted({row["inv_key"] for row in needs}),
+        sorted(set(keys)),
     )

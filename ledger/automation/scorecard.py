@@ -6,6 +6,7 @@ measured mean and deviation. Each item is one transaction, so a stopped job cont
 The card is written last and marks the pair as done.
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -13,7 +14,8 @@ import structlog
 
 from inventory.reports.scorecard import LeadTime, is_written_back
 from ledger.items.service import set_policy
-from ledger.kernel.transactions import Row, database_now, execute, fetch_all, ledger_transaction
+from ledger.kernel.rows import read_all
+from ledger.kernel.transactions import database_now, execute, ledger_transaction
 from ledger.ordering.scorecards import DAYS, Measured, measure
 
 MOST_PAIRS: Final = 20
@@ -56,45 +58,63 @@ WHERE kept.on_day < excluded.on_day
 log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A supplier and a location that it delivers to."""
+
+    supplier: str
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class _LeadPolicy:
+    """An item and the lead time in its policy, in hundredths of days."""
+
+    location: str
+    sku: str
+    lead_time_centidays: int
+    lead_time_sd_centidays: int
+
+
 def write_back(*, at: datetime | None = None, most_pairs: int = MOST_PAIRS) -> int:
     """Measure pairs that were not measured on this UTC day; return the number of changed items."""
     now = at or database_now()
-    pairs = fetch_all(_DUE, now, DAYS, now.date(), most_pairs)
-    return sum(_write_pair(pair["supplier"], pair["location"], now) for pair in pairs)
+    pairs = read_all(_Pair, _DUE, now, DAYS, now.date(), most_pairs)
+    return sum(_write_pair(pair, now) for pair in pairs)
 
 
-def _write_pair(supplier: str, location: str, now: datetime) -> int:
-    found = measure(supplier, location, now)
-    due = _items_to_change(supplier, location, found.lead)
+def _write_pair(pair: _Pair, now: datetime) -> int:
+    found = measure(pair.supplier, pair.location, now)
+    due = _items_to_change(pair, found.lead)
     for item in due[:MOST_ITEMS]:
         _change(item, found.lead)
     if len(due) <= MOST_ITEMS:
-        _make_card(supplier, location, now, found, len(due))
+        _make_card(pair, now, found, len(due))
         log.info(
             "scorecard_made",
-            supplier=supplier,
-            location=location,
+            supplier=pair.supplier,
+            location=pair.location,
             receipts=found.lead.receipts if found.lead else 0,
             items=len(due),
         )
     return min(len(due), MOST_ITEMS)
 
 
-def _items_to_change(supplier: str, location: str, lead: LeadTime | None) -> list[Row]:
+def _items_to_change(pair: _Pair, lead: LeadTime | None) -> list[_LeadPolicy]:
     if lead is None:
         return []
     return [
         item
-        for item in fetch_all(_ITEMS, supplier, location)
-        if is_written_back(lead, item["lead_time_centidays"], item["lead_time_sd_centidays"])
+        for item in read_all(_LeadPolicy, _ITEMS, pair.supplier, pair.location)
+        if is_written_back(lead, item.lead_time_centidays, item.lead_time_sd_centidays)
     ]
 
 
-def _change(item: Row, lead: LeadTime | None) -> None:
+def _change(item: _LeadPolicy, lead: LeadTime | None) -> None:
     if lead is not None:
         set_policy(
-            location=item["location"],
-            sku=item["sku"],
+            location=item.location,
+            sku=item.sku,
             changes={
                 "lead_time_centidays": lead.mean_centidays,
                 "lead_time_sd_centidays": lead.sd_centidays,
@@ -102,13 +122,13 @@ def _change(item: Row, lead: LeadTime | None) -> None:
         )
 
 
-def _make_card(supplier: str, location: str, now: datetime, found: Measured, items: int) -> None:
+def _make_card(pair: _Pair, now: datetime, found: Measured, items: int) -> None:
     lead = found.lead
     with ledger_transaction():
         execute(
             _CARD,
-            supplier,
-            location,
+            pair.supplier,
+            pair.location,
             now.date(),
             0 if lead is None else lead.receipts,
             *((None,) * 4 if lead is None else _spans(lead)),

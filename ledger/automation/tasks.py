@@ -8,6 +8,7 @@ the conditions themselves.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -16,11 +17,10 @@ from django.db import connection
 from inventory.reports.conditions import raised_lambda_micro
 from ledger.automation.conditions import CONSTANTS, KINDS, TaskQuery
 from ledger.items.service import set_policy
-from ledger.kernel.rows import select_value
+from ledger.kernel.rows import read_one, select_value
 from ledger.kernel.transactions import (
     database_now,
     execute,
-    fetch_one,
     fetch_value,
     ledger_transaction,
 )
@@ -113,6 +113,17 @@ DELETE FROM app.task WHERE id IN (
 """
 
 
+@dataclass(frozen=True, slots=True)
+class _FalseAlarm:
+    """A suspicion that a count of `units` has refuted, and the threshold of its item."""
+
+    id: int
+    location: str
+    sku: str
+    phantom_lambda_micro: int
+    units: int
+
+
 def refresh(*, kinds: Iterable[TaskQuery] = KINDS, at: datetime | None = None) -> int:
     """Open, update and clear the tasks of `kinds`; return how many opened or ended.
 
@@ -157,20 +168,20 @@ def _refresh(kind: TaskQuery, now: datetime) -> int:
 def _answer_false_alarms(now: datetime) -> int:
     """Clear suspicions that a count refuted, and raise the phantom threshold of their items."""
     for number in range(MOST_FALSE_ALARMS):
-        alarm = fetch_one(_FALSE_ALARMS)
+        alarm = read_one(_FalseAlarm, _FALSE_ALARMS)
         if alarm is None:
             return number
-        raised = raised_lambda_micro(alarm["phantom_lambda_micro"])
+        raised = raised_lambda_micro(alarm.phantom_lambda_micro)
         set_policy(
-            location=alarm["location"],
-            sku=alarm["sku"],
+            location=alarm.location,
+            sku=alarm.sku,
             changes={"phantom_lambda_micro": raised},
         )
         execute(
             "UPDATE app.task SET cleared_at = %s, cleared_why = %s WHERE id = %s",
             now,
-            f"false alarm: a count found {alarm['units']}",
-            alarm["id"],
+            f"false alarm: a count found {alarm.units}",
+            alarm.id,
         )
     return MOST_FALSE_ALARMS
 
