@@ -3,23 +3,70 @@
 Neither deletes anything. Each is a fact beside the task; the task's own condition then clears it.
 """
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from ledger.access.scope import require_key
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.transactions import (
-    Row,
-    execute,
-    fetch_one,
-    ledger_transaction,
-    log_action,
-    run_idempotent,
-)
+from ledger.kernel.refusal_text import person
+from ledger.kernel.rows import read_one
+from ledger.kernel.transactions import execute, ledger_transaction, log_action, run_command
 from ledger.tasks.kinds import COUNT_VARIANCE
 
 LONGEST_REASON: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class OpenVariance:
+    """A locked task about the variance of a count, with the numbers of its condition."""
+
+    kind: str
+    subject: str
+    inv_key: str | None
+    cleared_at: datetime | None
+    cleared_why: str | None
+    acknowledged_by: str | None
+    variance_units: int
+    count_id: int
+    status: str
+    counted_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRecord:
+    """A record that a worker has rejected, with its original bytes; None if it had none."""
+
+    id: str
+    reason: str
+    inv_key: str | None
+    partition: int
+    key: bytes | memoryview | None
+    value: bytes | memoryview | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """The action that has settled a rejected record, and its actor."""
+
+    action: str
+    actor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Acknowledged:
+    """The variance that a person has acknowledged."""
+
+    variance_units: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Dismissed:
+    """The id of a rejected record that was settled."""
+
+    record: str
 
 
 def acknowledge_variance(
@@ -34,9 +81,9 @@ def acknowledge_variance(
     The task is cleared.
     """
 
-    def work() -> Row:
+    def work() -> _Acknowledged:
         task = _locked_variance(task_id, actor)
-        variance = int(task["variance_units"])
+        variance = task.variance_units
         if variance != shown_variance_units:
             message = (
                 f"the difference was {shown_variance_units} when this was shown and is {variance}"
@@ -49,35 +96,33 @@ def acknowledge_variance(
             actor,
             task_id,
         )
-        detail = {"count": task["count_id"], "variance": variance, "task": task_id}
-        log_action(
-            actor=actor, action="acknowledge_variance", subject=task["subject"], detail=detail
-        )
-        return {"variance_units": variance}
+        detail = {"count": task.count_id, "variance": variance, "task": task_id}
+        log_action(actor=actor, action="acknowledge_variance", subject=task.subject, detail=detail)
+        return _Acknowledged(variance)
 
-    with ledger_transaction():
-        done = run_idempotent(command_id, f"acknowledge {task_id}", actor, work)
-    return int(done["variance_units"])
+    kind = f"acknowledge {task_id}"
+    return run_command(command_id, kind, actor, work, _Acknowledged).variance_units
 
 
-def _locked_variance(task_id: int, actor: str) -> Row:
-    task = fetch_one(
+def _locked_variance(task_id: int, actor: str) -> OpenVariance:
+    task = read_one(
+        OpenVariance,
         "SELECT kind, subject, inv_key, cleared_at, cleared_why, acknowledged_by,"
         " (detail ->> 'variance_units')::bigint AS variance_units,"
         " (detail ->> 'count')::bigint AS count_id, detail ->> 'status' AS status,"
         " detail ->> 'counted_by' AS counted_by FROM app.task WHERE id = %s FOR UPDATE",
         task_id,
     )
-    if task is None or task["kind"] != COUNT_VARIANCE:
+    if task is None or task.kind != COUNT_VARIANCE:
         refuse("task", task_id, "the difference of a count, which a person may acknowledge")
-    require_key(task["inv_key"] or "")
-    if task["cleared_at"] is not None:
-        who = task["acknowledged_by"]
-        message = f"{who} has acknowledged it already" if who else str(task["cleared_why"])
+    require_key(task.inv_key or "")
+    if task.cleared_at is not None:
+        who = task.acknowledged_by
+        message = f"{who} has acknowledged it already" if who else str(task.cleared_why)
         raise Conflict(message)
-    if task["status"] == "draft":
+    if task.status == "draft":
         refuse("task", task_id, "a count that waits: have it counted again or approve it instead")
-    if task["counted_by"] == actor:
+    if task.counted_by == actor:
         refuse("actor", actor, "another person than the one who counted has to acknowledge")
     return task
 
@@ -87,16 +132,15 @@ def dismiss_rejected(
 ) -> None:
     """Settle a rejected record without effect, with a reason."""
 
-    def work() -> Row:
+    def work() -> _Dismissed:
         _mark(record_id, "dismissed", reason, actor)
-        return {"record": record_id}
+        return _Dismissed(record_id)
 
-    with ledger_transaction():
-        run_idempotent(command_id, f"dismiss {record_id}", actor, work)
+    run_command(command_id, f"dismiss {record_id}", actor, work, _Dismissed)
 
 
-def mark_replayed(*, record_id: str, reason: str, actor: str) -> Row:
-    """Mark a rejected record as replayed; return its row with the original bytes.
+def mark_replayed(*, record_id: str, reason: str, actor: str) -> RejectedRecord:
+    """Mark a rejected record as replayed; return it with the original bytes.
 
     Call this in the transaction that sends the record: an unmarked record is not sent, and a second
     mark is refused.
@@ -105,16 +149,15 @@ def mark_replayed(*, record_id: str, reason: str, actor: str) -> Row:
         return _mark(record_id, "replayed", reason, actor)
 
 
-def _mark(record_id: str, action: str, reason: str, actor: str) -> Row:
+def _mark(record_id: str, action: str, reason: str, actor: str) -> RejectedRecord:
     given = checks.text("reason", reason)
     if len(given) > LONGEST_REASON:
         refuse("reason", f"{len(given)} characters", f"at most {LONGEST_REASON} characters")
-    record = fetch_one(
-        "SELECT *, app.key_text(key) AS inv_key FROM read_model.rejected WHERE id = %s", record_id
-    )
+    sql = "SELECT *, app.key_text(key) AS inv_key FROM read_model.rejected WHERE id = %s"
+    record = read_one(RejectedRecord, sql, record_id)
     if record is None:
         refuse("record", record_id, "the id of a rejected record")
-    require_key(record["inv_key"] or "")
+    require_key(record.inv_key or "")
     fresh = execute(
         "INSERT INTO app.rejected_mark (record_id, action, reason, actor) VALUES (%s, %s, %s, %s)"
         " ON CONFLICT (record_id) DO NOTHING",
@@ -124,12 +167,11 @@ def _mark(record_id: str, action: str, reason: str, actor: str) -> Row:
         actor,
     )
     if not fresh:
-        first = fetch_one(
-            "SELECT action, actor FROM app.rejected_mark WHERE record_id = %s", record_id
-        )
-        who = "" if first is None else f": {first['action']} by {first['actor'] or 'the system'}"
+        sql = "SELECT action, actor FROM app.rejected_mark WHERE record_id = %s"
+        first = read_one(_Mark, sql, record_id)
+        who = "" if first is None else f": {first.action} by {person(first.actor)}"
         message = f"record {record_id} is settled already{who}"
         raise Conflict(message)
-    detail = {"reason": given, "rejected_for": record["reason"]}
+    detail = {"reason": given, "rejected_for": record.reason}
     log_action(actor=actor, action=f"{action}_record", subject=record_id, detail=detail)
     return record

@@ -18,8 +18,8 @@ from cdc.contracts.times import us_of
 from cdc.contracts.topics import LARGEST_RECORD_BYTES, STOCK_EVENTS
 from ledger.kernel.errors import refuse
 from ledger.kernel.rows import select_one
-from ledger.kernel.transactions import Row, database_now, fetch_one, fetch_value, ledger_transaction
-from ledger.tasks.service import mark_replayed
+from ledger.kernel.transactions import database_now, fetch_one, fetch_value, ledger_transaction
+from ledger.tasks.service import RejectedRecord, mark_replayed
 
 SEND_S: Final = 10.0
 WHAT_TO_DO: Final = {
@@ -141,11 +141,11 @@ def replay(record_ids: Sequence[str], *, reason: str, actor: str) -> list[str]:
     return list(record_ids)
 
 
-def _send(producer: Producer, record: Row) -> None:
-    if record["reason"] not in REPLAYABLE:
-        what = WHAT_TO_DO.get(record["reason"], "nothing would change")
-        refuse("record", record["id"], f"a record that a replay can repair; {what}")
-    payload = with_commit_time(bytes(record["value"]), us_of(database_now()))
+def _send(producer: Producer, record: RejectedRecord) -> None:
+    if record.reason not in REPLAYABLE:
+        what = WHAT_TO_DO.get(record.reason, "nothing would change")
+        refuse("record", record.id, f"a record that a replay can repair; {what}")
+    payload = with_commit_time(bytes(record.value or b""), us_of(database_now()))
     problems: list[KafkaError] = []
 
     def delivered(problem: KafkaError | None, _message: Message) -> None:
@@ -154,9 +154,9 @@ def _send(producer: Producer, record: Row) -> None:
 
     producer.produce(
         STOCK_EVENTS,
-        key=None if record["key"] is None else bytes(record["key"]),
+        key=None if record.key is None else bytes(record.key),
         value=payload,
-        partition=record["partition"],
+        partition=record.partition,
         on_delivery=delivered,
     )
     waiting = producer.flush(SEND_S)
