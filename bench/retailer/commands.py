@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 from uuid import UUID, uuid5
 
-from ledger.kernel.transactions import Row, ledger_transaction, run_idempotent
+from ledger.kernel.idempotency import Done, run_command
 
 NAMESPACE: Final = UUID("7d3b2a64-0f1c-5e0a-9a51-2f6f1c1d7e10")
 
@@ -22,11 +22,10 @@ def run_once(identity: UUID, kind: str, actor: str, work: Callable[[], object]) 
     """Execute `work` unless an earlier call with this id has committed; return True if it ran."""
     done = []
 
-    def first() -> Row:
+    def first() -> Done:
         work()
         done.append(identity)
-        return {}
+        return Done()
 
-    with ledger_transaction():
-        run_idempotent(identity, f"simulated {kind}", actor, first)
+    run_command(identity, f"simulated {kind}", actor, first, Done)
     return bool(done)

@@ -14,8 +14,8 @@ import structlog
 
 from inventory.reports.scorecard import LeadTime, is_written_back
 from ledger.items.service import set_policy
-from ledger.kernel.rows import read_all
 from ledger.kernel.transactions import database_now, execute, ledger_transaction
+from ledger.kernel.unscoped_rows import read_all
 from ledger.ordering.scorecards import DAYS, Measured, measure
 
 MOST_PAIRS: Final = 20

@@ -17,13 +17,14 @@ from django.db import connection
 from inventory.reports.conditions import raised_lambda_micro
 from ledger.automation.conditions import CONSTANTS, KINDS, TaskQuery
 from ledger.items.service import set_policy
-from ledger.kernel.rows import read_one, select_value
+from ledger.kernel.rows import select_value
 from ledger.kernel.transactions import (
     database_now,
     execute,
     fetch_value,
     ledger_transaction,
 )
+from ledger.kernel.unscoped_rows import read_one
 from ledger.tasks.kinds import PHANTOM_SUSPECT, STALE_SOURCE
 
 # If a condition suddenly holds for a complete chain of stores, tasks open over several rounds.

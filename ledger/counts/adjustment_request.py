@@ -7,8 +7,8 @@ from ledger.access.scope import require_store
 from ledger.counts.service import Adjust
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.refusal_text import moment_text, person
-from ledger.kernel.rows import read_one
 from ledger.kernel.transactions import execute
+from ledger.kernel.unscoped_rows import read_one
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,17 +19,16 @@ from ledger.counts.service import Adjust, book_adjustment
 from ledger.items.names import check_known
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import Written, run_command
 from ledger.kernel.refusal_text import moment_text, person
-from ledger.kernel.rows import R, read_one
 from ledger.kernel.transactions import (
-    Written,
     database_now,
     execute,
     fetch_value,
     ledger_transaction,
     log_action,
-    run_command,
 )
+from ledger.kernel.unscoped_rows import R, read_one
 
 
 @dataclass(frozen=True, slots=True)

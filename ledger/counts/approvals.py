@@ -12,16 +12,10 @@ from inventory.reports.conditions import is_variance_due, tolerance_units
 from ledger.counts.stock_count import LockedCount, locked_count, write_void
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import Done, run_command
 from ledger.kernel.refusal_text import person
-from ledger.kernel.rows import read_one
-from ledger.kernel.transactions import (
-    Done,
-    database_now,
-    execute,
-    ledger_transaction,
-    log_action,
-    run_command,
-)
+from ledger.kernel.transactions import database_now, execute, ledger_transaction, log_action
+from ledger.kernel.unscoped_rows import read_one
 
 
 @dataclass(frozen=True, slots=True)

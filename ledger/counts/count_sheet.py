@@ -6,7 +6,7 @@ from datetime import datetime
 
 from ledger.access.scope import require_store
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.rows import read_all, read_one
+from ledger.kernel.unscoped_rows import read_all, read_one
 
 
 @dataclass(frozen=True, slots=True)

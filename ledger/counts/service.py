@@ -11,15 +11,8 @@ from ledger.access.scope import require_store
 from ledger.counts.stock_count import locked_count, write_void
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.transactions import (
-    Done,
-    Written,
-    business_time_or_now,
-    database_now,
-    insert,
-    log_action,
-    run_command,
-)
+from ledger.kernel.idempotency import Done, Written, run_command
+from ledger.kernel.transactions import business_time_or_now, database_now, insert, log_action
 
 LONGEST_NOTE: Final = 500
 

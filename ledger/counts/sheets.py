@@ -17,18 +17,17 @@ from ledger.counts.count_sheet import OpenSheet, Tally, locked_sheet, open_talli
 from ledger.items.names import check_known
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, ServiceError, refuse
+from ledger.kernel.idempotency import Written, run_command
 from ledger.kernel.refusal_text import refusal_text
-from ledger.kernel.rows import read_all
 from ledger.kernel.transactions import (
-    Written,
     database_now,
     execute,
     fetch_value,
     insert,
     ledger_transaction,
     log_action,
-    run_command,
 )
+from ledger.kernel.unscoped_rows import read_all
 
 MOST_ENTRIES: Final = 500
 

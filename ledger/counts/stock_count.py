@@ -6,8 +6,8 @@ from datetime import datetime
 from ledger.access.scope import require_key
 from ledger.kernel.errors import refuse
 from ledger.kernel.row_parts import Stamped
-from ledger.kernel.rows import read_one
 from ledger.kernel.transactions import execute, log_action
+from ledger.kernel.unscoped_rows import read_one
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from uuid import UUID
 from ledger.items.service import LockedItem, locked_item, set_policy
 from ledger.kernel.bulk_insert import Moved
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import run_idempotent
 from ledger.kernel.refusal_text import changes_text
-from ledger.kernel.transactions import ledger_transaction, run_idempotent
+from ledger.kernel.transactions import ledger_transaction
 
 AUTOMATION: Final = ("auto_max_minor", "price_mode", "auto_permille")
 

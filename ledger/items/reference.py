@@ -14,6 +14,7 @@ from ledger.access.scope import require_company
 from ledger.kernel import checks
 from ledger.kernel.bulk_insert import moved_columns
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import Done, run_command, run_idempotent
 from ledger.kernel.refusal_text import changes_text
 from ledger.kernel.transactions import (
     Row,
@@ -21,7 +22,6 @@ from ledger.kernel.transactions import (
     fetch_one,
     ledger_transaction,
     log_action,
-    run_idempotent,
 )
 
 LONGEST_NAME: Final = 200
@@ -113,14 +113,13 @@ def add_reference(
     require_company()
     action = added(type(command))
 
-    def work() -> Row:
+    def work() -> Done:
         _insert(command)
         detail = {name: [None, value] for name, value in _described(command).items()}
         log_action(actor=actor, action=action, subject=command.code, detail=detail)
-        return {}
+        return Done()
 
-    with ledger_transaction():
-        run_idempotent(command_id, f"{action} {command.code}", actor, work)
+    run_command(command_id, f"{action} {command.code}", actor, work, Done)
 
 
 def change_reference(

@@ -26,8 +26,8 @@ from ledger.kernel.transactions import (
     fetch_value,
     ledger_transaction,
     log_action,
-    typed,
 )
+from ledger.kernel.unscoped_rows import typed
 
 # Columns that identify a row or are set by triggers, so they are no part of a policy.
 FIXED: Final = frozenset({"id", "inv_key", "location", "sku", "recorded_at", "recorded_by"})

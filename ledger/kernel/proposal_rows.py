@@ -11,7 +11,7 @@ from ledger.access.scope import require_key
 from ledger.kernel.errors import refuse
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.row_parts import Keyed
-from ledger.kernel.rows import read_all, read_one
+from ledger.kernel.unscoped_rows import read_all, read_one
 
 
 @dataclass(frozen=True, slots=True)

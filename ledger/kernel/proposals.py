@@ -7,10 +7,11 @@ from uuid import UUID
 
 from ledger.kernel.checks import check_business_time
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import run_command
 from ledger.kernel.proposal_rows import REORDERS, Desk, Proposal, locked_proposal
 from ledger.kernel.refusal_text import moment_text, person
-from ledger.kernel.rows import read_one
-from ledger.kernel.transactions import database_now, execute, insert, log_action, run_command
+from ledger.kernel.transactions import database_now, execute, insert, log_action
+from ledger.kernel.unscoped_rows import read_one
 
 FINAL: Final = ("approve", "reject")
 LONGEST_SNOOZE: Final = timedelta(days=90)

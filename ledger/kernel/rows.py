@@ -2,9 +2,6 @@
 
 The lists use hand-written SQL, because a reader can paste each query into psql. Keyset paging over
 a composite of captured tables and the read model costs 5 ms per 50 rows.
-
-Pages read with `select`, commands with `read_all` and `read_one`. A command locks a row and then
-calls `require_store` on it, so a row of another store must be found and refused.
 """
 
 import json
@@ -14,9 +11,7 @@ from typing import Any, Final, TypeVar
 from django.db import connection
 
 from ledger.access.narrowing import scoped
-from ledger.kernel.transactions import Dataclass, fetch_all, fetch_one, typed
 
-R = TypeVar("R", bound=Dataclass)
 T = TypeVar("T")
 _JSONB: Final = 3802  # Django leaves jsonb as text, because its own fields parse it
 
@@ -59,14 +54,3 @@ def select_value(sql: str, parameters: Parameters | None = None) -> Any:  # noqa
         cursor.execute(*scoped(sql, parameters or {}))
         found = cursor.fetchone()
         return None if found is None else found[0]
-
-
-def read_all(row: type[R], sql: str, *parameters: Any) -> list[R]:  # noqa: ANN401 -- any SQL value
-    """Return every row of a command's query as `row`; columns without a field are left out."""
-    return [typed(row, found) for found in fetch_all(sql, *parameters)]
-
-
-def read_one(row: type[R], sql: str, *parameters: Any) -> R | None:  # noqa: ANN401 -- any SQL value
-    """Return the first row of a command's query as `row`, or None."""
-    found = fetch_one(sql, *parameters)
-    return None if found is None else typed(row, found)

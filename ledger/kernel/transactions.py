@@ -1,36 +1,21 @@
-"""One transaction per call, with translated errors, idempotent commands and an action log.
-
-A command id comes from the browser. A double tap sends it twice. The second call waits for the
-first on the primary key of `app.command` and returns the result of the first one.
-"""
+"""One transaction per call, with translated errors, SQL statements and an action log."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import Field, asdict, dataclass, fields
 from datetime import datetime
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from typing import Any, Final
 from uuid import UUID
 
 import psycopg
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from ledger.kernel.checks import check_business_time, refuse_future
-from ledger.kernel.errors import Conflict, ServiceError, refuse
+from ledger.kernel.errors import Conflict, ServiceError
 
-
-class Dataclass(Protocol):
-    """Any dataclass."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
-
-R = TypeVar("R", bound=Dataclass)
 Row = dict[str, Any]
 # Values to write, by the name of their column.
 ColumnValues = dict[str, Any]
-# The result of a command as `app.command` stores it: free-form JSON.
-ResultDocument = dict[str, Any]
 
 # Messages for unique indexes, so that a person doesn't read the name of a constraint.
 UNIQUE_MESSAGES: Final = {
@@ -173,78 +158,6 @@ def log_actions(
         [subject for _, subject, _ in entries],
         [json.dumps(dict(detail), default=str) for _, _, detail in entries],
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The result of a command that writes one row: the row's id."""
-
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The result of a command that returns nothing."""
-
-
-def typed(row: type[R], values: Mapping[str, Any]) -> R:
-    """Return a `row` with the values of its fields.
-
-    Values without a field are left out. A field without a value takes its default; raise
-    `TypeError` if it has none.
-    """
-    names = (field.name for field in fields(row))
-    return row(**{name: values[name] for name in names if name in values})
-
-
-def run_command(
-    command_id: UUID | None, kind: str, actor: str | None, work: Callable[[], R], result: type[R]
-) -> R:
-    """Execute `work` in one transaction, or return the first result of the same `command_id`.
-
-    `result` is a dataclass whose fields hold JSON values, because `app.command` stores them.
-    """
-    with ledger_transaction():
-        document = run_idempotent(command_id, kind, actor, lambda: asdict(work()))
-    return typed(result, document)
-
-
-def run_idempotent(
-    command_id: UUID | None,
-    kind: str,
-    actor: str | None,
-    work: Callable[[], ResultDocument],
-) -> ResultDocument:
-    """Execute `work` at the first use of `command_id`; afterwards return its first result.
-
-    Without a command id, execute `work`. Must run inside `ledger_transaction`.
-    """
-    if command_id is None:
-        return work()
-    fresh = execute(
-        "INSERT INTO app.command (command_id, kind, actor) VALUES (%s, %s, %s)"
-        " ON CONFLICT (command_id) DO NOTHING",
-        command_id,
-        kind,
-        actor,
-    )
-    if not fresh:
-        return _first_result(command_id, kind)
-    result = work()
-    execute(
-        "UPDATE app.command SET result = %s::jsonb WHERE command_id = %s",
-        json.dumps(result, default=str),
-        command_id,
-    )
-    return result
-
-
-def _first_result(command_id: UUID, kind: str) -> ResultDocument:
-    first = fetch_one("SELECT kind, result FROM app.command WHERE command_id = %s", command_id)
-    if first is None or first["kind"] != kind:
-        refuse("command_id", str(command_id), f"belongs to another command than {kind}")
-    result = first["result"]
-    return dict(json.loads(result) if isinstance(result, str) else result)
 
 
 def business_time_or_now(field: str, value: datetime | None) -> datetime:

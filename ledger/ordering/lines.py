@@ -12,6 +12,7 @@ from uuid import UUID
 
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import run_command
 from ledger.kernel.proposals import Answer, answer_need
 from ledger.kernel.transactions import (
     database_now,
@@ -21,7 +22,6 @@ from ledger.kernel.transactions import (
     insert,
     ledger_transaction,
     log_action,
-    run_command,
 )
 from ledger.ordering import status as orders_status
 from ledger.ordering.commands import (

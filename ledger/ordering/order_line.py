@@ -8,7 +8,7 @@ from typing import Final
 from ledger.access.scope import require_key
 from ledger.kernel.errors import refuse
 from ledger.kernel.row_parts import Keyed, Stamped
-from ledger.kernel.rows import read_all, read_one
+from ledger.kernel.unscoped_rows import read_all, read_one
 from ledger.ordering.status import Status
 
 

@@ -16,17 +16,11 @@ from inventory.explain.formatting import money_text
 from ledger.access.scope import require_key, require_store
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import run_command
 from ledger.kernel.last_change import LastChange
 from ledger.kernel.refusal_text import moment_text, person
-from ledger.kernel.rows import read_all, read_one
-from ledger.kernel.transactions import (
-    database_now,
-    execute,
-    fetch_column,
-    fetch_value,
-    log_action,
-    run_command,
-)
+from ledger.kernel.transactions import database_now, execute, fetch_column, fetch_value, log_action
+from ledger.kernel.unscoped_rows import read_all, read_one
 from ledger.ordering import status as orders_status
 from ledger.ordering.lines import due_day_of
 from ledger.ordering.order_line import OrderLine, locked_drafts

@@ -10,10 +10,11 @@ from ledger.access.scope import require_company
 from ledger.kernel import checks
 from ledger.kernel.bulk_insert import Moved, moved_columns
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import run_idempotent
 from ledger.kernel.last_change import LastChange
 from ledger.kernel.refusal_text import changes_text, person
-from ledger.kernel.rows import read_all, read_one
-from ledger.kernel.transactions import execute, ledger_transaction, log_action, run_idempotent
+from ledger.kernel.transactions import execute, ledger_transaction, log_action
+from ledger.kernel.unscoped_rows import read_all, read_one
 
 ANY_DAY: Final = 127
 DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

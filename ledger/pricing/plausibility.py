@@ -12,7 +12,7 @@ from typing import Final
 
 from inventory.explain.formatting import money_text
 from ledger.kernel.errors import ServiceError
-from ledger.kernel.rows import read_one
+from ledger.kernel.unscoped_rows import read_one
 
 FACTOR: Final = 2
 # Largest ratio of regular price to cost, if no other location has the item.

@@ -19,9 +19,9 @@ from ledger.items.service import LockedItem, locked_item
 from ledger.kernel import checks
 from ledger.kernel.bulk_insert import insert_many
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import Written, run_command
 from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.transactions import (
-    Written,
     database_now,
     execute,
     fetch_column,
@@ -29,7 +29,6 @@ from ledger.kernel.transactions import (
     insert,
     ledger_transaction,
     log_action,
-    run_command,
 )
 from ledger.pricing.plausibility import require_plausible, usual_minor
 from ledger.pricing.timeline import PriceStep, TimelineRow, newest_price, step_before

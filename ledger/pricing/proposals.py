@@ -7,6 +7,7 @@ from uuid import UUID
 from cdc.contracts.times import moment_of
 from ledger.items.service import locked_item
 from ledger.kernel import checks
+from ledger.kernel.idempotency import run_command
 from ledger.kernel.proposal_rows import PRICES, locked_proposal
 from ledger.kernel.proposals import (
     Decision,
@@ -15,8 +16,8 @@ from ledger.kernel.proposals import (
     refuse_if_moved,
     write_decision,
 )
-from ledger.kernel.rows import read_one
-from ledger.kernel.transactions import database_now, run_command
+from ledger.kernel.transactions import database_now
+from ledger.kernel.unscoped_rows import read_one
 from ledger.pricing.prices import Price, next_window_start, refuse_while_killed, write_price
 
 

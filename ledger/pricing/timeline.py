@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ledger.kernel.row_parts import Stamped
-from ledger.kernel.rows import read_one
+from ledger.kernel.unscoped_rows import read_one
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from ledger.items.names import name_products
 from ledger.items.service import range_item
 from ledger.kernel import checks
 from ledger.kernel.errors import refuse
-from ledger.kernel.transactions import fetch_value, run_command
+from ledger.kernel.idempotency import run_command
+from ledger.kernel.transactions import fetch_value
 from ledger.ordering.supplier_terms import terms_of
 from ledger.pricing.plausibility import require_plausible_policy
 

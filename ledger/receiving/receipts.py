@@ -13,14 +13,9 @@ from uuid import UUID
 
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import run_command
 from ledger.kernel.refusal_text import person
-from ledger.kernel.transactions import (
-    business_time_or_now,
-    database_now,
-    execute,
-    log_action,
-    run_command,
-)
+from ledger.kernel.transactions import business_time_or_now, database_now, execute, log_action
 from ledger.ordering.lines import follow_receipts, open_order_units
 from ledger.ordering.order_line import locked_line
 from ledger.receiving.receipt_rows import Delivered

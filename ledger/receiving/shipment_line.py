@@ -7,7 +7,7 @@ from typing import Literal
 from ledger.access.scope import require_key
 from ledger.kernel.errors import refuse
 from ledger.kernel.row_parts import Stamped
-from ledger.kernel.rows import read_one
+from ledger.kernel.unscoped_rows import read_one
 
 Leg = Literal["supplier_in", "transfer_out", "transfer_in"]
 

@@ -7,16 +7,10 @@ from uuid import UUID
 from inventory.tables.columns import QUANTITY_MAX
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import Written, run_command
 from ledger.kernel.row_parts import Stamped
-from ledger.kernel.rows import read_one
-from ledger.kernel.transactions import (
-    Written,
-    business_time_or_now,
-    fetch_column,
-    insert,
-    log_action,
-    run_command,
-)
+from ledger.kernel.transactions import business_time_or_now, fetch_column, insert, log_action
+from ledger.kernel.unscoped_rows import read_one
 from ledger.ordering import status as orders_status
 from ledger.ordering.lines import follow_receipts, open_order_units
 from ledger.ordering.order_line import OrderLine, locked_line

@@ -15,8 +15,8 @@ from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, LedgerError, refuse
 from ledger.kernel.proposal_rows import REORDERS, NeedProposal, locked_needs
 from ledger.kernel.proposals import Decision, refuse_if_moved
-from ledger.kernel.rows import read_all
 from ledger.kernel.transactions import database_now, execute, insert_rows, log_actions
+from ledger.kernel.unscoped_rows import read_all
 from ledger.ordering.lines import refuse_odd_units
 from ledger.ordering.orders import automatic_order, draft_order, refuse_inactive
 from ledger.ordering.status import due_day

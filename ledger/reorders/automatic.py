@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.tables.columns import QUANTITY_MAX
 from ledger.kernel.pipeline import LIFE, OLDEST_US, is_stale
-from ledger.kernel.rows import read_all
+from ledger.kernel.unscoped_rows import read_all
 from ledger.ordering.supplier_terms import days_of
 
 SETTLED_AFTER_US: Final = 60_000_000

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, LedgerError, ServiceError
+from ledger.kernel.idempotency import ResultDocument, run_command, run_idempotent
 from ledger.kernel.proposal_rows import REORDERS, NeedProposal, locked_proposal
 from ledger.kernel.proposals import (
     Decided,
@@ -19,13 +20,8 @@ from ledger.kernel.proposals import (
     write_decision,
 )
 from ledger.kernel.refusal_text import moment_text, refusal_text
-from ledger.kernel.rows import read_one
-from ledger.kernel.transactions import (
-    ResultDocument,
-    ledger_transaction,
-    run_command,
-    run_idempotent,
-)
+from ledger.kernel.transactions import ledger_transaction
+from ledger.kernel.unscoped_rows import read_one
 from ledger.reorders.approval import (
     ApprovalOutcome,
     Approver,

@@ -11,9 +11,10 @@ from uuid import UUID
 from ledger.access.scope import require_key
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import run_command
 from ledger.kernel.refusal_text import person
-from ledger.kernel.rows import read_one
-from ledger.kernel.transactions import execute, ledger_transaction, log_action, run_command
+from ledger.kernel.transactions import execute, ledger_transaction, log_action
+from ledger.kernel.unscoped_rows import read_one
 from ledger.tasks.kinds import COUNT_VARIANCE
 
 LONGEST_REASON: Final = 500

@@ -9,8 +9,8 @@ from uuid import uuid4
 
 from ledger.access.scope import require_either
 from ledger.kernel.errors import Conflict
-from ledger.kernel.rows import read_all
 from ledger.kernel.transactions import fetch_value, insert
+from ledger.kernel.unscoped_rows import read_all
 from ledger.receiving.shipment_line import ShipmentLine
 from ledger.transfers.route import Route
 

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.transactions import database_now, run_command
+from ledger.kernel.idempotency import run_command
+from ledger.kernel.transactions import database_now
 from ledger.receiving.receipt_rows import Delivered, log_receipt, write_receipt
 from ledger.receiving.shipment_line import ShipmentLine, locked_shipment
 

@@ -12,8 +12,8 @@ from typing import Final
 from ledger.access.scope import current
 from ledger.kernel import checks
 from ledger.kernel.errors import refuse
-from ledger.kernel.rows import read_one
 from ledger.kernel.transactions import execute, fetch_column
+from ledger.kernel.unscoped_rows import read_one
 
 BEYOND_STOCK: Final = "or sent knowingly beyond what the book has"
 

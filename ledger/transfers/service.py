@@ -11,15 +11,14 @@ from uuid import UUID
 from ledger.access.scope import require_either, require_key, require_store
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import Done, run_command
 from ledger.kernel.proposals import Answer, answer_need
 from ledger.kernel.transactions import (
-    Done,
     business_time_or_now,
     database_now,
     execute,
     ledger_transaction,
     log_action,
-    run_command,
 )
 from ledger.receiving.shipment_line import ShipmentLine
 from ledger.transfers.pair import LockedTransfer, Transfer, locked_transfer, write_pair
