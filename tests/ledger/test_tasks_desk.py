@@ -96,7 +96,7 @@ def test_every_kind_says_its_numbers_and_leads_to_an_open_door(
 
     assert page.status_code == 200
     steps = [
-        card["url"]
+        card.url
         for _, sections in page.context["groups"]
         for section in sections
         for card in section.cards

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from django.urls import NoReverseMatch, reverse
@@ -17,7 +17,7 @@ from webui.accounts.roles import (
     SEE_REJECTED_BYTES,
     SEE_TRANSFERS,
 )
-from webui.desks.tasks.queries import Task
+from webui.desks.tasks.queries import Numbers, Task
 from webui.readmodel.figures import (
     counted_text,
     money_text,
@@ -25,7 +25,6 @@ from webui.readmodel.figures import (
     units_text,
 )
 
-Numbers = Mapping[str, Any]
 WINDOWS_AN_HOUR: Final = 6
 MICRO: Final = 1_000_000
 

@@ -1,15 +1,18 @@
 """Queries of the tasks desk: open tasks and their numbers by role, kind and location."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from ledger.kernel.rows import select, select_value
+from ledger.kernel.rows import Parameters, select, select_value
 
 # Tasks shown of each kind in a mixed list, and in a list of one kind.
 SHOWN_OF_A_KIND: Final = 20
 SHOWN_OF_ONE_KIND: Final = 200
 COUNTED_TO: Final = 1_000
+# The numbers of a task's condition as JSON; each kind has its own.
+Numbers = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Task:
     sku: str | None
     name: str | None
     role: str
-    detail: Any
+    detail: Numbers
     opened_at: datetime
     age_us: int
 
@@ -70,7 +73,7 @@ def open_tasks(task_filter: TaskFilter) -> list[Task]:
         ORDER BY t.role, t.kind, t.opened_at, t.id
         """  # noqa: S608 -- conditions are constants, values are parameters
     most = SHOWN_OF_ONE_KIND if task_filter.kind else SHOWN_OF_A_KIND
-    return select(sql, parameters | {"most": most}, Task)
+    return select(sql, {**parameters, "most": most}, Task)
 
 
 def numbers(task_filter: TaskFilter) -> list[Number]:
@@ -87,7 +90,7 @@ def numbers(task_filter: TaskFilter) -> list[Number]:
     return select(sql, parameters, Number)
 
 
-def _conditions(task_filter: TaskFilter) -> tuple[str, dict[str, Any]]:
+def _conditions(task_filter: TaskFilter) -> tuple[str, Parameters]:
     where = [_OPEN]
     if task_filter.roles:
         where.append("t.role = ANY(%(roles)s)")

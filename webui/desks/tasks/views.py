@@ -1,9 +1,8 @@
 """The tasks desk: open tasks with their numbers and one next step, one's own roles first."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -19,6 +18,7 @@ from ledger.tasks.kinds import COUNT_VARIANCE
 from ledger.tasks.service import acknowledge_variance
 from webui.accounts.roles import APPROVE_COUNTS, SEE, abilities, requires
 from webui.desks.tasks import queries as selectors
+from webui.desks.tasks.cards import Card, KindFilter, RoleFilter, Section
 from webui.desks.tasks.forms import TaskForm
 from webui.desks.tasks.kinds import KINDS
 from webui.readmodel.choices import locations
@@ -62,7 +62,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     cards = {task.id: _card(task, refusal, person, may) for task in found}
     query = {"for": chosen, "kind": task_filter.kind, "location": task_filter.location}
     groups = _groups(found, cards, mine, counted, query)
-    shown = [card["task"].anchor for _, parts in groups for part in parts for card in part.cards]
+    shown = [card.task.anchor for _, parts in groups for part in parts for card in part.cards]
     context = {
         "groups": groups,
         "next_cards": next_cards(shown),
@@ -72,7 +72,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
         "chosen": chosen,
         "location": task_filter.location,
         "locations": locations(),
-        "refusal": None if any(card["refusal"] for card in cards.values()) else refusal,
+        "refusal": None if any(card.refusal for card in cards.values()) else refusal,
         "banner_us": BANNER_US,
         "stale_us": STALE_US,
         "version": version_before,
@@ -91,19 +91,9 @@ def _roles_of(user: User | AnonymousUser) -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """The tasks of one kind and role: the shown cards and the total."""
-
-    label: str
-    cards: list[dict[str, Any]]
-    tasks: str
-    all_url: str
-
-
 def _groups(
     found: list[selectors.Task],
-    cards: dict[int, dict[str, Any]],
+    cards: dict[int, Card],
     mine: tuple[str, ...],
     counted: list[selectors.Number],
     query: dict[str, str],
@@ -135,21 +125,19 @@ def _groups(
     ]
 
 
-def _card(
-    task: selectors.Task, refusal: Refusal | None, person: str, may: Collection[str]
-) -> dict[str, Any]:
+def _card(task: selectors.Task, refusal: Refusal | None, person: str, may: Collection[str]) -> Card:
     kind = KINDS[task.kind]
     step, url = kind.next_step(task, may)
     is_variance = task.kind == COUNT_VARIANCE and task.detail["status"] == "approved"
-    return {
-        "task": task,
-        "says": kind.text(task, may),
-        "step": step,
-        "url": url,
-        "can_acknowledge": is_variance and task.detail["counted_by"] != person,
-        "refusal": refusal if refusal and refusal.proposal == str(task.id) else None,
-        "command_id": uuid4(),
-    }
+    return Card(
+        task=task,
+        says=kind.text(task, may),
+        step=step,
+        url=url,
+        can_acknowledge=is_variance and task.detail["counted_by"] != person,
+        refusal=refusal if refusal and refusal.proposal == str(task.id) else None,
+        command_id=uuid4(),
+    )
 
 
 def _choices(
@@ -157,36 +145,36 @@ def _choices(
     chosen: str,
     counted: list[selectors.Number],
     query: dict[str, str],
-) -> list[dict[str, Any]]:
+) -> list[RoleFilter]:
     """Return the filters mine, all, and each role that has a task, with the numbers of tasks."""
     roles = sorted({number.role for number in counted}, key=list(ROLES).index)
     tabs = [(MINE, "Mine", mine)] if mine else []
     tabs.append((ALL, "All", tuple(ROLES)))
     tabs += [(role, ROLES[role], (role,)) for role in roles]
     return [
-        {
-            "label": label,
-            "url": "?" + urlencode(query | {"for": name, "kind": ""}),
-            "is_current": name == chosen,
-            "tasks": _text(sum(n.tasks for n in counted if n.role in of)),
-        }
+        RoleFilter(
+            label=label,
+            url="?" + urlencode(query | {"for": name, "kind": ""}),
+            is_current=name == chosen,
+            tasks=_text(sum(n.tasks for n in counted if n.role in of)),
+        )
         for name, label, of in tabs
     ]
 
 
 def _kinds(
     task_filter: selectors.TaskFilter, counted: list[selectors.Number], query: dict[str, str]
-) -> list[dict[str, Any]]:
+) -> list[KindFilter]:
     """Return the kinds of tasks that the chosen roles have."""
     roles = task_filter.roles or tuple(ROLES)
     return [
-        {
-            "label": KINDS[number.kind].label,
-            "url": "?" + urlencode(query | {"kind": number.kind}),
-            "without": "?" + urlencode(query | {"kind": ""}),
-            "is_current": number.kind == task_filter.kind,
-            "tasks": _text(number.tasks),
-        }
+        KindFilter(
+            label=KINDS[number.kind].label,
+            url="?" + urlencode(query | {"kind": number.kind}),
+            without="?" + urlencode(query | {"kind": ""}),
+            is_current=number.kind == task_filter.kind,
+            tasks=_text(number.tasks),
+        )
         for number in counted
         if number.role in roles
     ]

@@ -1,0 +1,51 @@
+"""The parts of the tasks desk as its template reads them."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from webui.desks.tasks.queries import Task
+from webui.shell.desk import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A task with its text, its next step for this person, and the refusal of their command."""
+
+    task: Task
+    says: str
+    step: str
+    url: str
+    can_acknowledge: bool
+    refusal: Refusal | None
+    command_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class RoleFilter:
+    """A filter by role, with its number of open tasks."""
+
+    label: str
+    url: str
+    is_current: bool
+    tasks: str
+
+
+@dataclass(frozen=True, slots=True)
+class KindFilter:
+    """A filter by kind, with its number of open tasks; `without` removes it."""
+
+    label: str
+    url: str
+    without: str
+    is_current: bool
+    tasks: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The tasks of one kind and role: the shown cards and the total."""
+
+    label: str
+    cards: list[Card]
+    tasks: str
+    all_url: str
