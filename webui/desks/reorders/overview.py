@@ -3,8 +3,9 @@
 One statement fetches all of it, because each part takes less time than a round trip.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ledger.kernel.rows import select
 from webui.desks.orders.queries import Filters as OrderFilters
@@ -28,7 +29,7 @@ class Overview:
     locations: Choices
     suppliers: Choices
 
-    def as_context(self) -> dict[str, Any]:
+    def as_context(self) -> Mapping[str, object]:
         """Return the values under their names in the template."""
         return {name: getattr(self, name) for name in self.__slots__}
 

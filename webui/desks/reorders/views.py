@@ -1,7 +1,7 @@
 """The buyer's desk: reorder needs with their arithmetic, and the decisions on them."""
 
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -14,6 +14,7 @@ from ledger.kernel.refusal_text import refusal_text
 from ledger.reorders.automatic import Reason, why_not
 from ledger.services import NotOrdered, ServiceError
 from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilities, requires
+from webui.desks.reorders.cards import NeedCard, PartInput, TransferOffer
 from webui.desks.reorders.commands import approve_picked, execute
 from webui.desks.reorders.forms import FIRST_PARTS, PicksForm
 from webui.desks.reorders.overview import overview
@@ -61,7 +62,7 @@ def _show(
         "most": MOST_COUNTED,
         "shown": len(shown),
         **narrowed,
-        "refusal": None if any(card["refusal"] for card in cards) else refusal,
+        "refusal": None if any(card.refusal for card in cards) else refusal,
         "report": report,
         "version_url": reverse("reorders-version"),
         "query": urlencode(first | ({"after": after} if after else {})),
@@ -73,41 +74,38 @@ def _show(
     return render_page(request, "reorders/desk.html", context, status=status)
 
 
-def _cards(shown: list[selectors.ReorderProposal], refusal: Refusal | None) -> list[dict[str, Any]]:
+def _cards(shown: list[selectors.ReorderProposal], refusal: Refusal | None) -> list[NeedCard]:
     undecided = [need for need in shown if need.status == "open" and need.actionable]
     waiting = why_not([need.reorder_id for need in undecided])
     sources = sources_of(undecided)
-    return [
-        _card(need, refusal, waiting) | {"transfer": _transfer(need, refusal, sources)}
-        for need in shown
-    ]
+    return [_card(need, refusal, waiting, _transfer(need, refusal, sources)) for need in shown]
 
 
 def _transfer(
     need: selectors.ReorderProposal, refusal: Refusal | None, sources: dict[str, list[Source]]
-) -> dict[str, Any] | None:
+) -> TransferOffer | None:
     """Return the transfer form with the refused input; None if no location has spare units."""
     spare = sources.get(need.reorder_id)
     if not spare:
         return None
     form = refusal.form if refusal and refusal.proposal == need.reorder_id else {}
     typed = form if form.get("action") == "transfer" else {}
-    return {
-        "sources": spare,
-        "is_open": bool(typed),
-        "source": typed.get("source", spare[0].location),
-        "units": typed.get("units", min(need.quantity_units or 1, spare[0].units)),
-        "due_on": typed.get("due_on", ""),
-    }
+    return TransferOffer(
+        sources=spare,
+        is_open=bool(typed),
+        source=typed.get("source", spare[0].location),
+        units=typed.get("units", min(need.quantity_units or 1, spare[0].units)),
+        due_on=typed.get("due_on", ""),
+    )
 
 
-def _groups(view: str, cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+def _groups(view: str, cards: list[NeedCard]) -> list[tuple[str, list[NeedCard]]]:
     """Group the needs by supplier and location, as one order would contain them."""
     if view == "closed":
         return [("Closed, newest first", cards)] if cards else []
 
-    def order(card: dict[str, Any]) -> tuple[str, str]:
-        return card["proposal"].supplier_name, card["proposal"].location
+    def order(card: NeedCard) -> tuple[str, str]:
+        return card.proposal.supplier_name, card.proposal.location
 
     return [
         (f"{supplier} for {location}", list(members))
@@ -119,31 +117,33 @@ def _card(
     proposal: selectors.ReorderProposal,
     refusal: Refusal | None,
     waiting: dict[str, tuple[Reason, ...]],
-) -> dict[str, Any]:
+    transfer: TransferOffer | None,
+) -> NeedCard:
     mine = refusal if refusal and refusal.proposal == proposal.reorder_id else None
     form = mine.form if mine else {}
     split = form if form.get("action") == "split" else {}
-    return {
-        "proposal": proposal,
-        "terms": lines(proposal.terms),
-        "refusal": mine,
+    return NeedCard(
+        proposal=proposal,
+        terms=lines(proposal.terms),
+        refusal=mine,
         # Show a refused person their input again, even if another person's decision is on its way.
-        "shows_forms": proposal.actionable or (mine is not None and proposal.status == "open"),
-        "units": form.get("units", "") if mine else proposal.quantity_units,
-        "reason": form.get("reason", ""),
-        "days": form.get("days", "7"),
-        "command_id": uuid4(),
-        "waits_because": waiting.get(proposal.reorder_id),
-        "parts": [
-            {
-                "number": number,
-                "units": split.get(f"units{number}", ""),
-                "supplier": split.get(f"supplier{number}", proposal.supplier),
-                "due_on": split.get(f"due_on{number}", ""),
-            }
+        shows_forms=proposal.actionable or (mine is not None and proposal.status == "open"),
+        units=form.get("units", "") if mine else proposal.quantity_units,
+        reason=form.get("reason", ""),
+        days=form.get("days", "7"),
+        command_id=uuid4(),
+        waits_because=waiting.get(proposal.reorder_id),
+        parts=[
+            PartInput(
+                number=number,
+                units=split.get(f"units{number}", ""),
+                supplier=split.get(f"supplier{number}", proposal.supplier),
+                due_on=split.get(f"due_on{number}", ""),
+            )
             for number in FIRST_PARTS
         ],
-    }
+        transfer=transfer,
+    )
 
 
 @require_GET

@@ -1,0 +1,56 @@
+"""The parts of the reorders desk as its template reads them.
+
+Fields of a form are numbers as proposed, or the text that a person typed before a refusal.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from ledger.reorders.automatic import Reason
+from webui.desks.reorders.surplus import Source
+from webui.desks.stock.terms import Line
+from webui.readmodel.proposals import ReorderProposal
+from webui.shell.desk import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class PartInput:
+    """The fields of one part of a split order."""
+
+    number: int
+    units: str
+    supplier: str | None
+    due_on: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransferOffer:
+    """The fields of a transfer that would cover a need, and the locations that can send it."""
+
+    sources: Sequence[Source]
+    is_open: bool
+    source: str
+    units: int | str
+    due_on: str
+
+
+@dataclass(frozen=True, slots=True)
+class NeedCard:
+    """A need with its arithmetic and the fields of its decisions.
+
+    `waits_because` is None for a need that no automatic rule considers. `transfer` is None if no
+    location has spare units.
+    """
+
+    proposal: ReorderProposal
+    terms: Sequence[Line]
+    refusal: Refusal | None
+    shows_forms: bool
+    units: int | str | None
+    reason: str
+    days: str
+    command_id: UUID
+    waits_because: Sequence[Reason] | None
+    parts: Sequence[PartInput]
+    transfer: TransferOffer | None
