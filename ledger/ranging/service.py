@@ -59,11 +59,7 @@ def range_new_item(
     inv_key = checks.key(item.location, item.sku)
 
     def work() -> _Ranged:
-        if not fetch_value(_IS_PLACE, item.location, item.location, inv_key):
-            refuse("location", item.location, "a location that we know")
-        _refuse_unknown_supplier(item.policy.get("supplier"))
-        if len(item.name) > LONGEST_NAME:
-            refuse("name", item.name[:40], f"at most {LONGEST_NAME} characters")
+        _check(item, inv_key)
         if not is_confirmed:
             require_plausible_policy(item.sku, inv_key, item.policy)
         if item.name:
@@ -78,6 +74,14 @@ def range_new_item(
         return _Ranged(inv_key)
 
     return run_command(command_id, f"range_item {inv_key}", actor, work, _Ranged).inv_key
+
+
+def _check(item: NewItem, inv_key: str) -> None:
+    if not fetch_value(_IS_PLACE, item.location, item.location, inv_key):
+        refuse("location", item.location, "a location that we know")
+    _refuse_unknown_supplier(item.policy.get("supplier"))
+    if len(item.name) > LONGEST_NAME:
+        refuse("name", item.name[:40], f"at most {LONGEST_NAME} characters")
 
 
 def _refuse_unknown_supplier(code: object) -> None:
