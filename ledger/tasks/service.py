@@ -84,25 +84,28 @@ def acknowledge_variance(
 
     def work() -> _Acknowledged:
         task = _locked_variance(task_id, actor)
-        variance = task.variance_units
-        if variance != shown_variance_units:
-            message = (
-                f"the difference was {shown_variance_units} when this was shown and is {variance}"
-                " now, because of facts that came in late"
-            )
-            raise Conflict(message)
+        _refuse_if_moved(task.variance_units, shown_variance_units)
         execute(
             "UPDATE app.task SET acknowledged_by = %s, acknowledged_at = clock_timestamp(),"
             " cleared_at = clock_timestamp(), cleared_why = 'acknowledged' WHERE id = %s",
             actor,
             task_id,
         )
-        detail = {"count": task.count_id, "variance": variance, "task": task_id}
+        detail = {"count": task.count_id, "variance": task.variance_units, "task": task_id}
         log_action(actor=actor, action="acknowledge_variance", subject=task.subject, detail=detail)
-        return _Acknowledged(variance)
+        return _Acknowledged(task.variance_units)
 
     kind = f"acknowledge {task_id}"
     return run_command(command_id, kind, actor, work, _Acknowledged).variance_units
+
+
+def _refuse_if_moved(variance: int, shown: int) -> None:
+    if variance != shown:
+        message = (
+            f"the difference was {shown} when this was shown and is {variance}"
+            " now, because of facts that came in late"
+        )
+        raise Conflict(message)
 
 
 def _locked_variance(task_id: int, actor: str) -> OpenVariance:
