@@ -85,8 +85,7 @@ def set_price(
 
     def work() -> Written:
         item = locked_item(location=command.location, sku=command.sku)
-        newest = newest_price(item.inv_key)
-        _refuse_if_repriced(item.inv_key, newest, command.shown_price_id)
+        newest = _newest_as_shown(item.inv_key, command.shown_price_id)
         if not command.is_confirmed:
             last_minor = None if newest is None else newest.price_minor
             require_plausible(command.price_minor, usual_minor(last_minor, item.regular_minor))
@@ -111,12 +110,12 @@ def _priced_already(inv_key: str) -> str:
     return f"{inv_key} has prices already: only the first one is initial"
 
 
-def _refuse_if_repriced(
-    inv_key: str, newest: TimelineRow | None, shown_price_id: int | None
-) -> None:
+def _newest_as_shown(inv_key: str, shown_price_id: int | None) -> TimelineRow | None:
+    """Return the newest price of a locked item; raise `Conflict` if another one was shown."""
+    newest = newest_price(inv_key)
     found = NO_PRICE if newest is None else newest.id
     if shown_price_id in (None, found):
-        return
+        return newest
     if newest is None:
         refuse("shown_price_id", shown_price_id, "the newest price of this item")
     message = (
@@ -221,8 +220,7 @@ def roll_back_price(
 
     def work() -> Written:
         item = locked_item(location=location, sku=sku)
-        newest = newest_price(item.inv_key)
-        _refuse_if_repriced(item.inv_key, newest, shown_price_id)
+        newest = _newest_as_shown(item.inv_key, shown_price_id)
         _refuse_if_undone(newest)
         before = _predecessor(item, newest)
         price = max(before.price_minor, item.floor_minor)
