@@ -12,17 +12,12 @@ from uuid import UUID
 from cdc.contracts.tables import LOCATION, PRODUCT, SUPPLIER
 from ledger.access.scope import require_company
 from ledger.kernel import checks
-from ledger.kernel.bulk_insert import moved_columns
+from ledger.kernel.bulk_insert import Moved, moved_columns
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, run_command, run_idempotent
 from ledger.kernel.refusal_text import changes_text
-from ledger.kernel.transactions import (
-    Row,
-    execute,
-    fetch_one,
-    ledger_transaction,
-    log_action,
-)
+from ledger.kernel.transactions import execute, ledger_transaction, log_action
+from ledger.kernel.unscoped_rows import read_one
 
 LONGEST_NAME: Final = 200
 LONGEST_DEPARTMENT: Final = 100
@@ -128,7 +123,7 @@ def change_reference(
     shown: Mapping[str, object] | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
-) -> dict[str, list[object]]:
+) -> Moved:
     """Change a row; return the changed columns as {column: [before, after]}.
 
     `shown` holds the values that the person saw, by column. If one has changed since, nothing is
@@ -138,10 +133,10 @@ def change_reference(
     require_company()
     action = changed(type(command))
 
-    def work() -> Row:
+    def work() -> Moved:
         before = _locked(command)
         _refuse_moved(before, shown or {})
-        moved = moved_columns(before, _described(command))
+        moved = moved_columns(asdict(before), _described(command))
         if moved:
             _update(command, {name: after for name, (_, after) in moved.items()})
             log_action(actor=actor, action=action, subject=command.code, detail=moved)
@@ -169,13 +164,13 @@ def _insert(command: Describe) -> None:
         refuse("code", command.code, "this code is in use: choose another one")
 
 
-def _locked(command: Describe) -> Row:
-    """Return the row, locked until the transaction ends."""
+def _locked(command: Describe) -> Describe:
+    """Return the description in force, locked until the transaction ends."""
     statement = f"SELECT * FROM {command.TABLE} WHERE code = %s FOR UPDATE"  # noqa: S608 -- a name of the contract
-    row = fetch_one(statement, command.code)
-    if row is None:
+    before = read_one(type(command), statement, command.code)
+    if before is None:
         refuse("code", command.code, f"no such {_noun(type(command))}")
-    return row
+    return before
 
 
 def _update(command: Describe, values: Mapping[str, object]) -> None:
@@ -187,10 +182,11 @@ def _update(command: Describe, values: Mapping[str, object]) -> None:
     )
 
 
-def _refuse_moved(row: Row, shown: Mapping[str, object]) -> None:
-    said = changes_text(row, {name: shown[name] for name in row if name in shown})
+def _refuse_moved(before: Describe, shown: Mapping[str, object]) -> None:
+    now = asdict(before)
+    said = changes_text(now, {name: shown[name] for name in now if name in shown})
     if said:
-        message = f"{row['code']} has changed since it was shown: {said}"
+        message = f"{before.code} has changed since it was shown: {said}"
         raise Conflict(message)
 
 
