@@ -9,7 +9,6 @@ from ledger.kernel.bulk_insert import Moved
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_idempotent
 from ledger.kernel.refusal_text import changes_text
-from ledger.kernel.transactions import ledger_transaction
 
 AUTOMATION: Final = ("auto_max_minor", "price_mode", "auto_permille")
 
@@ -36,8 +35,7 @@ def set_automation(
         _refuse_moved(locked_item(location=location, sku=sku), shown)
         return set_policy(location=location, sku=sku, changes=changes, actor=actor)
 
-    with ledger_transaction():
-        return run_idempotent(command_id, f"automation {location}|{sku}", actor, work)
+    return run_idempotent(command_id, f"automation {location}|{sku}", actor, work)
 
 
 def _refuse_moved(item: LockedItem, shown: Mapping[str, object]) -> None:

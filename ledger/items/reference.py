@@ -16,7 +16,7 @@ from ledger.kernel.bulk_insert import Moved, moved_columns
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, run_command, run_idempotent
 from ledger.kernel.refusal_text import changes_text
-from ledger.kernel.transactions import execute, ledger_transaction, log_action
+from ledger.kernel.transactions import execute, log_action
 from ledger.kernel.unscoped_rows import read_one
 
 LONGEST_NAME: Final = 200
@@ -142,8 +142,7 @@ def change_reference(
             log_action(actor=actor, action=action, subject=command.code, detail=moved)
         return moved
 
-    with ledger_transaction():
-        return run_idempotent(command_id, f"{action} {command.code}", actor, work)
+    return run_idempotent(command_id, f"{action} {command.code}", actor, work)
 
 
 def _described(command: Describe) -> dict[str, object]:

@@ -41,12 +41,11 @@ class _FirstUse:
 def run_command(
     command_id: UUID | None, kind: str, actor: str | None, work: Callable[[], R], result: type[R]
 ) -> R:
-    """Execute `work` in one transaction, or return the first result of the same `command_id`.
+    """Execute `work` as `run_idempotent` does; return its result as a typed value.
 
     `result` is a dataclass whose fields hold JSON values, because `app.command` stores them.
     """
-    with ledger_transaction():
-        document = run_idempotent(command_id, kind, actor, lambda: asdict(work()))
+    document = run_idempotent(command_id, kind, actor, lambda: asdict(work()))
     return typed(result, document)
 
 
@@ -56,28 +55,29 @@ def run_idempotent(
     actor: str | None,
     work: Callable[[], ResultDocument],
 ) -> ResultDocument:
-    """Execute `work` at the first use of `command_id`; afterwards return its first result.
+    """Execute `work` in one transaction, or return the first result of the same `command_id`.
 
-    Without a command id, execute `work`. Must run inside `ledger_transaction`.
+    Without a command id, execute `work` each time.
     """
-    if command_id is None:
-        return work()
-    fresh = execute(
-        "INSERT INTO app.command (command_id, kind, actor) VALUES (%s, %s, %s)"
-        " ON CONFLICT (command_id) DO NOTHING",
-        command_id,
-        kind,
-        actor,
-    )
-    if not fresh:
-        return _first_result(command_id, kind)
-    result = work()
-    execute(
-        "UPDATE app.command SET result = %s::jsonb WHERE command_id = %s",
-        json.dumps(result, default=str),
-        command_id,
-    )
-    return result
+    with ledger_transaction():
+        if command_id is None:
+            return work()
+        fresh = execute(
+            "INSERT INTO app.command (command_id, kind, actor) VALUES (%s, %s, %s)"
+            " ON CONFLICT (command_id) DO NOTHING",
+            command_id,
+            kind,
+            actor,
+        )
+        if not fresh:
+            return _first_result(command_id, kind)
+        result = work()
+        execute(
+            "UPDATE app.command SET result = %s::jsonb WHERE command_id = %s",
+            json.dumps(result, default=str),
+            command_id,
+        )
+        return result
 
 
 def _first_result(command_id: UUID, kind: str) -> ResultDocument:

@@ -13,7 +13,7 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_idempotent
 from ledger.kernel.last_change import LastChange
 from ledger.kernel.refusal_text import changes_text, person
-from ledger.kernel.transactions import execute, ledger_transaction, log_action
+from ledger.kernel.transactions import execute, log_action
 from ledger.kernel.unscoped_rows import read_all, read_one
 
 ANY_DAY: Final = 127
@@ -117,8 +117,7 @@ def set_supplier_terms(
     def work() -> Moved:
         return _change(command.code, changes, shown or {}, actor)
 
-    with ledger_transaction():
-        return run_idempotent(command_id, f"{ACTION} {command.code}", actor, work)
+    return run_idempotent(command_id, f"{ACTION} {command.code}", actor, work)
 
 
 def _change(

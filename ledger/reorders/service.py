@@ -64,8 +64,7 @@ def approve_reorder(
             raise one
         return _document(one)
 
-    with ledger_transaction():
-        document = run_idempotent(command_id, f"approve {command.reorder_id}", actor, work)
+    document = run_idempotent(command_id, f"approve {command.reorder_id}", actor, work)
     return _ordered(command.reorder_id, document)
 
 
@@ -85,8 +84,7 @@ def approve_reorders(
         outcomes = _order(commands, Approver(actor, odd_units_allowed))
         return {"results": [_document(outcome) for outcome in outcomes]}
 
-    with ledger_transaction():
-        documents = run_idempotent(command_id, "approve_reorders", actor, work)["results"]
+    documents = run_idempotent(command_id, "approve_reorders", actor, work)["results"]
     return [_outcome(document) for document in documents]
 
 
