@@ -12,7 +12,7 @@ from webui.shell.forms import Typed
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ExpectedDelivery:
     """An order line as the dock expects it: an announced delivery, or the open units."""
 
     line: Line
@@ -25,23 +25,25 @@ class Row:
         return f"{self.line.id}-{self.shipment_id or 0}"
 
 
-def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list[Row]:
+def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list[ExpectedDelivery]:
     """Return the deliveries to expect: each announced one, else the line with its open units."""
     of_line: dict[int, list[Announced]] = {}
     for goods in announced:
         of_line.setdefault(goods.line_id, []).append(goods)
-    rows: list[Row] = []
+    rows: list[ExpectedDelivery] = []
     for line in lines:
         if line.status == "draft":
             continue
         if line.id in of_line:
-            rows += [Row(line, goods.shipped_units, goods.id) for goods in of_line[line.id]]
+            rows += [
+                ExpectedDelivery(line, goods.shipped_units, goods.id) for goods in of_line[line.id]
+            ]
         elif line.open_units:
-            rows.append(Row(line, line.open_units))
+            rows.append(ExpectedDelivery(line, line.open_units))
     return rows
 
 
-def shown_rows(typed: Typed, lines: Iterable[Line]) -> list[Row]:
+def shown_rows(typed: Typed, lines: Iterable[Line]) -> list[ExpectedDelivery]:
     """Return the rows that the form was rendered with, even if the order has changed since.
 
     Only rows that a person has seen can be accepted as expected. A row that another person has
@@ -56,7 +58,7 @@ def shown_rows(typed: Typed, lines: Iterable[Line]) -> list[Row]:
         line_id, _, shipment_id = name.partition("-")
         if is_digits(line_id) and is_digits(shipment_id) and int(line_id) in known:
             expected = ExpectedForm(typed, prefix=name).cleaned()["expected"]
-            found.append(Row(known[int(line_id)], expected, int(shipment_id) or None))
+            found.append(ExpectedDelivery(known[int(line_id)], expected, int(shipment_id) or None))
     return found
 
 
@@ -64,14 +66,14 @@ def shown_rows(typed: Typed, lines: Iterable[Line]) -> list[Row]:
 class TypedRow:
     """A row with the input that a person typed before the form was refused."""
 
-    row: Row
+    row: ExpectedDelivery
     received: str = ""
     damaged: str = ""
     reason: str = ""
 
 
 def kept_rows(
-    rows: Iterable[Row], lines: Iterable[Line], typed: Mapping[str, str]
+    rows: Iterable[ExpectedDelivery], lines: Iterable[Line], typed: Mapping[str, str]
 ) -> list[TypedRow]:
     """Return the current rows with the earlier input; input of a vanished row moves to its line."""
     left = {
@@ -86,7 +88,9 @@ def kept_rows(
         if words and not (kept.received or kept.damaged or kept.reason):
             found[number] = TypedRow(kept.row, *words)
     gone = [line for line in lines if str(line.id) in of_line]
-    return found + [TypedRow(Row(line, line.open_units), *of_line[str(line.id)]) for line in gone]
+    return found + [
+        TypedRow(ExpectedDelivery(line, line.open_units), *of_line[str(line.id)]) for line in gone
+    ]
 
 
 def _typed(name: str, typed: Mapping[str, str]) -> tuple[str, str, str]:
@@ -97,7 +101,7 @@ def _typed(name: str, typed: Mapping[str, str]) -> tuple[str, str, str]:
     )
 
 
-def typed_receipts(rows: Iterable[Row], typed: Typed) -> list[LineReceipt]:
+def typed_receipts(rows: Iterable[ExpectedDelivery], typed: Typed) -> list[LineReceipt]:
     """Return the receipts in the form; with `accept` = rest, empty rows arrived as expected.
 
     A row whose units differ from the expected ones needs a reason.
@@ -114,7 +118,7 @@ def typed_receipts(rows: Iterable[Row], typed: Typed) -> list[LineReceipt]:
     return found
 
 
-def _receipt(row: Row, form: RowForm) -> LineReceipt:
+def _receipt(row: ExpectedDelivery, form: RowForm) -> LineReceipt:
     values = form.cleaned()
     delivered = Delivered(values["received"], values["damaged"], None, values["reason"])
     return LineReceipt(row.line.id, delivered, row.shipment_id, values["shown"])
