@@ -248,7 +248,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     kinds.HELD_AT_ZERO: Kind("Held with nothing to sell", _held, "Open held needs", _held_needs),
     kinds.NEGATIVE_BUCKET: Kind("Bucket below zero", _bucket, "See its documents", _item),
-    kinds.STUCK_SIGNAL: Kind("Need without a word", _signal, "Open reorders", _reorders),
+    kinds.STUCK_SIGNAL: Kind("Need without a decision", _signal, "Open reorders", _reorders),
     kinds.FLOOR_BREACHED: Kind("Floor breached", _floor, "Change the price", _price),
 }
 
