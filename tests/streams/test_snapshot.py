@@ -147,8 +147,8 @@ def flipped(content: bytes) -> bytes:
         (cut, "bytes"),
         (last_frame_gone, "frames of blocks"),
         (flipped, "checksum"),
-        (lambda _: b"", "no snapshot"),
-        (lambda _: b"something else\n" * 9, "no snapshot"),
+        (lambda _: b"", "not a snapshot"),
+        (lambda _: b"something else\n" * 9, "not a snapshot"),
         (lambda content: content[:35], "not readable"),
         (lambda content: content[:29], "not readable"),
     ],
@@ -193,7 +193,7 @@ def test_an_unacknowledged_chunk_is_in_no_snapshot(tmp_path: Path) -> None:
 
     owned = asyncio.run(fail())
 
-    with pytest.raises(RuntimeError, match="not acknowledged"):
+    with pytest.raises(RuntimeError, match="acknowledged records only"):
         save(owned, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
