@@ -5,6 +5,7 @@ test_hostile_requests.py. Forms are in test_admin_forms.py.
 """
 
 import re
+from urllib.parse import urlencode
 from uuid import uuid4
 
 import psycopg
@@ -146,6 +147,21 @@ def test_people_and_roles_are_read_here_and_changed_on_their_desk(
 )
 def test_columns_that_are_no_filter_are_not_asked(rows: psycopg.Connection, query: str) -> None:
     assert operator().get(f"/admin/auth/user/?{query}").status_code == 400
+
+
+def test_a_second_search_replaces_the_first_one(rows: psycopg.Connection) -> None:
+    services.name_products(names={"LAMP": "Lamp"}, department="Kitchen")
+    client, path = operator(), "/admin/ledger/product/"
+    first = text(client.get(f"{path}?department=Kitchen&o=1&q=mug"))
+    [search] = re.findall(r'<form class="filters".*?</form>', first)
+    fields = re.findall(r'<input type="(\w+)" name="(\w+)" value="([^"]*)"', search)
+
+    # As a browser sends it: every input in order, the visible one with the new text.
+    typed = [(name, "lamp" if kind == "search" else value) for kind, name, value in fields]
+    second = text(client.get(f"{path}?{urlencode(typed)}"))
+
+    assert ("LAMP" in second, "MUG" in second) == (True, False)
+    assert typed == [("q", "lamp"), ("department", "Kitchen"), ("o", "1")]
 
 
 def test_lists_are_searched_filtered_sorted_and_paged(rows: psycopg.Connection) -> None:
