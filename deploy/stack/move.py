@@ -36,10 +36,10 @@ def move(home: Home, target: Path) -> bool:
     _refuse(home, target)
     with _stopped(home, target):
         _copy(home, target)
-    if home.path.is_mount():
-        return False
-    _replace_by_link(home.path, target)
-    return True
+        if home.path.is_mount():
+            return False
+        _replace_by_link(home.path, target)
+        return True
 
 
 def _copy(home: Home, target: Path) -> None:

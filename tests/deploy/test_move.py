@@ -11,6 +11,7 @@ import pytest
 
 from deploy.doctor import disk
 from deploy.errors import StackError
+from deploy.stack import move as move_module
 from deploy.stack import room
 from deploy.stack.home import Home, default_home
 from deploy.stack.move import move
@@ -122,6 +123,31 @@ def test_a_stack_that_is_starting_is_not_moved(home: Home, tmp_path: Path) -> No
             move(home, tmp_path / "new")
 
     assert (home.postgres / "PG_VERSION").exists()
+
+
+def test_no_stack_starts_before_the_old_path_is_a_link(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stack that started in the old directory would lose its files with that directory."""
+    lock = home.path / "supervisor.lock"
+    held: list[bool] = []
+    replace = move_module._replace_by_link
+
+    def replace_by_link(old: Path, target: Path) -> None:
+        with lock.open("a") as other:
+            try:
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                held.append(True)
+            else:
+                held.append(False)
+        replace(old, target)
+
+    monkeypatch.setattr(move_module, "_replace_by_link", replace_by_link)
+
+    move(home, tmp_path / "new")
+
+    assert held == [True]
 
 
 def test_a_directory_of_another_purpose_is_not_moved(tmp_path: Path) -> None:
