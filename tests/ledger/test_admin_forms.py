@@ -96,6 +96,25 @@ def test_an_operator_adds_a_row_with_one_audit_entry(
     assert typed["code"] in text(client.get(f"/admin/ledger/{table}/"))
 
 
+def test_a_line_break_of_a_browser_counts_as_one_character(rows: psycopg.Connection) -> None:
+    client, path = operator(), "/admin/ledger/location/DC-1/change/"
+    longest = "\n".join(["Quay"] * 100)
+    sent = longest.replace("\n", "\r\n")
+
+    assert (len(longest), len(sent)) == (499, 598)
+    assert client.post(path, filled(client, path, address=sent)).status_code == 302
+    assert rows.execute("SELECT address FROM retail.location").fetchall() == [(longest,)]
+
+
+def test_a_vertical_tab_in_an_address_is_refused(rows: psycopg.Connection) -> None:
+    client, path = operator(), "/admin/ledger/location/DC-1/change/"
+
+    answer = client.post(path, filled(client, path, address="Quay 1\vHamburg"))
+
+    assert answer.status_code == 422
+    assert "Printable characters only. Nothing was saved." in text(answer)
+
+
 REFUSED = [
     (MUG, {"name": ""}, "name", "This field is required."),
     (MUG, {"name": "N" * 201}, "name", "at most 200 characters"),

@@ -52,6 +52,16 @@ class ShownForm(CommandForm):
         self.fields["shown"] = ShownField(columns)
 
 
+class LinesInput(Textarea):
+    """A text of several lines; browsers send CR and LF, the text has LF."""
+
+    @override
+    def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> Any:
+        # Before the field checks the length: a browser counts a line break as one character.
+        sent = super().value_from_datadict(data, files, name)
+        return sent.replace("\r\n", "\n") if isinstance(sent, str) else sent
+
+
 class LocationForm(ReferenceForm):
     """The form of a location."""
 
@@ -60,8 +70,4 @@ class LocationForm(ReferenceForm):
 
         model = Location
         fields = ("code", "name", "kind", "address")
-        widgets: ClassVar = {"address": Textarea(attrs={"rows": 4})}
-
-    def clean_address(self) -> str:
-        """Return the address with plain line breaks; browsers send CR and LF."""
-        return "\n".join(str(self.cleaned_data["address"]).splitlines())
+        widgets: ClassVar = {"address": LinesInput(attrs={"rows": 4})}
