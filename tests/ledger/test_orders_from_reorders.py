@@ -107,7 +107,7 @@ def test_a_need_is_split_on_the_page(ledger: psycopg.Connection) -> None:
         ({"units1": 30}, "add up to 42"),
         ({"units1": 41, "units2": 1}, "multiple of the pack"),
         ({"units1": "many"}, "whole number"),
-        ({"units1": 42, "due_on1": "soon"}, "a day like"),
+        ({"units1": 42, "due_on1": "soon"}, "Due day of part 1: a day like"),
         ({}, "at least one part"),
     ],
 )

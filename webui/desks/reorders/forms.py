@@ -32,7 +32,7 @@ class PartForm(PageForm):
     def __init__(self, data: Mapping[str, str], number: int) -> None:
         super().__init__(data, prefix=str(number))
         self.fields["units"].label = f"Units of part {number}"
-        self.fields["due_on"].label = f"Due on{number}"
+        self.fields["due_on"].label = f"Due day of part {number}"
 
     @override
     def add_prefix(self, field_name: str) -> str:
