@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from ledger.items.names import name_products
+from ledger.items.reference import LONGEST_NAME
 from ledger.items.service import range_item
 from ledger.kernel import checks
 from ledger.kernel.errors import refuse
@@ -17,7 +18,6 @@ from ledger.kernel.transactions import fetch_value
 from ledger.ordering.supplier_terms import terms_of
 from ledger.pricing.plausibility import require_plausible_policy
 
-LONGEST_NAME: Final = 200
 # A till may have sold at a location without a name; its item must not stay unknown.
 _IS_PLACE: Final = """
 SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)

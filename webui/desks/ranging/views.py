@@ -11,9 +11,10 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from ledger.items.reference import LONGEST_NAME
 from ledger.kernel.rows import select_value
 from ledger.pricing.plausibility import ImplausiblePrice, require_plausible_policy
-from ledger.ranging.service import LONGEST_NAME, range_new_item
+from ledger.ranging.service import range_new_item
 from ledger.services import ServiceError
 from ledger.tasks.kinds import UNKNOWN_ITEM
 from webui.accounts.roles import RANGE_ITEMS, requires
