@@ -84,7 +84,7 @@ def read_requested(home: Home) -> RequestedState | None:
         return None
     except (ValueError, TypeError, StackError) as error:
         message = f"{file}: expected the requested state of the workers, found {error!r}"
-        raise StackError(message, repair=f"rm {file}  # workers go on as they are") from error
+        raise StackError(message, repair=f"rm {file}  # the workers continue unchanged") from error
 
 
 def write_requested(home: Home, requested: RequestedState) -> None:

@@ -15,7 +15,7 @@ from ledger.kernel.errors import refuse
 from ledger.kernel.transactions import execute, fetch_column
 from ledger.kernel.unscoped_rows import read_one
 
-BEYOND_STOCK: Final = "or sent knowingly beyond what the book has"
+BEYOND_STOCK: Final = "or confirm that more were sent than are recorded here"
 
 _STOCK: Final = """
 SELECT there.expected_units AS on_hand_units, i.allocated_units + (
