@@ -149,6 +149,15 @@ def test_columns_that_are_no_filter_are_not_asked(rows: psycopg.Connection, quer
     assert operator().get(f"/admin/auth/user/?{query}").status_code == 400
 
 
+@pytest.mark.parametrize("comparison", ["regex=(", "startswith=K", "in=Kitchen", "foo=1"])
+def test_a_filter_has_no_other_comparison(rows: psycopg.Connection, comparison: str) -> None:
+    client, path = operator(), "/admin/ledger/product/"
+
+    assert client.get(f"{path}?department__{comparison}").status_code == 400
+    for filtered in ("department=Kitchen", "department__exact=Kitchen", "department__isnull=False"):
+        assert "MUG" in text(client.get(f"{path}?{filtered}")), filtered
+
+
 def test_a_second_search_replaces_the_first_one(rows: psycopg.Connection) -> None:
     services.name_products(names={"LAMP": "Lamp"}, department="Kitchen")
     client, path = operator(), "/admin/ledger/product/"

@@ -1,6 +1,6 @@
 """A read-only table of the admin: a list with search, filters and pages."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from django.contrib.admin import ModelAdmin
 from django.db.models import Model
@@ -18,6 +18,8 @@ else:
     _Admin = ModelAdmin
 
 Context = dict[str, Any] | None
+# Those of the links of Django's filters; a filter without one compares for equality.
+_COMPARISONS: Final = ("", "exact", "isnull")
 
 
 class ReadTable(_Admin):
@@ -64,8 +66,12 @@ class ReadTable(_Admin):
 
     @override
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """Allow the filters of the list only: others would let people guess columns by letters."""
-        return lookup.partition("__")[0] in self.list_filter
+        """Allow the filters of the list only: others would let people guess columns by letters.
+
+        Allow only their comparisons, too: `department__regex=(` would be an error in Postgres.
+        """
+        column, _, comparison = lookup.partition("__")
+        return column in self.list_filter and comparison in _COMPARISONS
 
     @override
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ListedRows]:
