@@ -155,3 +155,16 @@ def test_the_form_of_the_range_asks_back_too(ledger: psycopg.Connection) -> None
     assert done.status_code == 302
     row = ledger.execute("SELECT regular_minor FROM retail.item_location").fetchone()
     assert row == (249_900,)
+
+
+def test_an_amount_is_confirmed_without_the_other_one(ledger: psycopg.Connection) -> None:
+    services.name_locations(names={"L": "Leeds", "M": "Metz"})
+    services.range_item(location="M", sku="S", policy={"cost_minor": 1200})
+    client = person("lead")
+    typed = form("", 0, location="L", sku="S", opening="zero", cost="1200")
+
+    asked = client.post(RANGE, typed)
+    [confirmation] = re.findall(r'name="meant" value="([^"]*)"', text(asked))
+
+    assert confirmation == "1200 / none"
+    assert client.post(RANGE, typed | {"meant": confirmation}).status_code == 302

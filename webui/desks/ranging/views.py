@@ -63,7 +63,7 @@ def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpR
 
 def _amounts(form: Typed) -> str:
     """Return the amounts that a confirmation covers; it doesn't cover other amounts."""
-    return f"{form.get('cost', '')} / {form.get('regular', '')}"
+    return " / ".join(form.get(name) or "none" for name in ("cost", "regular"))
 
 
 def _is_implausible_price(form: Typed) -> bool:
