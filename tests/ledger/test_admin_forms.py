@@ -233,6 +233,16 @@ def test_a_form_that_is_not_ours_is_refused(rows: psycopg.Connection, left_out: 
     assert audit(rows) == []
 
 
+@pytest.mark.parametrize("field", ["_saveasnew", "_popup"])
+def test_a_copy_and_a_pop_up_are_refused(rows: psycopg.Connection, field: str) -> None:
+    client = operator()
+
+    answer = client.post(MUG, filled(client, MUG, code="CUP") | {field: "1"})
+
+    assert answer.status_code == 400
+    assert audit(rows) == []
+
+
 def test_the_history_of_a_supplier_has_its_terms_too(rows: psycopg.Connection) -> None:
     terms = services.SetSupplierTerms("ACME", order_days_mask=0b11111, email="a@example.org")
     services.set_supplier_terms(terms, actor="bea")

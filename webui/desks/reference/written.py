@@ -9,7 +9,9 @@ from dataclasses import fields
 from typing import Any, ClassVar, Final
 from uuid import uuid4
 
+from django.contrib.admin.options import IS_POPUP_VAR
 from django.contrib.admin.utils import unquote
+from django.core.exceptions import BadRequest
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -22,10 +24,12 @@ from webui.desks.reference.forms import ReferenceForm, ShownForm
 from webui.desks.reference.history import changes_of
 from webui.desks.reference.site import WRITE
 from webui.desks.reference.tables import Context, ReadTable
-from webui.shell.forms import CommandForm
+from webui.shell.forms import CommandForm, PageForm
 
 # Attribute of a request with the refusal of its first attempt.
 _REFUSAL: Final = "admin_refusal"
+# Inputs of Django's own pages.
+_NOT_OFFERED: Final = frozenset({"_saveasnew", IS_POPUP_VAR})
 
 
 class WrittenTable(ReadTable):
@@ -99,7 +103,14 @@ class WrittenTable(ReadTable):
         form_url: str = "",
         extra_context: Context = None,
     ) -> Any:
-        """Show or execute the form; a refusal shows it again."""
+        """Show or execute the form; a refusal shows it again.
+
+        Raises:
+            BadRequest: the form asks for a copy or a pop-up, which no page offers.
+        """
+        if _NOT_OFFERED & {*PageForm(request.POST).typed, *request.GET}:
+            problem = "the admin offers no copies and no pop-ups"
+            raise BadRequest(problem)
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except LedgerError as refusal:
