@@ -10,8 +10,9 @@ from rich.table import Table
 
 _WIDEST: Final = 100_000
 
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False)
+# Messages contain texts of users and commands to paste: neither markup nor added line breaks.
+console = Console(highlight=False, markup=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 
 def as_json(value: Any) -> None:  # noqa: ANN401 -- a report of any type
@@ -33,10 +34,10 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
         drawn.add_row(*("" if cell is None else str(cell) for cell in row))
     if title:
         # The table's own title would be folded to the width of its columns.
-        console.print(title, soft_wrap=True, markup=False)
+        console.print(title)
     if console.is_terminal:
-        console.print(drawn)
+        console.print(drawn, soft_wrap=False)
         return
     natural = console.measure(drawn, options=console.options.update(width=_WIDEST)).maximum
     # A console never prints wider than itself, and one without a terminal is 80 columns wide.
-    Console(file=console.file, highlight=False, width=natural).print(drawn)
+    Console(file=console.file, highlight=False, markup=False, width=natural).print(drawn)

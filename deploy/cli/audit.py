@@ -5,7 +5,6 @@ from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.markup import escape
 
 from deploy import output
 from deploy.errors import StackError
@@ -99,7 +98,7 @@ def refused(
     if json:
         output.as_json([asdict(each) for each in found])
         return
-    rows = [[escape(str(cell)) for cell in astuple(each)] for each in found]
+    rows = [astuple(each) for each in found]
     output.table(f"{len(rows)} refusals in {hours} hours", _REFUSED, rows)
 
 

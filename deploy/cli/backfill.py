@@ -150,7 +150,7 @@ def rearchive(
     if aside is None:
         message = f"{archive}: an archiver kept its lock for {_HELD_S:.0f} s; nothing was moved"
         raise StackError(message, repair=f"inventory down && {_REARCHIVE}")
-    output.console.print(f"the former archive is in {aside}", soft_wrap=True)
+    output.console.print(f"the former archive is in {aside}")
 
 
 @backfill.command()
@@ -167,7 +167,7 @@ def unlisted(
         message = f"files in {archive} that no line lists would be moved away; nothing was moved"
         raise StackError(message, repair=UNLISTED)
     for path in move_unlisted_away(archive):
-        output.console.print(f"moved to {path}", soft_wrap=True, markup=False)
+        output.console.print(f"moved to {path}")
 
 
 @backfill.command()
@@ -187,7 +187,7 @@ def discard(
     if not yes:
         message = f"{directory} would be moved away; nothing was moved"
         raise StackError(message, repair=f"inventory backfill discard {directory.name} --yes")
-    output.console.print(f"the run is in {move_away(directory)}", soft_wrap=True)
+    output.console.print(f"the run is in {move_away(directory)}")
 
 
 @backfill.command()
@@ -208,7 +208,7 @@ def status(*, json: Json = False) -> None:
     )
     for entry in found["runs"]:
         if "problem" in entry:
-            output.console.print(entry["problem"], soft_wrap=True, markup=False)
+            output.console.print(entry["problem"])
 
 
 def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by commands that need it

@@ -25,7 +25,7 @@ def run(only: str, *, json: bool) -> bool:
     with scratch.directory(output.errors.print) as scratch_disk:
         faults, skipped = _possible(chosen(only), scratch_disk)
         for name, reason in skipped.items():
-            output.errors.print(f"{name}: skipped, because {reason}", markup=False)
+            output.errors.print(f"{name}: skipped, because {reason}")
         stack = StackUnderTest(scratch_disk.base / "home")
         with _stack(stack):
             outcomes = list(_outcomes(stack, faults))
@@ -95,7 +95,7 @@ def _outcomes(stack: "StackUnderTest", faults: "tuple[Fault, ...]") -> "Iterator
 
 
 def _print(line: str) -> None:
-    output.errors.print(line, markup=False, soft_wrap=True)
+    output.errors.print(line)
 
 
 @contextmanager

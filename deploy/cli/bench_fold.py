@@ -64,7 +64,7 @@ def bench_fold(
 def _run_compiled(file: Path | None, options: Mapping[str, object]) -> None:
     """Run the same command in a process with the compiled rules, and exit with its code."""
     home = default_home()
-    output.errors.print(f"compiled rules: {compiled_rules.ensure(home)}", soft_wrap=True)
+    output.errors.print(f"compiled rules: {compiled_rules.ensure(home)}")
     command = [sys.executable, "-m", "deploy.cli.main", "bench", "fold"]
     command += [] if file is None else [str(file)]
     for name, value in options.items():

@@ -159,7 +159,7 @@ def _show_rules(home: Home) -> None:
         return
     row = running.rules(home)
     if row.verdict != "ok":
-        output.console.print(f"{row.mark} {row.found}", soft_wrap=True, markup=False)
+        output.console.print(f"{row.mark} {row.found}")
         _show_repairs(checks.by_repair([row]))
 
 
@@ -225,7 +225,7 @@ def prune(
 
     home = _home()
     for path, size in unread.unread(home):
-        output.console.print(f"  {size / (1 << 20):>9.1f} MB  {path}", soft_wrap=True, markup=False)
+        output.console.print(f"  {size / (1 << 20):>9.1f} MB  {path}")
     if not yes:
         message = f"{unread.prunable(home) / (1 << 20):.1f} MB would be deleted; nothing was"
         raise StackError(message, repair=unread.PRUNE)
@@ -257,7 +257,7 @@ def status(
         report.show(found)
         for row in rows:
             line = f"{row.mark} {row.name}: {row.found}"
-            output.console.print(line, soft_wrap=True, markup=False)
+            output.console.print(line)
         _show_repairs(checks.by_repair(rows))
     is_well = not found["not_well"] and checks.exit_code(rows) < _FAILURE
     raise typer.Exit(0 if is_well else 1)
@@ -267,7 +267,7 @@ def _show_repairs(repairs: dict[str, list[str]]) -> None:
     """Print the repairs below the table, whose cells would break a command into lines."""
     for repair, names in repairs.items():
         text = f"repair {', '.join(names)}: {repair}"
-        output.console.print(text, soft_wrap=True, markup=False)
+        output.console.print(text)
 
 
 def logs(

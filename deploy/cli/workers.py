@@ -168,7 +168,7 @@ def compile_rules(
 
     home = _home()
     if not remove:
-        output.console.print(f"compiled: {compiled_rules.ensure(home.path)}", soft_wrap=True)
+        output.console.print(f"compiled: {compiled_rules.ensure(home.path)}")
     elif not compiled_rules.remove(home.path):
         output.console.print("nothing was compiled here")
         return

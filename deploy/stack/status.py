@@ -199,7 +199,7 @@ def show(found: dict[str, Any]) -> None:
     lines += [f"not well: {sentence}" for sentence in found["not_well"]]
     lines += [f"{name}: {found[name]}" for name in ("error", "repair") if found[name]]
     for line in lines:
-        output.console.print(line, markup=False)
+        output.console.print(line)
 
 
 def _figures(found: dict[str, Any]) -> Iterator[str]:

@@ -17,3 +17,20 @@ def test_a_table_in_a_file_is_not_folded(
     assert printed[0] == "title"
     assert len(printed) == 3
     assert printed[1].split("  ")[-1].strip() == "column 19"
+
+
+def test_a_message_is_printed_as_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line break would part a command to paste; `[/red]` of a file ended an import."""
+    monkeypatch.setenv("COLUMNS", "80")
+    message = f"{'inventory generation --yes && ' * 9}got '[/red]' and [bold]9[/bold]"
+
+    output.console.print(message)
+    output.errors.print(message)
+    output.table("", ["found"], [["[/red]"]])
+
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[0] == message
+    assert printed.err.splitlines() == [message]
+    assert printed.out.splitlines()[-1].strip() == "[/red]"
