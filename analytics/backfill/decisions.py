@@ -25,6 +25,7 @@ from analytics.engines.unit import ManifestRow
 from analytics.verification.barrier import Barrier, NotCaughtUp
 from cdc.contracts.decisions import NotADecision, decode_price, decode_reorder
 from cdc.settings import Connections
+from inventory.model.ids import generation_of
 from inventory.revision import LOGIC_REVISION
 
 MISSING: Final = "no proposal"
@@ -61,13 +62,14 @@ class DecisionRevision:
 class Decisions:
     """The number of ids compared, and every difference.
 
-    `others` counts proposals of other revisions.
+    `others` counts proposals of other revisions, `former` those closed in a former generation.
     """
 
     compared: int
     differing: tuple[dict[str, Any], ...]
     behind: dict[str, Any] | None = None
     others: int = 0
+    former: int = 0
     decides: int = LOGIC_REVISION
 
     @property
@@ -99,11 +101,27 @@ def compare_decisions(
             for row in connection.execute(_PROPOSALS)
         }
         deciding = read_deciding_revision(connection, settings)
+    former = closed_before(settings.generation, proposed)
+    for identity in former:
+        del proposed[identity]
     return Decisions(
         compared=len({*decided, *proposed}),
         differing=tuple(differences(decided, proposed, ends, deciding)),
         others=sum(entry.logic_revision != LOGIC_REVISION for entry in proposed.values()),
+        former=len(former),
         decides=deciding.revision,
+    )
+
+
+def closed_before(generation: int, proposed: Mapping[str, DecisionRevision]) -> frozenset[str]:
+    """Return the ids of closed proposals of former generations: their log no longer exists.
+
+    An open proposal of a former generation stays in the comparison: a new generation closes each.
+    """
+    return frozenset(
+        identity
+        for identity, entry in proposed.items()
+        if entry.status not in OPEN_STATUSES and generation_of(identity) != generation
     )
 
 

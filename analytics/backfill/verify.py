@@ -77,6 +77,7 @@ class BackfillVerifyReport:
             "decisions_behind": self.decisions.behind,
             "revision_that_decides": self.decisions.decides,
             "proposals_of_other_revisions": self.decisions.others,
+            "proposals_of_former_generations": self.decisions.former,
             "decisions_equal": self.decisions_equal,
             "records": batch["records"],
             "seconds": batch["seconds"],

@@ -28,3 +28,8 @@ def reorder_id(key: InvKey, opened_at: Position) -> ReorderId:
 def proposal_id(key: InvKey, opened_at: Position) -> ProposalId:
     """Return the id of the price proposal opened by the record at `opened_at`; equal in replays."""
     return ProposalId(f"P:{key}:{opened_at.generation}-{opened_at.offset}")
+
+
+def generation_of(opened: str) -> int:
+    """Return the generation of the log in which this need or price proposal was opened."""
+    return int(opened.rpartition(":")[2].partition("-")[0])

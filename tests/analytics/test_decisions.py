@@ -10,6 +10,7 @@ from analytics.backfill.decisions import (
     OTHER,
     OTHER_RULES,
     DecisionRevision,
+    closed_before,
     differences,
     newest,
 )
@@ -50,6 +51,17 @@ def test_a_proposal_is_a_decision_or_newer_than_the_comparison(decision, proposa
     found = [entry["rule"] for entry in differences(decided, proposed, ENDS)]
 
     assert found == ([] if rule is None else [rule])
+
+
+def test_proposals_that_a_former_generation_closed_are_not_compared() -> None:
+    proposed = {
+        "R:L|S:1-2": said(2, "cancelled"),
+        "P:L|S:1-4": said(1, "accepted"),
+        "R:L|T:1-9": said(1),
+        "R:L|S:2-0": said(1, "cancelled"),
+    }
+
+    assert closed_before(2, proposed) == {"R:L|S:1-2", "P:L|S:1-4"}
 
 
 OTHERS = LOGIC_REVISION + 1

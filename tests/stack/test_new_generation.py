@@ -200,6 +200,10 @@ def test_it_goes_on_from_there(renewed: NewGeneration) -> None:
 
     own.wait_until(lambda: desk(own, shop).keys() == {"A", "B"})
     verified(own)
+    # Proposals of the former generation have no record in this log.
+    compared = own.cli("backfill", "verify", "--json")
+    assert compared.returncode == 0, compared.stdout + compared.stderr
+    assert json.loads(compared.stdout)["proposals_of_former_generations"] > 0
 
 
 def test_the_decision_comes_back_where_a_promoted_revision_has_lost_its_log(
