@@ -74,7 +74,7 @@ def test_the_item_page_explains_the_number_fact_by_fact(
 
     page = doors.log_in("associate").open(f"/items/{shop.location}/LAMP")
     # A page does not wait for a worker on a busy machine; it shows the read model then.
-    says = page.get_by_text(re.compile(r"worker-\d says 23"))
+    says = page.get_by_text(re.compile(r"worker-\d reports 23"))
     stack.wait_until(lambda: says.count() or page.reload() is None)
 
     rows = page.locator("table.facts tbody tr:not(.opening)")
