@@ -13,7 +13,7 @@ from ledger.kernel.unscoped_rows import read_one
 
 @dataclass(frozen=True, slots=True)
 class WaitingRequest:
-    """A locked request that nobody has decided yet."""
+    """A locked request without a decision."""
 
     location: str
     sku: str

@@ -13,7 +13,7 @@ SOURCE = "class A:\n    one = 1\n    two = 2\n\nclass B:\n    one = 1\n"
 
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty page in a folder that stands for docs/how-to."""
+    """Return the path of a page, in a folder that replaces docs/how-to."""
     monkeypatch.setattr(steps, "PAGES", tmp_path)
     return tmp_path / "page.md"
 

@@ -29,9 +29,9 @@ class PageForm(forms.Form):
         return str(self.data.get(self.add_prefix(name), "")).strip()
 
     def cleaned(self) -> dict[str, Any]:
-        """Return the values by field; raise `ServiceError` with the first field that is refused.
+        """Return the values by field; raise `ServiceError` for the first refused field.
 
-        The error of a hidden field names the form, because nobody has typed its value. A rule about
+        The error of a hidden field names the form, because no person typed its value. A rule about
         several fields adds its error to one of them. An error may have the refused value in its
         `params`; otherwise it is the text that was typed.
         """

@@ -51,7 +51,7 @@ class TermsForm(PageForm):
     address = TextField()
 
     def clean_is_active(self) -> bool:
-        """Return True if the form has the box, with whatever value."""
+        """Return True if the box was sent, with any value."""
         return "is_active" in self.data
 
     def terms(self) -> SetSupplierTerms:
