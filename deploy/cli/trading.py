@@ -112,8 +112,13 @@ def import_sales(
     per_second = _rate(rate)
     connect_django()
     from ledger.imports.importer import import_sales as run  # noqa: PLC0415 -- needs Django set up
+    from ledger.services import ServiceError  # noqa: PLC0415 -- as above
 
-    report = run(file, stores=_STORES[stores], rate=per_second, limit=limit, progress=_progress)
+    try:
+        report = run(file, stores=_STORES[stores], rate=per_second, limit=limit, progress=_progress)
+    except ServiceError as error:
+        message = f"{error}. Nothing was imported"
+        raise StackError(message) from error
     if json:
         output.as_json(report.as_json())
     else:

@@ -40,6 +40,13 @@ TELL_EVERY_S: Final = 1.0
 POLICY: Final = {"clock_mode": "replayed", "replenish_family": OFF.code, "price_mode": "off"}
 
 
+# The source of a line is the digest of its file, so a corrected copy is another source.
+_NEXT_STEP: Final = (
+    "\nnext: import the corrected rows as a file of their own;"
+    " a corrected copy of the whole file would count the other rows twice"
+)
+
+
 class Imported(NamedTuple):
     """Progress of an import, first of the items and then of the lines; prints as one line."""
 
@@ -111,6 +118,7 @@ class ImportReport:
             f" {self.units_sold} units sold, {self.units_returned} returned,"
             f" revenue {self.revenue_minor} minor; {self.seconds} s{summed}{listed}"
             + (f"\n  and {unlisted} more" if unlisted else "")
+            + (_NEXT_STEP if self.refused else "")
         )
 
     def refuse(self, bad: BadRow) -> None:

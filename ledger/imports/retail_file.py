@@ -48,6 +48,7 @@ DATE_FORMATS: Final = (
     "%m/%d/%Y %H:%M",
     "%m/%d/%Y %H:%M:%S",
 )
+_SHOWN: Final = 200  # characters of a wrong header in a message
 _GOT: Final = ", got "  # the text before it is the same for all rows that break a rule
 WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}\Z")
 DECIMAL: Final = re.compile(r"([+-]?)([0-9]{0,18})(?:\.([0-9]{0,18}))?\Z")
@@ -89,15 +90,16 @@ class RetailFile:
         """Yield every data row in file order."""
         with _opened(self.path) as raw, _text(raw, self.encoding) as lines:
             reader = csv.reader(lines)
-            layout = _layout(_header(reader), self.path, stores)
-            number = 0
+            layout = _layout(_header(reader), stores)
+            number, before = 0, reader.line_num
             for record in _records(reader):
                 if isinstance(record, BadRow):
                     number += 1
                     yield record
                 elif record:
                     number += 1
-                    yield _line(record, layout, number, reader.line_num)
+                    yield _line(record, layout, number, (before + 1, reader.line_num))
+                before = reader.line_num
 
 
 def open_retail_file(path: Path) -> RetailFile:
@@ -110,16 +112,25 @@ def open_retail_file(path: Path) -> RetailFile:
     decoder = _Utf8Probe()
     try:
         with _opened(path) as raw:
+            _refuse_utf16(path, raw.peek(len(codecs.BOM_UTF16)))
             while chunk := raw.read(1 << 20):
                 digest.update(chunk)
                 decoder.feed(chunk)
     except (OSError, EOFError, zlib.error) as problem:
-        message = f"{path}: {problem}"
-        field = "file"
-        raise ServiceError(field, str(path), f"a readable .csv or .csv.gz ({message})") from problem
+        field, rule = "file", f"a readable .csv or .csv.gz ({problem})"
+        raise ServiceError(field, str(path), rule) from problem
     if not decoder.is_utf8():
         encoding = "cp1252"
     return RetailFile(path, encoding, digest.hexdigest())
+
+
+def _refuse_utf16(path: Path, start: bytes) -> None:
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        rule = (
+            "text in UTF-8 or Windows-1252, not UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`"
+        )
+        field = "file"
+        raise ServiceError(field, str(path), rule)
 
 
 class _Utf8Probe:
@@ -161,7 +172,7 @@ def _text(raw: io.BufferedReader | gzip.GzipFile, encoding: str) -> io.TextIOWra
     return io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="")
 
 
-def _layout(header: list[str], path: Path, stores: str) -> _Layout:
+def _layout(header: list[str], stores: str) -> _Layout:
     found = {re.sub(r"[^a-z]", "", title.lower()): at for at, title in enumerate(header)}
 
     def place(name: str) -> int | None:
@@ -171,9 +182,9 @@ def _layout(header: list[str], path: Path, stores: str) -> _Layout:
     places = {name: at for name in COLUMNS if (at := place(name)) is not None}
     missing = [TITLES[name] for name in wanted if name not in places]
     if missing:
-        field = "file"
-        rule = f"its first line must name the columns {', '.join(missing)}"
-        raise ServiceError(field, str(path), rule)
+        field = "first line"
+        rule = f"it must name the columns {', '.join(missing)}"
+        raise ServiceError(field, ",".join(header)[:_SHOWN], rule)
     return _Layout(
         width=len(header),
         sku=places["sku"],
@@ -206,10 +217,14 @@ def _records(reader: "Iterator[list[str]]") -> Iterator[list[str] | BadRow]:
         yield record
 
 
-def _line(record: list[str], layout: _Layout, row: int, line: int) -> Line | BadRow:
-    """Return the row's line, or the first rule that it breaks."""
+def _line(record: list[str], layout: _Layout, row: int, lines: tuple[int, int]) -> Line | BadRow:
+    """Return the row's line, or the first rule that it breaks; it is in `lines`, first to last."""
+    first, line = lines
     if len(record) != layout.width:
-        return BadRow(line, f"missing column: {layout.width} fields expected, got {len(record)}")
+        found = f"missing column: {layout.width} fields expected{_GOT}{len(record)}"
+        if first < line:
+            found += f" in the lines {first} to {line}: is a quote of line {first} not closed?"
+        return BadRow(line, found)
     try:
         quantity = _quantity(record[layout.quantity])
         return Line(

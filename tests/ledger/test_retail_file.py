@@ -188,6 +188,32 @@ def test_a_first_line_that_is_no_csv_names_the_missing_columns(tmp_path: Path) -
         list(open_retail_file(path).rows("single"))
 
 
+def test_a_wrong_first_line_is_shown(tmp_path: Path) -> None:
+    path = written(tmp_path, row(), header="Invoice,Item")
+
+    with pytest.raises(ServiceError, match=r"must name the columns .*, got 'Invoice,Item'"):
+        list(open_retail_file(path).rows("single"))
+
+
+def test_a_file_in_utf_16_is_refused_with_the_conversion(tmp_path: Path) -> None:
+    path = tmp_path / "sales.csv"
+    path.write_bytes("\n".join((HEADER, row())).encode("utf-16"))
+
+    with pytest.raises(ServiceError, match="iconv -f UTF-16 -t UTF-8"):
+        open_retail_file(path)
+
+
+def test_an_open_quote_is_named_with_the_lines_behind_it(tmp_path: Path) -> None:
+    opened = row().replace(",", ',"', 1)
+    path = written(tmp_path, row(), opened, row(), row())
+
+    _, found = open_retail_file(path).rows("single")
+
+    assert isinstance(found, BadRow)
+    assert "in the lines 3 to 5: is a quote of line 3 not closed?" in found.reason
+    assert found.rule == "missing column: 8 fields expected"
+
+
 def test_an_older_encoding_is_read(tmp_path: Path) -> None:
     path = tmp_path / "sales.csv"
     text = "\n".join((HEADER, row(description="CAF\u00c9"), ""))
@@ -244,6 +270,10 @@ def test_what_is_refused_is_counted_by_rule_and_a_cut_list_says_so(
         "  1 refused: UnitPrice: a decimal number",
         "  line 2: UnitPrice: a decimal number, got 'x'",
         "  and 2 more",
+        (
+            "next: import the corrected rows as a file of their own;"
+            " a corrected copy of the whole file would count the other rows twice"
+        ),
     ]
 
 
