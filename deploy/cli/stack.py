@@ -39,12 +39,18 @@ def _print_step(step: dict[str, Any]) -> None:
     output.console.print(f" ✔ {step['step']:<28} {step['seconds']:>6.1f} s")
 
 
-def _options(workers: int, only: str, seed_data: str) -> Options:
+def start_options(home: Home, workers: int, only: str, seed_data: str | None) -> Options:
+    """Return the checked options of `up`. Without `seed_data` a demo home starts as a demo again.
+
+    With `only`, such a home neither trades nor gets data, because the named services may not
+    suffice.
+    """
+    is_demo = seed_data == "demo" or (seed_data is None and home.has_demo())
     options = Options(
         workers=workers,
         only=tuple(name.strip() for name in only.split(",") if name.strip()),
-        seed_data=seed_data,
-        demo=seed_data == "demo" or os.environ.get("INVENTORY_DEMO") == "1",
+        seed_data=seed_data or ("demo" if is_demo and not only else "none"),
+        demo=is_demo or os.environ.get("INVENTORY_DEMO") == "1",
         ports=_wanted_ports(),
     )
     options.check()
@@ -71,8 +77,12 @@ def up(
         typer.Option(help="Number of stream workers, 1 to 12. Default: 2, or as many as run."),
     ] = None,
     seed_data: Annotated[
-        str, typer.Option(help="demo writes a sample retailer with history; none writes nothing.")
-    ] = "none",
+        str | None,
+        typer.Option(
+            help="demo: a sample retailer with history, and live trading. none: nothing."
+            " Default: demo if this home was started with demo before, else none."
+        ),
+    ] = None,
     only: Annotated[
         str, typer.Option(help="Start only these services and steps, separated by commas.")
     ] = "",
@@ -82,7 +92,7 @@ def up(
     from streams.settings import WorkerSettings  # noqa: PLC0415 -- and what a worker is made of
 
     home = _home()
-    options = _options(DEFAULT_WORKERS if workers is None else workers, only, seed_data)
+    options = start_options(home, DEFAULT_WORKERS if workers is None else workers, only, seed_data)
     WorkerSettings()  # a value that no worker would take is told before anything starts
     current = read_runtime(home)
     was_running = current.running

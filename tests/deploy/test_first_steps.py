@@ -15,7 +15,8 @@ from analytics.backfill.plan import PLAN_FILE, Plan, save
 from analytics.backfill.seal import RUN_FILE
 from deploy import output
 from deploy.cli.main import main
-from deploy.stack.home import PROJECT, Home
+from deploy.cli.stack import start_options
+from deploy.stack.home import PROJECT, Home, write_json
 from deploy.stack.processes import identify
 from deploy.stack.proof import logins
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
@@ -223,6 +224,26 @@ def test_up_again_tells_where_everything_is(home, typed) -> None:
     code, told = typed("up --detach --only postgres,migrate")
 
     assert (code, "postgres running postgresql://127.0.0.1:5432" in told) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("seeded", "given", "only", "data", "is_demo"),
+    [
+        (False, None, "", "none", False),
+        (False, "demo", "", "demo", True),
+        (True, None, "", "demo", True),
+        (True, "none", "", "none", False),
+        (True, None, "postgres,web", "none", True),
+    ],
+)
+def test_a_demo_home_starts_as_a_demo_again(home, seeded, given, only, data, is_demo) -> None:
+    home.create()
+    if seeded:
+        write_json(home.logins_file, {"buyer": "secret"})
+
+    options = start_options(home, 2, only, given)
+
+    assert (options.seed_data, options.demo) == (data, is_demo)
 
 
 def test_logins_of_a_stack_without_a_demo_name_the_way_to_one(home) -> None:
