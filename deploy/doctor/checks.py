@@ -42,10 +42,10 @@ def run(home: Home) -> list[Row]:
 
 
 def stack_rows(home: Home, seen: StackState) -> list[Row]:
-    """Return the rows of the running stack and of its disk, without lag and freshness."""
+    """Return the rows of the running stack and of its disk, without those of the doctor only."""
     if not seen.runtime.running:
         return []
-    checks = [check for check in running.CHECKS if check not in (running.lag, running.freshness)]
+    checks = [check for check in running.CHECKS if check not in running.DOCTOR_ONLY]
     return _by_cause([running.services(home, seen), *_run_checks(home, seen, [disk, *checks])])
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from analytics.archive.entries import REARCHIVE, UNLISTED
 from deploy import compiled_rules
 from deploy.doctor.repairs import RESTART_ALL, joined
 from deploy.doctor.row import Row, Verdict
@@ -74,6 +75,8 @@ class Failure(Enum):
         "rules", f"{_PROMOTE}  # or deploy the code of revision {{decides}}", "warning"
     )
     LAG = Entry("lag", "{repair}", "warning")  # restarts the reader
+    ARCHIVE_DAMAGED = Entry("archive", REARCHIVE)
+    ARCHIVE_FILE_UNLISTED = Entry("archive", UNLISTED)
     STALE = Entry("freshness", "{repair}", "warning")  # restarts the first link that doesn't move
 
     def repair(self, **names: object) -> str:

@@ -5,6 +5,7 @@ from typing import Any, Final, LiteralString
 from cdc.capture.admin import Drift, topic_drift
 from cdc.contracts.topics import APP_ID, REFERENCE, STOCK_EVENTS
 from cdc.deciding import deciding_revision
+from deploy.doctor.archive import archive
 from deploy.doctor.capturing import (
     connector,
     identity,
@@ -188,4 +189,7 @@ CHECKS: Final = (
     rules,
     lag,
     freshness,
+    archive,
 )
+# What these find doesn't stop a service: the doctor names it, `status` doesn't.
+DOCTOR_ONLY: Final = (lag, freshness, archive)

@@ -3,6 +3,7 @@
 import fcntl
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
@@ -12,7 +13,9 @@ from typer.testing import CliRunner, Result
 from analytics.archive.follow import RELEASE_REQUEST, only_archiver
 from analytics.archive.manifest import Manifest
 from deploy.cli.main import app
+from deploy.doctor.archive import archive as doctor_archive
 from deploy.errors import StackError
+from deploy.stack.home import Home
 from tests.analytics.histories import archived, generate
 
 WITHIN_S = 60.0
@@ -119,3 +122,39 @@ def test_a_lock_that_went_aside_with_its_archive_locks_nothing(
 
     with only_archiver(archive) as mine:
         assert mine
+
+
+def flip_a_byte(archive: Path) -> None:
+    path = archive / Manifest(archive).all_files()[-1].file
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def remove_a_line(archive: Path) -> None:
+    path = archive / "manifest.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
+
+
+def remove_a_file(archive: Path) -> None:
+    (archive / Manifest(archive).all_files()[0].file).unlink()
+
+
+def add_a_file(archive: Path) -> None:
+    (archive / Manifest(archive).all_files()[0].file).with_name("more.parquet").touch()
+
+
+@pytest.mark.parametrize("damage", [flip_a_byte, remove_a_line, remove_a_file, add_a_file])
+def test_the_doctor_names_damage_and_its_command_repairs_it(
+    archive: Path, damage: Callable[[Path], None]
+) -> None:
+    home = Home(archive.parent)
+    assert doctor_archive(home).verdict == "ok"
+
+    damage(archive)
+    row = doctor_archive(home)
+    repaired = CliRunner().invoke(app, row.repair.split()[1:])
+
+    assert (row.verdict, str(archive) in row.found) == ("failure", True)
+    assert repaired.exit_code == 0, repaired.output
+    assert doctor_archive(home).verdict == "ok"

@@ -235,11 +235,16 @@ CODES_NOT_CAUSED: Final[dict[ExitCode, str]] = {
 _CAPTURE: Final = (
     "tests/stack/test_capture_repairs.py::test_the_printed_repair_brings_every_sale_back"
 )
+_ARCHIVE: Final = (
+    "tests/deploy/test_rearchive.py::test_the_doctor_names_damage_and_its_command_repairs_it"
+)
 ELSEWHERE: Final[dict[Failure, str]] = {
     Failure.LOST_SLOT: _CAPTURE,
     Failure.PUBLICATION_CHANGED: _CAPTURE,
     Failure.IDENTITY_NOT_FULL: _CAPTURE,
     Failure.CAPTURE_DAMAGED: _CAPTURE,
+    Failure.ARCHIVE_DAMAGED: _ARCHIVE,
+    Failure.ARCHIVE_FILE_UNLISTED: _ARCHIVE,
     Failure.SERVICE_STARTS: (
         "tests/deploy/test_start_order.py::test_up_waits_for_a_service_that_is_on_its_way"
     ),

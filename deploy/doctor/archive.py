@@ -1,0 +1,43 @@
+"""Check of the Parquet archive of the log: its manifest, its files and their checksums."""
+
+from pathlib import Path
+from typing import Final
+
+from analytics.archive.checked import checked_content, refuse_missing, refuse_unlisted
+from analytics.archive.entries import UNLISTED
+from analytics.archive.manifest import BrokenArchive, Manifest
+from deploy.doctor.failures import Failure
+from deploy.doctor.row import Row, ok
+from deploy.stack.home import Home
+
+# A larger archive is read in part, so that the check ends within its time limit.
+_MOST_BYTES: Final = 256 << 20
+
+
+def archive(home: Home) -> Row:
+    """Check each file's name and size, and the checksums of the newest files, up to 256 MB.
+
+    `inventory backfill run` checks the checksum of each file that it reads.
+    """
+    try:
+        return ok("archive", _checked(home.path / "archive"))
+    except BrokenArchive as damage:
+        if damage.step.startswith(f"`{UNLISTED}`"):
+            return Failure.ARCHIVE_FILE_UNLISTED.row(damage.problem)
+        return Failure.ARCHIVE_DAMAGED.row(damage.problem)
+
+
+def _checked(directory: Path) -> str:
+    """Return the number of files, and of those whose content was read."""
+    manifest = Manifest(directory)
+    refuse_missing(manifest)
+    refuse_unlisted(manifest)
+    files = sorted(manifest.all_files(), key=lambda file: file.first_offset, reverse=True)
+    rest, read = _MOST_BYTES, 0
+    for file in files:
+        rest -= file.bytes
+        if rest < 0:
+            break
+        checked_content(directory, file.source)
+        read += 1
+    return f"{len(files)} files in their listed sizes, {read} with their listed checksums"
