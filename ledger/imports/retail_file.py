@@ -173,18 +173,19 @@ def _text(raw: io.BufferedReader | gzip.GzipFile, encoding: str) -> io.TextIOWra
 
 
 def _layout(header: list[str], stores: str) -> _Layout:
-    found = {re.sub(r"[^a-z]", "", title.lower()): at for at, title in enumerate(header)}
-
-    def place(name: str) -> int | None:
-        return next((found[title] for title in COLUMNS[name] if title in found), None)
-
+    titles = [re.sub(r"[^a-z]", "", title.lower()) for title in header]
     wanted = ("sku", "quantity", "date", "price", *(("country",) if stores == "country" else ()))
-    places = {name: at for name in COLUMNS if (at := place(name)) is not None}
-    missing = [TITLES[name] for name in wanted if name not in places]
-    if missing:
-        field = "first line"
-        rule = f"it must name the columns {', '.join(missing)}"
-        raise ServiceError(field, ",".join(header)[:_SHOWN], rule)
+    found = {
+        name: [at for at, title in enumerate(titles) if title in COLUMNS[name]] for name in COLUMNS
+    }
+    missing = [TITLES[name] for name in wanted if not found[name]]
+    repeated = [TITLES[name] for name in wanted if len(found[name]) > 1]
+    for problem, names in (("it must name", missing), ("it must name only once", repeated)):
+        if names:
+            shown = ",".join(header)[:_SHOWN]
+            field = "first line"
+            raise ServiceError(field, shown, f"{problem} the columns {', '.join(names)}")
+    places = {name: positions[0] for name, positions in found.items() if positions}
     return _Layout(
         width=len(header),
         sku=places["sku"],

@@ -195,6 +195,21 @@ def test_a_wrong_first_line_is_shown(tmp_path: Path) -> None:
         list(open_retail_file(path).rows("single"))
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "StockCode,Quantity,InvoiceDate,UnitPrice,quantity",
+        "StockCode,Quantity,InvoiceDate,UnitPrice,Price,Quantity ",
+    ],
+)
+def test_a_column_that_is_named_twice_is_refused(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "twice.csv"
+    path.write_text(header + "\n")
+
+    with pytest.raises(ServiceError, match=r"must name only once the columns (Quantity|.*Price)"):
+        list(open_retail_file(path).rows("single"))
+
+
 def test_a_file_in_utf_16_is_refused_with_the_conversion(tmp_path: Path) -> None:
     path = tmp_path / "sales.csv"
     path.write_bytes("\n".join((HEADER, row())).encode("utf-16"))
