@@ -25,6 +25,7 @@ from deploy.stack.runtime import (
     write_environment,
     write_runtime,
 )
+from deploy.stack.services import kafka
 from streams.settings import SinkSettings, WorkerSettings
 
 
@@ -44,6 +45,17 @@ def test_secrets_are_made_once_and_closed_to_others(tmp_path) -> None:
     assert all(re.fullmatch(r"[\w-]{43}", secret) for secret in first.values())  # 256 bits
     assert stat.S_IMODE((home.path / "secrets.json").stat().st_mode) == 0o600
     assert stat.S_IMODE(home.logs.stat().st_mode) == 0o700
+
+
+def test_the_log_is_closed_to_others_also_in_a_home_of_before(tmp_path) -> None:
+    home = Home(tmp_path / "home")
+    home.create()
+    home.kafka.mkdir(mode=0o755)
+    (home.kafka / "meta.properties").touch()
+
+    kafka.prepare(context(home))
+
+    assert stat.S_IMODE(home.kafka.stat().st_mode) == 0o700
 
 
 def test_two_homes_share_no_secret(tmp_path) -> None:
