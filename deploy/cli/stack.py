@@ -17,7 +17,7 @@ from deploy.cli import option_checks
 from deploy.errors import StackError
 from deploy.stack import daemon
 from deploy.stack.context import DEFAULT_WORKERS, STEPS, Options
-from deploy.stack.home import Home, default_home
+from deploy.stack.home import MOVED_TO, Home, default_home
 from deploy.stack.ports import LAST_PORT
 from deploy.stack.runtime import UP, Runtime, read_runtime
 
@@ -211,7 +211,7 @@ def move(
 ) -> None:
     """Move a stopped stack to another directory. The old one becomes a link to it.
 
-    A mount point can't become a link: it is copied, and its files stay.
+    A mount point can't become a link: it is copied, its files stay, and a link in it leads on.
     """
     from deploy.stack.move import move as move_home  # noqa: PLC0415 -- only this verb needs it
 
@@ -221,8 +221,8 @@ def move(
         output.console.print(f"{home.path} is now a link to {target}")
     else:
         output.console.print(
-            f"{home.path} is a mount point and stays as it was; {target} is a copy:"
-            f" set INVENTORY_HOME={target}"
+            f"{home.path} is a mount point and keeps its files; its link {MOVED_TO!r} leads every"
+            f" command to the copy in {target}"
         )
 
 

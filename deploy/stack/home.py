@@ -25,13 +25,19 @@ _SECRETS: Final = (
 )
 
 
+# A link in a mount point whose home was moved; a mount point can't become a link itself.
+MOVED_TO: Final = "moved-to"
+
+
 def default_home() -> Path:
-    """Return the path in `INVENTORY_HOME`, or `.inventory` beside the code.
+    """Return the path in `INVENTORY_HOME`, or `.inventory` beside the code; follow a moved home.
 
     Raises:
         StackError: the path exists and is no directory.
     """
     found = Path(os.environ.get("INVENTORY_HOME") or PROJECT / ".inventory").resolve()
+    if (found / MOVED_TO).is_symlink():
+        found = (found / MOVED_TO).resolve()
     if found.exists() and not found.is_dir():
         message = f"INVENTORY_HOME={str(found)!r}: expected a directory, or the path of a new one"
         raise StackError(message)

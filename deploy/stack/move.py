@@ -2,7 +2,7 @@
 
 `cp` copies, because it preserves owners and links: Postgres refuses a data directory of another
 account. The old path becomes a symbolic link, so no command and no setting changes. A mount point
-can't become a link: its files are copied, and INVENTORY_HOME must name the new path from then on.
+can't become a link: its files are copied and stay, and a link in it leads to the new path.
 """
 
 import fcntl
@@ -16,7 +16,7 @@ from pathlib import Path
 from deploy.artifacts.prerequisites import Program, require
 from deploy.errors import StackError
 from deploy.stack import room
-from deploy.stack.home import Home
+from deploy.stack.home import MOVED_TO, Home
 from deploy.stack.processes import alive
 from deploy.stack.runtime import read_runtime
 
@@ -37,6 +37,7 @@ def move(home: Home, target: Path) -> bool:
     with _stopped(home, target):
         _copy(home, target)
         if home.path.is_mount():
+            _lead_to(home, target)
             return False
         _replace_by_link(home.path, target)
         return True
@@ -106,6 +107,15 @@ def _stopped(home: Home, target: Path) -> Iterator[None]:
             message = f"a stack runs in {home.path}; nothing was moved"
             raise StackError(message, repair=f"inventory down && {room.move_to(target)}")
         yield
+
+
+def _lead_to(home: Home, target: Path) -> None:
+    link = home.path / MOVED_TO
+    try:
+        link.symlink_to(target)
+    except OSError:  # a full disk; the logs were copied
+        shutil.rmtree(home.logs, ignore_errors=True)
+        link.symlink_to(target)
 
 
 def _replace_by_link(old: Path, target: Path) -> None:

@@ -36,9 +36,7 @@ def repair(home: Home, target: Path | None, free: int) -> str:
     if target is None:
         is_enough = prune.prunable(home) + free >= FULL_GB * GB + prune.LEAST_BYTES
         return again.format(prune.PRUNE) if is_enough else ""
-    # A mount point can't become a link, so the next command needs the new path.
-    then = f" && export INVENTORY_HOME={shlex.quote(str(target))}" if home.path.is_mount() else ""
-    return again.format(move_to(target) + then)
+    return again.format(move_to(target))
 
 
 def move_to(target: Path) -> str:

@@ -50,14 +50,3 @@ def test_a_full_disk_without_another_one_is_repaired_by_what_can_be_deleted(home
     prune.prune(home)
 
     assert room.repair(home, None, free=0) == ""
-
-
-def test_a_home_that_is_a_mount_point_is_copied(home: Home, monkeypatch) -> None:
-    monkeypatch.setattr(Path, "is_mount", lambda path: path == home.path)
-
-    way = room.repair(home, Path("/larger/disk"), free=0)
-
-    assert way == (
-        "inventory down && inventory move /larger/disk && export INVENTORY_HOME=/larger/disk"
-        " && inventory up --detach"
-    )
