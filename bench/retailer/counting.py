@@ -16,7 +16,7 @@ import structlog
 from bench.retailer.commands import command_id
 from bench.retailer.deliveries import STAFF
 from bench.retailer.tally import Traded
-from ledger.kernel.transactions import fetch_all
+from ledger.kernel.unscoped_rows import read_all
 from ledger.services import (
     Conflict,
     Entry,
@@ -40,6 +40,14 @@ class Found(NamedTuple):
     units: int
     at: datetime
     identity: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """A submitted count that no one has approved yet."""
+
+    id: int
+    sku: str
 
 
 @dataclass(slots=True)
@@ -87,12 +95,13 @@ class Counting:
             add_entries(sheet_id=sheet, entries=entries, actor=STAFF)
             submit_sheet(sheet_id=sheet, actor=STAFF)
         of_sku = {one.sku: one for one in items}
-        counts = fetch_all(
+        counts = read_all(
+            _Count,
             "SELECT id, sku FROM retail.stock_count"
             " WHERE sheet_id = %s AND status <> 'approved' ORDER BY sku",
             sheet,
         )
-        again = [of_sku[row["sku"]] for row in counts if not self._approved(int(row["id"]))]
+        again = [of_sku[count.sku] for count in counts if not self._approved(count.id)]
         if again and not is_second:
             self._sheet(location, again, is_second=True)
 

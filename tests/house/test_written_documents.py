@@ -80,7 +80,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "webui/desks/reference/written.py WrittenTable._shown": SHOWN,
     "webui/desks/stock/explained.py explained": READ,
     "webui/desks/stock/policy.py policy_card": SHOWN,
-    "webui/desks/suppliers/terms.py shown_terms": SHOWN,
+    "webui/desks/suppliers/queries.py shown_terms": SHOWN,
     "webui/desks/system/rejected.py _show": SHOWN,
     "webui/desks/system/replay.py _send": DEBEZIUM,
     "deploy/output.py as_json": SHOWN,

@@ -12,7 +12,8 @@ from typing import Final
 
 from django.utils.crypto import salted_hmac
 
-from ledger.kernel.transactions import execute, fetch_one
+from ledger.kernel.transactions import execute
+from ledger.kernel.unscoped_rows import read_one
 
 _FORGET_AFTER_S: Final = 86_400
 _COUNT: Final = """
@@ -66,6 +67,14 @@ class Attempt:
     limit: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """One counter after an attempt, and the seconds until its limit ends."""
+
+    failures: int
+    wait_s: int
+
+
 def hashed(*parts: str) -> str:
     """Return the keyed hash under which `parts` are counted."""
     text = "\x1f".join(part.lower() for part in parts)
@@ -98,12 +107,12 @@ def _counted(limits: list[tuple[Limit, str]]) -> Attempt:
     """Count under each key until one is over its limit; later keys are not counted."""
     counted: list[str] = []
     for limit, key in limits:
-        row = fetch_one(_COUNT, key, limit.span_s, limit.span_s, limit.span_s)
-        assert row is not None  # noqa: S101 -- an upsert returns its row
+        counter = read_one(_Counter, _COUNT, key, limit.span_s, limit.span_s, limit.span_s)
+        assert counter is not None  # noqa: S101 -- an upsert returns its row
         counted.append(key)
-        if row["failures"] > limit.most:
-            first = row["failures"] == limit.most + 1
-            return Attempt(tuple(counted), max(1, row["wait_s"]), first, limit.kind)
+        if counter.failures > limit.most:
+            first = counter.failures == limit.most + 1
+            return Attempt(tuple(counted), max(1, counter.wait_s), first, limit.kind)
     return Attempt(tuple(counted))
 
 

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods
 
 from ledger.kernel.errors import Conflict, ServiceError
 from ledger.kernel.refusal_text import refusal_text
-from ledger.kernel.transactions import Row, ledger_transaction, log_action
+from ledger.kernel.transactions import ledger_transaction, log_action
 from webui.accounts.forms import NewPasswordForm
-from webui.accounts.invitations import open_invitation, use_invitation
+from webui.accounts.invitations import OpenInvitation, open_invitation, use_invitation
 from webui.accounts.open_sessions import end_sessions
 from webui.accounts.people import check_password_rules
 
@@ -44,18 +44,18 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     return redirect("login")
 
 
-def _accept(found: Row, password: str) -> None:
+def _accept(found: OpenInvitation, password: str) -> None:
     with ledger_transaction():
-        user = User.objects.select_for_update().get(pk=found["person_id"])
+        user = User.objects.select_for_update().get(pk=found.person_id)
         check_password_rules(password, user)
-        if not use_invitation(found["id"]):
+        if not use_invitation(found.id):
             raise Conflict(_ENDED)
         user.set_password(password)
         user.save(update_fields=["password"])
         end_sessions(user.pk)
-        log_action(actor=found["name"], action="accept_invitation", subject=found["name"])
+        log_action(actor=found.name, action="accept_invitation", subject=found.name)
 
 
-def _show(request: HttpRequest, found: Row, refusal: str, status: int) -> HttpResponse:
-    context = {"name": found["name"], "refusal": refusal}
+def _show(request: HttpRequest, found: OpenInvitation, refusal: str, status: int) -> HttpResponse:
+    context = {"name": found.name, "refusal": refusal}
     return render(request, "accounts/invitation.html", context, status=status)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from ledger.kernel.transactions import Row, execute, fetch_one, fetch_value, log_action
+from ledger.kernel.transactions import execute, fetch_value, log_action
+from ledger.kernel.unscoped_rows import read_one
 
 VALID_HOURS: Final = 72
 TOKEN_BYTES: Final = 32
@@ -29,6 +30,15 @@ class Invitation:
     def path(self) -> str:
         """Path of the page on which the person sets a password."""
         return f"/invitation/{self.token}/"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenInvitation:
+    """A stored link that is still valid, and the person whose password it sets."""
+
+    id: int
+    person_id: int
+    name: str
 
 
 def new_invitation(person_id: int, name: str, actor: str) -> Invitation:
@@ -56,11 +66,12 @@ def end_invitations(person_id: int) -> None:
     )
 
 
-def open_invitation(token: str) -> Row | None:
-    """Return id and person of a valid invitation, None for every other token."""
+def open_invitation(token: str) -> OpenInvitation | None:
+    """Return the valid invitation of a token, or None for every other token."""
     if len(token) > _LONGEST_TOKEN:
         return None
-    return fetch_one(
+    return read_one(
+        OpenInvitation,
         "SELECT i.id, i.person_id, u.username AS name FROM app.invitation i"
         " JOIN app.auth_user u ON u.id = i.person_id AND u.is_active"
         " WHERE i.token_sha256 = %s AND i.used_at IS NULL AND i.expires_at > clock_timestamp()",

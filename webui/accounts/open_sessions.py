@@ -7,7 +7,8 @@ from typing import Final
 
 from django.conf import settings
 
-from ledger.kernel.transactions import execute, fetch_all
+from ledger.kernel.transactions import execute, fetch_column
+from ledger.kernel.unscoped_rows import read_all
 from webui.accounts.attempts import hashed
 
 # Names of browsers and systems by their mark in the User-Agent; the first match counts.
@@ -51,6 +52,17 @@ class OpenSession:
     is_this: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """A row of `app.django_session`."""
+
+    session_key: str
+    browser: str
+    source: str
+    began_at: datetime
+    used_at: datetime
+
+
 def browser_name(agent: str) -> str:
     """Return browser and system of a User-Agent: `Firefox on Windows`."""
     browser = _first(_BROWSERS, agent) or "Unknown browser"
@@ -64,17 +76,17 @@ def _first(names: dict[str, str], agent: str) -> str:
 
 def open_sessions(user_id: int, *, this_key: str | None = None) -> list[OpenSession]:
     """Return the person's sessions, the most recently used first."""
-    rows = fetch_all(_OPEN, user_id, settings.SESSION_IDLE_S + _NOTED_EVERY_S)
+    found = read_all(_Session, _OPEN, user_id, settings.SESSION_IDLE_S + _NOTED_EVERY_S)
     return [
         OpenSession(
-            _number(row["session_key"]),
-            row["browser"],
-            row["source"],
-            row["began_at"],
-            row["used_at"],
-            row["session_key"] == this_key,
+            _number(session.session_key),
+            session.browser,
+            session.source,
+            session.began_at,
+            session.used_at,
+            session.session_key == this_key,
         )
-        for row in rows
+        for session in found
     ]
 
 
@@ -83,11 +95,9 @@ def end_sessions(user_id: int, *, but: str | None = None, number: str | None = N
 
     The session with the key `but` continues.
     """
-    rows = fetch_all(
-        "SELECT session_key AS key FROM app.django_session WHERE user_id = %s", user_id
-    )
-    keys = [row["key"] for row in rows if number is None or _number(row["key"]) == number]
-    ended = [key for key in keys if key != but]
+    keys = fetch_column("SELECT session_key FROM app.django_session WHERE user_id = %s", user_id)
+    chosen = [key for key in keys if number is None or _number(key) == number]
+    ended = [key for key in chosen if key != but]
     return execute("DELETE FROM app.django_session WHERE session_key = ANY(%s)", ended)
 
 

@@ -4,7 +4,7 @@ Pages and the command `inventory people` call these functions. Each writes an en
 log. No function returns or logs a password; an invitation's token is returned once.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,14 +17,8 @@ from django.core.exceptions import ValidationError
 from ledger.access.roles import OPERATOR
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.transactions import (
-    Row,
-    execute,
-    fetch_all,
-    fetch_one,
-    ledger_transaction,
-    log_action,
-)
+from ledger.kernel.transactions import execute, ledger_transaction, log_action
+from ledger.kernel.unscoped_rows import read_all, read_one
 from ledger.people import ROLES, create_roles, write_memberships, write_region
 from webui.accounts import second_factor
 from webui.accounts.invitations import Invitation, end_invitations, new_invitation
@@ -84,6 +78,24 @@ class Person:
         return "" if self.second_factor_since is None else self.second_factor_since.isoformat()
 
 
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """A row of `_PEOPLE`."""
+
+    id: int
+    name: str
+    is_active: bool
+    has_password: bool
+    last_login: datetime | None
+    roles: Sequence[str]
+    everywhere: bool
+    stores: Sequence[str]
+    regions: Sequence[str]
+    invited_until: datetime | None
+    sessions: int
+    second_factor_since: datetime | None
+
+
 _PEOPLE: Final = """
 SELECT u.id, u.username AS name, u.is_active, u.password <> '' AND u.password NOT LIKE '!%%'
            AS has_password, u.last_login,
@@ -108,30 +120,29 @@ FROM app.auth_user u WHERE (%s = '' OR u.username = %s) ORDER BY u.username
 
 def people() -> list[Person]:
     """Return every account, sorted by name."""
-    return [_person(row) for row in fetch_all(_PEOPLE, "", "")]
+    return [_person(account) for account in read_all(_Account, _PEOPLE, "", "")]
 
 
 def person_named(name: str) -> Person:
     """Return the account of this name; raise `ServiceError` if there is none."""
-    row = fetch_one(_PEOPLE, name, name) if name else None
-    if row is None:
+    account = read_one(_Account, _PEOPLE, name, name) if name else None
+    if account is None:
         refuse("person", name, "the name of an account")
-    return _person(row)
+    return _person(account)
 
 
-def _person(row: Row) -> Person:
-    places = StoreAccess(row["everywhere"], tuple(row["stores"]), tuple(row["regions"]))
+def _person(account: _Account) -> Person:
     return Person(
-        row["name"],
-        row["is_active"],
-        row["has_password"],
-        row["last_login"],
-        tuple(row["roles"]),
-        places,
-        row["invited_until"],
-        second_factor.state_of(row["id"]) if row["second_factor_since"] else "none",
-        row["second_factor_since"],
-        row["sessions"],
+        account.name,
+        account.is_active,
+        account.has_password,
+        account.last_login,
+        tuple(account.roles),
+        StoreAccess(account.everywhere, tuple(account.stores), tuple(account.regions)),
+        account.invited_until,
+        second_factor.state_of(account.id) if account.second_factor_since else "none",
+        account.second_factor_since,
+        account.sessions,
     )
 
 

@@ -15,7 +15,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
-from ledger.kernel.transactions import execute, fetch_all, fetch_value
+from ledger.kernel.transactions import execute, fetch_value
+from ledger.kernel.unscoped_rows import read_all
 from webui.accounts.sources import source_of
 
 log = structlog.get_logger(__name__)
@@ -67,7 +68,7 @@ class Refusal:
 
 def refusals(*, hours: int, account: str = "", most: int = 200) -> list[Refusal]:
     """Return the refusals of the last `hours` hours, the newest first, at most `most`."""
-    return [Refusal(**row) for row in fetch_all(_LISTED, hours, account, account, most)]
+    return read_all(Refusal, _LISTED, hours, account, account, most)
 
 
 def record(kind: str, *, account: str, source: str, address: str, reason: str) -> None:

@@ -6,6 +6,7 @@ Each step is accepted once. Secrets are stored encrypted (`webui.accounts.encryp
 
 import secrets
 import time
+from dataclasses import dataclass
 from typing import Final
 
 import pyotp
@@ -13,7 +14,8 @@ import segno
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 
-from ledger.kernel.transactions import execute, fetch_all, fetch_one
+from ledger.kernel.transactions import execute, fetch_value
+from ledger.kernel.unscoped_rows import read_all, read_one
 from webui.accounts.attempts import hashed
 from webui.accounts.encryption import SecretUnreadable, decrypted, encrypted, is_encrypted
 from webui.accounts.roles import roles_of
@@ -25,6 +27,14 @@ _RECOVERY_CODES: Final = 10
 _ALL: Final = "SELECT user_id, secret FROM app.second_factor"
 
 
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A person's secret as the table has it: encrypted, or in plain text by earlier sources."""
+
+    user_id: int
+    secret: str
+
+
 def is_required(user: User | AnonymousUser) -> bool:
     """Return whether one of the person's roles needs a second factor."""
     if not user.is_authenticated:
@@ -34,8 +44,8 @@ def is_required(user: User | AnonymousUser) -> bool:
 
 def is_enrolled(user: User) -> bool:
     """Return whether the person has confirmed an authenticator."""
-    statement = "SELECT 1 FROM app.second_factor WHERE user_id = %s"
-    return fetch_one(statement, user.pk) is not None
+    statement = "SELECT EXISTS (SELECT FROM app.second_factor WHERE user_id = %s)"
+    return bool(fetch_value(statement, user.pk))
 
 
 def new_secret() -> str:
@@ -118,9 +128,9 @@ def state_of(user_id: int) -> str:
 
 def encrypt_stored() -> int:
     """Encrypt secrets that earlier sources stored in plain text; return their number."""
-    found = [row for row in fetch_all(_ALL) if not is_encrypted(row["secret"])]
-    for row in found:
-        _store_encrypted(row["user_id"], row["secret"])
+    found = [stored for stored in read_all(_Stored, _ALL) if not is_encrypted(stored.secret)]
+    for stored in found:
+        _store_encrypted(stored.user_id, stored.secret)
     return len(found)
 
 
@@ -150,11 +160,12 @@ def _used(user_id: int, step: int) -> bool:
 
 def _stored_secret(user_id: int) -> str | None:
     """Return the person's secret as stored, encrypted."""
-    row = fetch_one(f"{_ALL} WHERE user_id = %s", user_id)
-    if row is None:
+    stored = read_one(_Stored, f"{_ALL} WHERE user_id = %s", user_id)
+    if stored is None:
         return None
-    secret = str(row["secret"])
-    return secret if is_encrypted(secret) else _store_encrypted(user_id, secret)
+    if is_encrypted(stored.secret):
+        return stored.secret
+    return _store_encrypted(user_id, stored.secret)
 
 
 def _hash(user_id: int, code: str) -> str:

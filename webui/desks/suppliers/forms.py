@@ -54,6 +54,12 @@ class TermsForm(PageForm):
         """Return True if the box was sent, with any value."""
         return "is_active" in self.data
 
+    @property
+    def ticked_days(self) -> list[str]:
+        """The days whose boxes were ticked."""
+        days: list[str] = self["order_days"].data
+        return days
+
     def terms(self) -> SetSupplierTerms:
         """Return the terms; raise `ServiceError` with the first field that is refused."""
         values = self.cleaned()

@@ -9,13 +9,14 @@ from django.views.decorators.http import require_GET, require_POST
 from ledger.kernel.rows import select_value
 from ledger.kernel.transactions import database_now
 from ledger.ordering import scorecards
+from ledger.services import set_supplier_terms
 from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, requires
 from webui.desks.suppliers import chart
 from webui.desks.suppliers.forms import TermsForm
-from webui.desks.suppliers.terms import change_terms, shown_terms
+from webui.desks.suppliers.queries import shown_terms
 from webui.readmodel.choices import locations
 from webui.readmodel.choices import suppliers as named_suppliers
-from webui.shell.commands import run_command
+from webui.shell.commands import changed_text, run_command
 from webui.shell.desk import Refusal
 from webui.shell.page import render_page
 
@@ -67,7 +68,7 @@ def _show(request: HttpRequest, code: str, refusal: Refusal | None) -> HttpRespo
     measured = scorecards.measure(code, location, now)
     came = scorecards.receipts(code, location, now)
     cards = scorecards.cards(supplier=code, most=MOST_LOCATIONS)
-    terms = shown_terms(code, refusal)
+    terms = shown_terms(code, refusal.form if refusal else None)
     if terms is None and not came and not cards and not measured.settled.lines:
         return _unknown(request, code)
     bars = chart.distribution([receipt.centidays for receipt in came if receipt.has_goods])
@@ -112,3 +113,14 @@ def terms(request: HttpRequest) -> HttpResponse:
     target = reverse("supplier", args=[code]) if is_code else reverse("suppliers")
     back = f"{target}?{request.GET.urlencode()}#terms"
     return run_command(request, lambda: change_terms(form, request.user.get_username()), show, back)
+
+
+def change_terms(form: TermsForm, actor: str) -> str:
+    """Write the terms of the form; return the message."""
+    moved = set_supplier_terms(
+        form.terms(),
+        shown=form.cleaned()["shown"],
+        actor=actor,
+        command_id=form.cleaned()["command_id"],
+    )
+    return changed_text(moved)

@@ -18,7 +18,13 @@ from cdc.contracts.times import us_of
 from cdc.contracts.topics import LARGEST_RECORD_BYTES, STOCK_EVENTS
 from ledger.kernel.errors import refuse
 from ledger.kernel.rows import select_one
-from ledger.kernel.transactions import database_now, fetch_one, fetch_value, ledger_transaction
+from ledger.kernel.transactions import (
+    database_now,
+    fetch_column,
+    fetch_value,
+    ledger_transaction,
+)
+from ledger.kernel.unscoped_rows import read_one
 from ledger.tasks.service import RejectedRecord, mark_replayed
 
 SEND_S: Final = 10.0
@@ -67,6 +73,13 @@ class _RejectedRecord:
     settled: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """The workers' stock of a key; None before its first count."""
+
+    on_hand_units: int | None
+
+
 _REJECTED_RECORD: Final = """
 SELECT r.id, r.reason, app.key_text(r.key) AS inv_key, r.value, m.action AS settled
 FROM read_model.rejected r LEFT JOIN app.rejected_mark m ON m.record_id = r.id
@@ -90,7 +103,7 @@ def preview(record_id: str) -> ReplayPreview:
         row = _row(table, envelope.after or envelope.before)
     except Malformed as problem:
         table, op, row = "?", "?", problem.detail
-    level = fetch_one("SELECT on_hand_units FROM read_model.stock WHERE inv_key = %s", key)
+    level = read_one(_Level, "SELECT on_hand_units FROM read_model.stock WHERE inv_key = %s", key)
     return ReplayPreview(
         id=record.id,
         reason=record.reason,
@@ -99,7 +112,7 @@ def preview(record_id: str) -> ReplayPreview:
         op=op,
         row=row,
         ledger_units=fetch_value(_LEDGER_UNITS, key) if level else None,
-        level_units=level["on_hand_units"] if level else None,
+        level_units=level.on_hand_units if level else None,
         settled=record.settled,
     )
 
@@ -114,13 +127,13 @@ def _row(table: str, image: Any) -> str:  # noqa: ANN401 -- an image as it came
     row_id = image.get("id") if isinstance(image, dict) else None
     if not known or not isinstance(row_id, int):
         return "no row of a captured table"
-    found = fetch_one(
+    keys = fetch_column(
         f"SELECT inv_key FROM retail.{table} WHERE id = %s",  # noqa: S608 -- a table of the catalogue
         row_id,
     )
-    if found is None:
+    if not keys:
         return f"{table} {row_id} is not there any more"
-    return f"{table} {row_id} is there, under {found['inv_key']}"
+    return f"{table} {row_id} is there, under {keys[0]}"
 
 
 def replay(record_ids: Sequence[str], *, reason: str, actor: str) -> list[str]:
