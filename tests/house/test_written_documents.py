@@ -81,7 +81,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "webui/desks/stock/explained.py explained": READ,
     "webui/desks/stock/policy.py policy_card": SHOWN,
     "webui/desks/suppliers/queries.py shown_terms": SHOWN,
-    "webui/desks/system/rejected.py _show": SHOWN,
+    "webui/desks/system/views.py _show_rejected": SHOWN,
     "webui/desks/system/replay.py _send": DEBEZIUM,
     "deploy/output.py as_json": SHOWN,
     "deploy/revisions/publish.py _missing": ("topic_ids",),

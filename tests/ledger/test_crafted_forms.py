@@ -11,7 +11,7 @@ from ledger import services
 from ledger.services import ServiceError
 from tests.ledger.pages import form, person
 from tests.ledger.rows import write
-from webui.desks.receiving.delivery import shown_rows
+from webui.desks.receiving.forms import shown_rows
 
 LONG = "9" * 5000
 

@@ -20,7 +20,7 @@ from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.pages import form, person
 from tests.ledger.rows import price_proposal, reorder_proposal, write
 from webui.desks.orders.lines import order_lines
-from webui.desks.prices.timeline import price_rows
+from webui.desks.prices.queries import price_rows
 
 WHEN = r"20\d\d-\d\d-\d\d \d\d:\d\d UTC"
 

@@ -14,8 +14,8 @@ from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.pages import person
 from tests.ledger.rows import write
 from tests.ledger.test_prices import POLICY, prices
-from webui.desks.prices import timeline
-from webui.desks.prices.timeline import price_in_force, price_rows, prior_prices
+from webui.desks.prices import queries
+from webui.desks.prices.queries import price_in_force, price_rows, prior_prices
 
 
 @pytest.fixture(autouse=True)
@@ -272,7 +272,7 @@ def test_each_cut_names_the_lowest_price_of_the_30_days_before_it(
     assert priors("plain") == {799: 999, 849: 799, 848: 849, 820: 848}
     assert priors("progressive") == {799: 999, 849: 799, 848: 849, 820: 849}
     with monkeypatch.context() as short:  # a price that is not listed any more still counts
-        short.setattr(timeline, "MOST_ROWS", 2)
+        short.setattr(queries, "MOST_ROWS", 2)
         assert priors("plain") == {848: 849, 820: 848}
     page = page_of_prices()
     assert page.count('data-label="30 days before">8.49<') == 1

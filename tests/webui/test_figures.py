@@ -1,7 +1,7 @@
 import pytest
 
 from cdc.contracts.times import moment_of, us_of
-from webui.desks.stock.terms import lines
+from webui.readmodel.decision_terms import lines
 from webui.readmodel.figures import (
     age_text,
     centidays_text,

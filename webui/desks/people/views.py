@@ -1,4 +1,4 @@
-"""Accounts: list, create, invite, disable, enable; roles and stores of each."""
+"""Accounts: list, create, invite, disable, enable; roles and stores of each. Refused requests."""
 
 from typing import Final
 
@@ -11,22 +11,20 @@ from django.views.decorators.http import require_GET, require_POST
 from ledger.access.scope import EVERYWHERE, within
 from ledger.kernel.errors import Conflict, ServiceError
 from ledger.kernel.refusal_text import refusal_text
-from ledger.kernel.rows import select
 from webui.accounts import people as accounts
 from webui.accounts.invitations import Invitation
 from webui.accounts.people import Person
-from webui.accounts.roles import MANAGE_STAFF, requires
-from webui.desks.people.commands import AccountManager, account_manager_of
-from webui.desks.people.forms import AccountForm, ChangeForm
-from webui.readmodel.choices import Choice, locations
+from webui.accounts.roles import MANAGE_STAFF, SEE_REFUSED, requires
+from webui.desks.people import queries as selectors
+from webui.desks.people.account_manager import AccountManager, account_manager_of
+from webui.desks.people.forms import AccountForm, ChangeForm, DayForm
+from webui.desks.people.queries import Refused, RefusedFilters
+from webui.readmodel.choices import locations
 from webui.shell.commands import query_text, run_command
+from webui.shell.fields import is_digits
 from webui.shell.page import render_page
 
 MOST_SHOWN: Final = 100
-_REGIONS: Final = """
-SELECT region AS code, string_agg(location, ', ' ORDER BY location) AS name
-FROM app.location_region GROUP BY region ORDER BY region
-"""
 CHANGES: Final = ("disable", "enable", "end-sessions", "reset-second-factor", "roles", "stores")
 
 
@@ -48,7 +46,7 @@ def _show(
     manager = _account_manager(request)
     with within(EVERYWHERE if manager.manages_all else manager.scope):
         places = locations()
-        regions = select(_REGIONS, {}, Choice) if manager.manages_all else []
+        regions = selectors.regions() if manager.manages_all else []
     text = query_text(request, "q", accounts.LONGEST_NAME)
     found = [p for p in accounts.people() if manager.may_manage(p) and _fits(p, text)]
     context = {
@@ -171,3 +169,33 @@ def _without_second_factor(shown: str, person: Person, actor: str) -> str:
         f"The second factor of {person.name} was removed. Sessions and open pages end now."
         " The next login sets up another one where a role needs it."
     )
+
+
+@require_GET
+@requires(SEE_REFUSED, company=True)
+def refused(request: HttpRequest) -> HttpResponse:
+    """Show refused requests of every store: who, from where, which address, why, how often."""
+    account = query_text(request, "account", accounts.LONGEST_NAME)
+    try:
+        day = DayForm({"day": query_text(request, "day", 40)}).cleaned()["day"]
+    except ServiceError as error:
+        said = f"{refusal_text(error)} No row was read. Choose a day, or none for all days."
+        return _show_refused(request, RefusedFilters(account, None), [], refusal=said, status=422)
+    filters, text = RefusedFilters(account, day), query_text(request, "before", 40)
+    before = int(text) if is_digits(text) else None
+    found = selectors.refused_requests(filters, before=before)
+    return _show_refused(request, filters, found, is_later=bool(before))
+
+
+def _show_refused(
+    request: HttpRequest,
+    filters: RefusedFilters,
+    found: list[Refused],
+    *,
+    status: int = 200,
+    **also: object,
+) -> HttpResponse:
+    rows = found[: selectors.PAGE_ROWS]
+    older = f"{filters.query}&before={rows[-1].id}" if len(found) > len(rows) else ""
+    context = {"filters": filters, "rows": rows, "older": older.lstrip("&"), **also}
+    return render_page(request, "people/refused.html", context, status=status)

@@ -10,7 +10,7 @@ from ledger.pricing.plausibility import ImplausiblePrice, require_plausible, usu
 from ledger.services import ServiceError, SetPrice, roll_back_price, set_price
 from webui.accounts.roles import DECIDE_PRICES, SEE, requires
 from webui.desks.prices.forms import PriceForm
-from webui.desks.prices.timeline import PricedItem, PriceRow, price_rows, priced_item, prior_prices
+from webui.desks.prices.queries import PricedItem, PriceRow, price_rows, priced_item, prior_prices
 from webui.shell.desk import Command, Refusal, answer
 from webui.shell.forms import Typed
 from webui.shell.page import render_page

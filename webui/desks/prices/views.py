@@ -25,9 +25,9 @@ from ledger.services import (
 )
 from webui.accounts.roles import DECIDE_PRICES, SEE, STOP_PRICES, requires
 from webui.desks.prices.forms import ON, StopForm
-from webui.desks.stock.terms import lines
 from webui.readmodel import proposals as selectors
 from webui.readmodel.choices import locations
+from webui.readmodel.decision_terms import lines
 from webui.readmodel.figures import counted_text, money_text
 from webui.shell.commands import next_cards, run_command
 from webui.shell.desk import Command, Refusal, answer, view_of

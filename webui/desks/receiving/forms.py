@@ -1,13 +1,27 @@
-"""Forms of the receiving desk: a delivery with its rows, and the correction of a receipt."""
+"""Forms of the receiving desk: the rows of a delivery, and the correction of a receipt.
 
-from collections.abc import Mapping
+A delivery has one row per order line, or one per announced shipment of the line.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from django.core.exceptions import ValidationError
 from typing_extensions import override
 
-from webui.shell.fields import CodeField, IdField, TextField, UuidField, WholeNumberField
-from webui.shell.forms import PageForm
+from ledger.services import Delivered, LineReceipt, ServiceError
+from webui.desks.orders.lines import Line
+from webui.desks.receiving.queries import Announced
+from webui.shell.fields import (
+    CodeField,
+    IdField,
+    TextField,
+    UuidField,
+    WholeNumberField,
+    is_digits,
+)
+from webui.shell.forms import PageForm, Typed
 
 REASONS: Final = ("short", "over", "damaged", "refused", "wrong item")
 REFUSED: Final = "refused"
@@ -85,3 +99,116 @@ class CorrectionForm(PageForm):
     reason = TextField()
     shown_version = TextField()
     command_id = UuidField()
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedDelivery:
+    """An order line as the dock expects it: an announced delivery, or the open units."""
+
+    line: Line
+    expected_units: int
+    shipment_id: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The suffix of the row's form fields."""
+        return f"{self.line.id}-{self.shipment_id or 0}"
+
+
+def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list[ExpectedDelivery]:
+    """Return the deliveries to expect: each announced one, else the line with its open units."""
+    of_line: dict[int, list[Announced]] = {}
+    for goods in announced:
+        of_line.setdefault(goods.line_id, []).append(goods)
+    rows: list[ExpectedDelivery] = []
+    for line in lines:
+        if line.status == "draft":
+            continue
+        if line.id in of_line:
+            rows += [
+                ExpectedDelivery(line, goods.shipped_units, goods.id) for goods in of_line[line.id]
+            ]
+        elif line.open_units:
+            rows.append(ExpectedDelivery(line, line.open_units))
+    return rows
+
+
+def shown_rows(typed: Typed, lines: Iterable[Line]) -> list[ExpectedDelivery]:
+    """Return the rows that the form was rendered with, even if the order has changed since.
+
+    Only rows that a person has seen can be accepted as expected. A row that another person has
+    received in the meantime is refused because of its open units.
+    """
+    known = {line.id: line for line in lines}
+    found = []
+    for field in typed:
+        if not field.startswith("shown-"):
+            continue
+        name = field.removeprefix("shown-")
+        line_id, _, shipment_id = name.partition("-")
+        if is_digits(line_id) and is_digits(shipment_id) and int(line_id) in known:
+            expected = ExpectedForm(typed, prefix=name).cleaned()["expected"]
+            found.append(ExpectedDelivery(known[int(line_id)], expected, int(shipment_id) or None))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class TypedRow:
+    """A row with the input that a person typed before the form was refused."""
+
+    row: ExpectedDelivery
+    received: str = ""
+    damaged: str = ""
+    reason: str = ""
+
+
+def kept_rows(
+    rows: Iterable[ExpectedDelivery], lines: Iterable[Line], typed: Mapping[str, str]
+) -> list[TypedRow]:
+    """Return the current rows with the earlier input; input of a vanished row moves to its line."""
+    left = {
+        name.removeprefix("shown-"): _typed(name.removeprefix("shown-"), typed)
+        for name in typed
+        if name.startswith("shown-")
+    }
+    found = [TypedRow(row, *left.pop(row.name, ("", "", ""))) for row in rows]
+    of_line = {name.partition("-")[0]: words for name, words in left.items() if any(words)}
+    for number, kept in enumerate(found):
+        words = of_line.pop(str(kept.row.line.id), None)
+        if words and not (kept.received or kept.damaged or kept.reason):
+            found[number] = TypedRow(kept.row, *words)
+    gone = [line for line in lines if str(line.id) in of_line]
+    return found + [
+        TypedRow(ExpectedDelivery(line, line.open_units), *of_line[str(line.id)]) for line in gone
+    ]
+
+
+def _typed(name: str, typed: Mapping[str, str]) -> tuple[str, str, str]:
+    return (
+        typed.get(f"received-{name}", ""),
+        typed.get(f"damaged-{name}", ""),
+        typed.get(f"reason-{name}", ""),
+    )
+
+
+def typed_receipts(rows: Iterable[ExpectedDelivery], typed: Typed) -> list[LineReceipt]:
+    """Return the receipts in the form; with `accept` = rest, empty rows arrived as expected.
+
+    A row whose units differ from the expected ones needs a reason.
+    """
+    takes_rest = AcceptForm(typed).cleaned()["accept"] == REST
+    forms = [
+        (row, RowForm(typed, row.name, sku=row.line.sku, expected=row.expected_units))
+        for row in rows
+    ]
+    found = [_receipt(row, form) for row, form in forms if takes_rest or not form.is_empty]
+    if not found:
+        field, rule = "received", "units of at least one line"
+        raise ServiceError(field, "", rule)
+    return found
+
+
+def _receipt(row: ExpectedDelivery, form: RowForm) -> LineReceipt:
+    values = form.cleaned()
+    delivered = Delivered(values["received"], values["damaged"], None, values["reason"])
+    return LineReceipt(row.line.id, delivered, row.shipment_id, values["shown"])

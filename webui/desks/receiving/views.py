@@ -13,13 +13,14 @@ from webui.accounts.roles import RECEIVE, requires
 from webui.desks.orders.lines import order_lines
 from webui.desks.orders.order import header
 from webui.desks.receiving import queries as selectors
-from webui.desks.receiving.delivery import (
+from webui.desks.receiving.forms import (
+    REASONS,
+    CorrectionForm,
     expected_rows,
     kept_rows,
     shown_rows,
     typed_receipts,
 )
-from webui.desks.receiving.forms import REASONS, CorrectionForm
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import counted_text
 from webui.shell.commands import run_and_redirect

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from ledger.reorders.automatic import Reason
-from webui.desks.reorders.surplus import Source
-from webui.desks.stock.terms import Line
+from webui.desks.reorders.queries import Source
+from webui.readmodel.decision_terms import Line
 from webui.readmodel.proposals import ReorderProposal
 from webui.shell.desk import Refusal
 

@@ -17,10 +17,9 @@ from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilitie
 from webui.desks.reorders.cards import NeedCard, PartInput, TransferOffer
 from webui.desks.reorders.commands import approve_picked, execute
 from webui.desks.reorders.forms import FIRST_PARTS, PicksForm
-from webui.desks.reorders.overview import overview
-from webui.desks.reorders.surplus import Source, sources_of
-from webui.desks.stock.terms import lines
+from webui.desks.reorders.queries import Source, overview, sources_of
 from webui.readmodel import proposals as selectors
+from webui.readmodel.decision_terms import lines
 from webui.readmodel.figures import counted_text
 from webui.shell.commands import next_cards
 from webui.shell.desk import Refusal, answer, view_of

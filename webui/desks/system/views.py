@@ -1,27 +1,36 @@
-"""The system page with the chain and rejected records, and health checks for machines."""
+"""Pages of the system: chain, workers, demand, rejected records. Health checks for machines."""
 
-from dataclasses import dataclass
+import json
+import time
+from typing import Any
+from uuid import uuid4
 
 import structlog
+from confluent_kafka import KafkaException
+from django.contrib import messages
 from django.db import DatabaseError
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.views.decorators.http import require_GET
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
 
-from ledger.kernel.rows import select_one, select_value
-from webui.accounts.roles import SEE, requires
+from cdc.contracts.times import us_of
+from ledger.kernel.rows import select_value
+from ledger.kernel.transactions import database_now
+from ledger.services import ServiceError
+from ledger.tasks.service import dismiss_rejected
+from webui.accounts.roles import SEE, SEE_REJECTED_BYTES, SETTLE_REJECTED, requires
 from webui.desks.system.probes import chain
+from webui.desks.system.queries import late_sales, partition_rows, worker_rows
+from webui.desks.system.replay import WHAT_TO_DO, preview, replay
 from webui.live.stream import HUB
-from webui.readmodel.rejected import newest, waiting
+from webui.readmodel import demand as demand_selectors
+from webui.readmodel.choices import locations
+from webui.readmodel.live_key import partition_map
+from webui.readmodel.rejected import BYTES_SHOWN, newest, one, waiting
+from webui.shell.desk import Command, Refusal, answer
 from webui.shell.page import render_page
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Late:
-    records: int
-    units: int
-    amount_minor: int
 
 
 @require_GET
@@ -30,22 +39,105 @@ def system(request: HttpRequest) -> HttpResponse:
     """Show the chain with lag and age, rejected records and the sum of late sales."""
     reason = request.GET.get("reason", "")[:64]
     settled = request.GET.get("settled") == "1"
-    late = select_one(
-        """SELECT count(*) AS records, coalesce(sum(units), 0)::bigint AS units,
-                  coalesce(sum(amount_minor), 0)::bigint AS amount_minor
-           FROM read_model.late_sale""",
-        {},
-        _Late,
-    )
     context = {
         "links": chain(),
         "rejected": newest(reason, settled=settled),
         "rejected_count": waiting(),
         "settled": settled,
         "reason": reason,
-        "late": late,
+        "late": late_sales(),
     }
     return render_page(request, "system/overview.html", context)
+
+
+@require_GET
+@requires(SEE)
+def workers(request: HttpRequest) -> HttpResponse:
+    """Show the map of partitions, and a line for each worker."""
+    found = partition_map()
+    held = partition_rows(found.rows, time.time_ns() // 1000)
+    context = {"held": held, "holders": worker_rows(held), "problem": found.problem}
+    return render_page(request, "system/workers.html", context)
+
+
+@require_GET
+@requires(SEE)
+def demand(request: HttpRequest) -> HttpResponse:
+    """Show keys by the state of their demand estimate, with hints at better methods."""
+    location = request.GET.get("location", "")[:24]
+    now_us = us_of(database_now())
+    context = {
+        "known": demand_selectors.estimate_counts(location),
+        "gaps": demand_selectors.gaps(location, now_us),
+        "hints": demand_selectors.hints(location, now_us),
+        "location": location,
+        "locations": locations(),
+        "days": demand_selectors.DAYS,
+    }
+    return render_page(request, "system/demand.html", context)
+
+
+@require_GET
+@requires(SEE_REJECTED_BYTES)
+def rejected(request: HttpRequest, record_id: str) -> HttpResponse:
+    """Show one rejected record with its bytes."""
+    return _show_rejected(request, record_id, None)
+
+
+def _show_rejected(request: HttpRequest, record_id: str, refusal: Refusal | None) -> HttpResponse:
+    found = one(record_id)
+    if found is None:
+        return render_page(request, "system/no_record.html", {"record_id": record_id}, status=404)
+    pretty = found.value_text
+    try:
+        parsed: Any = json.loads(bytes(found.value or b""))
+        pretty = json.dumps(parsed, indent=2, ensure_ascii=False)[:BYTES_SHOWN]
+    except ValueError:
+        pass
+    context = {
+        "record": found,
+        "pretty": pretty,
+        "look": preview(record_id),
+        "instead": WHAT_TO_DO.get(found.reason, "nothing would change"),
+        "refusal": refusal,
+        "command_id": uuid4(),
+        "given": refusal.form.get("reason", "") if refusal else "",
+    }
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "system/record.html", context, status=status)
+
+
+@require_POST
+@requires(SETTLE_REJECTED)
+def settle(request: HttpRequest, record_id: str) -> HttpResponse:
+    """Dismiss a record with a reason, or replay it."""
+
+    def show(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+        return _show_rejected(request, record_id, refusal)
+
+    try:
+        return answer(request, _settle, show, reverse("rejected", args=[record_id]))
+    except KafkaException as failure:
+        messages.error(request, f"Kafka did not accept it ({failure}). Nothing was settled.")
+        return HttpResponseRedirect(reverse("rejected", args=[record_id]))
+
+
+def _settle(command: Command) -> str:
+    match command.action:
+        case "dismiss":
+            dismiss_rejected(
+                record_id=command.proposal,
+                reason=command.reason,
+                actor=command.actor,
+                command_id=command.command_id,
+            )
+            return "Dismissed: the record stays without effect."
+        case "replay":
+            replay([command.proposal], reason=command.reason, actor=command.actor)
+            return "Sent again. This record is settled, even if the new one is rejected."
+        case unknown:
+            field, rule = "action", "dismiss or replay"
+            raise ServiceError(field, unknown, rule)
 
 
 @require_GET

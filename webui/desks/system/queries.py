@@ -1,23 +1,35 @@
-"""The worker of each partition, its lag, and the age of the read model beside it."""
+"""Rows of the system pages: sums of late sales, partitions with their worker, lag and age."""
 
-import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_GET
-
 from cdc.contracts.topics import ON_HAND_CHANGELOG, PARTITIONS
+from ledger.kernel.rows import select
 from ledger.kernel.sink_positions import as_of_by_partition
-from webui.accounts.roles import SEE, requires
-from webui.readmodel.live_key import partition_map
-from webui.shell.page import render_page
 
 RUNNING, UNKNOWN = "RUNNING", "UNKNOWN"
 # State of the status pill: a partition without a worker is down, a restoring one is slow.
 STATES = {RUNNING: "ok", "RESTORING": "slow", UNKNOWN: "down"}
 MOST_BEHIND_S = 30.0  # docs/roles/operator.md alarms from here on
+
+
+@dataclass(frozen=True, slots=True)
+class LateSales:
+    """Sums over the sales that came after their window's retention."""
+
+    records: int
+    units: int
+    amount_minor: int
+
+
+def late_sales() -> LateSales:
+    """Return the sums over all late sales."""
+    sql = """SELECT count(*) AS records, coalesce(sum(units), 0)::bigint AS units,
+                    coalesce(sum(amount_minor), 0)::bigint AS amount_minor
+             FROM read_model.late_sale"""
+    [found] = select(sql, {}, LateSales)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +58,11 @@ class WorkerRow:
     age_us: int | None
 
 
-@require_GET
-@requires(SEE)
-def workers(request: HttpRequest) -> HttpResponse:
-    """Show the map of partitions, and a line for each worker."""
-    found = partition_map()
-    now_us = time.time_ns() // 1000
-    rows = found.rows or tuple(_without_worker(range(PARTITIONS)))
+def partition_rows(answered: Sequence[dict[str, Any]], now_us: int) -> list[PartitionRow]:
+    """Return a row for each partition of a worker's map, or rows without workers for no map."""
     read_model = as_of_by_partition(ON_HAND_CHANGELOG)
-    held = [_partition_row(row, now_us, read_model.get(row["partition"])) for row in rows]
-    context = {"held": held, "holders": _worker_rows(held), "problem": found.problem}
-    return render_page(request, "system/workers.html", context)
+    held = answered or tuple(_without_worker(range(PARTITIONS)))
+    return [_partition_row(row, now_us, read_model.get(row["partition"])) for row in held]
 
 
 def _without_worker(numbers: Iterable[int]) -> Iterable[dict[str, Any]]:
@@ -83,7 +89,8 @@ def _age(at_us: int | None, now_us: int) -> int | None:
     return None if at_us is None else max(0, now_us - at_us)
 
 
-def _worker_rows(held: list[PartitionRow]) -> list[WorkerRow]:
+def worker_rows(held: list[PartitionRow]) -> list[WorkerRow]:
+    """Return a row for each worker, sorted by name."""
     names = sorted({each.worker for each in held if each.worker is not None})
     return [_worker_row(name, [each for each in held if each.worker == name]) for name in names]
 

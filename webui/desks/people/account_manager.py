@@ -1,4 +1,4 @@
-"""Whom a person may manage: operators all others, managers their own associates."""
+"""Limits of managing accounts: operators manage all others, managers their own associates."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

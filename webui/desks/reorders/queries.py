@@ -1,0 +1,99 @@
+"""Queries of the reorders desk: the data around its cards, and the sources of a transfer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ledger.kernel.rows import select
+from webui.desks.orders.queries import Filters as OrderFilters
+from webui.desks.orders.queries import counted_orders
+from webui.readmodel import proposals as selectors
+from webui.readmodel.proposals import ReorderProposal
+
+Choices = list[dict[str, str]]
+
+_CHOICES: Final = """(SELECT coalesce(jsonb_agg(jsonb_build_object('code', c.code, 'name', c.name)
+    ORDER BY {order}), '[]') FROM retail.{table} c)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Counts are capped at `most`; `version` changes with any proposal of the desk."""
+
+    version: str
+    open_count: int
+    total: int
+    drafts: int
+    locations: Choices
+    suppliers: Choices
+
+    def as_context(self) -> Mapping[str, object]:
+        """Return the values under their names in the template."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def overview(*, view: str, location: str, supplier: str, most: int) -> Overview:
+    """Return the overview of one view with these filters.
+
+    One statement fetches all of it, because each part takes less time than a round trip.
+    """
+    total = selectors.counted_reorders(view=view, location=location, supplier=supplier, most=most)
+    parts = {
+        "version": f"({selectors.version_sql('reorder_proposal')})",
+        "open_count": f"({selectors.counted_reorders(view='open', most=most)})",
+        "total": f"({total})",
+        "drafts": f"({counted_orders(OrderFilters('draft'))})",
+        "locations": _CHOICES.format(table="location", order="c.code"),
+        "suppliers": _CHOICES.format(table="supplier", order="c.name"),
+    }
+    sql = "SELECT " + ", ".join(f"{part} AS {name}" for name, part in parts.items())
+    [found] = select(sql, {"location": location, "supplier": supplier}, Overview)
+    return found
+
+
+MOST_SOURCES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Units of one item that a location can spare."""
+
+    sku: str
+    location: str
+    name: str
+    units: int
+
+
+# Available-to-sell units, as long as the base position stays above the reorder point: sending them
+# opens no need at the source. Units of planned transfers are subtracted.
+_SPARE: Final = """
+SELECT s.sku, s.location, coalesce(l.name, s.location) AS name, spare.units
+FROM read_model.stock s
+LEFT JOIN retail.location l ON l.code = s.location
+CROSS JOIN LATERAL (
+    SELECT (least(s.available_to_sell_units, CASE
+        WHEN s.policy_active AND s.reorder_point_units IS NOT NULL
+            THEN s.base_position_units - s.reorder_point_units - 1
+        ELSE s.available_to_sell_units END)
+        - coalesce((SELECT sum(t.planned_units) FROM retail.shipment_line t
+                    WHERE t.inv_key = s.inv_key AND t.leg = 'transfer_out'
+                      AND t.status = 'planned'), 0))::bigint AS units
+) spare
+WHERE s.sku = ANY(%(skus)s) AND s.stock_known AND s.available_to_sell_units > 0 AND spare.units > 0
+ORDER BY s.sku, spare.units DESC, s.location
+"""
+
+
+def sources_of(needs: Sequence[ReorderProposal]) -> dict[str, list[Source]]:
+    """Return for each need, by its id, at most five other locations, most spare units first."""
+    if not needs:
+        return {}
+    found = select(_SPARE, {"skus": sorted({need.sku for need in needs})}, Source)
+    return {
+        need.reorder_id: [
+            source
+            for source in found
+            if source.sku == need.sku and source.location != need.location
+        ][:MOST_SOURCES]
+        for need in needs
+    }
