@@ -10,7 +10,8 @@ from xdist.workermanage import WorkerController
 STACK: Final = "stack"
 # Files of tests/stack whose tests start services of their own.
 APART: Final = frozenset({"test_foreground", "test_lost_topics", "test_revision_deployed"})
-# About how many seconds the longest take in `make soak`; the others go by their number of tests.
+# Approximate seconds of files in `make soak`. These have few tests but long ones: ordered by their
+# number of tests, they would start last and leave the other process without work.
 SECONDS: Final = {
     STACK: 1_250,
     "test_compiled_rules": 120,

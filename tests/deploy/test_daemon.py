@@ -11,15 +11,7 @@ from deploy.stack import daemon
 from deploy.stack.home import Home
 from deploy.stack.processes import identify, spawn, suspended, wait_until
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
-
-SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
-
-
-@pytest.fixture
-def home(tmp_path) -> Home:
-    found = Home(tmp_path / "home")
-    found.create()
-    return found
+from tests.deploy.children import SLEEP
 
 
 def test_a_suspended_supervisor_is_asked_to_stop_and_not_killed(

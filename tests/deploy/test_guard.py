@@ -14,10 +14,10 @@ import pytest
 from deploy import compose, guard
 from deploy.stack.home import PROJECT
 from deploy.stack.processes import ProcessId, alive, identify, suspended, wait_until
+from tests.deploy.children import SLEEP
 
 LOOKS = 3
 MUTE = "sh -c 'exit 2'"
-SLEEP = "import time; time.sleep(600)"
 # Answers /livez until SIGUSR1. It writes its pid to a file at the second request: then the
 # guard has had its first answer.
 SERVER = """
@@ -108,7 +108,7 @@ def test_a_command_without_a_name_is_refused(capsys: pytest.CaptureFixture[str])
 
 @pytest.fixture
 def sleeper() -> Iterator[ProcessId]:
-    child = subprocess.Popen([sys.executable, "-c", SLEEP])  # noqa: S603 -- our own program
+    child = subprocess.Popen(SLEEP)  # noqa: S603 -- our own program
     yield identify(child.pid)
     child.kill()
     child.wait()

@@ -17,6 +17,7 @@ from deploy.stack.home import Home, default_home
 from deploy.stack.move import move
 from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
+from tests.deploy.children import SLEEP
 from tests.small_disk import mounted
 
 
@@ -99,8 +100,7 @@ def test_a_target_that_can_not_be_made_is_replaced_by_a_directory_with_room(
 
 def test_a_service_that_outlives_its_supervisor_is_not_copied(home: Home, tmp_path: Path) -> None:
     """Postgres takes seconds to stop after its supervisor. A copy would be inconsistent."""
-    sleep = (sys.executable, "-c", "import time; time.sleep(600)")
-    left = subprocess.Popen(sleep)  # noqa: S603 -- our own program
+    left = subprocess.Popen(SLEEP)  # noqa: S603 -- our own program
     try:
         entry = ServiceRuntime(pid=left.pid, started_ticks=identify(left.pid).started)
         write_runtime(home, Runtime(services={"postgres": entry}))

@@ -2,34 +2,15 @@
 
 import os
 import signal
-import sys
-
-import pytest
 
 from deploy.stack.home import Home
 from deploy.stack.processes import ProcessId, alive, end, identify, spawn, wait_until
-
-SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
-STUBBORN = (
-    sys.executable,
-    "-c",
-    (
-        "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-        "print('deaf', flush=True); time.sleep(600)"
-    ),
-)
-
-
-@pytest.fixture
-def home(tmp_path) -> Home:
-    found = Home(tmp_path / "home")
-    found.create()
-    return found
+from tests.deploy.children import DEAF, SLEEP
 
 
 def test_a_child_that_ignores_the_signal_is_killed_after_the_grace(home: Home) -> None:
     log = home.log_of("deaf")
-    child = spawn(STUBBORN, environment=dict(os.environ), directory=home.path, log=log)
+    child = spawn(DEAF, environment=dict(os.environ), directory=home.path, log=log)
     assert wait_until(lambda: b"deaf" in log.read_bytes(), timeout_s=60)
 
     end([identify(child.pid)], signal.SIGTERM, grace_s=0.3)

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 
@@ -17,8 +16,8 @@ from deploy.stack.requested import RequestedState, write_requested
 from deploy.stack.runtime import Runtime, read_runtime, write_runtime
 from deploy.stack.service import Service, ServiceProbe
 from deploy.stack.supervisor import Supervisor
+from tests.deploy.children import SLEEP
 
-SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
 NONE, CONTINUE, RESTART = Repair.NONE, Repair.CONTINUE, Repair.RESTART
 
 
@@ -63,13 +62,6 @@ def test_an_observer_that_was_held_up_itself_blames_nobody() -> None:
     watch = RepairRule(silent_s=20.0)
 
     assert looks(watch, (0, False, True), (500, False, False)) == [NONE, NONE]
-
-
-@pytest.fixture
-def home(tmp_path) -> Home:
-    found = Home(tmp_path / "home")
-    found.create()
-    return found
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,23 +18,7 @@ from deploy.stack.runtime import Runtime, read_runtime
 from deploy.stack.service import Service
 from deploy.stack.services import application
 from deploy.stack.supervisor import StopReason, Supervisor
-
-SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
-DEAF = (
-    sys.executable,
-    "-c",
-    (
-        "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-        "print('deaf', flush=True); time.sleep(600)"
-    ),
-)
-
-
-@pytest.fixture
-def home(tmp_path) -> Home:
-    found = Home(tmp_path / "home")
-    found.create()
-    return found
+from tests.deploy.children import DEAF, SLEEP
 
 
 @dataclass

@@ -19,6 +19,7 @@ from deploy.stack.runtime import Runtime, read_runtime
 from deploy.stack.service import Service
 from deploy.stack.start_order import StartThread
 from deploy.stack.supervisor import Supervisor
+from tests.deploy.children import SLEEP
 
 WITHIN_S = 0.3
 
@@ -38,10 +39,9 @@ def starting(tmp_path) -> Iterator[StartThread]:
 def slow(starting: StartThread, *, is_progressing: bool) -> Service:
     """Return a process that gets ready after three times the wait limit, or never."""
     ready_at = time.monotonic() + 3 * WITHIN_S if is_progressing else float("inf")
-    command = (sys.executable, "-c", "import time; time.sleep(600)")
     service = Service(
         "restoring",
-        command,
+        SLEEP,
         dict(os.environ),
         starting.context.home.path,
         ready=lambda _pid: time.monotonic() > ready_at,

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 
@@ -17,15 +16,7 @@ from deploy.stack.processes import (
 from deploy.stack.runtime import Runtime, read_runtime
 from deploy.stack.service import Service
 from deploy.stack.supervisor import StopReason, Supervisor, delay_after
-
-SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
-
-
-@pytest.fixture
-def home(tmp_path) -> Home:
-    found = Home(tmp_path / "home")
-    found.create()
-    return found
+from tests.deploy.children import SLEEP
 
 
 def service(home: Home, name: str, command: tuple[str, ...], rank: int = 0) -> Service:

@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +26,7 @@ from deploy.stack.runtime import (
     write_environment,
     write_runtime,
 )
+from tests.deploy.children import SLEEP
 
 NOBODY = "127.0.0.1:1"
 VARIABLES = {
@@ -39,7 +39,7 @@ VARIABLES = {
 
 @contextmanager
 def running_child() -> Iterator[subprocess.Popen[bytes]]:
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as child:
+    with subprocess.Popen(SLEEP) as child:  # noqa: S603 -- our own program
         try:
             yield child
         finally:

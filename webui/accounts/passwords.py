@@ -3,7 +3,6 @@
 import re
 from typing import Final
 
-from django import forms
 from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_required
@@ -20,8 +19,9 @@ from typing_extensions import override
 
 from ledger.people import ROLES
 from webui.accounts import attempts, audit
+from webui.accounts.attempts import Attempt
 from webui.accounts.sources import source_of
-from webui.accounts.views import WRONG, desk_of, minutes, too_many
+from webui.accounts.views import WRONG, answer_attempt, desk_of
 
 # Characters that must remain of a password without the words of this list.
 _LEAST_OTHER: Final = 8
@@ -87,19 +87,15 @@ class NoDecoratedCommon(CommonPasswordValidator):
 @require_http_methods(["GET", "HEAD", "POST"])
 def change(request: HttpRequest) -> HttpResponse:
     """Change one's own password; every other session of this person ends."""
-    user = request.user
-    assert isinstance(user, User)  # noqa: S101 -- login_required let only people through
-    if request.method != "POST":
-        return _shown(request, user, PasswordChangeForm(user))
-    attempt = attempts.begin_code(user.pk)
-    if attempt.blocked_for_s:
-        page = _shown(request, user, PasswordChangeForm(user), wait_minutes=minutes(attempt))
-        return too_many(page, attempt)
+    return answer_attempt(request, _shown, _change)
+
+
+def _change(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     form = PasswordChangeForm(user, request.POST)
     if not form.is_valid():
         if "old_password" in form.errors:
             audit.note("password_wrong", user, source=source_of(request))
-        return _shown(request, user, form, status=WRONG)
+        return _shown(request, user, status=WRONG, form=form)
     attempts.succeeded(attempt)
     form.save()
     update_session_auth_hash(request, user)
@@ -115,7 +111,7 @@ def changed(request: HttpRequest) -> HttpResponse:
 
 
 def _shown(
-    request: HttpRequest, user: User, form: forms.Form, *, status: int = 200, **context: object
+    request: HttpRequest, user: User, *, status: int = 200, **context: object
 ) -> HttpResponse:
-    found = {"form": form, "desk": desk_of(user), **context}
+    found = {"form": PasswordChangeForm(user), "desk": desk_of(user), **context}
     return render(request, "accounts/password.html", found, status=status)

@@ -12,11 +12,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from webui.accounts import attempts, audit, second_factor
+from webui.accounts.attempts import Attempt
 from webui.accounts.encryption import SecretUnreadable, decrypted, encrypted
 from webui.accounts.forms import CodeForm, FactorForm
 from webui.accounts.sessions import SECOND_FACTOR
 from webui.accounts.sources import source_of
-from webui.accounts.views import UNREADABLE, WRONG, desk_of, minutes, too_many
+from webui.accounts.views import UNREADABLE, WRONG, answer_attempt, desk_of
 
 # The secret before its first code; it is stored encrypted in the session, on the server.
 _OFFERED: Final = "offered_secret"
@@ -27,13 +28,10 @@ _OFFERED: Final = "offered_secret"
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest) -> HttpResponse:
     """Show the secret to scan, and store it once a code proves that it was scanned."""
-    user = request.user
-    assert isinstance(user, User)  # noqa: S101 -- login_required let only people through
-    if request.method != "POST":
-        return _shown(request, user)
-    attempt = attempts.begin_code(user.pk)
-    if attempt.blocked_for_s:
-        return too_many(_shown(request, user, wait_minutes=minutes(attempt)), attempt)
+    return answer_attempt(request, _shown, _execute)
+
+
+def _execute(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     form = FactorForm(request.POST)
     match form.cleaned_data["action"] if form.is_valid() else "":
         case "enrol":
@@ -52,7 +50,7 @@ def _may_change(request: HttpRequest, user: User) -> bool:
     return SECOND_FACTOR in request.session or not second_factor.is_enrolled(user)
 
 
-def _enrolled(request: HttpRequest, user: User, attempt: attempts.Attempt) -> HttpResponse:
+def _enrolled(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     if _OFFERED not in request.session or not _may_change(request, user):
         return redirect("second-factor")
     secret = _offered(request, user)
@@ -68,7 +66,7 @@ def _enrolled(request: HttpRequest, user: User, attempt: attempts.Attempt) -> Ht
     return render(request, "accounts/recovery.html", {"codes": codes, "desk": desk_of(user)})
 
 
-def _removed(request: HttpRequest, user: User, attempt: attempts.Attempt) -> HttpResponse:
+def _removed(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     if second_factor.is_required(user):
         messages.error(request, "Your role needs a second factor. It was kept.")
         return redirect("second-factor")

@@ -10,10 +10,11 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from webui.accounts import attempts, audit
+from webui.accounts.attempts import Attempt
 from webui.accounts.forms import EndForm
 from webui.accounts.open_sessions import end_sessions, open_sessions
 from webui.accounts.sources import source_of
-from webui.accounts.views import WRONG, desk_of, minutes, too_many
+from webui.accounts.views import WRONG, answer_attempt, desk_of
 
 OTHERS = "others"
 
@@ -24,13 +25,10 @@ OTHERS = "others"
 @require_http_methods(["GET", "HEAD", "POST"])
 def sessions(request: HttpRequest) -> HttpResponse:
     """Show the sessions; end one, or all but this one, after the password was given again."""
-    user = request.user
-    assert isinstance(user, User)  # noqa: S101 -- login_required let only people through
-    if request.method != "POST":
-        return _shown(request, user)
-    attempt = attempts.begin_code(user.pk)
-    if attempt.blocked_for_s:
-        return too_many(_shown(request, user, wait_minutes=minutes(attempt)), attempt)
+    return answer_attempt(request, _shown, _end)
+
+
+def _end(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     form = EndForm(request.POST)
     if not form.is_valid() or not user.check_password(form.cleaned_data["password"]):
         audit.note("password_wrong", user, source=source_of(request))

@@ -1,7 +1,8 @@
 """Log in, in one or two steps, and log out."""
 
 import time
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, Protocol
 
 from django.contrib.auth import login, logout
 from django.contrib.auth.forms import AuthenticationForm
@@ -163,6 +164,35 @@ def desk_of(user: User) -> str:
 def minutes(attempt: Attempt) -> int:
     """Return the wait in minutes, rounded up."""
     return -(-attempt.blocked_for_s // _MINUTE_S)
+
+
+class OwnPage(Protocol):
+    """Renders a page about the person's own account; `context` is added to its values."""
+
+    def __call__(
+        self, request: HttpRequest, user: User, *, status: int = 200, **context: object
+    ) -> HttpResponse:
+        """Return the page."""
+        ...
+
+
+def answer_attempt(
+    request: HttpRequest,
+    show: OwnPage,
+    execute: Callable[[HttpRequest, User, Attempt], HttpResponse],
+) -> HttpResponse:
+    """Show the page, or answer its form with `execute` after counting the attempt.
+
+    Beyond the limit of attempts, show the page with the wait and execute nothing.
+    """
+    user = request.user
+    assert isinstance(user, User)  # noqa: S101 -- login_required let only people through
+    if request.method != "POST":
+        return show(request, user)
+    attempt = attempts.begin_code(user.pk)
+    if attempt.blocked_for_s:
+        return too_many(show(request, user, wait_minutes=minutes(attempt)), attempt)
+    return execute(request, user, attempt)
 
 
 def too_many(page: HttpResponse, attempt: Attempt) -> HttpResponse:

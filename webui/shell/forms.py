@@ -10,7 +10,7 @@ from django import forms
 
 from ledger.kernel.errors import ServiceError
 from ledger.kernel.proposals import LONGEST_SNOOZE
-from webui.shell.fields import SignedNumberField, TextField, UuidField, WholeNumberField
+from webui.shell.fields import DayField, SignedNumberField, TextField, UuidField, WholeNumberField
 
 # The texts of a form by the names of their inputs, without blanks at either end.
 Typed = dict[str, str]
@@ -49,6 +49,12 @@ class CommandForm(PageForm):
     """The id that makes a double click one command."""
 
     command_id = UuidField()
+
+
+class DueForm(PageForm):
+    """Another due day."""
+
+    due_on = DayField()
 
 
 class DecisionForm(PageForm):

@@ -21,12 +21,12 @@ from webui.accounts.roles import ORDER_ODD_UNITS, REOPEN_ORDERS
 from webui.desks.orders.forms import (
     ActionForm,
     ConfirmForm,
-    DueForm,
     LineForm,
     SendForm,
     UnitsForm,
 )
 from webui.readmodel.figures import counted_text
+from webui.shell.forms import DueForm
 
 
 class LineArguments(TypedDict):

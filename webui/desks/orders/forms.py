@@ -45,9 +45,3 @@ class ConfirmForm(PageForm):
     units = WholeNumberField()
     due_on = DayField(required=False)
     beyond_order = TickField()
-
-
-class DueForm(PageForm):
-    """Another due day."""
-
-    due_on = DayField()

@@ -10,7 +10,7 @@ from webui.shell.fields import (
     UuidField,
     WholeNumberField,
 )
-from webui.shell.forms import PageForm
+from webui.shell.forms import DueForm, PageForm
 
 PLAN, SHIP = "plan", "ship"
 
@@ -60,10 +60,9 @@ class ShipForm(PageForm):
     command_id = UuidField()
 
 
-class DueForm(PageForm):
+class TransferDueForm(DueForm):
     """Another due day, and the version of the transfer that the page showed."""
 
-    due_on = DayField()
     shown_version = TextField()
     command_id = UuidField()
 

@@ -25,10 +25,10 @@ from webui.desks.transfers import queries as selectors
 from webui.desks.transfers.forms import (
     SHIP,
     DeliveredForm,
-    DueForm,
     RequestForm,
     ShipForm,
     StepForm,
+    TransferDueForm,
 )
 from webui.readmodel.choices import locations, partners
 from webui.readmodel.figures import units_text
@@ -154,7 +154,7 @@ def _step(form: StepForm, actor: str, *, others_allowed: bool) -> str:
             cancel_transfer(shipment_line_id=line, others_allowed=others_allowed, actor=actor)
             return "Cancelled: nothing is on order any more."
         case "re_date":
-            return _re_date(line, DueForm(form.data), actor)
+            return _re_date(line, TransferDueForm(form.data), actor)
         case "receive":
             return f"Received. {_difference(_receive(line, DeliveredForm(form.data), actor))}"
         case "correct":
@@ -176,7 +176,7 @@ def _ship(line: int, form: ShipForm, actor: str) -> str:
     return f"{units_text(values['units'])} on the way."
 
 
-def _re_date(line: int, form: DueForm, actor: str) -> str:
+def _re_date(line: int, form: TransferDueForm, actor: str) -> str:
     move_transfer_due_date(shipment_line_id=line, actor=actor, **form.cleaned())
     return f"Due on {form.cleaned()['due_on']}."
 
