@@ -78,7 +78,7 @@ class VerifyReport:
             "keys_differing": len(self.keys),
             "windows_differing": len(self.windows),
             "comparisons": self.comparisons,
-            "keys_equal_in_a_later_look": self.resolved,
+            "keys_equal_in_a_later_comparison": self.resolved,
             "keys_undecided": list(self.undecided),
             "records_rejected": self.rejections.records,
             "rejected_by_reason": self.rejections.by_reason,

@@ -50,12 +50,13 @@ def test_a_certain_difference_needs_no_second_look() -> None:
     assert (report.exit_code, report.comparisons, keys_of(report)) == (1, 1, [SURE])
 
 
-def test_a_difference_that_a_later_look_does_not_have_is_settled() -> None:
+def test_a_difference_that_a_later_comparison_does_not_have_is_settled() -> None:
     script = Scripted([a_look(UNSURE), a_look()])
 
     report = reported(script)
 
     assert (report.exit_code, report.resolved, script.asked) == (0, 1, [None, [UNSURE]])
+    assert report.as_json()["keys_equal_in_a_later_comparison"] == 1
 
 
 def test_a_difference_in_every_look_counts() -> None:
