@@ -49,7 +49,7 @@ check: install ## format, lint, types, every house rule, fast tests; no service,
 check-sources: # beside the tests, so that both cores have something to do
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy $(PACKAGES)
+	$(BIN)/mypy $(PACKAGES) tests
 
 .PHONY: check-tests
 check-tests:

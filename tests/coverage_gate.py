@@ -21,6 +21,7 @@ from typing import Self
 import pytest
 from coverage import Coverage
 from coverage.exceptions import CoverageWarning
+from typing_extensions import override
 
 PROJECT = Path(__file__).resolve().parents[1]
 RULES = {"inventory": 100.0, "cdc/contracts": 100.0}
@@ -73,7 +74,7 @@ class Share:
             self._running.start()
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:  # noqa: ARG002 -- read by the gate
         """Keep what was measured."""
         self.keep()
 
@@ -117,6 +118,7 @@ class CoverageGate(Share):
             source=[str(PROJECT / package) for package in self._gates],
         )
 
+    @override
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Combine the measurements of all processes and compare them with the minimums."""

@@ -1,6 +1,9 @@
-"""The effects of a fold result, whichever outcome it is: only an applied record has any."""
+"""The effects of a fold result, whichever outcome it is: only an applied record has any.
 
-from inventory.fold.record import Applied, FoldResult
+`applied` and `refused` fail for every other outcome.
+"""
+
+from inventory.fold.record import Applied, FoldResult, Refused
 from inventory.model.outputs import LateSale, Output
 
 
@@ -10,3 +13,13 @@ def outputs_of(result: FoldResult) -> tuple[Output, ...]:
 
 def late_of(result: FoldResult) -> LateSale | None:
     return result.late if isinstance(result, Applied) else None
+
+
+def applied(result: FoldResult) -> Applied:
+    assert isinstance(result, Applied)
+    return result
+
+
+def refused(result: FoldResult) -> Refused:
+    assert isinstance(result, Refused)
+    return result

@@ -92,12 +92,12 @@ def test_a_restart_knows_of_a_snapshot_row_that_came_twice_what_an_endless_run_d
 
     again = open_writers(tmp_path, partitions=PARTITIONS, generation=1)[0]
 
-    first, second = writer.ring, again.ring
-    assert second.identities() == first.identities()
-    assert second.newest_commit_us == first.newest_commit_us
-    assert second.highest_lsn == first.highest_lsn
-    assert second.streamed == first.streamed
-    assert second.replayed_from(end) == first.replayed_from(end)
+    former, restored = writer.ring, again.ring
+    assert restored.identities() == former.identities()
+    assert restored.newest_commit_us == former.newest_commit_us
+    assert restored.highest_lsn == former.highest_lsn
+    assert restored.streamed == former.streamed
+    assert restored.replayed_from(end) == former.replayed_from(end)
 
 
 def test_resent_and_malformed_records_keep_their_verdict(tmp_path: Path) -> None:

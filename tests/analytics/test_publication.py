@@ -1,11 +1,12 @@
 """A published run equals the result of a replay. An incomplete one is refused."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from analytics.archive.manifest import Manifest
 from analytics.backfill.history import PartitionHistory
@@ -25,13 +26,14 @@ from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 from streams.engine import publication
 from streams.engine.loop import handle_chunk
-from streams.engine.memory import MemoryBroker
+from streams.engine.memory import Crash, EffectHook, MemoryBroker, undisturbed
+from streams.engine.mismatch import LogMismatch
 from streams.engine.publication import SOURCES, Publication
 from streams.engine.records import Broker, Fenced, SourceRecord, TopicIds
-from streams.engine.restore import CHANGELOGS, LogMismatch, restore
+from streams.engine.restore import CHANGELOGS, restore
 from streams.engine.store import OwnedPartition
 from tests.analytics.histories import Generated, archived, generate
-from tests.streams.lives import Crash, Crashes
+from tests.streams.lives import Crashes
 
 GENERATION = 1
 BUCKETS = 2
@@ -88,11 +90,11 @@ def records(broker: MemoryBroker, number: int, begin: int, end: int) -> list[Sou
     return [SourceRecord(record.offset, record.key, record.value) for record in found]
 
 
-async def publish(case: Case, broker: MemoryBroker, reach: Callable[..., object] | None = None):
+async def publish(case: Case, broker: MemoryBroker, reach: EffectHook = undisturbed):
     ids = await broker.topic_ids(SOURCES)
     made = []
     for history in case.histories:
-        writer = broker.writer(history.number, *([] if reach is None else [reach]))
+        writer = broker.writer(history.number, reach)
         made.append(Publication(history, writer, ids))
     for one in made:
         await one.begin()
@@ -257,6 +259,7 @@ class Watched(Publication):
         super().__init__(history, broker, topic_ids)
         self.rows: list[int] = []
 
+    @override
     async def _write_states(self, states: Iterable[KeyState], beats: Mapping[InvKey, Beat]) -> None:
         batch = list(states)
         self.rows.append(sum(len(state.windows) for state in batch))

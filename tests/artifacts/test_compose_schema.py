@@ -40,7 +40,8 @@ def schema(tmp_path: Path) -> dict[str, Any]:
     with tarfile.open(archive) as files:
         member = files.extractfile(MEMBER)
         assert member is not None
-        return json.load(member)
+        schema: dict[str, Any] = json.load(member)
+        return schema
 
 
 def test_the_file_follows_the_compose_schema(schema: dict[str, Any]) -> None:

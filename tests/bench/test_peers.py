@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from subprocess import Popen
 from threading import Thread
+from typing import NoReturn
 
 import pytest
 from typing_extensions import override
@@ -201,10 +202,10 @@ def test_a_wrong_peer_has_no_figures_in_the_table() -> None:
 
 
 def test_a_peer_without_its_environment_is_left_out_with_the_reason() -> None:
-    def start(*_: object) -> None:
+    def start(*_: object) -> NoReturn:
         raise AssertionError
 
-    services = Services("", 0, {}, start, missing={"quix": "uv failed"})  # type: ignore[arg-type] -- never started
+    services = Services("", 0, {}, start, missing={"quix": "uv failed"})
 
     assert trial.environment_problem(BY_NAME["quix"], services) == "uv failed"
     assert trial.environment_problem(BY_NAME["sql"], services) == ""

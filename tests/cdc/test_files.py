@@ -25,7 +25,7 @@ from deploy.revisions.publish import MARK, _marked
 from streams.engine import snapshot
 from streams.engine.snapshot import SnapshotRefused
 from streams.worker import topic_identity as origins
-from tests.cdc.contract import FILES, complaints, validator
+from tests.cdc.contract import FILES, complaints, schema, validator
 from tests.golden.files import documents_of, kept_in_files, ring_of, snapshot_frames
 from tests.golden.workers import kept
 
@@ -171,9 +171,7 @@ def test_the_page_tells_the_columns_of_parquet_files() -> None:
 def test_a_snapshot_is_a_head_a_ring_and_blocks_of_states(tmp_path: Path) -> None:
     frames = snapshot_frames(tmp_path)
     head = json.loads(frames[0])
-    member = validator("snapshot.v4").evolve(
-        schema=validator("snapshot.v4").schema["$defs"]["member"]
-    )
+    member = validator("snapshot.v4").evolve(schema=schema("snapshot.v4")["$defs"]["member"])
 
     ring, documents = ring_of(frames), list(documents_of(frames))
 

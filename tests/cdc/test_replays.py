@@ -40,7 +40,7 @@ def test_the_ring_takes_a_replay_once_where_it_refused_the_same_bytes() -> None:
     ring = Ring()
     now = original.commit_us + 3 * HORIZON_US
     newer = json.loads(value)
-    newer["source"] |= {"ts_us": now, "lsn": original.lsn + 1}
+    newer["source"] |= {"ts_us": now, "lsn": (original.lsn or 0) + 1}
     newer["after"]["id"] = 9
     assert ring.admit(decoded(json.dumps(newer).encode(), 2)) is Admission.NEW
     assert ring.admit(original) is Admission.BEFORE_DEDUPE_HORIZON

@@ -102,7 +102,8 @@ def test_a_released_schema_is_never_edited() -> None:
         file.name: sha256(file.read_bytes()).hexdigest() for file in sorted(SCHEMAS.glob("*.json"))
     }
 
-    listed = dict(reversed(line.split("  ")) for line in RELEASED.read_text().splitlines())
+    lines = [line.split("  ") for line in RELEASED.read_text().splitlines()]
+    listed = {file: digest for digest, file in lines}
 
     assert listed == hashes, f"a change of a record is a new version; {RELEASED.name} lists it then"
 

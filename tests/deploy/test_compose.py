@@ -33,7 +33,8 @@ ADDRESSES = {
 
 @pytest.fixture
 def parsed() -> dict[str, Any]:
-    return yaml.safe_load(compose.FILE.read_text(encoding="utf-8"))
+    services: dict[str, Any] = yaml.safe_load(compose.FILE.read_text(encoding="utf-8"))
+    return services
 
 
 @pytest.fixture

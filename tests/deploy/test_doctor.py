@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -157,10 +158,10 @@ def test_a_suspended_supervisor_is_a_failure_although_all_services_serve(tmp_pat
 def test_an_end_of_the_past_is_history_once_the_worker_has_outlived_it(tmp_path) -> None:
     home = Home(tmp_path)
     now = time.time()
-    life = {"state": "running", "last_exit": 69, "ends_in_a_row": 5, "lived_s": 3.0}
-    ended(home, worker_1=ServiceRuntime(**life, started_at=now - 10.0))
+    life = ServiceRuntime(state="running", last_exit=69, ends_in_a_row=5, lived_s=3.0)
+    ended(home, worker_1=replace(life, started_at=now - 10.0))
     early = running.workers(home)
-    ended(home, worker_1=ServiceRuntime(**life, started_at=now - 25.0))
+    ended(home, worker_1=replace(life, started_at=now - 25.0))
     later = running.workers(home)
 
     assert early.verdict == "failure"

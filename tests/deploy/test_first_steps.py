@@ -16,6 +16,7 @@ from analytics.backfill.seal import RUN_FILE
 from deploy import output
 from deploy.cli.main import main
 from deploy.cli.stack import start_options
+from deploy.errors import StackError
 from deploy.stack.home import PROJECT, Home, write_json
 from deploy.stack.processes import identify
 from deploy.stack.proof import logins
@@ -247,7 +248,7 @@ def test_a_demo_home_starts_as_a_demo_again(home, seeded, given, only, data, is_
 
 
 def test_logins_of_a_stack_without_a_demo_name_the_way_to_one(home) -> None:
-    with pytest.raises(RuntimeError, match="no demo logins") as refused:
+    with pytest.raises(StackError, match="no demo logins") as refused:
         logins(home)
 
     assert refused.value.repair == "inventory down && inventory demo"
@@ -269,11 +270,12 @@ def test_where_variables_name_the_parts_no_supervisor_is_needed(home, typed, mon
 def test_a_run_of_another_release_hides_no_other(home, typed, monkeypatch) -> None:
     for name in ("KAFKA_BOOTSTRAP", "READ_DATABASE_URL"):
         monkeypatch.setenv(f"INVENTORY_{name}", "postgresql://app_ro@127.0.0.1:1/retail")
+    runs = home.path / "backfill" / "runs"
     for run in ("ours", "theirs", "torn"):
         plan = Plan(run, "local", {}, 1, logic_revision=LOGIC_REVISION, code="c", units=())
-        directory = save(plan, home.path / "backfill" / "runs")
-    (directory / PLAN_FILE).write_text("{")
-    (directory.parent / "theirs" / RUN_FILE).write_text('{"schema": 9}')
+        save(plan, runs)
+    (runs / "torn" / PLAN_FILE).write_text("{")
+    (runs / "theirs" / RUN_FILE).write_text('{"schema": 9}')
 
     code, told = typed("backfill status")
     runs = json.loads(typed("backfill status --json")[1])["runs"]

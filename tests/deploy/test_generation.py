@@ -29,6 +29,7 @@ from deploy.stack.supervisor import Supervisor
 from inventory.fold.partition import FoldResult, Partition
 from inventory.revision import LOGIC_REVISION
 from tests.deploy.test_home import context
+from tests.outcomes import applied
 from tests.streams import facts
 
 
@@ -191,7 +192,12 @@ def test_nobody_reads_before_everything_is_captured(
     )
     monkeypatch.setattr("deploy.stack.recapture.finish", lambda *_: steps.append("concluded"))
     monkeypatch.setattr(start, "_capture", lambda *_: steps.append("captured"))
-    monkeypatch.setattr(start, "_applications", lambda **_: steps.append("readers") or [])
+
+    def applications(**_: object) -> list[object]:
+        steps.append("readers")
+        return []
+
+    monkeypatch.setattr(start, "_applications", applications)
 
     start._start_all()
 
@@ -214,10 +220,13 @@ def test_a_captured_row_opens_no_need_and_the_same_policy_once_more_does() -> No
         content = facts.change(table, op=op, lsn=offset, commit_us=at_us + offset, **images)
         return partition.apply(decode(facts.KEY.encode(), content, offset=offset))
 
-    opened = [apply(at, table, "r", after=row).outputs for at, (table, row) in enumerate(captured)]
+    opened = [
+        applied(apply(at, table, "r", after=row)).outputs
+        for at, (table, row) in enumerate(captured)
+    ]
     assert opened == [(), ()]
 
-    [need] = apply(2, "item_location", "u", before=policy, after=policy).outputs
+    [need] = applied(apply(2, "item_location", "u", before=policy, after=policy)).outputs
     assert need.id == f"R:{facts.KEY}:2-2"
 
 

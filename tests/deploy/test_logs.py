@@ -2,13 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from deploy.stack import rotation
 from deploy.stack.context import Context, Options
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.rotation import rotate
@@ -36,7 +36,7 @@ def test_a_full_disk_costs_the_old_log_and_not_the_room(
 
     path = tmp_path / "web.log"
     path.write_bytes(b"old\n" * 300)
-    monkeypatch.setattr(rotation.shutil, "copyfileobj", full)
+    monkeypatch.setattr(shutil, "copyfileobj", full)
 
     with pytest.raises(OSError, match="No space"):
         rotate(path, limit=1_000)

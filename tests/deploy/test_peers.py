@@ -23,7 +23,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_environment_is_made_once_and_has_a_python_of_its_own(cache, tmp_path) -> None:
-    lock, said = tmp_path / "peers-none.txt", []
+    lock = tmp_path / "peers-none.txt"
+    said: list[str] = []
     lock.write_text("# a peer that needs nothing\n")
 
     python = environments.python_of(lock, said.append)

@@ -55,6 +55,12 @@ def stack(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
     assert not loop.is_alive()
 
 
+def left(stack: Stack) -> list[str]:
+    """Execute the request; return the processes that were told to leave."""
+    stack.requests.carry_out()
+    return stack.left
+
+
 def until(condition: Any) -> None:
     assert wait_until(condition, timeout_s=120)
 
@@ -74,7 +80,7 @@ def test_workers_come_and_go_while_the_others_keep_their_processes(
 
     assert [stack.supervisor.pid_of(name) for name in ("worker-1", "worker-2")] == kept
     assert not alive(third)
-    until(lambda: stack.requests.carry_out() is None and stack.left == ["worker-3"])
+    until(lambda: left(stack) == ["worker-3"])
     until(lambda: set(read_runtime(home).services) == {"worker-1", "worker-2"})
 
 
@@ -179,7 +185,7 @@ def test_a_worker_that_is_kept_away_leaves_its_group_once_its_process_has_ended(
     for _ in range(2):
         del stack.left[:]
         write_requested(home, RequestedState(2, paused=["worker-2"]))
-        until(lambda: stack.requests.carry_out() is None and stack.left == ["worker-2"])
+        until(lambda: left(stack) == ["worker-2"])
         stack.requests.carry_out()
         assert stack.left == ["worker-2"]
         assert stack.supervisor.pid_of("worker-2") is None

@@ -66,7 +66,12 @@ def test_only_what_did_not_serve_is_started_later_each_time(
 ) -> None:
     """It ends four times. A process that was ready before its end starts again without delay."""
     asked: list[int] = []
-    monkeypatch.setattr("deploy.stack.supervisor.delay_after", lambda n: asked.append(n) or 0.0)
+
+    def no_delay(ends: int) -> float:
+        asked.append(ends)
+        return 0.0
+
+    monkeypatch.setattr("deploy.stack.supervisor.delay_after", no_delay)
     supervisor.want(service(home, "sleeper", SLEEP))
     pid = None
     for _ in counted:

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from deploy.cli.main import app
-from deploy.doctor import checks, running
+from deploy.doctor import capturing, checks, running
 from deploy.doctor.row import Row
 from deploy.errors import StackError
 from deploy.stack import observe, processes, status
@@ -55,14 +55,14 @@ def home(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Home:
     me = identify(os.getpid())
     runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
     runtime.ports = {"postgres": 1}
-    process = {"pid": me.pid, "started_ticks": me.started}
+    alive = ServiceRuntime(state="running", pid=me.pid, started_ticks=me.started)
     runtime.services = {
         "postgres": ServiceRuntime(state="restarting", restarts=7, url=f"postgresql://{NOBODY}"),
         "worker-1": ServiceRuntime(state="restarting", last_exit=76),
         "kafka": ServiceRuntime(state="running", pid=me.pid + 1, url=NOBODY),
-        "connect": ServiceRuntime(state="running", **process, url=f"http://{NOBODY}"),
-        "projector": ServiceRuntime(state="running", **process),
-        "web": ServiceRuntime(state="running", **process, url=f"http://{NOBODY}"),
+        "connect": replace(alive, url=f"http://{NOBODY}"),
+        "projector": alive,
+        "web": replace(alive, url=f"http://{NOBODY}"),
     }
     write_environment(found, VARIABLES)
     write_runtime(found, runtime)
@@ -135,7 +135,7 @@ def test_status_sends_nothing_to_a_suspended_postgres(home: Home) -> None:
 
 def test_the_doctor_makes_a_failing_row_of_each(home, monkeypatch) -> None:
     # Those that ask no broker: a client of Kafka waits for one much longer than a test.
-    asked = (running.workers, running.wal_level, running.slot, running.identity)
+    asked = (running.workers, running.wal_level, capturing.slot, capturing.identity)
     monkeypatch.setattr(running, "CHECKS", asked)
 
     result = CliRunner().invoke(app, ["doctor", "--json"])

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from typing_extensions import override
+
 from deploy.stack.home import PROJECT
 
 _BLOCK = re.compile(r"^ *```(\S*)[^\n]*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -24,6 +26,7 @@ class Block:
     language: str
     text: str
 
+    @override
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
 

@@ -21,6 +21,8 @@ def offences(tree: ast.Module) -> Iterator[str]:
                 yield f"{node.lineno} {found}"
             case ast.For(iter=ast.Set()) | ast.comprehension(iter=ast.Set()):
                 yield "iteration over a set"
+            case _:
+                pass
 
 
 def test_the_rules_hold_no_fraction_and_no_hash() -> None:

@@ -36,9 +36,11 @@ def texts() -> Iterator[tuple[str, str]]:
                 and isinstance(node.body[0], ast.Expr)
             }
             for node in ast.walk(tree):
-                is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-                if is_text and id(node) not in documented:
-                    yield name(path), str(node.value)
+                match node:
+                    case ast.Constant(value=str(text)) if id(node) not in documented:
+                        yield name(path), text
+                    case _:
+                        pass
 
 
 def test_no_message_sends_its_reader_to_the_doctor() -> None:

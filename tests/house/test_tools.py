@@ -83,4 +83,6 @@ def test_every_check_runs_ruff_with_these_rules_and_strict_types() -> None:
     assert settings["mypy"]["strict"] is True
     assert f"PACKAGES := {' '.join(PACKAGES)}\n" in makefile
     assert re.search(r"check-sources:.*\n(\t.*\n)*\t\$\(BIN\)/ruff check \.\n", makefile)
-    assert re.search(r"check-sources:.*\n(\t.*\n)*\t\$\(BIN\)/mypy \$\(PACKAGES\)\n", makefile)
+    assert re.search(
+        r"check-sources:.*\n(\t.*\n)*\t\$\(BIN\)/mypy \$\(PACKAGES\) tests\n", makefile
+    )

@@ -215,7 +215,8 @@ def test_w5_what_is_taken_back_at_once_was_never_there(
     visit = [RowChange(table, "c", None, row), RowChange(table, "d", row, None)]
     live = {c.row: c.after for c in changes if c.table == "sale_line"}
     sales = [old for old in live.values() if old is not None]
-    if sales and data.draw(st.booleans()):
+    corrects_a_sale: bool = data.draw(st.booleans()) if sales else False
+    if corrects_a_sale:
         old = data.draw(st.sampled_from(sales))
         window = old["occurred_at"] // WINDOW_US * WINDOW_US
         new = {**old, "quantity_units": 5, "occurred_at": window + 7_000_000}

@@ -1,6 +1,7 @@
 """Rare records, each with its effects and the fields that it must not change."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -195,7 +196,7 @@ def test_at_a_business_time_facts_say_on_hand_and_price_only() -> None:
 
 def test_at_a_business_time_a_fold_up_to_it_says_what_was_asked_for() -> None:
     log = Log()
-    fixed = {"levels": "fixed", "reorder_point_units": 20, "order_up_to_units": 60}
+    fixed: dict[str, Any] = {"levels": "fixed", "reorder_point_units": 20, "order_up_to_units": 60}
     log.insert("item_location", policy(replenish_family="sS", **fixed))
     log.insert("stock_count", count(7, 10, at("00:00")))
 

@@ -10,6 +10,7 @@ from inventory.model.arithmetic import MAX_STORED, SECOND_US
 from inventory.model.record import Record
 from tests.oracle.both import FOLDS, folded, price, verdicts
 from tests.oracle.builders import History, at, count, policy, sale
+from tests.outcomes import refused
 
 HEARTBEAT = "~heartbeat|0"
 Row = dict[str, Any]
@@ -106,9 +107,9 @@ def test_an_archived_record_without_an_identity_moves_no_commit_time() -> None:
     folded = partition.apply_admitted(late, Admission.MALFORMED)
 
     assert (folded.verdict, partition.newest_commit_us) == ("rejected:malformed", at(9))
-    assert "integer id" in folded.detail
+    assert "integer id" in refused(folded).detail
     beyond = Record(2, "L|S", "sale_line", "c", None, row, 3, MAX_STORED + 1)
-    assert str(MAX_STORED + 1) in partition.apply(beyond).detail
+    assert str(MAX_STORED + 1) in refused(partition.apply(beyond)).detail
 
 
 # Re-sent records.

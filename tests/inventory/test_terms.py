@@ -18,6 +18,7 @@ from tests.inventory.builders import (
     shipment,
 )
 from tests.inventory.decision_inputs import market, priced
+from tests.outcomes import applied
 
 SS = policy(
     replenish_family="sS", reorder_point_units=20, order_up_to_units=60, pack_units=6,
@@ -130,7 +131,7 @@ def test_nothing_is_decided_between_the_two_halves_of_an_update() -> None:
     # Without the old line B would be 2, far below the reorder point.
     folded = log.update("purchase_order_line", found, found | {"due_on": 5, "status": "closed"})
 
-    assert (folded.verdict, folded.outputs) == ("applied", ())
+    assert applied(folded).outputs == ()
 
 
 @pytest.mark.domain("2.2 change of inv_key")
@@ -154,7 +155,7 @@ def test_an_item_that_is_no_longer_ranged_keeps_stock_and_clock() -> None:
 
     folded = log.delete("item_location", ranged)
 
-    assert [output.status for output in folded.outputs] == ["cancelled"]
+    assert [output.status for output in applied(folded).outputs] == ["cancelled"]
     assert (log.state.on_hand_units, log.state.allocated_units) == (5, 0)
     assert (log.state.clock_mode, log.state.stream_time_us) == ("replayed", at("08:00"))
 
@@ -194,7 +195,7 @@ def test_a_replayed_key_without_a_time_decides_and_folds_nothing() -> None:
 
     folded = log.insert("purchase_order_line", order_line(1, 5))
 
-    assert folded.outputs == ()
+    assert applied(folded).outputs == ()
     assert (log.state.stream_time_us, log.state.episode.reason) == (None, None)
 
 
@@ -260,10 +261,10 @@ def test_only_a_later_review_raises_the_review() -> None:
 
         folded = log.update("item_location", old, old | {"reviewed_at": after})
 
-        assert [output.status for output in folded.outputs] == ["open"] * opens
+        assert [output.status for output in applied(folded).outputs] == ["open"] * opens
     log = Log(commit_us=at("12:00"))
     log.insert("stock_count", count(1, 5, at("08:00")))
-    assert log.insert("item_location", periodic | {"reviewed_at": day}).outputs != ()
+    assert applied(log.insert("item_location", periodic | {"reviewed_at": day})).outputs != ()
 
 
 @pytest.mark.domain("11.9 Evaluated")
@@ -288,10 +289,10 @@ def test_a_price_is_evaluated_when_something_it_rests_on_moves() -> None:
 
     log = Log(commit_us=at("12:00"))
     log.insert("price_change", price(1, 999, at("00:00")), commit=at("12:00:01"))
-    assert log.insert("item_location", PRICED | dear, commit=at("12:09:59")).outputs == ()
+    early = log.insert("item_location", PRICED | dear, commit=at("12:09:59"))
+    assert applied(early).outputs == ()
     beat = log.insert("sale_line", sale(1, 1, at("12:00")), commit=at("12:10"))
-    assert [output.status for output in beat.outputs] == ["open"]
+    assert [output.status for output in applied(beat).outputs] == ["open"]
     first = Log(commit_us=at("12:00"))
-    assert [output.status for output in first.insert("item_location", PRICED | dear).outputs] == (
-        ["open"]
-    )
+    folded = first.insert("item_location", PRICED | dear)
+    assert [output.status for output in applied(folded).outputs] == ["open"]

@@ -5,6 +5,7 @@ import pytest
 from inventory.model.outputs import LateSale
 from inventory.model.windows import complete_before_us, evaluation_us, horizon_us, is_closed
 from tests.inventory.builders import Log, adjustment, at, count, counters, policy, price, sale
+from tests.outcomes import applied
 
 
 @pytest.mark.domain("11.5 Late record")
@@ -12,8 +13,9 @@ def test_a_late_record_is_the_net_of_both_images() -> None:
     log = Log(commit_us=at("12:00", day=5))
     before, after = sale(1, 2, at("10:00"), amount=10), sale(1, 5, at("10:30"), amount=30)
 
-    assert log.update("sale_line", before, after).late == LateSale(3, 20)
-    assert log.update("sale_line", after, after | {"condition": "damaged"}).late is None
+    assert applied(log.update("sale_line", before, after)).late == LateSale(3, 20)
+    damaged = log.update("sale_line", after, after | {"condition": "damaged"})
+    assert applied(damaged).late is None
 
 
 @pytest.mark.domain("11.5 One change")
@@ -37,7 +39,7 @@ def test_images_whose_movements_cancel_each_other_out_change_no_row() -> None:
 
     folded = log.update("stock_adjustment", theft, loss)
 
-    assert folded.windows_changed == ()
+    assert applied(folded).windows_changed == ()
     assert log.state.windows == before
 
 
@@ -57,7 +59,7 @@ def test_a_line_that_moves_into_a_closed_window_is_a_late_line_there(
 
     assert counters(log.state, left) == (0, 0, 0, 0, 0, 1, 2)
     assert counters(log.state, entered) == (1, 0, 1, 0, 0, 1, 1)
-    assert folded.windows_changed == (at("10:00"), at("10:10"))
+    assert applied(folded).windows_changed == (at("10:00"), at("10:10"))
 
 
 @pytest.mark.domain("1 grace, closed, late")
@@ -106,6 +108,6 @@ def test_snapshot_rows_move_no_clock_and_are_folded_by_the_first_change() -> Non
     folded = log.insert("sale_line", sale(2, 1, at("11:59", day=9)))
 
     assert (log.state.on_hand_units, log.state.stock.opening_units) == (6, 9)
-    assert folded.late is None
+    assert applied(folded).late is None
     assert counters(log.state, "10:00", day=8) == (2, 0, 1, 0, 0, 0, 0)
     assert log.state.stock.counts == ()

@@ -117,7 +117,8 @@ MARKETS: dict[str, Row] = {
 def price_columns(vector: Row) -> Row:
     shared = {name: found for name, found in VECTORS["price_policy"].items() if name in POLICY}
     mode = {"price_mode": "advise", "status": "active", "replenish_family": "off"}
-    return mode | shared | {"scarce_enabled": True} | vector.get("columns", {})
+    own: Row = vector.get("columns", {})
+    return mode | shared | {"scarce_enabled": True} | own
 
 
 @pytest.mark.domain("6.2 price P[1-9];*", "6.2 price P1[13]*", "6.2 price P2[13];*")

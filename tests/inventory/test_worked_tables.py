@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from inventory.model.arithmetic import ceil_div, half_even
+from inventory.model.ids import InvKey
 from tests.oracle import arithmetic as second
 from tests.vectors import FOLDS, VECTORS, Fold, Product, Seen, Story, moment
 
@@ -63,7 +64,7 @@ def test_the_count_rule_follows_the_table(make: MakeFold) -> None:
 def test_days_beyond_the_horizon_are_folded_into_opening_values() -> None:
     fold = Product()
     for row, seen in played(fold, Story(), VECTORS["count_rule"]):
-        stock = fold.partition.states["L|S"].stock  # type: ignore[index] -- InvKey is a str
+        stock = fold.partition.states[InvKey("L|S")].stock
         if "opening_units" in row:
             assert stock.opening_units == row["opening_units"]
             assert stock.opening_count is not None
@@ -142,5 +143,5 @@ def test_a_word_about_another_need_is_counted_as_stale() -> None:
     fold, story = Product(), Story(start="09:00", policy=VECTORS["episode_policy"])
     for row, _ in played(fold, story, VECTORS["episode"]):
         if "stale_decisions" in row:
-            episode = fold.partition.states["L|S"].episode  # type: ignore[index] -- as above
+            episode = fold.partition.states[InvKey("L|S")].episode
             assert episode.stale_decisions == row["stale_decisions"]

@@ -10,9 +10,9 @@ import pytest
 from inventory.tables.stock_adjustment import REASONS as ADJUSTMENT_REASONS
 from ledger import services
 from ledger.counts import adjustments
-from ledger.counts import service as stock
 from ledger.services import Adjust, Booked, Conflict, ServiceError, Waiting
 from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.outcomes import booked_id, request_id, waiting_request
 from tests.ledger.rows import NOON, write
 
 
@@ -39,14 +39,14 @@ def booked(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
 def test_what_is_worth_the_limit_is_booked_at_once(shelf: psycopg.Connection) -> None:
     asked = services.request_adjustment(wanted=wanted(25), actor="ann")
 
-    assert asked == Booked(asked.adjustment_id, 10_000)
+    assert asked == Booked(booked_id(asked), 10_000)
     assert booked(shelf) == [("theft", 25, "ann")]
 
 
 def test_what_is_worth_more_waits_for_somebody_else(shelf: psycopg.Connection) -> None:
     asked = services.request_adjustment(wanted=wanted(26, occurred_at=NOON), actor="ann")
 
-    assert asked == Waiting(asked.request_id, 10_400)
+    assert asked == Waiting(request_id(asked), 10_400)
     assert booked(shelf) == []
     with pytest.raises(ServiceError, match="another person"):
         services.approve_adjustment(request_id=asked.request_id, actor="ann")
@@ -60,7 +60,7 @@ def test_without_a_known_cost_every_adjustment_waits(ledger: psycopg.Connection)
     services.name_products(names={"S": "Mug"})
     asked = services.request_adjustment(wanted=wanted(1), actor="ann")
 
-    assert asked == Waiting(asked.request_id, None)
+    assert asked == Waiting(request_id(asked), None)
 
 
 def test_a_limit_of_nothing_means_always_two_people(shelf: psycopg.Connection) -> None:
@@ -70,8 +70,7 @@ def test_a_limit_of_nothing_means_always_two_people(shelf: psycopg.Connection) -
 
 
 def test_a_refused_request_is_never_booked(shelf: psycopg.Connection) -> None:
-    request = services.request_adjustment(wanted=wanted(1000), actor="ann").request_id
-    assert request is not None
+    request = waiting_request(wanted(1000), "ann")
 
     services.refuse_adjustment(request_id=request, reason="counted wrong", actor="max")
 
@@ -81,8 +80,7 @@ def test_a_refused_request_is_never_booked(shelf: psycopg.Connection) -> None:
 
 
 def test_two_approvals_of_one_request_book_it_once(shelf: psycopg.Connection) -> None:
-    request = services.request_adjustment(wanted=wanted(1000), actor="ann").request_id
-    assert request is not None
+    request = waiting_request(wanted(1000), "ann")
 
     results = at_the_same_time(
         lambda: services.approve_adjustment(request_id=request, actor="max"),
@@ -114,7 +112,7 @@ def test_a_time_of_a_fast_clock_is_clamped_when_it_is_asked_for(shelf: psycopg.C
 
     row = shelf.execute(
         "SELECT occurred_at <= clock_timestamp() FROM app.adjustment_request WHERE id = %s",
-        [asked.request_id],
+        [request_id(asked)],
     ).fetchone()
     assert row == (True,)
 
@@ -148,7 +146,3 @@ def test_the_direction_of_a_reason_is_the_folds(shelf: psycopg.Connection, reaso
         "SELECT expected_units FROM app.expected_at('L|S', clock_timestamp(), 1)"
     ).fetchone()
     assert found == (3 * adjustments.on_hand_sign(reason),)
-
-
-def test_services_and_fold_know_the_same_reasons() -> None:
-    assert stock.ADJUSTMENT_REASONS == ADJUSTMENT_REASONS

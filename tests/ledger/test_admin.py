@@ -79,15 +79,12 @@ def test_an_idle_session_ends_here_too(rows: psycopg.Connection) -> None:
 def test_every_address_has_the_rule_and_no_other_address_is_there(
     rows: psycopg.Connection,
 ) -> None:
-    from django.urls import get_resolver  # noqa: PLC0415 -- needs Django set up
+    from django.urls import URLResolver, get_resolver  # noqa: PLC0415 -- needs Django set up
 
-    [resolver] = [e for e in get_resolver().url_patterns if e.namespace == "admin"] or [
-        inner
-        for entry in get_resolver().url_patterns
-        for inner in getattr(entry, "url_patterns", [])
-        if getattr(inner, "namespace", None) == "admin"
-    ]
-    found = {pattern.name: pattern.callback.access_rule for pattern in patterns(resolver)}
+    resolvers = [one for one in get_resolver().url_patterns if isinstance(one, URLResolver)]
+    inner = [two for one in resolvers for two in one.url_patterns if isinstance(two, URLResolver)]
+    [resolver] = [one for one in (*resolvers, *inner) if one.namespace == "admin"]
+    found = {pattern.name: vars(pattern.callback)["access_rule"] for pattern in patterns(resolver)}
 
     assert found.keys() == ADMIN.keys() | FORMS.keys()
     assert {*found.values()} == {("manage_reference_data", True)}

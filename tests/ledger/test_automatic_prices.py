@@ -7,8 +7,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from cdc.contracts.topics import ON_HAND_CHANGELOG
 from ledger import services
-from ledger.automation import prices as automation
 from ledger.automation.prices import Candidate, objections_to, why_not, write_due
 from ledger.kernel.transactions import database_now
 from ledger.pricing.prices import next_window_start
@@ -88,7 +88,7 @@ def due(ledger: psycopg.Connection) -> str:
         " SELECT 'projector', %s, n, 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
         " FROM generate_series(0, 11) AS n"
         " ON CONFLICT (sink, topic, partition) DO UPDATE SET as_of_us = excluded.as_of_us",
-        [automation.ON_HAND_CHANGELOG],
+        [ON_HAND_CHANGELOG],
     )
     ledger.execute("DELETE FROM read_model.heartbeat")
     alive(ledger)

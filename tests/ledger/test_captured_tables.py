@@ -27,7 +27,7 @@ def by_name(table: CapturedTable) -> str:
 def test_the_table_has_the_columns_with_their_types(
     till: psycopg.Connection, table: CapturedTable
 ) -> None:
-    found = dict(till.execute(COLUMNS, [f"retail.{table.name}"]).fetchall())
+    found: dict[str, str] = dict(till.execute(COLUMNS, [f"retail.{table.name}"]).fetchall())
 
     stated = {*COMMON, *table.columns}
     times = {(name, kind) for name, kind in found.items() if kind.startswith("timestamp")}

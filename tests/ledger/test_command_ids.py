@@ -10,6 +10,7 @@ import pytest
 
 from ledger import services
 from ledger.services import Adjust, Delivered, Entry, Route, ServiceError
+from tests.ledger.outcomes import waiting_request
 from tests.ledger.pages import person
 from tests.ledger.rows import write
 from tests.ledger.stocked import stocked
@@ -34,9 +35,7 @@ def draft(sku: str) -> int:
 
 def asked(sku: str) -> int:
     wanted = Adjust("L", sku, "theft", 1)
-    request = services.request_adjustment(wanted=wanted, actor="ann").request_id
-    assert request is not None
-    return request
+    return waiting_request(wanted, "ann")
 
 
 def planned(sku: str) -> int:

@@ -7,6 +7,7 @@ import pytest
 
 from ledger import services
 from ledger.services import Adjust
+from tests.ledger.outcomes import waiting_request
 from tests.ledger.pages import person
 from tests.ledger.rows import write
 from tests.ledger.test_count_pages import ago, post, shelf, text, waiting
@@ -158,7 +159,7 @@ def test_a_wrong_adjustment_keeps_its_input(shelf: psycopg.Connection) -> None:
 
 def test_a_waiting_adjustment_is_approved_by_somebody_else(shelf: psycopg.Connection) -> None:
     wanted = Adjust("L", "S", "theft", 100)
-    request = services.request_adjustment(wanted=wanted, actor="max").request_id
+    request = waiting_request(wanted, "max")
     form = {"subject": f"request-{request}", "action": "approve"}
 
     own = post(person("manager", "max"), "/counts/waiting/decide", **form)

@@ -10,7 +10,7 @@ import pytest
 
 from cdc.capture.client import PUBLICATION, SLOT
 from cdc.capture.source import Damage, damage_of
-from deploy.doctor import running
+from deploy.doctor import capturing, running
 from deploy.stack.capture import CAPTURE_AGAIN, publish_tables
 from deploy.stack.home import Home
 from deploy.stack.processes import identify
@@ -44,9 +44,9 @@ def inactive_slot(connection: psycopg.Connection) -> Iterator[None]:
 
 
 def test_a_slot_that_is_missing_or_idle_is_a_failure(home, ledger) -> None:
-    missing = running.slot(home)
+    missing = capturing.slot(home)
     with inactive_slot(ledger):
-        idle = running.slot(home)
+        idle = capturing.slot(home)
 
     assert (missing.verdict, missing.found) == ("failure", f"{SLOT} does not exist")
     assert idle.verdict == "failure"
@@ -57,14 +57,14 @@ def test_a_slot_that_is_missing_or_idle_is_a_failure(home, ledger) -> None:
 
 
 def test_a_table_that_is_not_published_is_named(home, ledger) -> None:
-    whole = running.publication(home)
+    whole = capturing.publication(home)
     ledger.execute(f"ALTER PUBLICATION {PUBLICATION} DROP TABLE retail.sale_line")
     try:
-        lacking = running.publication(home)
+        lacking = capturing.publication(home)
     finally:
         ledger.execute(f"ALTER PUBLICATION {PUBLICATION} ADD TABLE retail.sale_line")
 
-    assert whole.verdict == running.publication(home).verdict == "ok"
+    assert whole.verdict == capturing.publication(home).verdict == "ok"
     assert lacking.verdict == "failure"
     assert (lacking.found, lacking.repair) == ("lacks sale_line", CAPTURE_AGAIN)
 
@@ -74,7 +74,7 @@ def test_a_table_without_its_whole_former_row_is_damage_that_a_new_generation_re
 ) -> None:
     ledger.execute("ALTER TABLE retail.stock_count REPLICA IDENTITY DEFAULT")
 
-    wrong = running.identity(home)
+    wrong = capturing.identity(home)
     with psycopg.connect(server.url("app_ro", database), autocommit=True) as connection:
         damage = damage_of(connection)
     publish_tables(server.url("postgres", database))
@@ -82,7 +82,7 @@ def test_a_table_without_its_whole_former_row_is_damage_that_a_new_generation_re
     assert (wrong.verdict, wrong.found) == ("failure", "not FULL: stock_count")
     assert wrong.repair == CAPTURE_AGAIN
     assert damage == Damage("replica identity", "not FULL: stock_count")
-    assert running.identity(home).found == "FULL everywhere"
+    assert capturing.identity(home).found == "FULL everywhere"
 
 
 def test_rules_of_another_revision_that_decide_are_a_warning(home, ledger) -> None:

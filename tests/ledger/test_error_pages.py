@@ -69,11 +69,13 @@ def test_a_database_that_answers_with_a_refusal_is_not_called_away(
 ) -> None:
     refusal = f"DO $$ BEGIN RAISE 'refused' USING ERRCODE = '{sqlstate}'; END $$"
     with connection.cursor() as cursor:
+        answer = None
         try:
             cursor.execute(refusal)
         except OperationalError:
             answer = errors().handle_server_error(RequestFactory().get("/"))
 
+    assert answer is not None
     assert answer.status_code == status
     assert f"<h1>{title}</h1>" in answer.content.decode()
     assert ("Retry-After" in answer) == (status == 503)

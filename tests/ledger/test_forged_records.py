@@ -30,7 +30,7 @@ def decision(**columns: Any) -> dict[str, Any]:
 
 
 def price(**columns: Any) -> dict[str, Any]:
-    row = {"price_minor": 999, "floor_minor": 0, "kind": "manual", "step": 0}
+    row: dict[str, Any] = {"price_minor": 999, "floor_minor": 0, "kind": "manual", "step": 0}
     return facts.row(id_=1, at_us=AT_US, effective_from=facts.iso(AT_US), **row | columns)
 
 

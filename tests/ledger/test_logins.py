@@ -26,7 +26,7 @@ def offered_secret(browser: Client) -> str:
     """Return the secret that the page shows for typing."""
     page = browser.get("/account/second-factor/").content.decode()
     [shown] = re.findall(r"<code>([A-Z2-7 ]+)</code>", page)
-    return shown.replace(" ", "")
+    return str(shown).replace(" ", "")
 
 
 def test_five_wrong_passwords_block_their_source_and_not_the_owner_elsewhere(staff) -> None:

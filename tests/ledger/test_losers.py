@@ -17,6 +17,7 @@ from ledger import services
 from ledger.kernel.transactions import database_now
 from ledger.services import Entry
 from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.outcomes import waiting_request
 from tests.ledger.pages import form, person
 from tests.ledger.rows import price_proposal, reorder_proposal, write
 from webui.desks.orders.lines import order_lines
@@ -178,7 +179,7 @@ def waiting_count(units: int = 20) -> int:
 
 def decide_count(client: Client, count_id: int, given: Mapping[str, str]) -> Any:
     fields = {"subject": f"count-{count_id}", "shown_expected": "20", "command_id": str(uuid4())}
-    return client.post("/counts/waiting/decide", fields | given)
+    return client.post("/counts/waiting/decide", {**fields, **given})
 
 
 def test_of_two_who_approve_a_count_the_second_reads_who_was_first(
@@ -243,7 +244,7 @@ def test_of_two_who_decide_an_adjustment_the_second_reads_who_was_first(
 ) -> None:
     item.execute("UPDATE app.setting SET adjustment_limit_minor = 0")
     wanted = services.Adjust("L", "S", "own_use", 3)
-    request = services.request_adjustment(wanted=wanted, actor="ann").request_id
+    request = waiting_request(wanted, "ann")
     typed = {"max": {"action": "approve"}, "moe": {"action": "refuse", "reason": "no slip"}}
 
     winner, loser, page = race(

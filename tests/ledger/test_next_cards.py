@@ -9,6 +9,7 @@ import pytest
 
 from ledger import services
 from tests.ledger.inbox import level, state
+from tests.ledger.outcomes import waiting_request
 from tests.ledger.pages import form, person
 from tests.ledger.rows import price_proposal, reorder_proposal
 from tests.ledger.test_count_pages import shelf, waiting
@@ -140,7 +141,7 @@ def test_a_line_of_an_order_is_come_back_to_and_a_deleted_one_passed(
 def test_the_waiting_list_leads_from_counts_to_adjustments(shelf: psycopg.Connection) -> None:
     count_id = waiting(19)
     wanted = services.Adjust("L", "S", "theft", 100)
-    asked = services.request_adjustment(wanted=wanted, actor="ann").request_id
+    asked = waiting_request(wanted, "ann")
     client = person("manager", "max")
 
     page = html(client.get("/counts/waiting/"))

@@ -9,12 +9,11 @@ from typing import Any
 
 import psycopg
 import pytest
-from click.testing import Result
 from django.db import connection
 from django.http import HttpRequest
 from django.test import Client, override_settings
 from rich.console import Console
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from deploy import output
 from deploy.cli.main import app
@@ -91,7 +90,7 @@ def test_an_invited_person_sets_a_password_once_and_logs_in(
     assert guest.get("/receiving/?location=MINE-1").status_code == 200
     assert guest.get("/receiving/?location=THEIRS-1").status_code == 403
     assert logged(ledger)[:3] == ["add_person", "invite_person", "accept_invitation"]
-    [entries] = ledger.execute("SELECT string_agg(t::text, '') FROM app.action_log t").fetchone()
+    [[entries]] = ledger.execute("SELECT string_agg(t::text, '') FROM app.action_log t").fetchall()
     assert PASSWORD not in entries
     assert link.split("/")[2] not in entries
 
@@ -194,7 +193,7 @@ def test_a_page_that_is_out_of_date_changes_nothing(accounts: Any) -> None:
     ],
 )
 def test_a_manager_adds_associates_of_their_own_stores_only(
-    accounts: Any, fields: dict[str, object]
+    accounts: Any, fields: dict[str, Any]
 ) -> None:
     manager = person("manager", "mia", stores=("MINE-1",))
     before = fingerprint()

@@ -83,7 +83,9 @@ def test_lists_find_the_price_of_a_row_by_one_probe_of_an_index(
 
 def test_no_query_says_again_which_price_is_in_force() -> None:
     packages = (ledger_package, webui)
-    sources = (path for package in packages for path in Path(package.__file__).parent.rglob("*.py"))
+    sources = (
+        path for package in packages for path in Path(str(package.__file__)).parent.rglob("*.py")
+    )
     compared = re.compile(r"effective_from <= ")
 
     found = [path.name for path in sources if compared.search(path.read_text(encoding="utf-8"))]

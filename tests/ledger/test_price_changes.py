@@ -1,6 +1,7 @@
 """Manual prices, their roll-back, and the price in force at an instant."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import psycopg
 import pytest
@@ -119,13 +120,13 @@ def test_an_emergency_price_begins_with_the_next_window_and_says_why(
     ],
 )
 def test_an_emergency_breaks_no_other_rule(
-    ledger: psycopg.Connection, changes: dict[str, object], field: str
+    ledger: psycopg.Connection, changes: dict[str, Any], field: str
 ) -> None:
     if "effective_from" in changes:
         changes = changes | {"effective_from": database_now() + timedelta(days=1)}
 
     with pytest.raises(ServiceError) as refused:
-        services.set_price(services.SetPrice(location="L", sku="S", kind="emergency", **changes))  # type: ignore[arg-type] -- one wrong value at a time
+        services.set_price(services.SetPrice(location="L", sku="S", kind="emergency", **changes))
     assert refused.value.field == field
     assert prices(ledger) == []
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from click.testing import Result
 from rich.console import Console
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from deploy import output
 from deploy.cli.main import app

@@ -29,7 +29,7 @@ def test_every_relation_and_function_exists(till: psycopg.Connection) -> None:
 
 @pytest.mark.parametrize("table", COLUMNS)
 def test_every_column_exists_with_its_type(till: psycopg.Connection, table: str) -> None:
-    found = dict(till.execute(TYPES, [table]).fetchall())
+    found: dict[str, str] = dict(till.execute(TYPES, [table]).fetchall())
 
     stated = {
         name: till.execute(STATED, [kind]).fetchone() for name, kind in COLUMNS[table].items()

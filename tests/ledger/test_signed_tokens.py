@@ -25,7 +25,8 @@ def devices(ledger: psycopg.Connection) -> Any:
 def read(devices: Any, token: str) -> str | None:
     request = RequestFactory().get("/login/")
     request.COOKIES[devices.COOKIE] = token
-    return devices.device_of(request, "ann")
+    device: str | None = devices.device_of(request, "ann")
+    return device
 
 
 def given(devices: Any) -> str:

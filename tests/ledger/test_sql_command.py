@@ -11,8 +11,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from deploy.cli.main import app
 from deploy.errors import StackError

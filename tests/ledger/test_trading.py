@@ -1,5 +1,6 @@
 """The simulated retailer in a real database: written as planned, traded live, never twice."""
 
+import time
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +21,7 @@ from bench.retailer.shop_floor import ShopFloor
 from bench.retailer.tally import Traded
 from ledger import services
 from ledger.kernel.transactions import database_now
-from ledger.services import ServiceError
+from ledger.services import ServiceError, keep_past
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ def test_seeding_goes_on_where_it_was_interrupted(
     ledger: psycopg.Connection, midnight: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
-    note = demo_history.keep_past
+    note = keep_past
 
     def interrupted(*, name: str, rows: int, actor: str | None = None) -> None:
         note(name=name, rows=rows, actor=actor)
@@ -230,7 +231,7 @@ def flaky(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     for name in ("record_sales", "ship_transfer", "adjust"):
         monkeypatch.setattr(f"bench.retailer.shop_floor.{name}", losing(name))
-    monkeypatch.setattr(staff.time, "sleep", lambda _: None)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     return lost
 
 

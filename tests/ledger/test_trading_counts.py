@@ -1,5 +1,7 @@
 """Counts of simulated staff: none is lost, and each one has the right item."""
 
+import time
+
 import psycopg
 import pytest
 from django.db import OperationalError
@@ -52,7 +54,7 @@ def test_a_database_lost_while_a_sheet_is_handed_in_loses_no_count(
         return answer
 
     monkeypatch.setattr(f"bench.retailer.counting.{name}", losing)
-    monkeypatch.setattr(staff.time, "sleep", lambda _: None)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     counting = Counting(Traded())
     counting.found.put(Found(shop.location, shop.sku, 3, database_now(), "errand-1"))
 

@@ -229,8 +229,8 @@ def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World
     world = World(seed, focus)
     rng = world.rng
     names = sorted(ACTIONS)
-    focus: dict[str, float] = FOCUS.get(world.focus, {})
-    usual = [ACTIONS[name][0] * focus.get(name, 1) for name in names]
+    shares: dict[str, float] = FOCUS.get(world.focus, {})
+    usual = [ACTIONS[name][0] * shares.get(name, 1) for name in names]
     weights = [weight * rng.choice((0.2, 1, 1, 1, 3)) for weight in usual]
     length = rng.choice((5, 10, 20, 40, 60, 80, 120, 200, 400))
     length = min(length, longest) + begin(world)

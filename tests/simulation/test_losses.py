@@ -82,7 +82,8 @@ def test_a_worker_that_halts_without_a_loss_is_found(
     disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def halt(*_: object) -> None:
-        raise LogMismatch
+        problem = "another source"
+        raise LogMismatch(problem)
 
     monkeypatch.setattr("streams.engine.restore.refuse_other_source", halt)
 

@@ -104,7 +104,11 @@ def key_of_the_second(stack: RunningStack) -> str:
 def settled(stack: RunningStack, worker: str = "worker-1") -> None:
     """Wait until this worker's stock of every key equals the facts."""
     for key in KEYS:
-        stack.wait_until(lambda key=key: on_hand(stack, worker, key) == -sold(stack, key))
+
+        def is_equal(key: str = key) -> bool:
+            return on_hand(stack, worker, key) == -sold(stack, key)
+
+        stack.wait_until(is_equal)
 
 
 def assert_nothing_differs(stack: RunningStack) -> None:

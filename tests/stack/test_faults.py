@@ -10,12 +10,14 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import psycopg
 
 from cdc.contracts.topics import APP_ID
 from deploy.stack import service_commands
+from deploy.stack.runtime import ServiceRuntime
 from tests.stack.running import RunningStack
 from tests.stack.test_elastic import assert_nothing_differs, selling
 
@@ -82,9 +84,13 @@ def test_an_import_keeps_its_totals_while_every_part_is_killed_once(
         running = pool.submit(
             stack.cli, "import-sales", str(file), "--stores", "country", "--rate", "400"
         )
+
+        def has_written(share: int) -> bool:
+            return written() >= share
+
         for number, name in enumerate(VICTIMS):
             share = ROWS * (number + 1) // (len(VICTIMS) + 2)
-            stack.wait_until(lambda share=share: written() >= share)
+            stack.wait_until(partial(has_written, share))
             kill(stack, name)
         imported = running.result()
     verified = stack.cli("verify", "--location", location, "--json", "--timeout", "600")
@@ -144,10 +150,12 @@ def test_all_that_read_and_write_die_at_once_and_agree_again(stack: RunningStack
         for victim in killed.values():
             assert victim.pid is not None
             os.kill(victim.pid, signal.SIGKILL)
+
+    def has_restarted(name: str, victim: ServiceRuntime) -> bool:
+        return stack.runtime.services[name].restarts > victim.restarts
+
     for name, victim in killed.items():
-        stack.wait_until(
-            lambda name=name, victim=victim: stack.runtime.services[name].restarts > victim.restarts
-        )
+        stack.wait_until(partial(has_restarted, name, victim))
     kill(stack, "postgres")
     stack.wait_until(lambda: stack.runtime.services["postgres"].state == "running")
 

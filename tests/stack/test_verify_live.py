@@ -7,7 +7,7 @@ import signal
 import psycopg
 import pytest
 
-from analytics.verify import BehindReport, verify
+from analytics.verify import BehindReport, VerifyReport, verify
 from bench.verification.planted_errors import KINDS
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
@@ -49,6 +49,7 @@ def test_verify_names_the_key_whose_shown_number_is_wrong(stack: RunningStack) -
 
     report = verify(shop.location, settings=stack.settings)
 
+    assert isinstance(report, VerifyReport)
     assert report.exit_code == 1
     assert [entry["key"] for entry in report.keys] == [f"{shop.location}|C"]
     entry = report.keys[0]

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -28,7 +29,7 @@ def levels(plan: list[Step]) -> list[bytes]:
     return broker.values(ON_HAND_CHANGELOG, PARTITION)
 
 
-def level(**changes: object) -> tuple[KeyState, bytes]:
+def level(**changes: Any) -> tuple[KeyState, bytes]:
     state, _dropped = decode_level(kept_state("level", 1)[0])
     changed = replace(state, **changes)
     return changed, encode_level(changed, list(changed.windows))

@@ -7,6 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
+from inventory.model.ids import InvKey
 from streams.engine.memory import MemoryBroker
 from streams.engine.mismatch import LogMismatch
 from tests.streams.lives import PARTITION
@@ -101,7 +102,7 @@ def test_rows_that_the_topic_may_have_dropped_by_age_are_not_asked_for() -> None
     assert "has 2 of the 4 rows" in halts(broker)
 
     levels[-1] = replace(levels[-1], at_ms=390 * DAY_MS)
-    assert len(restored(broker).published["S1|A"].windows) == 2
+    assert len(restored(broker).published[InvKey("S1|A")].windows) == 2
 
 
 def test_a_level_without_a_number_is_of_an_earlier_release() -> None:
@@ -112,7 +113,7 @@ def test_a_level_without_a_number_is_of_an_earlier_release() -> None:
     ]
     broker.cut(*WINDOWS, broker.topics[WINDOWS][2].offset)
 
-    assert len(restored(broker).published["S1|A"].windows) == 2
+    assert len(restored(broker).published[InvKey("S1|A")].windows) == 2
 
 
 def test_rows_whose_level_is_gone_halt_a_restore() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from cdc.contracts.state import encode_state
 from cdc.contracts.topics import STOCK_EVENTS
+from inventory.model.ids import InvKey
 from streams.engine import rings
 from streams.engine.memory import MemoryBroker
 from streams.engine.mismatch import LogMismatch
@@ -48,7 +49,7 @@ def test_a_resent_record_is_recognised_after_a_restart_though_the_clock_was_set_
 
     owned = asyncio.run(live(broker, before_the_last_chunk, itertools.repeat(2), iter([0])))
 
-    assert owned.published["S1|A"].resent == 1
+    assert owned.published[InvKey("S1|A")].resent == 1
     assert {key: encode_state(state) for key, state in owned.published.items()} == wanted.states
 
 
@@ -69,7 +70,7 @@ def test_thousands_of_old_records_hide_none_from_before_the_clock_was_set_back()
     broker.produce(STOCK_EVENTS, PARTITION, first.key, first.value)
     owned = asyncio.run(live(broker, Crashes(), itertools.repeat(9), iter(())))
 
-    assert owned.published["S1|A"].resent == 1
+    assert owned.published[InvKey("S1|A")].resent == 1
 
 
 def written(*changes: tuple[str, int | None, int, int]) -> MemoryBroker:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ from streams.sinks.source import SinkRecord
 from tests.golden.workers import kept, kept_state
 
 PARTITION, OFFSET = 3, 812
-NO_DATABASE = None  # nothing of a batch is written before all of it was read
+NO_DATABASE: Any = None  # nothing of a batch is written before all of it was read
 
 
 def of_version(kind: str, **changes: object) -> bytes:

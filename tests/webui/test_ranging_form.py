@@ -36,7 +36,7 @@ def is_used(field: Field, chosen: dict[str, str]) -> bool:
 
 
 def levels_of(chosen: dict[str, str], **changes: Any) -> Levels:
-    policy = ItemLocation(id=1, inv_key=InvKey("L|S"), status="active", **BASE, **chosen)
+    policy = ItemLocation(id=1, inv_key=InvKey("L|S"), status="active", **BASE | chosen)
     return levels(replace(policy, **changes), 4_000_000, 1_000_000)
 
 

@@ -28,7 +28,7 @@ def test_the_page_describes_the_family(family: Family) -> None:
     assert trigger.startswith("review on an order day") is family.is_periodic
     assert trigger.endswith("s = S − 1") is (family.shape == BASE_STOCK)
     assert (need == "S − B") is (family.shape != LOTS)
-    assert (computed == "S always typed") is not family.computed
+    assert (computed == "S always typed") is (not family.computed)
     assert ("SS(" in computed or "as sQ" in computed) is ("safety_method" in family.computed)
 
 
