@@ -1,4 +1,4 @@
-"""Queries of one item's prices: the timeline, the price in force, the prior price of a cut."""
+"""Queries of one item's prices: the timeline, the limits, the prior price of a cut."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,10 +6,9 @@ from typing import Final
 
 from inventory.model import price_timeline
 from inventory.pricing.targets import floor_minor
-from ledger.kernel.rows import select, select_one, select_value
+from ledger.kernel.rows import select, select_one
 
 MOST_ROWS: Final = 200
-_IN_FORCE: Final = "SELECT price_minor FROM retail.price_at(%(key)s, %(at)s)"
 _TIMELINE: Final = """
 WITH timeline AS (
     SELECT *, lead(effective_from) OVER (ORDER BY effective_from, id) AS ends_at,
@@ -78,12 +77,6 @@ class PricedItem:
     def floor_minor(self) -> int:
         """Lowest price that cost, margin and tax allow now."""
         return floor_minor(self.cost_minor, self.margin_permille, self.tax_bp)
-
-
-def price_in_force(inv_key: str, at: datetime) -> int | None:
-    """Return the price that tills had to charge at that time; None before the first one."""
-    found: int | None = select_value(_IN_FORCE, {"key": inv_key, "at": at})
-    return found
 
 
 def price_rows(inv_key: str) -> list[PriceRow]:
