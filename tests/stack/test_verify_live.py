@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 import pytest
@@ -34,27 +36,44 @@ def test_verify_finds_nothing_where_every_number_follows_from_the_facts(
     assert found["windows_compared"] > 3
 
 
+@contextmanager
+def shown_wrong(shop: Shop, more: int) -> Iterator[None]:
+    """Show more on hand and more sold than the facts have; end with the right numbers again."""
+    raise_shown(shop, more)
+    try:
+        yield
+    finally:
+        raise_shown(shop, -more)
+
+
+def raise_shown(shop: Shop, more: int) -> None:
+    values = {"more": more, "stock": f"{shop.location}|C", "sold": f"{shop.location}|B"}
+    with psycopg.connect(shop.url, autocommit=True) as connection:
+        connection.execute(
+            "UPDATE read_model.stock SET on_hand_units = on_hand_units + %(more)s"
+            " WHERE inv_key = %(stock)s",
+            values,
+        )
+        connection.execute(
+            "UPDATE read_model.sales_window SET sold_units = sold_units + %(more)s"
+            " WHERE inv_key = %(sold)s",
+            values,
+        )
+
+
 def test_verify_names_the_key_whose_shown_number_is_wrong(stack: RunningStack) -> None:
     shop = a_shop(stack)
     assert verify(shop.location, settings=stack.settings).ok
-    with psycopg.connect(shop.url, autocommit=True) as connection:
-        connection.execute(
-            "UPDATE read_model.stock SET on_hand_units = on_hand_units + 1 WHERE inv_key = %s",
-            (f"{shop.location}|C",),
-        )
-        connection.execute(
-            "UPDATE read_model.sales_window SET sold_units = sold_units + 2 WHERE inv_key = %s",
-            (f"{shop.location}|B",),
-        )
 
-    report = verify(shop.location, settings=stack.settings)
+    with shown_wrong(shop, 2):
+        report = verify(shop.location, settings=stack.settings)
 
     assert isinstance(report, VerifyReport)
     assert report.exit_code == 1
     assert [entry["key"] for entry in report.keys] == [f"{shop.location}|C"]
     entry = report.keys[0]
     assert entry["workers"] == entry["facts"]
-    assert entry["read_model"]["on_hand"] == entry["facts"]["on_hand"] + 1
+    assert entry["read_model"]["on_hand"] == entry["facts"]["on_hand"] + 2
     assert {entry["key"] for entry in report.windows} == {f"{shop.location}|B"}
 
 
