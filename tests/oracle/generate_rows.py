@@ -4,7 +4,7 @@ from random import Random
 from typing import Any
 
 from tests.oracle.arithmetic import DAY, EDGE, HOUR, SECOND, W
-from tests.oracle.columns import DEMAND, PRICE, QUANTITY, REPLENISHMENT
+from tests.oracle.columns import DEMAND, FAMILIES, PRICE, QUANTITY, REPLENISHMENT
 
 Row = dict[str, Any]
 REASONS = (
@@ -21,7 +21,6 @@ REASONS = (
     "dispose",
     "vendor_return_damaged",
 )
-FAMILIES = ("sQ", "sS", "RS", "RsS", "par", "cover")
 
 
 def small(rng: Random) -> int:
@@ -154,7 +153,7 @@ def decision_row(rng: Random, t: int, name: str, column: str) -> Row:
 
 
 def replenishment_columns(rng: Random) -> Row:
-    family = rng.choice(FAMILIES)
+    family = rng.choice(FAMILIES[1:])
     point = rng.choice((0, 5, 10, 20, 40))
     row: Row = {
         "replenish_family": family,

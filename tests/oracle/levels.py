@@ -10,7 +10,7 @@ Policy = dict[str, Any]
 
 @dataclass(frozen=True)
 class Levels:
-    """Safety stock, s and S; S is None in sQ."""
+    """Safety stock, s and S; S is None in families of multiples of Q."""
 
     safety: int
     s: int
@@ -86,8 +86,8 @@ def _computed(policy: Policy, family: str, d: int, mad: int) -> Levels:
 
 def need_of(policy: Policy, levels: Levels, b: int) -> int:
     """Return the quantity need n of a triggered key (B ≤ s)."""
-    if policy["replenish_family"] != "sQ":
-        return (levels.upto or 0) - b
+    if levels.upto is not None:
+        return levels.upto - b
     lot: int = policy["order_quantity_units"]
     multiple = max(1, floor(levels.s - b, lot))
     while b + multiple * lot <= levels.s:

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 from itertools import product
+from operator import attrgetter
 from typing import Any
 
 import pytest
 
 from inventory.model.ids import InvKey
 from inventory.model.policy import ItemLocation
-from inventory.replenishment.families import FAMILIES
+from inventory.replenishment.families import FAMILIES, LOTS
 from inventory.replenishment.levels import Levels, levels
 from webui.desks.ranging.columns import FIELDS, Field
 
@@ -48,8 +49,9 @@ def test_levels_change_with_a_field_exactly_where_the_form_asks_for_it(
     choice: tuple[str, str, str], field: Field
 ) -> None:
     chosen = dict(zip(("replenish_family", "levels", "safety_method"), choice, strict=True))
-    is_of_orders = chosen["replenish_family"] == "sQ" and field.column == "order_quantity_units"
-    is_protected = "safety_method" in FAMILIES[chosen["replenish_family"]].computed
+    family = FAMILIES[chosen["replenish_family"]]
+    is_of_orders = family.shape == LOTS and field.column == "order_quantity_units"
+    is_protected = "safety_method" in family.computed
     is_typed = chosen["levels"] == "fixed" or not is_protected
     # The due day of an order comes from the lead time, whatever its levels come from.
     is_of_orders |= is_typed and field.column == "lead_time_centidays"
@@ -74,6 +76,11 @@ def test_nothing_is_asked_of_an_item_that_nobody_orders() -> None:
 def test_the_page_gets_the_alternatives_as_text() -> None:
     [quantity] = [field for field in FIELDS if field.column == "order_quantity_units"]
 
+    typed, computed = (
+        ",".join(code for code, family in FAMILIES.items() if quantity.column in read(family))
+        for read in (attrgetter("typed"), attrgetter("computed"))
+    )
+
     assert quantity.used_text == (
-        "replenish_family=sQ levels=fixed | replenish_family=sQ,sS levels=computed"
+        f"replenish_family={typed} levels=fixed | replenish_family={computed} levels=computed"
     )
