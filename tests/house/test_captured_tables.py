@@ -13,6 +13,7 @@ from inventory.tables.catalogue import CAPTURED
 from ledger.access.narrowing import COMPANY, CONDITIONS
 from tests.golden.recorder import INSERTS
 from tests.house.domain_page import table as table_of_page
+from tests.ledger.limits import CHOICES, REQUIRED
 from tests.ledger.rows import VALID
 from tests.oracle import columns as second_model
 
@@ -54,3 +55,17 @@ def test_the_second_model_reads_columns_of_the_table(table: CapturedTable) -> No
     known = {name for name, _ in (*COMMON, *table.columns)}
 
     assert second_model.TABLES[table.name].keys() <= known
+
+
+def test_the_limits_have_each_required_column_and_each_choice() -> None:
+    columns = [
+        ((table, name), column)
+        for table, found in second_model.TABLES.items()
+        for name, column in found.items()
+    ]
+    # The status of a shipment depends on its times, so it has cases of its own.
+    choices = {place for place, column in columns if column.choices}
+    choices -= {("shipment_line", "status")}
+
+    assert {place for place, column in columns if column.required} - set(REQUIRED) == set()
+    assert choices - CHOICES.keys() == set()
