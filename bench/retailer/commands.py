@@ -27,5 +27,5 @@ def run_once(identity: UUID, kind: str, actor: str, work: Callable[[], object]) 
         done.append(identity)
         return Done()
 
-    run_command(identity, f"simulated {kind}", actor, first, Done)
+    run_command(identity, f"simulated {kind}", actor, first, Done, content=kind)
     return bool(done)

@@ -109,7 +109,7 @@ def request_adjustment(
         return _Asked(None, request_id, value_minor)
 
     kind = f"request_adjustment {inv_key}"
-    return _outcome(run_command(command_id, kind, actor, work, _Asked))
+    return _outcome(run_command(command_id, kind, actor, work, _Asked, content=wanted))
 
 
 def _outcome(asked: _Asked) -> Booked | Waiting:
@@ -132,7 +132,9 @@ def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None =
         decide_request(request_id, "approved", actor, adjustment_id=booked)
         return Written(booked)
 
-    return run_command(command_id, f"approve_adjustment {request_id}", actor, work, Written).id
+    return run_command(
+        command_id, f"approve_adjustment {request_id}", actor, work, Written, content=request_id
+    ).id
 
 
 def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:

@@ -83,7 +83,7 @@ def approve_waiting_count(
         return _Compared(count.expected_units, count.variance_units)
 
     kind = f"approve_waiting_count {count_id}"
-    done = run_command(command_id, kind, actor, work, _Compared)
+    done = run_command(command_id, kind, actor, work, _Compared, content=count_id)
     return Approved(count_id, done.expected, done.variance)
 
 
@@ -97,7 +97,7 @@ def refuse_waiting_count(
         write_void(_locked_draft(count_id), reason=given, actor=actor)
         return Done()
 
-    run_command(command_id, f"refuse_count {count_id}", actor, work, Done)
+    run_command(command_id, f"refuse_count {count_id}", actor, work, Done, content=reason)
 
 
 def ask_for_recount(*, count_id: int, actor: str) -> None:

@@ -87,7 +87,9 @@ def approve_count(
         log_action(actor=actor, action="count", subject=inv_key, detail=detail)
         return Written(count_id)
 
-    return run_command(command_id, f"approve_count {inv_key}", actor, work, Written).id
+    return run_command(
+        command_id, f"approve_count {inv_key}", actor, work, Written, content=command
+    ).id
 
 
 def void_count(
@@ -110,7 +112,7 @@ def void_count(
         write_void(count, reason=given, actor=actor)
         return Done()
 
-    run_command(command_id, f"void_count {count_id}", actor, work, Done)
+    run_command(command_id, f"void_count {count_id}", actor, work, Done, content=reason)
 
 
 def adjust(command: Adjust, *, actor: str | None = None, command_id: UUID | None = None) -> int:
@@ -123,7 +125,7 @@ def adjust(command: Adjust, *, actor: str | None = None, command_id: UUID | None
     def work() -> Written:
         return Written(book_adjustment(command, actor))
 
-    return run_command(command_id, f"adjust {inv_key}", actor, work, Written).id
+    return run_command(command_id, f"adjust {inv_key}", actor, work, Written, content=command).id
 
 
 def book_adjustment(command: Adjust, actor: str | None) -> int:

@@ -94,7 +94,7 @@ def open_sheet(*, location: str, actor: str, command_id: UUID | None = None) -> 
         log_action(actor=actor, action="open_sheet", subject=location, detail={"sheet": sheet_id})
         return Written(sheet_id)
 
-    return run_command(command_id, "open_sheet", actor, work, Written).id
+    return run_command(command_id, "open_sheet", actor, work, Written, content=location).id
 
 
 def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple[Refused, ...]:

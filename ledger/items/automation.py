@@ -35,7 +35,7 @@ def set_automation(
         _refuse_moved(locked_item(location=location, sku=sku), shown)
         return set_policy(location=location, sku=sku, changes=changes, actor=actor)
 
-    return run_idempotent(command_id, f"automation {location}|{sku}", actor, work)
+    return run_idempotent(command_id, f"automation {location}|{sku}", actor, work, content=changes)
 
 
 def _refuse_moved(item: LockedItem, shown: Mapping[str, object]) -> None:

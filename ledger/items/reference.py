@@ -114,7 +114,7 @@ def add_reference(
         log_action(actor=actor, action=action, subject=command.code, detail=detail)
         return Done()
 
-    run_command(command_id, f"{action} {command.code}", actor, work, Done)
+    run_command(command_id, f"{action} {command.code}", actor, work, Done, content=command)
 
 
 def change_reference(
@@ -142,7 +142,7 @@ def change_reference(
             log_action(actor=actor, action=action, subject=command.code, detail=moved)
         return moved
 
-    return run_idempotent(command_id, f"{action} {command.code}", actor, work)
+    return run_idempotent(command_id, f"{action} {command.code}", actor, work, content=command)
 
 
 def _described(command: Describe) -> dict[str, object]:

@@ -4,6 +4,7 @@
 LedgerError
 ├── ServiceError    the request breaks a rule: field, value, rule
 └── Conflict        the request was fine when it was made, but something has changed since
+    └── FormReused  the command id has executed another command already
 ```
 """
 
@@ -30,6 +31,13 @@ class Conflict(LedgerError):
     def __init__(self, what_changed: str) -> None:
         self.what_changed = what_changed
         super().__init__(what_changed)
+
+
+class FormReused(Conflict):
+    """A command id that arrived again with other values or from another person.
+
+    The text is complete: it states what was written and what to do next.
+    """
 
 
 def refuse(field: str, value: object, rule: str) -> NoReturn:

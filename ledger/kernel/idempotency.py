@@ -2,15 +2,22 @@
 
 A command id comes from the browser. A double tap sends it twice. The second call waits for the
 first on the primary key of `app.command` and returns the result of the first one.
+
+A person may go back in the browser, change the values and send the form again. Its id is then the
+same and its content is not. Such a call raises `FormReused`: the first result would hide that the
+new values have no effect.
 """
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from datetime import datetime
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from ledger.kernel.errors import refuse
+from ledger.kernel.errors import FormReused
+from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import execute, ledger_transaction
 from ledger.kernel.unscoped_rows import R, read_one, typed
 
@@ -32,20 +39,32 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class _FirstUse:
-    """The kind of the command that used an id first, and its result: JSON, as text or parsed."""
+    """The command that used an id first, and its result: JSON, as text or parsed.
+
+    `content` is None if an earlier version wrote the row.
+    """
 
     kind: str
+    actor: str | None
+    content: str | None
     result: str | ResultDocument
+    at: datetime
 
 
 def run_command(
-    command_id: UUID | None, kind: str, actor: str | None, work: Callable[[], R], result: type[R]
+    command_id: UUID | None,
+    kind: str,
+    actor: str | None,
+    work: Callable[[], R],
+    result: type[R],
+    *,
+    content: object,
 ) -> R:
     """Execute `work` as `run_idempotent` does; return its result as a typed value.
 
     `result` is a dataclass whose fields hold JSON values, because `app.command` stores them.
     """
-    document = run_idempotent(command_id, kind, actor, lambda: asdict(work()))
+    document = run_idempotent(command_id, kind, actor, lambda: asdict(work()), content=content)
     return typed(result, document)
 
 
@@ -54,23 +73,28 @@ def run_idempotent(
     kind: str,
     actor: str | None,
     work: Callable[[], ResultDocument],
+    *,
+    content: object,
 ) -> ResultDocument:
     """Execute `work` in one transaction, or return the first result of the same `command_id`.
 
+    `content` has the values of the command as they were given, see `content_hash`. Raise
+    `FormReused` if the id has executed another kind or content, or was sent by another actor.
     Without a command id, execute `work` each time.
     """
     with ledger_transaction():
         if command_id is None:
             return work()
         fresh = execute(
-            "INSERT INTO app.command (command_id, kind, actor) VALUES (%s, %s, %s)"
+            "INSERT INTO app.command (command_id, kind, actor, content) VALUES (%s, %s, %s, %s)"
             " ON CONFLICT (command_id) DO NOTHING",
             command_id,
             kind,
             actor,
+            content_hash(content),
         )
         if not fresh:
-            return _first_result(command_id, kind)
+            return _first_result(command_id, kind, actor, content)
         result = work()
         execute(
             "UPDATE app.command SET result = %s::jsonb WHERE command_id = %s",
@@ -80,9 +104,58 @@ def run_idempotent(
         return result
 
 
-def _first_result(command_id: UUID, kind: str) -> ResultDocument:
-    sql = "SELECT kind, result FROM app.command WHERE command_id = %s"
+def content_hash(content: object) -> str:
+    """Return the SHA-256 of a command's values in hexadecimal.
+
+    Equal values give equal hashes, whatever the order of a mapping. A dataclass counts as a mapping
+    of its fields. Values named `shown…` are left out: they state what the page displayed, to detect
+    concurrent changes. A live page may display newer values when a person repeats a command whose
+    answer was lost; it is still the same command.
+    """
+    text = json.dumps(_plain(content), sort_keys=True, default=str)
+    return sha256(text.encode()).hexdigest()
+
+
+def _plain(content: object) -> object:
+    """Return the content as mappings and lists, without values named `shown…`."""
+    if is_dataclass(content):
+        return _plain({field.name: getattr(content, field.name) for field in fields(content)})
+    if isinstance(content, Mapping):
+        given = {str(name): _plain(value) for name, value in content.items()}
+        return {name: value for name, value in given.items() if not name.startswith("shown")}
+    if isinstance(content, tuple | list):
+        return [_plain(value) for value in content]
+    return content
+
+
+def _first_result(
+    command_id: UUID, kind: str, actor: str | None, content: object
+) -> ResultDocument:
+    sql = "SELECT kind, actor, content, result, at FROM app.command WHERE command_id = %s"
     first = read_one(_FirstUse, sql, command_id)
-    if first is None or first.kind != kind:
-        refuse("command_id", str(command_id), f"belongs to another command than {kind}")
+    if first is None:
+        message = f"app.command has no row of {command_id}, which it refused as a duplicate"
+        raise LookupError(message)
+    _refuse_reuse(first, kind, actor, content)
     return dict(json.loads(first.result) if isinstance(first.result, str) else first.result)
+
+
+def _refuse_reuse(first: _FirstUse, kind: str, actor: str | None, content: object) -> None:
+    """Raise `FormReused` unless the first use was the same command of the same actor.
+
+    Rows of earlier versions have no content; for these, the same kind is enough.
+    """
+    is_known = first.content is not None
+    again = "Check the page, and send it again from there."
+    if is_known and first.actor != actor:
+        message = (
+            f"{person(first.actor)} has already sent this form, {moment_text(first.at)}."
+            f" Your values weren't written. {again}"
+        )
+        raise FormReused(message)
+    if first.kind != kind or (is_known and first.content != content_hash(content)):
+        message = (
+            f"This form was already sent with other values, {moment_text(first.at)}."
+            f" The new values weren't written. {again}"
+        )
+        raise FormReused(message)

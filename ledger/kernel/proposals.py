@@ -172,8 +172,13 @@ def answer_need(answer: Answer, *, is_order: bool = False) -> None:
         )
 
 
-def decide(decision: Decision, *, allowed: tuple[str, ...], command_id: UUID | None) -> int:
-    """Write a decision that is only a decision row: reject, snooze, resume. Return its id."""
+def decide(
+    decision: Decision, *, allowed: tuple[str, ...], command_id: UUID | None, content: object
+) -> int:
+    """Write a decision that is only a decision row: reject, snooze, resume. Return its id.
+
+    `content` has the values of the command as they were given.
+    """
 
     def work() -> Decided:
         row = locked_proposal(decision.desk, decision.proposal)
@@ -181,15 +186,20 @@ def decide(decision: Decision, *, allowed: tuple[str, ...], command_id: UUID | N
         return Decided(write_decision(row, decision), decision.action)
 
     kind = f"{decision.action} {decision.proposal}"
-    return run_command(command_id, kind, decision.actor, work, Decided).decision_id
+    return run_command(command_id, kind, decision.actor, work, Decided, content=content).decision_id
 
 
-def checked_until(until_at: datetime | None) -> datetime | None:
-    """Return the end of a snooze, at most 90 days ahead; None means the rule's seven days."""
-    at = check_business_time("until_at", until_at)
+def checked_until(until_at: datetime | timedelta | None) -> datetime | None:
+    """Return the end of a snooze, at most 90 days ahead; None means the rule's seven days.
+
+    A `timedelta` counts from the database's clock. So a form with "7 days" has the same content
+    each time it is sent.
+    """
+    now = database_now()
+    given = now + until_at if isinstance(until_at, timedelta) else until_at
+    at = check_business_time("until_at", given)
     if at is None:
         return None
-    now = database_now()
     if not now < at <= now + LONGEST_SNOOZE:
         refuse("until_at", at, "a time within the next 90 days")
     return at

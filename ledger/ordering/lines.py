@@ -73,7 +73,9 @@ def change_order_line(
         refuse_odd_units("ordered_units", ordered_units, pack, allowed=odd_units_allowed)
         return LineChanges(ordered_units=ordered_units)
 
-    return apply(LineCommand(line_id, "change", actor, command_id, shown_version), change)
+    return apply(
+        LineCommand(line_id, "change", actor, command_id, shown_version), change, ordered_units
+    )
 
 
 def confirm_order_line(
@@ -96,7 +98,7 @@ def confirm_order_line(
         return LineChanges(confirmed_units=units, due_on=_due_day(line, command.due_on))
 
     shown = command.shown_version
-    return apply(LineCommand(command.line_id, "confirm", actor, command_id, shown), change)
+    return apply(LineCommand(command.line_id, "confirm", actor, command_id, shown), change, command)
 
 
 def cancel_order_units(
@@ -111,7 +113,7 @@ def cancel_order_units(
     def change(line: OrderLine, open_units: int) -> LineChanges:
         return LineChanges(cancelled_units=line.cancelled_units + open_units)
 
-    done = apply(LineCommand(line_id, "cancel", actor, command_id, shown_version), change)
+    done = apply(LineCommand(line_id, "cancel", actor, command_id, shown_version), change, line_id)
     return done.open_before - done.open_units
 
 
@@ -135,7 +137,7 @@ def restore_order_units(
             refuse("units", units, f"at most {cancelled}: so many are cancelled")
         return LineChanges(cancelled_units=cancelled - units)
 
-    return apply(LineCommand(line_id, "restore", actor, command_id, shown_version), change)
+    return apply(LineCommand(line_id, "restore", actor, command_id, shown_version), change, units)
 
 
 def move_due_date(
@@ -151,7 +153,7 @@ def move_due_date(
     def change(line: OrderLine, _open: int) -> LineChanges:
         return LineChanges(due_on=_due_day(line, due_on))
 
-    return apply(LineCommand(line_id, "re_date", actor, command_id, shown_version), change)
+    return apply(LineCommand(line_id, "re_date", actor, command_id, shown_version), change, due_on)
 
 
 def _due_day(line: OrderLine, due_on: date | None) -> date | None:
@@ -181,13 +183,15 @@ def delete_order_line(
         log_line(command, line, units=line.ordered_units)
         return LineDeleted(line_id, line.ordered_units)
 
-    return run_command(command_id, f"delete_order {line_id}", actor, work, LineDeleted)
+    return run_command(
+        command_id, f"delete_order {line_id}", actor, work, LineDeleted, content=line_id
+    )
 
 
-def apply(command: LineCommand, change: Change) -> LineChanged:
+def apply(command: LineCommand, change: Change, content: object) -> LineChanged:
     """Execute one action on a locked line.
 
-    `change(line, open units)` returns the columns to write.
+    `change(line, open units)` returns the columns to write; `content` has the values as given.
     """
 
     def work() -> LineChanged:
@@ -200,7 +204,7 @@ def apply(command: LineCommand, change: Change) -> LineChanged:
         return LineChanged(command.line_id, status, before, open_now)
 
     kind = f"{command.action}_order {command.line_id}"
-    return run_command(command.command_id, kind, command.actor, work, LineChanged)
+    return run_command(command.command_id, kind, command.actor, work, LineChanged, content=content)
 
 
 def allowed_line(command: LineCommand) -> OrderLine:

@@ -105,7 +105,9 @@ def send_order(
         )
         return sent
 
-    return run_command(command_id, f"send_order {order_ref}", actor, work, OrderSent)
+    return run_command(
+        command_id, f"send_order {order_ref}", actor, work, OrderSent, content=below_minimum_allowed
+    )
 
 
 def _locked_drafts(order_ref: str, shown_version: str | None) -> Sequence[OrderLine]:

@@ -117,7 +117,7 @@ def set_supplier_terms(
     def work() -> Moved:
         return _change(command.code, changes, shown or {}, actor)
 
-    return run_idempotent(command_id, f"{ACTION} {command.code}", actor, work)
+    return run_idempotent(command_id, f"{ACTION} {command.code}", actor, work, content=command)
 
 
 def _change(

@@ -94,7 +94,7 @@ def set_price(
         return Written(write_price(item, price, actor=actor, reason=command.reason))
 
     kind = f"price {command.location}|{command.sku}"
-    return run_command(command_id, kind, actor, work, Written).id
+    return run_command(command_id, kind, actor, work, Written, content=command).id
 
 
 def _beginning(inv_key: str, command: SetPrice, newest: TimelineRow | None) -> datetime:
@@ -230,7 +230,9 @@ def roll_back_price(
         row = Price(price, before.step, "rollback", begins)
         return Written(write_price(item, row, actor=actor, reason=reason))
 
-    return run_command(command_id, f"roll back {location}|{sku}", actor, work, Written).id
+    return run_command(
+        command_id, f"roll back {location}|{sku}", actor, work, Written, content=reason
+    ).id
 
 
 def _refuse_if_undone(newest: TimelineRow | None) -> None:

@@ -1,7 +1,7 @@
 """Decisions on price proposals; an approval writes the price, never below its floor."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from cdc.contracts.times import moment_of
@@ -78,7 +78,9 @@ def approve_price(
         write_decision(row, decision)
         return _approval(proposal_id, repeated=False)
 
-    done = run_command(command_id, f"approve {proposal_id}", actor, work, _Approval)
+    done = run_command(
+        command_id, f"approve {proposal_id}", actor, work, _Approval, content=proposal_id
+    )
     begins = datetime.fromisoformat(done.effective_from)
     if done.repeated:
         return PriceWrittenBefore(done.price_id, done.price_minor, begins)
@@ -111,19 +113,20 @@ def reject_price(
     """Reject a price for one cool-down; return the decision's id."""
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
     decision = Decision(PRICES, proposal_id, "reject", shown_revision, actor, None, given)
-    return decide(decision, allowed=("open",), command_id=command_id)
+    return decide(decision, allowed=("open",), command_id=command_id, content=reason)
 
 
 def snooze_price(
     *,
     proposal_id: str,
     shown_revision: int,
-    until_at: datetime | None = None,
+    until_at: datetime | timedelta | None = None,
     reason: str | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Snooze a price until a time, by default for one cool-down; return the decision's id."""
+    """Snooze a price until or for a time, by default one cool-down; return the decision's id."""
     until = checked_until(until_at)
     decision = Decision(PRICES, proposal_id, "snooze", shown_revision, actor, until, reason)
-    return decide(decision, allowed=("open",), command_id=command_id)
+    content = (until_at, reason)
+    return decide(decision, allowed=("open",), command_id=command_id, content=content)

@@ -73,7 +73,9 @@ def range_new_item(
         )
         return _Ranged(inv_key)
 
-    return run_command(command_id, f"range_item {inv_key}", actor, work, _Ranged).inv_key
+    return run_command(
+        command_id, f"range_item {inv_key}", actor, work, _Ranged, content=(item, is_confirmed)
+    ).inv_key
 
 
 def _check(item: NewItem, inv_key: str) -> None:

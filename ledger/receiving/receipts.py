@@ -58,7 +58,7 @@ def receive_order(
         ids = {number: _receive(receipt, actor) for number, receipt in by_line}
         return _Received([ids[number] for number in range(len(receipts))])
 
-    return run_command(command_id, "receive_order", actor, work, _Received).ids
+    return run_command(command_id, "receive_order", actor, work, _Received, content=[*receipts]).ids
 
 
 def _receive(receipt: LineReceipt, actor: str | None) -> int:
@@ -123,7 +123,7 @@ def correct_receipt(
         return ReceiptCorrected(receipt.id, order_units, promised - order_units)
 
     kind = f"correct_receipt {shipment_line_id}"
-    return run_command(command_id, kind, actor, work, ReceiptCorrected)
+    return run_command(command_id, kind, actor, work, ReceiptCorrected, content=delivered)
 
 
 def _own_fresh_receipt(

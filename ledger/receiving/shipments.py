@@ -62,7 +62,14 @@ def ship_order_line(
         )
         return Written(shipment_id)
 
-    return run_command(command_id, f"ship_order {line_id}", actor, work, Written).id
+    return run_command(
+        command_id,
+        f"ship_order {line_id}",
+        actor,
+        work,
+        Written,
+        content=(shipped_units, shipped_at),
+    ).id
 
 
 def receive_shipment(
@@ -93,7 +100,14 @@ def receive_shipment(
             )
         )
 
-    return run_command(command_id, "receive_shipment", actor, work, Written).id
+    return run_command(
+        command_id,
+        "receive_shipment",
+        actor,
+        work,
+        Written,
+        content=(shipment_line_id, purchase_order_line_id, delivered),
+    ).id
 
 
 def receive_within(

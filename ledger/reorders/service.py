@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, assert_never
 from uuid import UUID
 
@@ -64,7 +64,9 @@ def approve_reorder(
             raise one
         return _document(one)
 
-    document = run_idempotent(command_id, f"approve {command.reorder_id}", actor, work)
+    document = run_idempotent(
+        command_id, f"approve {command.reorder_id}", actor, work, content=command
+    )
     return _ordered(command.reorder_id, document)
 
 
@@ -84,7 +86,9 @@ def approve_reorders(
         outcomes = _order(commands, Approver(actor, odd_units_allowed))
         return {"results": [_document(outcome) for outcome in outcomes]}
 
-    documents = run_idempotent(command_id, "approve_reorders", actor, work)["results"]
+    documents = run_idempotent(command_id, "approve_reorders", actor, work, content=[*commands])[
+        "results"
+    ]
     return [_outcome(document) for document in documents]
 
 
@@ -155,22 +159,24 @@ def reject_reorder(
     """Reject a need; return the decision's id. It may come back under a new id after its hold."""
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
     decision = Decision(REORDERS, reorder_id, "reject", shown_revision, actor, None, given)
-    return decide(decision, allowed=("open", "snoozed"), command_id=command_id)
+    allowed = ("open", "snoozed")
+    return decide(decision, allowed=allowed, command_id=command_id, content=reason)
 
 
 def snooze_reorder(
     *,
     reorder_id: str,
     shown_revision: int,
-    until_at: datetime | None = None,
+    until_at: datetime | timedelta | None = None,
     reason: str | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Snooze a need until a time, by default for seven days; return the decision's id."""
+    """Snooze a need until or for a time, by default for seven days; return the decision's id."""
     until = checked_until(until_at)
     decision = Decision(REORDERS, reorder_id, "snooze", shown_revision, actor, until, reason)
-    return decide(decision, allowed=("open", "snoozed"), command_id=command_id)
+    allowed, content = ("open", "snoozed"), (until_at, reason)
+    return decide(decision, allowed=allowed, command_id=command_id, content=content)
 
 
 def resume_reorder(
@@ -195,7 +201,9 @@ def resume_reorder(
             refuse_if_moved(row, decision, allowed=("snoozed",))
         return Decided(write_decision(row, decision), decision.action)
 
-    return run_command(command_id, f"resume {reorder_id}", actor, work, Decided).decision_id
+    return run_command(
+        command_id, f"resume {reorder_id}", actor, work, Decided, content=reorder_id
+    ).decision_id
 
 
 def _refuse_if_not_held(row: NeedProposal, decision: Decision) -> None:

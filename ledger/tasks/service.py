@@ -96,7 +96,7 @@ def acknowledge_variance(
         return _Acknowledged(task.variance_units)
 
     kind = f"acknowledge {task_id}"
-    return run_command(command_id, kind, actor, work, _Acknowledged).variance_units
+    return run_command(command_id, kind, actor, work, _Acknowledged, content=task_id).variance_units
 
 
 def _refuse_if_moved(variance: int, shown: int) -> None:
@@ -140,7 +140,7 @@ def dismiss_rejected(
         _mark(record_id, "dismissed", reason, actor)
         return _Dismissed(record_id)
 
-    run_command(command_id, f"dismiss {record_id}", actor, work, _Dismissed)
+    run_command(command_id, f"dismiss {record_id}", actor, work, _Dismissed, content=reason)
 
 
 def mark_replayed(*, record_id: str, reason: str, actor: str) -> RejectedRecord:

@@ -48,7 +48,9 @@ def receive_transfer(
             raise Conflict(message)
         return _receive(arriving, delivered, actor)
 
-    return run_command(command_id, f"receive_transfer {shipment_line_id}", actor, work, _Lost).lost
+    return run_command(
+        command_id, f"receive_transfer {shipment_line_id}", actor, work, _Lost, content=delivered
+    ).lost
 
 
 def correct_transfer_receipt(
@@ -72,7 +74,9 @@ def correct_transfer_receipt(
         received_at = delivered.received_at or arriving.arrived_at
         return _receive(arriving, replace(delivered, received_at=received_at), actor)
 
-    return run_command(command_id, f"correct_transfer {shipment_line_id}", actor, work, _Lost).lost
+    return run_command(
+        command_id, f"correct_transfer {shipment_line_id}", actor, work, _Lost, content=delivered
+    ).lost
 
 
 def _receive(arriving: ShipmentLine, delivered: Delivered, actor: str | None) -> _Lost:

@@ -54,7 +54,14 @@ def plan_transfer(
         _log("plan_transfer", keys[0], transfer, route, actor)
         return transfer
 
-    return run_command(command_id, f"plan_transfer {keys[0]} {keys[1]}", actor, work, Transfer)
+    return run_command(
+        command_id,
+        f"plan_transfer {keys[0]} {keys[1]}",
+        actor,
+        work,
+        Transfer,
+        content=(route, transfer_ref, reorder_id),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +103,9 @@ def ship_transfer(
         _log("ship_transfer", keys[0], transfer, route, actor)
         return transfer
 
-    return run_command(command_id, f"ship_transfer {keys[0]} {keys[1]}", actor, work, Transfer)
+    return run_command(
+        command_id, f"ship_transfer {keys[0]} {keys[1]}", actor, work, Transfer, content=command
+    )
 
 
 def _leaving(units: int, leaves_at: datetime, actor: str | None) -> Mapping[str, object]:
@@ -143,7 +152,14 @@ def ship_planned_transfer(
         _log_change("ship_transfer", transfer, actor, units=units, planned=leaving.planned_units)
         return Done()
 
-    run_command(command_id, f"ship_planned_transfer {shipment_line_id}", actor, work, Done)
+    run_command(
+        command_id,
+        f"ship_planned_transfer {shipment_line_id}",
+        actor,
+        work,
+        Done,
+        content=(units, shipped_at, beyond_stock_allowed),
+    )
 
 
 def cancel_transfer(
@@ -200,7 +216,9 @@ def move_transfer_due_date(
         _log_change("re_date_transfer", transfer, actor, due_on=[transfer.arriving.due_on, due_on])
         return Done()
 
-    run_command(command_id, f"re_date_transfer {shipment_line_id}", actor, work, Done)
+    run_command(
+        command_id, f"re_date_transfer {shipment_line_id}", actor, work, Done, content=due_on
+    )
 
 
 def _must_be_on_its_way(arriving: ShipmentLine, shown_version: str | None) -> None:

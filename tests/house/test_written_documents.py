@@ -72,6 +72,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "ledger/audit/head.py write": HOME,
     "ledger/automation/__main__.py _alive": COLUMN,
     "ledger/kernel/bulk_insert.py insert_documents": READ,
+    "ledger/kernel/idempotency.py content_hash": DIGEST,
     "ledger/kernel/idempotency.py run_idempotent": COLUMN,
     "ledger/kernel/transactions.py insert_rows": READ,
     "ledger/kernel/transactions.py log_action": COLUMN,

@@ -1,7 +1,9 @@
-"""A command id belongs to one form and one subject. Its reuse for another one is an error."""
+"""A command id belongs to one person and one content. Its reuse for another one is an error."""
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -9,10 +11,12 @@ import psycopg
 import pytest
 
 from ledger import services
-from ledger.services import Adjust, Delivered, Entry, Route, ServiceError
+from ledger.kernel.errors import FormReused
+from ledger.kernel.idempotency import content_hash
+from ledger.services import Adjust, ApproveReorder, Delivered, Entry, Route
 from tests.ledger.outcomes import waiting_request
 from tests.ledger.pages import person
-from tests.ledger.rows import write
+from tests.ledger.rows import reorder_proposal, write
 from tests.ledger.stocked import stocked
 
 
@@ -134,8 +138,98 @@ def test_a_command_id_that_meets_another_subject_is_refused_aloud(
     done = call(first, command)
 
     assert call(first, command) == done
-    with pytest.raises(ServiceError, match="belongs to another command"):
+    with pytest.raises(FormReused, match="already sent with other values"):
         call(second, command)
+
+
+def adjusted(shelf: psycopg.Connection) -> list[tuple[int]]:
+    return shelf.execute("SELECT quantity_units FROM retail.stock_adjustment").fetchall()
+
+
+def test_the_same_content_returns_the_first_result_and_other_content_is_refused(
+    shelf: psycopg.Connection,
+) -> None:
+    command, given = uuid4(), Adjust("L", "S", "theft", 1, note="gate")
+    first = services.adjust(given, actor="ann", command_id=command)
+
+    again = services.adjust(replace(given), actor="ann", command_id=command)
+    with pytest.raises(FormReused) as refused:
+        services.adjust(replace(given, quantity_units=2), actor="ann", command_id=command)
+
+    assert again == first
+    assert re.fullmatch(
+        r"This form was already sent with other values, \d{4}-\d\d-\d\d \d\d:\d\d UTC\. The new"
+        r" values weren't written\. Check the page, and send it again from there\.",
+        str(refused.value),
+    )
+    assert adjusted(shelf) == [(1,)]
+
+
+@pytest.mark.parametrize(("first", "second"), [("ann", "max"), (None, "max"), ("ann", None)])
+def test_a_command_id_of_another_person_is_refused(
+    shelf: psycopg.Connection, first: str | None, second: str | None
+) -> None:
+    command, given = uuid4(), Adjust("L", "S", "theft", 1)
+    services.adjust(given, actor=first, command_id=command)
+
+    with pytest.raises(FormReused, match=f"{first or 'the system'} has already sent this form"):
+        services.adjust(given, actor=second, command_id=command)
+
+    assert adjusted(shelf) == [(1,)]
+
+
+def test_a_command_of_an_earlier_version_has_no_content_and_returns_its_result(
+    shelf: psycopg.Connection,
+) -> None:
+    command = uuid4()
+    shelf.execute(
+        "INSERT INTO app.command (command_id, kind, actor, result)"
+        " VALUES (%s, 'adjust L|S', 'ann', '{\"id\": 7}')",
+        [command],
+    )
+
+    again = services.adjust(Adjust("L", "S", "theft", 2), actor="ann", command_id=command)
+    with pytest.raises(FormReused):
+        services.adjust(Adjust("L", "T", "theft", 2), actor="ann", command_id=command)
+
+    assert again == 7
+    assert adjusted(shelf) == []
+
+
+def test_values_that_a_page_has_shown_are_no_content() -> None:
+    assert content_hash(ApproveReorder("R", 1, 6)) == content_hash(ApproveReorder("R", 2, 6))
+    assert content_hash(ApproveReorder("R", 1, 6)) != content_hash(ApproveReorder("R", 1, 7))
+
+
+def test_content_is_equal_in_any_order_of_its_names_and_differs_in_nested_values() -> None:
+    day = date(2026, 3, 2)
+
+    assert content_hash({"a": 1, "b": day}) == content_hash({"b": day, "a": 1})
+    assert content_hash([Delivered(1)]) != content_hash([Delivered(1, 1)])
+    assert content_hash(None) != content_hash("")
+
+
+def test_a_snooze_of_as_many_days_is_the_same_command_at_any_time(
+    ledger: psycopg.Connection,
+) -> None:
+    write(ledger, "item_location")
+    need = reorder_proposal(ledger)
+    command = uuid4()
+
+    def snooze(days: int) -> int:
+        return services.snooze_reorder(
+            reorder_id=need,
+            shown_revision=1,
+            until_at=timedelta(days=days),
+            actor="ann",
+            command_id=command,
+        )
+
+    first = snooze(90)
+
+    assert snooze(90) == first
+    with pytest.raises(FormReused):
+        snooze(7)
 
 
 def command_ids(path: str) -> list[str]:

@@ -10,8 +10,9 @@ from django.test import Client
 from psycopg import sql
 
 from ledger import services
+from ledger.kernel.errors import FormReused
 from ledger.ranging.service import NewItem, range_new_item
-from ledger.services import Conflict, ServiceError
+from ledger.services import Conflict
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.folded import state_of
 from tests.ledger.inbox import emptied, is_open, level, state
@@ -227,7 +228,7 @@ def test_a_command_id_belongs_to_one_item(ledger: psycopg.Connection) -> None:
     command = UUID(int=7)
     range_new_item(item=NewItem("L", "S", {}), actor="ann", command_id=command)
 
-    with pytest.raises(ServiceError, match="belongs to another command"):
+    with pytest.raises(FormReused, match="already sent with other values"):
         range_new_item(item=NewItem("L", "T", {}), actor="ann", command_id=command)
 
 

@@ -3,7 +3,7 @@
 A form reads the fields of one command. A page shows the texts again that were refused: `typed`.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -72,11 +72,9 @@ class SnoozeForm(PageForm):
 
     days = WholeNumberField(low=1, high=LONGEST_SNOOZE.days)
 
-    def until(self, now: datetime | None = None) -> datetime:
-        """Return the end of the snooze."""
-        days: int = self.cleaned()["days"]
-        # One minute less than the rule's maximum, because the ledger's clock differs from this one.
-        return (now or datetime.now(tz=UTC)) + timedelta(days=days, minutes=-1)  # noqa: TID251 -- the web edge is where a person's "in 7 days" becomes a time
+    def length(self) -> timedelta:
+        """Return the length of the snooze, from the database's clock on."""
+        return timedelta(days=self.cleaned()["days"])
 
 
 class NextCardForm(PageForm):

@@ -121,7 +121,7 @@ def _execute(command: Command) -> str:
             return "Rejected. The item is left alone for one cool-down."
         case "snooze":
             snooze = SnoozeForm(command.typed)
-            snooze_price(**common, until_at=snooze.until())
+            snooze_price(**common, until_at=snooze.length())
             return f"Snoozed for {counted_text(snooze.cleaned()['days'], 'day')}."
         case unknown:
             field, rule = "action", "approve, reject or snooze"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.forms import ModelForm, Textarea
 from typing_extensions import override
 
+from ledger.kernel.errors import FormReused
 from ledger.models import Location
 from ledger.services import Conflict, LedgerError, ServiceError
 from webui.shell.fields import ShownField
@@ -35,6 +36,8 @@ class ReferenceForm(_Form):
             case ServiceError(field=field, rule=rule):
                 place = field if field in self.fields else None
                 self.add_error(place, f"{rule[:1].upper()}{rule[1:]}. Nothing was saved.")
+            case FormReused(what_changed=what):
+                self.add_error(None, what)
             case Conflict(what_changed=what):
                 self.add_error(None, f"{what}. Nothing was saved. Check the form and save again.")
             case _:

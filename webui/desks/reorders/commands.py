@@ -48,7 +48,7 @@ def execute(command: Command, *, odd_units_allowed: bool) -> str:
             return "Rejected. The need is held for seven days."
         case "snooze":
             snooze = SnoozeForm(command.typed)
-            snooze_reorder(**common, until_at=snooze.until())
+            snooze_reorder(**common, until_at=snooze.length())
             return f"Snoozed for {counted_text(snooze.cleaned()['days'], 'day')}."
         case "resume":
             resume_reorder(**common)

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from ledger.kernel.errors import FormReused
 from ledger.kernel.refusal_text import refusal_text
 from ledger.reorders.automatic import Reason, why_not
 from ledger.services import NotOrdered, ServiceError
@@ -172,6 +173,8 @@ def approve(request: HttpRequest) -> HttpResponse:
     form = PicksForm(request.POST)
     try:
         ordered, others = approve_picked(form, request.user)
+    except FormReused as reused:
+        return _show(request, Refusal("", reused.what_changed, form.typed, 409))
     except ServiceError as error:
         return _show(request, Refusal("", refusal_text(error), form.typed, 422))
     if ordered:
