@@ -56,6 +56,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "analytics/archive/head.py _encoded": ("archive_head",),
     "analytics/archive/rows.py write_once": PARQUET,
     "analytics/archive/source.py _encoded": ("archive_source",),
+    "analytics/backfill/diff/revised.py Revised.hash": DIGEST,
     "analytics/backfill/plan.py make_plan": DIGEST,
     "analytics/backfill/plan.py _encoded": ("plan",),
     "analytics/backfill/seal.py _encoded": ("run",),

@@ -1,0 +1,1 @@
+"""Differences between the decisions of two runs, for `inventory backfill diff`."""

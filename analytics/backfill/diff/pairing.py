@@ -1,0 +1,133 @@
+"""Pairs of needs of two runs that answer the same shortage of a key. No I/O.
+
+Decision 0032: a need is named by the record that opened it, so ids differ under other rules. A need
+of A and one of B form a pair if both are open at one record. Of several the earliest-opened form
+the pair; a need is in one pair at most. Needs [10, 90) of A, [12, 30) and [40, 95) of B: the first
+two form a pair, the third is only in B. The same holds for price proposals.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from analytics.backfill.diff.revised import OPEN, Revised
+from analytics.digest import add
+
+A, B = 0, 1
+_SIDES: Final = (A, B)
+
+
+class Course:
+    """One need or price proposal of one run, from its first revision to the newest."""
+
+    __slots__ = ("first", "hash", "newest", "revisions", "shown")
+
+    def __init__(self, revised: Revised) -> None:
+        self.first = self.newest = self.shown = revised
+        self.revisions = 1
+        self.hash = revised.hash
+
+    def extend(self, revised: Revised) -> None:
+        """Add the next revision. `shown` is the last one that was open: its numbers count."""
+        self.newest = revised
+        self.revisions += 1
+        self.hash = add(self.hash, revised.hash)
+        if revised.status == OPEN:
+            self.shown = revised
+
+    @property
+    def closed_offset(self) -> int | None:
+        """Return the offset of the closing record, or None if the need is open."""
+        return self.newest.offset if self.newest.is_closed else None
+
+
+@dataclass(slots=True, eq=False)
+class Pair:
+    """The courses of A and B; one is None if the other run has no such need.
+
+    `decided_offset` is the first record at which the decisions differ; `explained_offset` the first
+    at which equal decisions have other explanations. `at_first` holds the revisions there.
+    """
+
+    courses: list[Course | None] = field(default_factory=lambda: [None, None])
+    decided_offset: int | None = None
+    explained_offset: int | None = None
+    at_first: tuple[Revised | None, Revised | None] = (None, None)
+
+    def compare(self, offset: int, ours: Revised | None, theirs: Revised | None) -> None:
+        """Record whether the decisions or explanations of one record differ."""
+        if ours is None or theirs is None or ours.decision != theirs.decision:
+            if self.decided_offset is None:
+                self.decided_offset, self.at_first = offset, (ours, theirs)
+        elif ours.explanation != theirs.explanation and self.explained_offset is None:
+            self.explained_offset = offset
+            if self.decided_offset is None:
+                self.at_first = (ours, theirs)
+
+
+class KeyPairs:
+    """The open pairs of one key and kind."""
+
+    __slots__ = ("_open",)
+
+    def __init__(self) -> None:
+        self._open: list[Pair | None] = [None, None]
+
+    @property
+    def is_empty(self) -> bool:
+        """Return True if neither run has an open need."""
+        return self._open[0] is None and self._open[1] is None
+
+    def take(self, offset: int, revised: Sequence[Revised | None]) -> Iterator[Pair]:
+        """Apply the revisions of A and B of one record. Yield pairs that no record can change."""
+        given = [(side, found) for side, found in enumerate(revised) if found is not None]
+        touched = [pair for side, _ in given if (pair := self._open[side]) is not None]
+        fresh = [entry for entry in given if not self._extended(*entry)]
+        # Closings come before openings: needs that only meet at one record aren't open together.
+        self._drop_closed()
+        touched += [self._opened(*entry) for entry in fresh]
+        self._drop_closed()
+        for pair in _once(touched):
+            pair.compare(offset, _of(pair, A, revised[A]), _of(pair, B, revised[B]))
+            if self._is_done(pair):
+                yield pair
+
+    def rest(self) -> Iterator[Pair]:
+        """Yield the pairs that are open at the end of the log, each once."""
+        yield from _once([pair for pair in self._open if pair is not None])
+
+    def _extended(self, side: int, found: Revised) -> bool:
+        pair = self._open[side]
+        course = None if pair is None else pair.courses[side]
+        if course is None or course.first.id != found.id:
+            return False
+        course.extend(found)
+        return True
+
+    def _opened(self, side: int, found: Revised) -> Pair:
+        other = self._open[1 - side]
+        pair = other if other is not None and other.courses[side] is None else Pair()
+        pair.courses[side] = Course(found)
+        self._open[side] = pair
+        return pair
+
+    def _drop_closed(self) -> None:
+        for side in _SIDES:
+            pair = self._open[side]
+            course = None if pair is None else pair.courses[side]
+            if course is not None and course.newest.is_closed:
+                self._open[side] = None
+
+    def _is_done(self, pair: Pair) -> bool:
+        return not any(pair is other for other in self._open)
+
+
+def _once(pairs: Sequence[Pair]) -> list[Pair]:
+    return list({id(pair): pair for pair in pairs}.values())
+
+
+def _of(pair: Pair, side: int, revised: Revised | None) -> Revised | None:
+    """Return the revision if it belongs to the pair's course of that side."""
+    course = pair.courses[side]
+    is_its = course is not None and revised is not None and course.first.id == revised.id
+    return revised if is_its else None

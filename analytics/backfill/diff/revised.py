@@ -1,0 +1,92 @@
+"""One revision of a decision in the form that a comparison needs. No I/O.
+
+`decision` is what people act on, `explanation` the numbers behind it. A revision that differs in
+its explanation only is no changed decision. Logic revision and id take no part: the id names the
+record that opened the need, and other rules open it at another record.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from analytics.digest import row_hash
+from cdc.contracts.decisions import PriceEvent, ReorderEvent
+
+REORDER: Final = "reorder"
+PRICE: Final = "price"
+KINDS: Final = (REORDER, PRICE)
+OPEN: Final = "open"
+# A snoozed need keeps its id until it is open again or cancelled; a snoozed proposal is closed.
+_CLOSED: Final = {
+    REORDER: frozenset({"accepted", "cancelled", "rejected"}),
+    PRICE: frozenset({"accepted", "cancelled", "expired", "rejected", "snoozed"}),
+}
+
+Content = tuple[object, ...]
+Term = tuple[str, int | str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Revised:
+    """One revision of a need or of a price proposal, at `offset` of its partition."""
+
+    kind: str
+    event: ReorderEvent | PriceEvent
+    decision: Content
+    explanation: Content
+
+    @property
+    def id(self) -> str:
+        """Return the id of the need or proposal."""
+        return str(self.event.output.id)
+
+    @property
+    def offset(self) -> int:
+        """Return the offset of the source record."""
+        return self.event.at.origin.offset
+
+    @property
+    def status(self) -> str:
+        """Return the status of this revision."""
+        return self.event.output.status
+
+    @property
+    def reason(self) -> str | None:
+        """Return the code or text with which the need or proposal was closed."""
+        return self.event.output.reason
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Return the named integers of the arithmetic, in their fixed order."""
+        return self.event.output.terms
+
+    @property
+    def is_closed(self) -> bool:
+        """Return True if no later revision of this id follows."""
+        return self.status in _CLOSED[self.kind]
+
+    @property
+    def hash(self) -> int:
+        """Return a 128-bit hash of offset, decision and explanation."""
+        content = json.dumps([self.offset, self.decision, self.explanation])
+        return row_hash(content.encode())
+
+
+def reorder(event: ReorderEvent) -> Revised:
+    """Return one revision of a need. Its decision is status, quantity, supplier and unit cost."""
+    need = event.output
+    decision = (need.status, need.quantity_units, event.supplier, event.cost_minor)
+    levels = (need.base_position_units, need.reorder_point_units, need.order_up_to_units)
+    return Revised(REORDER, event, decision, (*levels, need.flags, need.reason, need.terms))
+
+
+def price(event: PriceEvent) -> Revised:
+    """Return one revision of a price proposal.
+
+    Its decision is status, new price, effective time and the prior price, which is announced.
+    """
+    asked = event.output
+    decision = (asked.status, asked.new_minor, asked.effective_at_us, asked.prior_minor)
+    limits = (asked.old_minor, asked.floor_minor, asked.regular_minor)
+    rules = (asked.step, asked.signal, asked.clamps, asked.reason, asked.terms)
+    return Revised(PRICE, event, decision, (*limits, *rules))
