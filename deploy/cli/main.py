@@ -17,6 +17,7 @@ from typing_extensions import override
 from deploy.cli import (
     audit,
     backfill,
+    backfill_diff,
     bench,
     capture,
     generation,
@@ -75,6 +76,7 @@ for group in (
     trading,
     history,
     backfill,
+    backfill_diff,
     sql,
     people,
     records,

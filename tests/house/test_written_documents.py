@@ -24,6 +24,7 @@ COLUMN = "a column, versioned by migrations"
 HOME = "of one home, read by the release that wrote it; another one is told so"
 DEBEZIUM = "Debezium's envelope, as it was captured; only commit times are of now"
 PARQUET = "columns told in docs/contracts.md; its line in the manifest has the version"
+REPORT = "columns told in docs/roles/analyst.md; no program of ours reads them"
 PART = "a part of what stands here by its own name"
 
 WRITERS: dict[str, tuple[str, ...] | str] = {
@@ -56,7 +57,11 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "analytics/archive/head.py _encoded": ("archive_head",),
     "analytics/archive/rows.py write_once": PARQUET,
     "analytics/archive/source.py _encoded": ("archive_source",),
+    "analytics/backfill/diff/explained.py main": READ,
     "analytics/backfill/diff/revised.py Revised.hash": DIGEST,
+    "analytics/backfill/diff/scratch.py Scratch.add": READ,
+    "analytics/backfill/diff/scratch.py Scratch.digest": DIGEST,
+    "analytics/backfill/diff/tables.py _write": REPORT,
     "analytics/backfill/plan.py make_plan": DIGEST,
     "analytics/backfill/plan.py _encoded": ("plan",),
     "analytics/backfill/seal.py _encoded": ("run",),

@@ -1,0 +1,150 @@
+"""Two finished runs over the same records, checked before a comparison reads them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from analytics.backfill.plan import Plan, directory_of, load
+from analytics.backfill.seal import load_report, refuse_unsealed
+from analytics.backfill.units import finished_units
+from analytics.damage import Damage
+from analytics.engines import results
+from analytics.engines.unit import ManifestRow
+from cdc.contracts.versions import UnreadableRecord
+
+KEPT: Final = "nothing was compared, and no file was changed"
+_INCOMPARABLE: Final = 2  # 1 is a difference
+
+
+class NotComparable(Damage, ValueError):
+    """A run is unfinished or damaged, or the runs are of other records."""
+
+    exit_code = _INCOMPARABLE
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A finished run whose files are those that it wrote."""
+
+    plan: Plan
+    directory: Path
+    rows: tuple[ManifestRow, ...]
+
+    def units(self, partition: int) -> tuple[ManifestRow, ...]:
+        """Return the units of one partition: one for each key bucket."""
+        return tuple(row for row in self.rows if row.partition == partition)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return name and rules of the run."""
+        plan = self.plan
+        return {"run": plan.run, "logic_revision": plan.logic_revision, "code": plan.code}
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRuns:
+    """Runs A and B over the same records."""
+
+    a: ComparedRun
+    b: ComparedRun
+
+    @property
+    def generation(self) -> int:
+        """Return the generation of the compared records; 0 if there are none."""
+        return max((unit.generation for unit in self.a.plan.units), default=0)
+
+    def history(self) -> dict[str, object]:
+        """Return what the runs have in common: topic, generation and end offsets."""
+        plan = self.a.plan
+        ends = {str(number): end for number, end in sorted(plan.ends.items())}
+        topic = {"source_topic_id": plan.source_topic_id, "generation": self.generation}
+        return topic | {"ends": ends}
+
+
+def compared_runs(runs: Path, a: str, b: str) -> ComparedRuns:
+    """Return the runs `a` and `b` after every file of both was checked.
+
+    Raises:
+        NotComparable: names the run, the problem and the next step.
+    """
+    try:
+        plans = [(directory_of(runs, name), load(directory_of(runs, name))) for name in (a, b)]
+        _refuse_other_history(plans[0][1], plans[1][1])
+        found = [_usable(directory, plan) for directory, plan in plans]
+    except NotComparable:
+        raise
+    except Damage as error:
+        raise NotComparable(error.problem, KEPT, error.step) from error
+    except UnreadableRecord as error:
+        problem = f"{a} or {b}: {error}"
+        raise NotComparable(problem, KEPT, "`inventory backfill status` names the run") from error
+    return ComparedRuns(found[0], found[1])
+
+
+def _usable(directory: Path, plan: Plan) -> ComparedRun:
+    finished = finished_units(directory, plan)
+    missing = [unit.name for unit in plan.units if unit.name not in finished]
+    if missing or load_report(directory) is None:
+        problem = (
+            f"run {plan.run} is unfinished: {len(missing)} of {len(plan.units)} units are missing"
+        )
+        raise NotComparable(problem, KEPT, "start the command again that began the run")
+    refuse_unsealed(directory)
+    rows = tuple(finished[unit.name] for unit in plan.units)
+    results.refuse_damaged(rows)
+    return ComparedRun(plan, directory, rows)
+
+
+def _refuse_other_history(a: Plan, b: Plan) -> None:
+    """Raise `NotComparable` unless both runs read the same records."""
+    for problem in (_other_topic(a, b), _other_generation(a, b), _other_ends(a, b)):
+        if problem:
+            raise NotComparable(problem, KEPT, _again(a, b))
+    files = _files(a), _files(b)
+    other = [number for number in a.ends if files[0].get(number) != files[1].get(number)]
+    if other:
+        problem = f"runs {a.run} and {b.run} read other archive files of partitions {other}"
+        raise NotComparable(problem, KEPT, _again(a, b))
+
+
+def _again(a: Plan, b: Plan) -> str:
+    return (
+        f"`inventory backfill run --until {a.run}` computes {b.run} over the records of {a.run}; "
+        "add --code for other rules"
+    )
+
+
+def _other_topic(a: Plan, b: Plan) -> str:
+    if a.source_topic_id == b.source_topic_id:
+        return ""
+    return (
+        f"runs {a.run} and {b.run} are of different topics: ids {a.source_topic_id} and "
+        f"{b.source_topic_id}"
+    )
+
+
+def _other_generation(a: Plan, b: Plan) -> str:
+    found = [sorted({unit.generation for unit in plan.units}) for plan in (a, b)]
+    if found[0] == found[1]:
+        return ""
+    return f"runs {a.run} and {b.run} are of generations {found[0]} and {found[1]}"
+
+
+def _other_ends(a: Plan, b: Plan) -> str:
+    for number in sorted(a.ends.keys() | b.ends.keys()):
+        ends = a.ends.get(number), b.ends.get(number)
+        if ends[0] != ends[1]:
+            return (
+                f"runs {a.run} and {b.run} end at different offsets of partition {number}: "
+                f"{ends[0]} and {ends[1]}"
+            )
+    return ""
+
+
+def _files(plan: Plan) -> Mapping[int, set[tuple[str, str]]]:
+    """Return name and checksum of the archive files that a run read, by partition."""
+    found: dict[int, set[tuple[str, str]]] = {}
+    for unit in plan.units:
+        files = found.setdefault(unit.partition, set())
+        files |= {(source.file, source.sha256) for source in unit.sources}
+    return found

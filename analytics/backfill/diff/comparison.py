@@ -1,0 +1,161 @@
+"""`backfill diff`: compare the decisions of two finished runs, without Kafka or a running stack."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from analytics.backfill.diff.compared_runs import (
+    KEPT,
+    ComparedRuns,
+    NotComparable,
+    compared_runs,
+)
+from analytics.backfill.diff.difference import (
+    DECISIVE,
+    EXPLANATION,
+    amount_of,
+    difference,
+    units_of,
+)
+from analytics.backfill.diff.pairing import A, B, Course, Pair
+from analytics.backfill.diff.revised import KINDS
+from analytics.backfill.diff.scratch import ALL, COUNTS, SUMS, Scratch
+from analytics.backfill.diff.stream import pairs_of, partitions_of
+from analytics.backfill.run import runs_dir
+from analytics.damage import Damage
+from cdc.contracts.versions import UnreadableRecord
+from cdc.settings import Connections
+
+Progress = Callable[[int, int], None]  # partitions done, partitions in all
+_NAMES: Final = {kind: f"{kind}s" for kind in KINDS}  # of the report's sections
+_GROUP: Final = ("kind", "dimension", "value")
+
+
+def _no_progress(_done: int, _planned: int) -> None:
+    """Ignore the progress, for callers that print none."""
+
+
+@dataclass(slots=True)
+class RunTotals:
+    """Needs or proposals of one run, with units and money of their last open revisions."""
+
+    count: int = 0
+    units: int = 0
+    minor: int = 0
+
+    def add(self, course: Course) -> None:
+        """Count one course."""
+        self.count += 1
+        self.units += units_of(course)
+        self.minor += amount_of(course)
+
+
+@dataclass(slots=True)
+class KindTotals:
+    """Totals of one kind over equal and differing decisions."""
+
+    sides: tuple[RunTotals, RunTotals] = field(default_factory=lambda: (RunTotals(), RunTotals()))
+    equal: int = 0
+
+    def add(self, pair: Pair, *, is_equal: bool) -> None:
+        """Count the courses of one pair."""
+        self.equal += is_equal
+        for side, course in zip(self.sides, pair.courses, strict=True):
+            if course is not None:
+                side.add(course)
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """The result: totals by kind, and every difference in `scratch`, which its caller closes."""
+
+    runs: ComparedRuns
+    scratch: Scratch
+    totals: dict[str, KindTotals]
+    digest: str
+    groups: tuple[dict[str, Any], ...]
+
+    @property
+    def is_equal(self) -> bool:
+        """Return True if decisions and explanations are equal."""
+        return not self.groups
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 if equal, else 1."""
+        return 0 if self.is_equal else 1
+
+    def sums(self, kind: str) -> dict[str, Any]:
+        """Return counts and sums of the differences of one kind."""
+        found = (row for row in self.groups if (row["kind"], row["dimension"]) == (kind, ALL))
+        return next(found, dict.fromkeys((*COUNTS, *SUMS), 0))
+
+    def count(self, kind: str) -> int:
+        """Return the number of differences of one kind."""
+        return int(self.sums(kind)["differing"])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return runs, totals and digest for scripts. Rows and groups are added by the caller."""
+        sums = [self.sums(kind) for kind in KINDS]
+        return {
+            "a": self.runs.a.as_json(),
+            "b": self.runs.b.as_json(),
+            "history": self.runs.history(),
+            "equal": self.is_equal,
+            "digest": self.digest,
+            "decisions_differing": sum(found[how] for found in sums for how in DECISIVE),
+            "explanations_differing": sum(found[EXPLANATION] for found in sums),
+            **{_NAMES[kind]: self._kind_json(kind) for kind in KINDS},
+        }
+
+    def _kind_json(self, kind: str) -> dict[str, Any]:
+        totals, sums = self.totals[kind], self.sums(kind)
+        found = {name: cell for name, cell in sums.items() if name not in _GROUP}
+        sides = {
+            name: {"count": side.count, "units": side.units, "minor": side.minor}
+            for name, side in zip("ab", totals.sides, strict=True)
+        }
+        return {**sides, "equal": totals.equal, **found}
+
+
+def compare(
+    settings: Connections, a: str, b: str, scratch: Scratch, progress: Progress = _no_progress
+) -> Diff:
+    """Compare the decisions of runs `a` and `b`, partition by partition.
+
+    Raises:
+        NotComparable: names the run, the problem and the next step.
+    """
+    runs = compared_runs(runs_dir(settings), a, b)
+    totals = {kind: KindTotals() for kind in KINDS}
+    numbers = partitions_of(runs)
+    for done, number in enumerate(numbers, 1):
+        for pair in checked_pairs(runs, number):
+            _count(pair, number, totals, scratch)
+        progress(done, len(numbers))
+    return Diff(runs, scratch, totals, scratch.digest(runs.history()), tuple(scratch.groups()))
+
+
+def checked_pairs(runs: ComparedRuns, partition: int, key: bytes | None = None) -> Iterator[Pair]:
+    """Yield the pairs of one partition, or of one of its keys.
+
+    Raises:
+        NotComparable: a file was changed meanwhile, or a decision is of another release.
+    """
+    try:
+        yield from pairs_of(runs, partition, key)
+    except Damage as error:
+        raise NotComparable(error.problem, KEPT, error.step) from error
+    except UnreadableRecord as error:
+        problem = f"a decision of {runs.a.plan.run} or {runs.b.plan.run}: {error}"
+        step = "compare with the code that knows the decisions of both runs"
+        raise NotComparable(problem, KEPT, step) from error
+
+
+def _count(pair: Pair, partition: int, totals: dict[str, KindTotals], scratch: Scratch) -> None:
+    found = difference(pair, partition)
+    known = pair.courses[A] or pair.courses[B]
+    if known is not None:
+        totals[known.first.kind].add(pair, is_equal=found is None)
+    if found is not None:
+        scratch.add(found)

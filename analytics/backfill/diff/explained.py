@@ -1,0 +1,144 @@
+"""Explanation of one key after one record, by the rules of this tree.
+
+Run as a program it explains by the rules of the tree that `PYTHONPATH` names, for runs of another
+logic revision: `python -m analytics.backfill.diff.explained RUN ARCHIVE KEY PARTITION OFFSET`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+from zlib import crc32
+
+from analytics.archive.checked import checked_rows
+from analytics.archive.rows import MALFORMED
+from analytics.backfill.plan import Plan, load
+from analytics.engines.code import code_hash
+from analytics.engines.unit import ArchiveUnit
+from cdc.contracts.decode import decode
+from inventory.explain.key import Provenance, explain
+from inventory.explain.lines import Line, Section
+from inventory.fold.record import FoldResult, fold
+from inventory.log.dedupe import Admission
+from inventory.model.record import Record
+from inventory.model.state import KeyState
+from inventory.revision import LOGIC_REVISION
+
+_MODULE: Final = "analytics.backfill.diff.explained"
+_ALL_KEYS: Final = 1 << 32  # buckets by the complete CRC-32
+
+
+@dataclass(frozen=True, slots=True)
+class AtRecord:
+    """One key and the record after which it is explained."""
+
+    run: Path
+    archive: Path
+    key: str
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Record, verdict and explanation by the rules with the hash `code`."""
+
+    code: str
+    table: str
+    op: str
+    row_id: int | None
+    commit_us: int
+    verdict: str
+    sections: tuple[Section, ...]
+
+
+def explained(at: AtRecord) -> Explained | None:
+    """Fold the key up to and including the record. Return None if the key has no such record.
+
+    Raises:
+        BrokenArchive: a file is not the one that the run read.
+        UnknownRun: the plan is damaged.
+    """
+    state: KeyState | None = None
+    for record, admission, generation in _records(load(at.run), at):
+        folded = fold(state, record, admission, generation)
+        state = folded.state
+        if record.offset == at.offset:
+            return _explained(at, record, folded)
+    return None
+
+
+def explained_in(tree: Path, python: str, at: AtRecord) -> Explained | str:
+    """Return the explanation by the rules of another tree, or the reason why there is none."""
+    place = [str(at.run.resolve()), str(at.archive.resolve()), at.key]
+    command = [python, "-m", _MODULE, *place, str(at.partition), str(at.offset)]
+    env = os.environ | {"PYTHONPATH": str(tree)}
+    try:
+        done = subprocess.run(command, cwd=tree, env=env, capture_output=True, check=False)  # noqa: S603 -- a tree that the analyst has named
+        if done.returncode == 0:
+            return _of_json(json.loads(done.stdout))
+        printed = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        problem = printed[-1] if printed else f"exit code {done.returncode}"
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        problem = repr(error)
+    return f"{tree} could not explain it: {problem}"
+
+
+def _records(plan: Plan, at: AtRecord) -> Iterator[tuple[Record, Admission, int]]:
+    """Yield the key's records that the run read, from the files with the plan's checksums."""
+    key = at.key.encode()
+    for unit in plan.units:
+        if (unit.partition, unit.bucket) == (at.partition, crc32(key) % unit.buckets):
+            yield from _of_unit(unit, at.archive, key)
+
+
+def _of_unit(
+    unit: ArchiveUnit, archive: Path, key: bytes
+) -> Iterator[tuple[Record, Admission, int]]:
+    for source in unit.sources:
+        for row in checked_rows(archive, source, bucket=crc32(key), buckets=_ALL_KEYS):
+            if row.key == key and row.admission != MALFORMED:
+                record = decode(row.key, row.value, offset=row.offset)
+                yield record, Admission[row.admission.upper()], unit.generation
+
+
+def _explained(at: AtRecord, record: Record, folded: FoldResult) -> Explained:
+    image = record.after if isinstance(record.after, dict) else record.before
+    source = Provenance(at.partition, LOGIC_REVISION, record.commit_us)
+    state = folded.state
+    return Explained(
+        code=code_hash(),
+        table=record.table,
+        op=record.op,
+        row_id=image.get("id") if isinstance(image, dict) else None,
+        commit_us=record.commit_us,
+        verdict=folded.verdict,
+        sections=() if state is None else explain(state, None, source, has_windows=True),
+    )
+
+
+def _of_json(document: dict[str, Any]) -> Explained:
+    sections = tuple(
+        Section(part["name"], tuple(Line(**line | {"source": None}) for line in part["lines"]))
+        for part in document.pop("sections")
+    )
+    return Explained(**document, sections=sections)
+
+
+def main(given: list[str]) -> int:
+    """Print the explanation as JSON."""
+    run, archive, key, partition, offset = given
+    found = explained(AtRecord(Path(run), Path(archive), key, int(partition), int(offset)))
+    if found is None:
+        sys.stderr.write(f"{key}: no record at offset {offset} of partition {partition}\n")
+        return 1
+    sys.stdout.write(json.dumps(asdict(found)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

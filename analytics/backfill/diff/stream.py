@@ -1,0 +1,67 @@
+"""Decisions of two runs, record by record in offset order, without a partition in memory.
+
+A run has one sorted file per partition and key bucket. The files of both runs are merged, so the
+runs may have other numbers of buckets and other engines. Memory holds one batch of each file and
+the needs that are open at the current record.
+"""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from itertools import groupby, zip_longest
+from operator import itemgetter
+
+from analytics.backfill.diff.compared_runs import ComparedRuns
+from analytics.backfill.diff.pairing import A, B, KeyPairs, Pair
+from analytics.backfill.diff.revised import KINDS, Revised, price, reorder
+from analytics.engines.results import OUTPUTS, read_rows
+from analytics.engines.unit import ManifestRow
+from cdc.contracts.decisions import NotADecision, decode_price, decode_reorder
+
+Entry = tuple[int, int, bytes, bytes]  # offset, side, key, content
+Tracked = dict[tuple[str, bytes], KeyPairs]
+
+
+def partitions_of(runs: ComparedRuns) -> Sequence[int]:
+    """Return the partitions that have records, in order."""
+    return sorted({row.partition for row in runs.a.rows})
+
+
+def pairs_of(runs: ComparedRuns, partition: int, key: bytes | None = None) -> Iterator[Pair]:
+    """Yield every pair of one partition, or of one key, those open at the end last."""
+    tracked: Tracked = {}
+    for offset, entries in groupby(_entries(runs, partition, key), key=itemgetter(0)):
+        yield from _taken(tracked, offset, list(entries))
+    for _name, pairs in sorted(tracked.items(), key=itemgetter(0)):
+        yield from pairs.rest()
+
+
+def _entries(runs: ComparedRuns, partition: int, key: bytes | None) -> Iterator[Entry]:
+    sides = ((A, runs.a.units(partition)), (B, runs.b.units(partition)))
+    files = (_rows(unit, side, key) for side, units in sides for unit in units)
+    return heapq.merge(*files, key=itemgetter(0))
+
+
+def _rows(unit: ManifestRow, side: int, key: bytes | None) -> Iterator[Entry]:
+    for found, offset, content in read_rows(unit, OUTPUTS):
+        if key is None or found == key:
+            yield offset, side, found, content
+
+
+def _taken(tracked: Tracked, offset: int, entries: Sequence[Entry]) -> Iterator[Pair]:
+    """Yield the pairs that one record closes. A record is of one key."""
+    key = entries[0][2]
+    decoded = [(side, _decoded(content)) for _, side, _, content in entries]
+    for kind in KINDS:
+        sides = [[one for at, one in decoded if (at, one.kind) == (s, kind)] for s in (A, B)]
+        for revised in zip_longest(*sides):
+            pairs = tracked.setdefault((kind, key), KeyPairs())
+            yield from pairs.take(offset, revised)
+            if pairs.is_empty:
+                del tracked[kind, key]
+
+
+def _decoded(content: bytes) -> Revised:
+    try:
+        return reorder(decode_reorder(content))
+    except NotADecision:
+        return price(decode_price(content))

@@ -1,0 +1,86 @@
+"""Texts and columns of the difference, the same in a terminal and on its page. No I/O."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from analytics.backfill.diff.comparison import Diff
+from analytics.backfill.diff.difference import CHANGED, COURSE, EXPLANATION, ONLY_A, ONLY_B
+from analytics.backfill.diff.revised import PRICE, REORDER
+from inventory.explain.formatting import money_text, units_text
+
+KIND_TITLES: Final = {REORDER: "Reorders", PRICE: "Prices"}
+CLASS_TEXTS: Final = {
+    ONLY_A: "B has no such need or proposal",
+    ONLY_B: "A has no such need or proposal",
+    CHANGED: "another quantity, supplier, unit cost or price",
+    COURSE: "opened, amended or closed at another record, or with another end",
+    EXPLANATION: "the same decision; only terms, flags or reasons differ",
+}
+TOTAL_COLUMNS: Final = ("total", "A", "B", "B less A")
+COUNT_COLUMNS: Final = (
+    *("kind", "equal", "only A", "only B", "changed", "course", "explanation only"),
+)
+GROUP_COLUMNS: Final = (
+    *("group", "differences", "only A", "only B", "changed", "course", "explanation only"),
+    "B less A",
+)
+_COMMON: Final = ("class", "store", "item", "reason", "week", "first record")
+_OWN: Final = {
+    REORDER: ("supplier", "A units", "B units", "A cost", "B cost", "B less A"),
+    PRICE: ("A price", "B price", "B less A"),
+}
+
+
+def row_columns(kind: str) -> tuple[str, ...]:
+    """Return the headings of the ranked table of one kind."""
+    return (*_COMMON, *_OWN[kind])
+
+
+def row_cells(kind: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return one difference as text. A dash is an absent value."""
+    record = f"{row['partition']}@{row['first_offset']}"
+    common = (row["how"], row["store"], row["sku"], row["reason"], row["week"], record)
+    delta = money_text(row["delta_minor"])
+    if kind == PRICE:
+        return (*common, *_money(row, "new_minor"), delta)
+    units = tuple(units_text(row.get(f"{side}_quantity_units")) for side in "ab")
+    return (*common, row["supplier"] or "", *units, *_money(row, "amount_minor"), delta)
+
+
+def group_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return one group as text."""
+    counts = tuple(units_text(row[name]) for name in ("differing", *CLASS_TEXTS))
+    return (str(row["value"]), *counts, money_text(row["delta_minor"]))
+
+
+def total_rows(found: Diff) -> Iterator[tuple[str, ...]]:
+    """Yield the totals of both runs, over equal and differing decisions."""
+    for kind, title in KIND_TITLES.items():
+        ours, theirs = found.totals[kind].sides
+        yield _total(title, ours.count, theirs.count, units_text)
+        if kind == REORDER:
+            yield _total(f"{title}, units", ours.units, theirs.units, units_text)
+            yield _total(f"{title}, cost", ours.minor, theirs.minor, money_text)
+
+
+def count_rows(found: Diff) -> Iterator[tuple[str, ...]]:
+    """Yield the number of equal and of differing decisions by class, for each kind."""
+    for kind, title in KIND_TITLES.items():
+        counts = (found.totals[kind].equal, *(found.sums(kind)[how] for how in CLASS_TEXTS))
+        yield (title, *(units_text(count) for count in counts))
+
+
+def hidden_text(hidden: int, step: str) -> str:
+    """Return how many rows are not shown and how to see them; empty if all are shown."""
+    if hidden <= 0:
+        return ""
+    rows = "row is" if hidden == 1 else "rows are"
+    return f"{units_text(hidden)} {rows} not shown; {step}"
+
+
+def _money(row: Mapping[str, Any], name: str) -> tuple[str, str]:
+    return money_text(row.get(f"a_{name}")), money_text(row.get(f"b_{name}"))
+
+
+def _total(title: str, ours: int, theirs: int, text: Callable[[int], str]) -> tuple[str, ...]:
+    return title, text(ours), text(theirs), text(theirs - ours)

@@ -1,0 +1,220 @@
+"""`inventory backfill diff`: options, terminal tables, JSON and files of a comparison."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+
+import typer
+
+from deploy import output
+from deploy.cli import option_checks
+from deploy.cli.backfill import Json, Python, backfill
+from deploy.stack.home import default_home
+
+if TYPE_CHECKING:
+    from analytics.backfill.diff.comparison import Diff
+    from analytics.backfill.diff.divergence import Divergence
+    from cdc.settings import Connections
+
+DIMENSIONS: Final = ("store", "supplier", "reason", "week")
+_DEFAULT_ROWS: Final = 20
+_EXPLANATION: Final = ("section", "line", "A", "B", "")
+
+Run = Annotated[str, typer.Argument(help="Name of a finished run, or last.")]
+By = Annotated[
+    list[str],
+    typer.Option(help="Group by store, supplier, reason or week; repeatable. Default: store."),
+]
+Limit = Annotated[int, typer.Option(min=1, help="Rows of each table.")]
+Offset = Annotated[int, typer.Option(min=0, help="Rows to skip in the ranked tables.")]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        metavar="STORE|SKU",
+        help="Show the first differing record of this key with both explanations.",
+    ),
+]
+Codes = Annotated[
+    list[Path] | None,
+    typer.Option(
+        exists=True,
+        file_okay=False,
+        help="Source tree with the rules of a run, for --key; repeatable.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(file_okay=False, help="Directory for the complete difference as Parquet."),
+]
+Html = Annotated[Path | None, typer.Option(dir_okay=False, help="File for a page with charts.")]
+
+
+def register(_app: typer.Typer) -> None:
+    """Add the command to `inventory backfill`."""
+    backfill.command()(diff)
+
+
+def diff(
+    a: Run,
+    b: Run,
+    *,
+    by: By = ["store"],  # noqa: B006 -- typer reads the default and never changes it
+    limit: Limit = _DEFAULT_ROWS,
+    offset: Offset = 0,
+    key: Key = None,
+    code: Codes = None,
+    python: Python = "",
+    out: Out = None,
+    html: Html = None,
+    json: Json = False,
+) -> None:
+    """Compare the decisions of two finished runs over the same records, without Kafka.
+
+    Exit code 0: equal; 1: different; 2: the runs can't be compared.
+    """
+    for dimension in by:
+        option_checks.check_choice("--by", dimension, DIMENSIONS)
+    if key is not None:
+        if out is not None or html is not None:
+            message = "--key shows one key; --out and --html write the complete difference"
+            raise typer.BadParameter(message)
+        _show_key((a, b), key, tuple(code or ()), python, json=json)
+    _compare((a, b), _Shown(tuple(dict.fromkeys(by)), limit, offset, json), out, html)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Groups, page and form of the output."""
+
+    by: Sequence[str]
+    limit: int
+    offset: int
+    json: bool
+
+
+def _settings() -> "Connections":
+    """Return the directories of the home. A comparison needs no running stack."""
+    from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
+
+    return Connections(home=default_home())
+
+
+def _compare(
+    names: tuple[str, str], shown: _Shown, out: Path | None, html: Path | None
+) -> NoReturn:
+    from analytics.backfill.diff.comparison import compare  # noqa: PLC0415 -- loads Parquet
+    from analytics.backfill.diff.scratch import Scratch  # noqa: PLC0415 -- as above
+
+    with Scratch() as scratch:
+        found = compare(_settings(), *names, scratch, _partitions)
+        files = _written(found, out, html)
+        if shown.json:
+            output.as_json(_as_json(found, shown) | {"files": files})
+        else:
+            _print(found, shown)
+            for path in files:
+                output.console.print(f"wrote {path}")
+    raise typer.Exit(found.exit_code)
+
+
+def _partitions(done: int, planned: int) -> None:
+    output.errors.print(f"{done} of {planned} partitions compared")
+
+
+def _written(found: "Diff", out: Path | None, html: Path | None) -> list[str]:
+    from analytics.backfill.diff.page import write_page  # noqa: PLC0415 -- only with --html
+    from analytics.backfill.diff.tables import write_tables  # noqa: PLC0415 -- only with --out
+
+    tables = () if out is None else write_tables(found, out)
+    pages = () if html is None else (write_page(found, html),)
+    return [str(path) for path in (*tables, *pages)]
+
+
+def _as_json(found: "Diff", shown: _Shown) -> dict[str, Any]:
+    """Return the report with groups and rows; `rows_not_shown` counts the others by kind."""
+    from analytics.backfill.diff.revised import KINDS  # noqa: PLC0415 -- as in `_compare`
+
+    page = {"limit": shown.limit, "offset": shown.offset}
+    ranked = {kind: list(found.scratch.ranked(kind, **page)) for kind in KINDS}
+    return found.as_json() | {
+        "groups": [row for row in found.groups if row["dimension"] in shown.by],
+        "rows": ranked,
+        "rows_not_shown": {kind: found.count(kind) - len(rows) for kind, rows in ranked.items()},
+    }
+
+
+def _print(found: "Diff", shown: _Shown) -> None:
+    from analytics.backfill.diff import wording  # noqa: PLC0415 -- as in `_compare`
+
+    runs = f"A {found.runs.a.plan.run}, B {found.runs.b.plan.run}"
+    output.table(runs, wording.TOTAL_COLUMNS, list(wording.total_rows(found)))
+    output.table("", wording.COUNT_COLUMNS, list(wording.count_rows(found)))
+    for kind in wording.KIND_TITLES:
+        if found.count(kind):
+            for dimension in shown.by:
+                _print_groups(found, kind, dimension, shown.limit)
+            _print_rows(found, kind, shown)
+    output.console.print(f"digest {found.digest}")
+
+
+def _print_rows(found: "Diff", kind: str, shown: _Shown) -> None:
+    from analytics.backfill.diff import wording  # noqa: PLC0415 -- as in `_compare`
+
+    ranked = found.scratch.ranked(kind, limit=shown.limit, offset=shown.offset)
+    rows = [wording.row_cells(kind, row) for row in ranked]
+    title = f"{wording.KIND_TITLES[kind]}, largest money first"
+    output.table(title, wording.row_columns(kind), rows)
+    hidden = found.count(kind) - len(rows)
+    _print_hidden(wording.hidden_text(hidden, "--limit, --offset and --out show them"))
+
+
+def _print_groups(found: "Diff", kind: str, dimension: str, limit: int) -> None:
+    from analytics.backfill.diff import wording  # noqa: PLC0415 -- as in `_compare`
+
+    groups = [row for row in found.groups if (row["kind"], row["dimension"]) == (kind, dimension)]
+    cells = [wording.group_cells(row) for row in groups[:limit]]
+    output.table(f"{wording.KIND_TITLES[kind]} by {dimension}", wording.GROUP_COLUMNS, cells)
+    hidden = len(groups) - len(cells)
+    _print_hidden(wording.hidden_text(hidden, "--limit and --out show them"))
+
+
+def _print_hidden(text: str) -> None:
+    if text:
+        output.console.print(text)
+
+
+def _show_key(
+    names: tuple[str, str], key: str, trees: tuple[Path, ...], python: str, *, json: bool
+) -> NoReturn:
+    from analytics.backfill.diff.compared_runs import compared_runs  # noqa: PLC0415 -- as above
+    from analytics.backfill.diff.divergence import Trees, divergence  # noqa: PLC0415 -- as above
+    from analytics.backfill.run import runs_dir  # noqa: PLC0415 -- as above
+
+    settings = _settings()
+    chosen = Trees(tuple(map(Path.resolve, trees)), option_checks.interpreter(python))
+    found = divergence(settings, compared_runs(runs_dir(settings), *names), key, chosen)
+    if json:
+        output.as_json({"key": key, "equal": True} if found is None else found.as_json())
+    elif found is None:
+        output.console.print(f"{key}: both runs decide alike")
+    else:
+        _print_key(found)
+    raise typer.Exit(0 if found is None else 1)
+
+
+def _print_key(found: "Divergence") -> None:
+    from analytics.backfill.diff import wording  # noqa: PLC0415 -- as in `_compare`
+
+    record = f"stock.events[{found.partition}]@{found.offset}"
+    read = found.record()
+    about = "" if read is None else f": {read.op} of {read.table} {read.row_id}, {read.verdict}"
+    output.console.print(f"{found.key}: first differing record {record}{about}")
+    for problem in filter(None, (found.a.problem, found.b.problem)):
+        output.console.print(problem)
+    lines = [(*line, "" if line[2] == line[3] else "differs") for line in found.lines()]
+    output.table("", _EXPLANATION, lines)
+    for kind, title in wording.KIND_TITLES.items():
+        rows = [wording.row_cells(kind, one.row) for one in found.differences if one.kind == kind]
+        if rows:
+            output.table(f"{title} of this key", wording.row_columns(kind), rows)
