@@ -92,6 +92,7 @@ def _wait_until_shown(
 
     Return whether the stack was well by then.
     """
+    before = ""
     while True:
         seen = stack.status()
         seconds = time.monotonic() - began
@@ -101,9 +102,10 @@ def _wait_until_shown(
             outcome.status_s, outcome.shown = seconds, _shown(seen)
         if seconds > SHOWN_WITHIN_S:
             when = f"only after {seconds:.1f} s" if is_right else f"not within {SHOWN_WITHIN_S:g} s"
-            outcome.problems.append(f"status was right {when}: {_shown(seen)}")
+            outcome.problems.append(f"status was right {when}: {_shown(seen)}{before}")
         if is_right or seconds > SHOWN_WITHIN_S:
             return is_well and not _failures(stack)
+        before = f"; {seconds:.1f} s after the fault: {_shown(seen)}"
 
 
 def _shown(status: Status) -> str:
