@@ -96,8 +96,10 @@ def _wait_until_shown(
     while True:
         seen = stack.status()
         seconds = time.monotonic() - began
-        is_well = seen["exit_code"] == 0 and not _is_broken(stack, expected)
-        is_right = expected.is_shown(seen) or (is_well and expected.is_broken is not never_broken)
+        is_repaired = expected.is_broken is not never_broken and not _is_broken(stack, expected)
+        is_well = seen["exit_code"] == 0 and (is_repaired or expected.is_broken is never_broken)
+        # After the repair, `status` names what the damage left behind, until that is well, too.
+        is_right = expected.is_shown(seen) or is_repaired
         if is_right:
             outcome.status_s, outcome.shown = seconds, _shown(seen)
         if seconds > SHOWN_WITHIN_S:

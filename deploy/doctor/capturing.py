@@ -89,7 +89,7 @@ def connector(home: Home) -> Row:
     variables = environment_of(home)
     with reading(home) as connection:
         by, damage = paused_by(connection), damage_of(connection)
-    client = client_of(variables, timeout_s=5.0)
+    client = client_of(variables, timeout_s=3.0)
     try:
         state, held = client.state(), client.current_config()
     finally:

@@ -172,7 +172,7 @@ QUERIED_SERVICES: Final[dict[str, tuple[str, ...]]] = {
     "slot": ("postgres",),
     "publication": ("postgres",),
     "identity": ("postgres",),
-    "connector": ("connect", "postgres"),
+    "connector": ("connect", "postgres", "kafka"),  # without a broker, Connect blocks its clients
     "topics": ("kafka",),
     "rules": ("postgres",),
     "lag": ("kafka", "postgres"),

@@ -85,16 +85,22 @@ def _process_state(entry: ServiceRuntime) -> str:
 
 
 def _probed(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
+    """Return the state by both probes, which run at once: each may wait until its time limit."""
     from deploy.stack.probes import probes_of  # noqa: PLC0415 -- loads every part's client
 
     pid = entry.pid or 0
     probes = probes_of(name, entry.url, *access)
-    ready = probes.ready(pid)
+    if probes.ready is probes.alive:
+        ready = alive = probes.ready(pid)
+    else:
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            answers = pool.submit(probes.alive, pid)
+            ready, alive = probes.ready(pid), answers.result()
     if ready is None:
         return UNKNOWN
     if ready:
         return RUNNING
-    return NOT_READY if probes.alive(pid) else SILENT
+    return NOT_READY if alive else SILENT
 
 
 def _access(home: Home) -> tuple[str, str]:

@@ -53,8 +53,7 @@ def probes_of(name: str, url: str | None, database_url: str, connect_password: s
             lambda _: postgres_ready(database_url), lambda _: postgres_alive(database_url)
         )
     if name == "kafka":
-        broker = partial(broker_answers, url or "")
-        return Probes(lambda _: broker(), lambda _: broker())
+        return _both(lambda _: broker_answers(url or ""))
     if name == "connect":
         return Probes(
             lambda _: connect_ready(url or "", connect_password), lambda _: http_alive(url or "")
@@ -67,9 +66,13 @@ def probes_of(name: str, url: str | None, database_url: str, connect_password: s
     if name.startswith(WORKER_PREFIX):
         return Probes(lambda _: http_ok(f"{url}/readyz"), lambda _: http_ok(f"{url}/livez"))
     if name == "trading":  # it writes facts only, and leaves no row of its own
-        return Probes(lambda _: True, lambda _: True)
-    beating = partial(has_fresh_heartbeat, database_url, name)
-    return Probes(beating, beating)
+        return _both(lambda _: True)
+    return _both(partial(has_fresh_heartbeat, database_url, name))
+
+
+def _both(probe: ServiceProbe) -> Probes:
+    """Return probes that are one and the same, so that a caller need not run it twice."""
+    return Probes(probe, probe)
 
 
 def http_ok(url: str) -> bool:

@@ -24,6 +24,7 @@ from inventory.revision import LOGIC_REVISION
 
 _US: Final = 1_000_000
 _TIMEOUT_S: Final = 20.0
+_CONNECT_S: Final = 3.0
 # Parts in these states get no query. Example: Connect without its broker blocks its clients.
 _DOWN: Final = (
     *(observe.GONE, observe.SUSPENDED, observe.SILENT, observe.NOT_READY),
@@ -76,7 +77,7 @@ def _queries(home: Home, seen: StackState, location: str | None) -> dict[str, Ca
     )
     kept = "" if seen.states.get("postgres") in _DOWN else database
     asked: dict[str, tuple[tuple[str, ...], Callable[[], Any]]] = {
-        "connector": (("connect",), lambda: _connector(environment, kept)),
+        "connector": (("connect", "kafka"), lambda: _connector(environment, kept)),
         "lag": (("kafka", "postgres"), lambda: lags(kafka, database)),
         "freshness_seconds": (("postgres", "projector"), lambda: freshness(database)),
         "counts": (("postgres", "projector"), lambda: _counts(database, location)),
@@ -132,7 +133,7 @@ def _run_queries(queries: dict[str, Callable[[], Any]], found: dict[str, Any]) -
 
 
 def _connector(environment: Mapping[str, str], database: str) -> dict[str, Any]:
-    client = client_of(environment, timeout_s=5.0)
+    client = client_of(environment, timeout_s=_CONNECT_S)
     try:
         state = client.state()
     finally:

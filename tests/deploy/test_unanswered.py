@@ -106,6 +106,32 @@ def test_status_asks_nothing_of_a_part_that_is_not_ready(home: Home) -> None:
     assert "connect: not ready" in found["not_well"]
 
 
+def test_status_asks_connect_nothing_while_its_broker_is_away(home: Home) -> None:
+    seen = observe.observe(home)
+    ready = replace(seen, states={**seen.states, "connect": observe.RUNNING})
+
+    found = status.collect(home, ready)
+
+    assert found["unanswered"]["connector"] == "kafka is in state 'gone'"
+
+
+def test_a_silent_broker_costs_one_time_limit(home: Home, monkeypatch) -> None:
+    asked: list[str] = []
+
+    def no_answer(address: str) -> bool:
+        asked.append(address)
+        return False
+
+    monkeypatch.setattr("deploy.stack.probes.broker_answers", no_answer)
+    runtime = read_runtime(home)
+    runtime.services["kafka"] = replace(runtime.services["web"], url=NOBODY)
+    write_runtime(home, runtime)
+
+    seen = observe.observe(home)
+
+    assert (seen.states["kafka"], asked) == ("no answer", [NOBODY])
+
+
 def test_status_sends_nothing_to_a_suspended_postgres(home: Home) -> None:
     """Such a server accepts connections and never answers: each one costs its time limit."""
     with socket.create_server(("127.0.0.1", 0)) as suspended, running_child() as child:
