@@ -95,7 +95,8 @@ def test_a_statement_without_rows_and_one_that_is_refused(reader: Reader) -> Non
 
 def test_everything_that_the_page_of_analysts_names_can_be_read(reader: Reader) -> None:
     page = (PROJECT / "docs" / "roles" / "analyst.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (`[^|]+`) \|", page.split("## Facts in SQL")[1], re.MULTILINE)
+    section = page.split("## Facts in SQL")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`[^|]+`) \|", section, re.MULTILINE)
     named = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
     assert len(named) > 15
 
