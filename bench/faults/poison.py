@@ -5,8 +5,10 @@ Workers must reject each with a reason, or ignore it without an effect. No worke
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from typing import Any, Final
 
 from confluent_kafka import Producer
@@ -18,6 +20,8 @@ KEY: Final = "POISON|K1"
 _COUNT: Final = "SELECT count(*) FROM read_model.rejected WHERE value = %s"
 _ALL: Final = "SELECT count(*) FROM read_model.rejected"
 _SEEN_S: Final = 60.0
+# Two records with one log position in one partition are one change that Connect sent twice.
+_POSITIONS: Final = count(1 << 50)
 
 
 def faults() -> Iterator[Fault]:
@@ -37,27 +41,29 @@ def _expected(stack: StackUnderTest) -> Expected:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of poison: the record's key and value."""
+    """One kind of poison: a function that returns the record's value now, and its key."""
 
     name: str
-    value: bytes
+    value: Callable[[], bytes]
     key: bytes | None = KEY.encode()
 
     def send(self, stack: StackUnderTest) -> None:
         """Write the record and wait until the read model lists it as rejected."""
-        before = self._rejected(stack)
+        value = self.value()
+        before = _rejected(stack, value)
         producer = Producer(
             {
                 "bootstrap.servers": stack.variables["INVENTORY_KAFKA_BOOTSTRAP"],
                 "partitioner": "murmur2_random",
             }
         )
-        producer.produce("stock.events", self.value, self.key)
+        producer.produce("stock.events", value, self.key)
         producer.flush(30)
-        wait_for(lambda: self._rejected(stack) > before, f"rejection of {self.name}", _SEEN_S)
+        wait_for(lambda: _rejected(stack, value) > before, f"rejection of {self.name}", _SEEN_S)
 
-    def _rejected(self, stack: StackUnderTest) -> int:
-        return int(stack.sql(_COUNT, self.value)[0][0])
+
+def _rejected(stack: StackUnderTest, value: bytes) -> int:
+    return int(stack.sql(_COUNT, value)[0][0])
 
 
 def _sale(**changes: Any) -> bytes:  # noqa: ANN401 -- values that no column takes
@@ -74,7 +80,7 @@ def _sale(**changes: Any) -> bytes:  # noqa: ANN401 -- values that no column tak
         "occurred_at": now_us,
         "recorded_at": now_us,
     }
-    source = {"table": "sale_line", "lsn": 1 << 50, "ts_us": now_us, "schema": "retail"}
+    source = {"table": "sale_line", "lsn": next(_POSITIONS), "ts_us": now_us, "schema": "retail"}
     envelope: dict[str, Any] = {
         "before": None,
         "after": row | changes.pop("row", {}),
@@ -85,15 +91,20 @@ def _sale(**changes: Any) -> bytes:  # noqa: ANN401 -- values that no column tak
     return json.dumps(envelope | changes).encode()
 
 
+def _kind(name: str, key: str | None = KEY, **changes: Any) -> Kind:  # noqa: ANN401 -- as `_sale`
+    """Return a kind of sale with these changes."""
+    return Kind(name, partial(_sale, **changes), None if key is None else key.encode())
+
+
 KINDS: Final = (
-    Kind("bytes", b"\x00\xff not a document"),
-    Kind("cut off", _sale()[:-30]),
-    Kind("a list", b"[1, 2, 3]"),
-    Kind("nested", b'{"after":' + b"[" * 20_000 + b"]" * 20_000 + b"}"),
-    Kind("key of another item", _sale(), key=b"POISON|OTHER"),
-    Kind("no key", _sale(), key=None),
-    Kind("key without item", _sale(), key=b"POISON"),
-    Kind("fraction", _sale(row={"quantity_units": 1.5})),
-    Kind("operation", _sale(op="x")),
-    Kind("negative place", _sale(source={"lsn": -1})),
+    Kind("bytes", lambda: b"\x00\xff not a document"),
+    Kind("cut off", lambda: _sale()[:-30]),
+    Kind("a list", lambda: b"[1, 2, 3]"),
+    Kind("nested", lambda: b'{"after":' + b"[" * 20_000 + b"]" * 20_000 + b"}"),
+    _kind("key of another item", "POISON|OTHER"),
+    _kind("no key", None),
+    _kind("key without item", "POISON"),
+    _kind("fraction", row={"quantity_units": 1.5}),
+    _kind("operation", op="x"),
+    _kind("negative place", source={"lsn": -1}),
 )

@@ -1,6 +1,7 @@
 """Faults of processes: each service killed, ended or suspended, and the supervisor's death."""
 
 import signal
+import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,6 +14,8 @@ _KINDS: Final = (
     ("pause", signal.SIGSTOP),
 )
 _NOT_RUNNING: Final = ("T", "Z", "")
+_ENDS_WITHIN_S: Final = 3.0
+_POLL_S: Final = 0.02
 
 
 def faults() -> Iterator[Fault]:
@@ -40,9 +43,22 @@ def _of_service(name: str, service: str, number: signal.Signals) -> Fault:
         return Expected(is_broken, mentions(service))
 
     def cause(stack: StackUnderTest) -> None:
-        send(stack.pid(service), number)
+        pid = stack.pid(service)
+        send(pid, number)
+        if number == signal.SIGTERM:
+            _wait_ended(pid)
 
     return Fault(name, cause, prepare)
+
+
+def _wait_ended(pid: int) -> None:
+    """Wait until the process has finished its work and ended: before that, the stack is well.
+
+    Postgres waits for its clients without a limit; then the fault begins after 3 s.
+    """
+    deadline = time.monotonic() + _ENDS_WITHIN_S
+    while state_of(pid) not in _NOT_RUNNING and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
 
 
 def _of_supervisor(name: str, number: signal.Signals) -> Fault:

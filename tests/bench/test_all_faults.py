@@ -1,6 +1,7 @@
 """`inventory bench faults --all`: choice of faults, judgement of a status, clean-up."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.faults import poison
 from bench.faults.catalogue import all_faults
 from bench.faults.fault import SERVICES, mentions
 from bench.faults.outcome import Outcome, as_json
@@ -18,6 +20,7 @@ from deploy.stack.home import PROJECT
 from deploy.stack.processes import ProcessId, alive, identify, wait_until
 
 AT_LEAST = 20
+LONG = 10_000
 WITHIN_S = 60.0
 # A bench that is ended while a child works in its directory and another has it in its command.
 SCRIPT = """
@@ -45,6 +48,14 @@ def test_the_catalogue_has_every_service_and_each_name_once() -> None:
             "stop supervisor"
         }
     assert sum(name.startswith("poison: ") for name in names) == 10
+
+
+def test_no_two_bad_records_are_one_change_that_was_sent_twice() -> None:
+    """A record without a key may be in the partition of any other one."""
+    texts = b"\n".join(kind.value() for kind in poison.KINDS if len(kind.value()) < LONG)
+    positions = re.findall(rb'"lsn": (\d+)', texts)
+
+    assert len(positions) == len(set(positions)) >= 5
 
 
 def test_faults_are_chosen_by_parts_of_their_names_and_an_unknown_one_is_refused() -> None:
