@@ -55,6 +55,7 @@ class Kind:
             {
                 "bootstrap.servers": stack.variables["INVENTORY_KAFKA_BOOTSTRAP"],
                 "partitioner": "murmur2_random",
+                "log_level": 0,
             }
         )
         producer.produce("stock.events", value, self.key)
