@@ -9,7 +9,10 @@ from deploy.stack.home import Home
 
 # Files that hold the secrets; only their owner may read them.
 KEPT: Final = frozenset(
-    {"secrets.json", "environment.json", "logins.json", "config/connect-credentials.properties"}
+    {
+        *("secrets.json", "environment.json", "logins.json", "pgpass"),
+        "config/connect-credentials.properties",
+    }
 )
 # Postgres stores only password verifiers; its directory belongs to another account.
 _LEFT_OUT: Final = frozenset({"postgres"})

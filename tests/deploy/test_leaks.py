@@ -18,6 +18,7 @@ from deploy.stack.home import Home
 from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
 from deploy.stack.service_variables import VARIABLES_OF_SERVICES
+from deploy.stack.sql_access import read_only_url
 
 SECRET = "canary-Zq3_9x-W5vT0kLr8"  # noqa: S105 -- planted by this test
 SLEEP = "import sys; print(flush=True); sys.stdin.read()"
@@ -42,6 +43,22 @@ def test_a_home_as_it_is_made_holds_no_secret_in_a_wrong_place(home: Home) -> No
 
     assert found.leaks == ()
     assert found.secrets == len(home.secrets())
+
+
+def test_the_password_file_of_sql_is_in_its_place_while_it_is_private(home: Home) -> None:
+    password = home.secrets()["app_ro"]
+    address = f"postgresql://app_ro:{password}@127.0.0.1:1/retail"
+    write_environment(home, {"INVENTORY_READ_DATABASE_URL": address})
+    me = identify(os.getpid())
+    write_runtime(home, Runtime(supervisor_pid=me.pid, supervisor_ticks=me.started))
+    read_only_url(home)  # needs a running stack
+    write_runtime(home, Runtime())  # the search would ask its services
+    file = home.path / "pgpass"
+
+    assert password in file.read_text()
+    assert places(home) == []
+    file.chmod(0o640)
+    assert places(home) == [("all", f"{file} can be read by other accounts")]
 
 
 @pytest.mark.parametrize(
