@@ -10,6 +10,8 @@ LedgerError
 
 from typing import NoReturn
 
+from typing_extensions import override
+
 
 class LedgerError(Exception):
     """Base of all errors that services raise deliberately."""
@@ -32,12 +34,23 @@ class Conflict(LedgerError):
         self.what_changed = what_changed
         super().__init__(what_changed)
 
+    @property
+    def text(self) -> str:
+        """The sentences that a page shows."""
+        return f"{self.what_changed}. Nothing was written."
+
 
 class FormReused(Conflict):
     """A command id that arrived again with other values or from another person.
 
-    The text is complete: it states what was written and what to do next.
+    `what_changed` is complete: it states what was not written, and what to do next.
     """
+
+    @property
+    @override
+    def text(self) -> str:
+        """The sentences that a page shows."""
+        return self.what_changed
 
 
 def refuse(field: str, value: object, rule: str) -> NoReturn:

@@ -105,7 +105,7 @@ def run_idempotent(
 
 
 def content_hash(content: object) -> str:
-    """Return the SHA-256 of a command's values in hexadecimal.
+    """Return the SHA-256 hash of a command's values as 64 hexadecimal digits.
 
     Equal values give equal hashes, whatever the order of a mapping. A dataclass counts as a mapping
     of its fields. Values named `shown…` are left out: they state what the page displayed, to detect

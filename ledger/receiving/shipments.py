@@ -62,14 +62,8 @@ def ship_order_line(
         )
         return Written(shipment_id)
 
-    return run_command(
-        command_id,
-        f"ship_order {line_id}",
-        actor,
-        work,
-        Written,
-        content=(shipped_units, shipped_at),
-    ).id
+    kind, given = f"ship_order {line_id}", (shipped_units, shipped_at)
+    return run_command(command_id, kind, actor, work, Written, content=given).id
 
 
 def receive_shipment(
@@ -100,14 +94,8 @@ def receive_shipment(
             )
         )
 
-    return run_command(
-        command_id,
-        "receive_shipment",
-        actor,
-        work,
-        Written,
-        content=(shipment_line_id, purchase_order_line_id, delivered),
-    ).id
+    given = (shipment_line_id, purchase_order_line_id, delivered)
+    return run_command(command_id, "receive_shipment", actor, work, Written, content=given).id
 
 
 def receive_within(

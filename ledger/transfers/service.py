@@ -152,14 +152,9 @@ def ship_planned_transfer(
         _log_change("ship_transfer", transfer, actor, units=units, planned=leaving.planned_units)
         return Done()
 
-    run_command(
-        command_id,
-        f"ship_planned_transfer {shipment_line_id}",
-        actor,
-        work,
-        Done,
-        content=(units, shipped_at, beyond_stock_allowed),
-    )
+    kind = f"ship_planned_transfer {shipment_line_id}"
+    given = (units, shipped_at, beyond_stock_allowed)
+    run_command(command_id, kind, actor, work, Done, content=given)
 
 
 def cancel_transfer(

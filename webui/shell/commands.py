@@ -11,7 +11,6 @@ from urllib.parse import quote
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from ledger.kernel.errors import FormReused
 from ledger.kernel.refusal_text import names_text, refusal_text
 from ledger.services import Conflict, ServiceError
 from webui.shell.forms import NextCardForm, Typed
@@ -45,10 +44,8 @@ def run_and_redirect(
     """
     try:
         message, back = work()
-    except FormReused as reused:
-        return show(reused.what_changed, 409)
     except Conflict as conflict:
-        return show(f"{conflict.what_changed}. Nothing was written.", 409)
+        return show(conflict.text, 409)
     except ServiceError as error:
         return show(refusal_text(error), 422)
     messages.success(request, message)

@@ -14,7 +14,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from ledger.kernel.errors import FormReused
 from ledger.kernel.refusal_text import refusal_text
 from ledger.services import (
     Conflict,
@@ -78,8 +77,8 @@ def begin(request: HttpRequest) -> HttpResponse:
             actor=request.user.get_username(),
             command_id=values["command_id"],
         )
-    except FormReused as reused:
-        return _show_desk(request, form.typed, reused.what_changed, 409)
+    except Conflict as conflict:
+        return _show_desk(request, form.typed, conflict.text, 409)
     except ServiceError as error:
         return _show_desk(request, form.typed, refusal_text(error), 422)
     query = f"?{urlencode({'sku': values['sku']})}" if values["sku"] else ""

@@ -90,7 +90,7 @@ def add(request: HttpRequest) -> HttpResponse:
     except ServiceError as error:
         return _show(request, refusal=refusal_text(error), refused=refused, status=422)
     except Conflict as conflict:
-        refusal = f"{conflict}. Nothing was written."
+        refusal = conflict.text
         return _show(request, refusal=refusal, refused=refused, status=409)
     return _show(request, link=link)
 
@@ -116,7 +116,7 @@ def act(request: HttpRequest) -> HttpResponse:
     except ServiceError as error:
         return show(refusal_text(error), 422)
     except Conflict as conflict:
-        return show(f"{conflict}. Nothing was written.", 409)
+        return show(conflict.text, 409)
     return _show(request, link=link)
 
 

@@ -10,10 +10,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from ledger.kernel.errors import FormReused
 from ledger.kernel.refusal_text import refusal_text
 from ledger.reorders.automatic import Reason, why_not
-from ledger.services import NotOrdered, ServiceError
+from ledger.services import Conflict, NotOrdered, ServiceError
 from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilities, requires
 from webui.desks.reorders.cards import NeedCard, PartInput, TransferOffer
 from webui.desks.reorders.commands import approve_picked, execute
@@ -173,8 +172,8 @@ def approve(request: HttpRequest) -> HttpResponse:
     form = PicksForm(request.POST)
     try:
         ordered, others = approve_picked(form, request.user)
-    except FormReused as reused:
-        return _show(request, Refusal("", reused.what_changed, form.typed, 409))
+    except Conflict as conflict:
+        return _show(request, Refusal("", conflict.text, form.typed, 409))
     except ServiceError as error:
         return _show(request, Refusal("", refusal_text(error), form.typed, 422))
     if ordered:
