@@ -1,12 +1,18 @@
 """Faults of processes: each service killed, ended or suspended, and the supervisor's death."""
 
 import signal
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 from bench.faults.fault import SERVICES, Expected, Fault, mentions
-from bench.faults.stack_under_test import StackUnderTest, send, state_of
+from bench.faults.stack_under_test import (
+    ConditionTimeout,
+    StackUnderTest,
+    send,
+    state_of,
+    wait_for,
+)
 
 _KINDS: Final = (
     ("kill", signal.SIGKILL),
@@ -15,7 +21,6 @@ _KINDS: Final = (
 )
 _NOT_RUNNING: Final = ("T", "Z", "")
 _ENDS_WITHIN_S: Final = 3.0
-_POLL_S: Final = 0.02
 
 
 def faults() -> Iterator[Fault]:
@@ -52,13 +57,9 @@ def _of_service(name: str, service: str, number: signal.Signals) -> Fault:
 
 
 def _wait_ended(pid: int) -> None:
-    """Wait until the process has finished its work and ended: before that, the stack is well.
-
-    Postgres waits for its clients without a limit; then the fault begins after 3 s.
-    """
-    deadline = time.monotonic() + _ENDS_WITHIN_S
-    while state_of(pid) not in _NOT_RUNNING and time.monotonic() < deadline:
-        time.sleep(_POLL_S)
+    """Wait until the process has finished its work and ended: before that, the stack is well."""
+    with suppress(ConditionTimeout):  # Postgres waits for its clients without a limit
+        wait_for(lambda: state_of(pid) in _NOT_RUNNING, f"end of process {pid}", _ENDS_WITHIN_S)
 
 
 def _of_supervisor(name: str, number: signal.Signals) -> Fault:

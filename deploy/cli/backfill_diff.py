@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from analytics.backfill.diff.divergence import Divergence
     from cdc.settings import Connections
 
-DIMENSIONS: Final = ("store", "supplier", "reason", "week")
 _DEFAULT_ROWS: Final = 20
 _EXPLANATION: Final = ("section", "line", "A", "B", "")
 
@@ -73,6 +72,8 @@ def diff(
 
     Exit code 0: equal; 1: different; 2: the runs can't be compared.
     """
+    from analytics.backfill.diff.scratch import DIMENSIONS  # noqa: PLC0415 -- loads decisions
+
     for dimension in by:
         option_checks.check_choice("--by", dimension, DIMENSIONS)
     if key is not None:

@@ -211,7 +211,7 @@ def move(
 ) -> None:
     """Move a stopped stack to another directory. The old one becomes a link to it.
 
-    A mount point can't become a link: it is copied, its files stay, and a link in it leads on.
+    A mount point can't become a link: it is copied, keeps its files, and gets a link to the copy.
     """
     from deploy.stack.move import move as move_home  # noqa: PLC0415 -- only this verb needs it
 

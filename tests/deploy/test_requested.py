@@ -56,7 +56,7 @@ def stack(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
 
 
 def left(stack: Stack) -> list[str]:
-    """Execute the request; return the processes that were told to leave."""
+    """Execute the request; return the workers that it asked to leave their group."""
     stack.requests.carry_out()
     return stack.left
 
