@@ -8,7 +8,7 @@ stack.
 import os
 import signal
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -74,19 +74,21 @@ class Report:
 def run(*, start: int, seeds: int, workers: int, progress: Progress) -> Report:
     """Simulate `seeds` histories; shorten the first failing ones.
 
-    SIGINT and SIGTERM interrupt it: the report has the number of finished seeds, and no process is
-    left.
+    SIGINT and SIGTERM end it after the current batch, a second one at once. The report has the
+    number of finished seeds, and no process is left.
     """
     report = Report(start)
     try:
-        with _interrupted_by_sigterm():
-            _run(report, seeds, workers, progress)
+        with _signals() as arrived:
+            _run(report, seeds, workers, progress, arrived)
     except KeyboardInterrupt:
         report.is_cut_off = True
     return report
 
 
-def _run(report: Report, seeds: int, workers: int, progress: Progress) -> None:
+def _run(
+    report: Report, seeds: int, workers: int, progress: Progress, arrived: Sequence[int]
+) -> None:
     began, reported_s, reported_seeds = time.monotonic(), 0.0, 0
     end = report.start + seeds
     batches = [(first, min(_BATCH, end - first)) for first in range(report.start, end, _BATCH)]
@@ -106,15 +108,33 @@ def _run(report: Report, seeds: int, workers: int, progress: Progress) -> None:
             ):
                 reported_s, reported_seeds = report.seconds, report.seeds
                 progress(f"{report.seeds} seeds, {report.failed} failed, {report.seconds:.0f} s")
+            if arrived:
+                report.is_cut_off = True
+                return
 
 
 @contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def _signals() -> Iterator[Sequence[int]]:
+    """Yield a list of the signals that have arrived; a second one of a kind raises at once.
+
+    The first raises no exception: one that is raised in a destructor is printed and swallowed.
+    """
+    arrived: list[int] = []
+
+    def note(number: int, _frame: object) -> None:
+        arrived.append(number)
+        signal.signal(number, signal.default_int_handler)
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers:
+        if before[number] is not signal.SIG_IGN:  # as in the background of a script
+            signal.signal(number, note)
     try:
-        yield
+        yield arrived
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def sizes(seed: int) -> tuple[int, int]:

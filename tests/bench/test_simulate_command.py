@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,26 @@ def test_a_run_that_is_cut_off_says_how_far_it_came_and_leaves_no_process(
     assert found is not None
     assert found[1] == found[2]
     assert int(found[1]) >= 5
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_a_destructor_ends_the_run(
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """Python prints an exception that is raised there, and goes on."""
+
+    def interrupted(_batch: tuple[int, int]) -> list[int]:
+        ended = weakref.finalize({1}, lambda: os.kill(os.getpid(), number))
+        assert not ended.alive  # nothing else refers to the set
+        return []
+
+    monkeypatch.setattr(simulate, "_BATCH", 1)
+    monkeypatch.setattr(simulate, "failing_seeds", interrupted)
+
+    report = simulate.run(start=0, seeds=3, workers=1, progress=lambda _: None)
+
+    assert (report.seeds, report.is_cut_off, report.exit_code) == (1, True, 130)
 
 
 def test_a_slow_run_tells_every_minute_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
