@@ -101,7 +101,7 @@ def people(stack: RunningStack) -> People:
         # Each test has shops of its own.
         [
             *(sys.executable, "-m", "webui.manage", "seed_demo_users"),
-            *("--password", password, "--everywhere"),
+            *(f"--password={password}", "--everywhere"),  # it may begin with a dash
         ],
         cwd=PROJECT,
         env={**os.environ, **stack.environment},
