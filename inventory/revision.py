@@ -1,12 +1,15 @@
 """The revision of the rules: it names the consumer group, the changelogs and the outputs.
 
 A change that alters a result adds an entry to `CHANGES` and raises `LOGIC_REVISION`.
-`tests/golden/test_results.py` fails while either is missing.
+`tests/golden/test_results.py` fails while either is missing. A revision of parameters has its line
+in `inventory/parameters/chosen.py`.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
+
+from inventory.parameters import chosen
 
 LOGIC_REVISION: Final = 2
 
@@ -16,4 +19,5 @@ CHANGES: Final[Mapping[int, str]] = MappingProxyType(
         2: "rulings R1 to R9: limits of proposed prices, prior price, refused records,"
         " negative windows",
     }
+    | ({LOGIC_REVISION: chosen.CHANGE} if chosen.CHANGE else {})
 )

@@ -11,7 +11,8 @@ from analytics.archive.manifest import Manifest
 from analytics.archive.source import source_id
 from analytics.damage import Damage
 from analytics.engines.code import code_hash
-from analytics.engines.unit import ArchiveUnit, unit_of, units_of
+from analytics.engines.selection import EVERYTHING, Selection
+from analytics.engines.unit import ArchiveUnit, selection_of, unit_of, units_of
 from cdc.contracts.versions import known
 from inventory.revision import LOGIC_REVISION
 
@@ -35,6 +36,14 @@ def damaged(directory: Path, problem: str) -> UnknownRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Rules:
+    """Logic revision and code hash of the rules that a run uses."""
+
+    revision: int
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A recomputation of everything before `ends`. Equal plans give equal results.
 
@@ -50,6 +59,7 @@ class Plan:
     code: str
     units: tuple[ArchiveUnit, ...]
     source_topic_id: str | None = None
+    selection: Selection = EVERYTHING
 
     def as_json(self) -> dict[str, Any]:
         """Return the plan as it is stored in the run's directory."""
@@ -57,9 +67,17 @@ class Plan:
 
 
 def make_plan(
-    manifest: Manifest, *, engine: str, ends: Mapping[int, int], buckets: int = 1
+    manifest: Manifest,
+    *,
+    engine: str,
+    ends: Mapping[int, int],
+    buckets: int = 1,
+    selection: Selection = EVERYTHING,
+    rules: Rules | None = None,
 ) -> Plan:
-    """Return the plan for the history before `ends`. Its name is a digest of its inputs.
+    """Return the plan for the history before `ends`, by the rules here or by those of another tree.
+
+    Its name is a digest of its inputs.
 
     Raises:
         UnknownRun: unknown engine.
@@ -67,20 +85,22 @@ def make_plan(
     if engine not in ENGINES:
         problem = f"engine must be one of {', '.join(ENGINES)}, got {engine!r}"
         raise UnknownRun(problem, "nothing was computed", "name one of them with `--engine`")
-    units = units_of(manifest, ends, buckets=buckets)
+    chosen = rules or Rules(LOGIC_REVISION, code_hash())
+    units = units_of(manifest, ends, buckets=buckets, selection=selection, code=chosen.code)
     source = source_id(manifest.directory)
     inputs = [unit.input_digest for unit in units]
-    content = json.dumps([engine, LOGIC_REVISION, code_hash(), source, inputs])
+    content = json.dumps([engine, chosen.revision, chosen.code, source, inputs])
     digest = hashlib.sha256(content.encode()).hexdigest()[:12]
     return Plan(
         run=f"{engine}-{digest}",
         engine=engine,
         ends=dict(sorted(ends.items())),
         buckets=buckets,
-        logic_revision=LOGIC_REVISION,
-        code=code_hash(),
+        logic_revision=chosen.revision,
+        code=chosen.code,
         units=units,
         source_topic_id=source,
+        selection=selection,
     )
 
 
@@ -137,7 +157,8 @@ def load(directory: Path) -> Plan:
     try:
         ends = {int(partition): int(end) for partition, end in row.pop("ends").items()}
         units = tuple(unit_of(unit) for unit in row.pop("units"))
-        return Plan(ends=ends, units=units, **row)
+        selection = selection_of(row.pop("selection", {}))
+        return Plan(ends=ends, units=units, selection=selection, **row)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = f"{path}: no plan of a run: its fields are not those of its version: {error!r}"
         raise damaged(directory, problem) from error

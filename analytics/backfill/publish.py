@@ -58,6 +58,7 @@ def publishable(settings: Connections, name: str) -> Publishable:
     """
     directory = directory_of(runs_dir(settings), name)
     plan = load(directory)
+    _refuse_part(plan)
     _refuse_other_rules(plan)
     archive, rows = examined(settings, directory, plan)
     refuse_other_log(settings, plan)
@@ -111,6 +112,13 @@ def _refuse_tail(archive: Manifest, tail_wait_s: float) -> None:
             raise NotPublishable(problem, step="`inventory up`: its archiver cuts them")
         time.sleep(_POLL_S)
         archive.refresh()
+
+
+def _refuse_part(plan: Plan) -> None:
+    """Raise `NotPublishable` for a run of some keys: a changelog holds every key."""
+    if not plan.selection.is_all:
+        problem = f"run {plan.run} holds {plan.selection.text()} only"
+        raise NotPublishable(problem, step="`inventory backfill run` without a filter")
 
 
 def _refuse_other_rules(plan: Plan) -> None:

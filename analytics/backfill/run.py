@@ -5,16 +5,14 @@ equal plan. So a second start computes only the missing units.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from analytics import kafka
-from analytics.archive.follow import archive_until
-from analytics.archive.manifest import Manifest
+from analytics.backfill.ends import Until, history
 from analytics.backfill.lock import only_run
-from analytics.backfill.plan import Plan, ends_of_run, make_plan, save
+from analytics.backfill.plan import Plan, make_plan, save
 from analytics.backfill.seal import is_sealed, refuse_unsealed, write_report
 from analytics.backfill.units import append, finished_units
 from analytics.digest import as_hex, from_hex, total
@@ -22,7 +20,6 @@ from analytics.engines import local, spark
 from analytics.engines.failure import EngineFailed, UnitFailed
 from analytics.engines.results import refuse_damaged
 from analytics.engines.unit import ArchiveUnit, ManifestRow
-from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 
 RESULTS: Final = "results"
@@ -80,21 +77,20 @@ class RunReport:
 
 def run(
     engine: str = "local",
-    until: str | Mapping[int, int] | None = None,
+    until: Until = None,
     *,
     settings: Connections | None = None,
     buckets: int = 1,
     master: str = spark.DEFAULT_MASTER,
     progress: Progress = _no_progress,
 ) -> RunReport:
-    """Recompute all keys from the first record up to `until`.
+    """Recompute all keys from the first record up to `until`, in any form of `ends.history`.
 
-    `until` is end offsets by partition, or the name of an earlier run (or `last`) for exactly that
-    run's history. None means all committed records. Then the history ends after the last record
-    that is not a heartbeat, so that two runs at rest have the same plan.
+    The history ends after the last record that is not a heartbeat, so that two runs at rest have
+    the same plan.
     """
     known = settings or Connections()
-    manifest, ends = _history(known, until)
+    manifest, ends = history(known, until, runs=runs_dir(known))
     plan = make_plan(manifest, engine=engine, ends=ends, buckets=buckets)
     return execute(plan, runs_dir(known), master=master, progress=progress)
 
@@ -146,20 +142,6 @@ def _compute(
 def runs_dir(settings: Connections) -> Path:
     """Return the directory of all runs."""
     return settings.home / "backfill" / "runs"
-
-
-def _history(
-    settings: Connections, until: str | Mapping[int, int] | None
-) -> tuple[Manifest, dict[int, int]]:
-    if isinstance(until, str):
-        until = ends_of_run(runs_dir(settings), until)
-    if until is not None:
-        ends = dict(until)
-        manifest = Manifest(settings.archive_dir)
-        return (manifest if manifest.covers(ends) else archive_until(settings, ends)), ends
-    all_ends = kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
-    manifest = archive_until(settings, all_ends)
-    return manifest, {number: manifest.fact_end(number) for number in all_ends}
 
 
 def _computed(

@@ -20,9 +20,14 @@ _SHIPPED: Final = ("inventory", "cdc", "analytics")
 @cache
 def code_hash() -> str:
     """Return the hash of every source file that can change a result."""
+    return hash_of(ROOT)
+
+
+def hash_of(tree: Path) -> str:
+    """Return the same hash of another source tree, if its rules are in the same packages."""
     digest = hashlib.sha256()
-    for path in _sources(_RULES):
-        digest.update(str(path.relative_to(ROOT)).encode())
+    for path in _sources(_RULES, tree):
+        digest.update(str(path.relative_to(tree)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -39,15 +44,15 @@ def write_zip(directory: Path) -> Path:
     return target
 
 
-def _sources(parts: tuple[str, ...]) -> list[Path]:
-    return sorted(path for part in parts for path in (ROOT / part).rglob("*.py"))
+def _sources(parts: tuple[str, ...], tree: Path = ROOT) -> list[Path]:
+    return sorted(path for part in parts for path in (tree / part).rglob("*.py"))
 
 
-def uncommitted() -> tuple[str, ...]:
+def uncommitted(tree: Path | None = None) -> tuple[str, ...]:
     """Return the rules' source files with uncommitted changes; empty outside a git work tree."""
     git = shutil.which("git")
     if git is None:
         return ()
-    command = [git, "-C", str(ROOT), "status", "--porcelain", "--", *_RULES]
+    command = [git, "-C", str(tree or ROOT), "status", "--porcelain", "--", *_RULES]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed
     return tuple(line[3:] for line in done.stdout.splitlines()) if done.returncode == 0 else ()

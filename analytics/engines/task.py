@@ -25,6 +25,7 @@ from analytics.engines.results import (
     STATES,
     RunSink,
 )
+from analytics.engines.selection import keys_of_suppliers
 from analytics.engines.unit import ArchiveUnit, ManifestRow
 from cdc.contracts.decisions import (
     DecisionContext,
@@ -103,6 +104,18 @@ def _recomputed(unit: ArchiveUnit, sink: RunSink, at: CurrentRecord) -> Manifest
 
 
 def _rows(unit: ArchiveUnit, at: CurrentRecord) -> Iterator[ArchiveRow]:
+    """Yield the unit's records of selected keys in offset order."""
+    chosen = unit.selection
+    if chosen.is_all:
+        yield from _all_rows(unit, at)
+    elif chosen.suppliers:
+        keys = keys_of_suppliers(chosen, _all_rows(unit, at))
+        yield from (row for row in _all_rows(unit, at) if row.key in keys)
+    else:
+        yield from (row for row in _all_rows(unit, at) if chosen.has_key(row.key))
+
+
+def _all_rows(unit: ArchiveUnit, at: CurrentRecord) -> Iterator[ArchiveRow]:
     archive, part = Path(unit.archive), {"bucket": unit.bucket, "buckets": unit.buckets}
     for source in unit.sources:
         at.stage, at.row = "read", None

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from analytics.archive.checked import refuse_missing
 from analytics.archive.entries import Source, broken
 from analytics.archive.manifest import ArchiveFile, Manifest
 from analytics.engines.code import code_hash
+from analytics.engines.selection import EVERYTHING, Selection
 from cdc.contracts.versions import UnreadableRecord, built, document_of, known
 
 KIND: Final = "run_unit"
@@ -22,7 +23,8 @@ _CHECKSUM: Final = "checksum"
 class ArchiveUnit:
     """One key bucket of one partition, offsets before `end`, with its files in offset order.
 
-    `sources` are the same files with the fields that a task checks when it reads them.
+    `sources` are the same files with the fields that a task checks when it reads them. Records of
+    keys outside `selection` are not folded.
     """
 
     archive: str
@@ -35,6 +37,7 @@ class ArchiveUnit:
     input_digest: str
     code: str  # hash of the sources, computed where they are files and not a shipped zip
     sources: tuple[Source, ...] = ()
+    selection: Selection = EVERYTHING
 
     @property
     def name(self) -> str:
@@ -44,8 +47,19 @@ class ArchiveUnit:
 
 def unit_of(row: Mapping[str, Any]) -> ArchiveUnit:
     """Return the unit that a plan's JSON describes."""
-    sources = tuple(Source(**source) for source in row.get("sources", ()))
-    return ArchiveUnit(**{**row, "files": tuple(row["files"]), "sources": sources})
+    return ArchiveUnit(
+        **{
+            **row,
+            "files": tuple(row["files"]),
+            "sources": tuple(Source(**source) for source in row.get("sources", ())),
+            "selection": selection_of(row.get("selection", {})),
+        }
+    )
+
+
+def selection_of(row: Mapping[str, Sequence[str]]) -> Selection:
+    """Return the selection that a plan's JSON describes; without fields it is every key."""
+    return Selection(**{name: tuple(chosen) for name, chosen in row.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +147,14 @@ def _canonical(document: Mapping[str, Any]) -> bytes:
 
 
 def units_of(
-    manifest: Manifest, ends: Mapping[int, int], *, buckets: int
+    manifest: Manifest,
+    ends: Mapping[int, int],
+    *,
+    buckets: int,
+    selection: Selection = EVERYTHING,
+    code: str | None = None,
 ) -> tuple[ArchiveUnit, ...]:
-    """Return every unit of the history before `ends`.
+    """Return every unit of the history before `ends`, for the rules here or those with hash `code`.
 
     Raises:
         BrokenArchive: the archive does not reach an end, or a file is missing.
@@ -145,15 +164,19 @@ def units_of(
         problem = f"{manifest.directory}: archived up to {reached}, not up to {dict(ends)}"
         raise broken(problem)
     refuse_missing(manifest)
+    computed_by = code or code_hash()
     return tuple(
-        _unit(manifest, partition, end, bucket, buckets)
+        _selected(_unit(manifest, partition, end, (bucket, buckets), computed_by), selection)
         for partition, end in sorted(ends.items())
         for bucket in range(buckets)
         if end > 0
     )
 
 
-def _unit(manifest: Manifest, partition: int, end: int, bucket: int, buckets: int) -> ArchiveUnit:
+def _unit(
+    manifest: Manifest, partition: int, end: int, part: tuple[int, int], code: str
+) -> ArchiveUnit:
+    bucket, buckets = part
     files = [file for file in manifest.files(partition) if file.first_offset < end]
     generations = {file.generation for file in files}
     if len(generations) > 1:
@@ -168,9 +191,18 @@ def _unit(manifest: Manifest, partition: int, end: int, bucket: int, buckets: in
         generation=generations.pop() if generations else 0,
         files=tuple(file.file for file in files),
         input_digest=_input_digest(files, end, bucket, buckets),
-        code=code_hash(),
+        code=code,
         sources=tuple(file.source for file in files),
     )
+
+
+def _selected(unit: ArchiveUnit, selection: Selection) -> ArchiveUnit:
+    """Return the unit for the selected keys. Its input has another digest than that of all keys."""
+    if selection.is_all:
+        return unit
+    content = json.dumps([unit.input_digest, asdict(selection)], sort_keys=True)
+    digest = hashlib.sha256(content.encode()).hexdigest()[:32]
+    return replace(unit, selection=selection, input_digest=digest)
 
 
 def _input_digest(files: Sequence[ArchiveFile], end: int, bucket: int, buckets: int) -> str:

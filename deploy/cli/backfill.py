@@ -2,33 +2,29 @@
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
 from deploy import output
+from deploy.cli import backfill_options as options
 from deploy.cli import option_checks
+from deploy.cli.backfill_options import ENGINES, Engine, Json
 from deploy.cli.reports import print_and_exit, print_report, rows
 from deploy.errors import StackError
 from deploy.stack.home import default_home
 from deploy.stack.runtime import load_environment
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Engine = Annotated[str, typer.Option(help="Engine: local or spark.")]
 Master = Annotated[
     str | None,
     typer.Option(help="Address of the Spark master. Default: the cores of this machine."),
-]
-Code = Annotated[
-    Path | None, typer.Option(help="Source tree of another logic revision. Default: this one.")
 ]
 Python = Annotated[
     str, typer.Option(help="Python interpreter with the packages that --code needs.")
 ]
 
-ENGINES: Final = ("local", "spark")
 _RUN_COLUMNS: Final = (
     "run",
     "logic_revision",
@@ -58,37 +54,47 @@ def register(app: typer.Typer) -> None:
 def run(
     *,
     engine: Engine = "local",
-    until: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN", help="Read the same offsets as an earlier run: its name, or last."
-        ),
-    ] = None,
-    buckets: Annotated[
-        int, typer.Option(help="Number of parts into which each partition is split.")
-    ] = 1,
+    until: options.Until = None,
+    buckets: options.Buckets = 1,
     master: Master = None,
-    code: Code = None,
+    code: options.Code = None,
+    ref: options.Ref = "",
+    changes: options.Set = None,
+    where: options.Where = None,
+    revision: options.Revision = None,
+    key: options.Keys = None,
+    store: options.Stores = None,
+    item: options.Items = None,
+    supplier: options.Suppliers = None,
     python: Python = "",
+    what_if: options.WhatIf = False,
     json: Json = False,
 ) -> None:
     """Recompute every key from the first record on, with the rules that the workers use.
 
-    With --code the run uses the rules of another revision. `backfill publish` can then fill the
-    changelogs of that revision from the run.
+    With --code, --ref or --set the run uses the rules of another revision. `backfill publish` can
+    then fill the changelogs of that revision from the run. `backfill plan` shows what a run would
+    do. A run that could not be published is refused, unless --what-if allows it.
     """
-    option_checks.check_choice("--engine", engine, ENGINES)
-    option_checks.check_int("--buckets", buckets)
-    _refuse_other_project(code)
-    load_environment()
-    if code is not None:
-        options = {"--engine": engine, "--until": until, "--buckets": buckets, "--master": master}
-        _in_tree(code, python, "run", options, json=json)
+    request = options.request_of(engine, until, buckets, (key, store, item, supplier))
+    origin = options.origin_of(code, ref, changes, where, revision)
+    settings = options.settings_for(until)
+    change = options.change_of(origin)
+    manifest, plan = options.plan_of(settings, request, change)
     from analytics.backfill import run as backfills  # noqa: PLC0415 -- reads the environment
+    from analytics.backfill.change.planned import refuse_unpublishable  # noqa: PLC0415 -- as above
     from analytics.engines.spark import DEFAULT_MASTER  # noqa: PLC0415 -- late like its user
 
-    chosen = master or DEFAULT_MASTER
-    found = backfills.run(engine, until, buckets=buckets, progress=_units, master=chosen)
+    if not what_if:
+        refuse_unpublishable(manifest, plan, change)
+    if not change.is_own:
+        flags = [*request.flags(), *([] if master is None else ["--master", master])]
+        # Trees of earlier releases don't know the option.
+        flags += ["--what-if"] if change.unnumbered() else []
+        _in_tree(change.tree, python, "run", flags, json=json)
+    found = backfills.execute(
+        plan, backfills.runs_dir(settings), master=master or DEFAULT_MASTER, progress=_units
+    )
     print_report("backfill run", found.as_json(), json=json)
 
 
@@ -108,7 +114,7 @@ def verify(*, engine: Engine = "local", master: Master = None, json: Json = Fals
 def publish(
     name: Annotated[str, typer.Argument(metavar="RUN", help="Name of a finished run, or last.")],
     *,
-    code: Code = None,
+    code: options.Code = None,
     python: Python = "",
     json: Json = False,
 ) -> None:
@@ -117,10 +123,10 @@ def publish(
     The run must use the committed rules of this code (or of --code), and the present log. The
     revision must have no state yet. After an interruption start the command again.
     """
-    _refuse_other_project(code)
+    options.refuse_other_project(code)
     load_environment()
     if code is not None:
-        _in_tree(code, python, "publish", {}, name, json=json)
+        _in_tree(code, python, "publish", [], name, json=json)
     from deploy.revisions.publish import publish as write  # noqa: PLC0415 -- writes topics
 
     found = write(_settings(), name, output.errors.print)
@@ -217,25 +223,16 @@ def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by command
     return Connections()
 
 
-def _refuse_other_project(code: Path | None) -> None:
-    if code is not None and not (code / "deploy" / "cli" / "backfill.py").is_file():
-        message = f"--code {str(code)!r}: expected a tree of this project that can publish"
-        raise StackError(message)
-
-
 def _in_tree(
     code: Path,
     python: str,
     verb: str,
-    options: Mapping[str, object],
+    flags: Sequence[str],
     *arguments: str,
     json: bool,
-) -> None:
+) -> NoReturn:
     """Run the command of the tree `code` on this stack, and exit with its code."""
     tree = code.resolve()
-    flags = [
-        text for name, value in options.items() if value is not None for text in (name, str(value))
-    ]
     command = [
         option_checks.interpreter(python),
         "-m",

@@ -9,7 +9,8 @@ import typer
 
 from deploy import output
 from deploy.cli import option_checks
-from deploy.cli.backfill import Json, Python, backfill
+from deploy.cli.backfill import Python, backfill
+from deploy.cli.backfill_options import Json
 from deploy.stack.home import default_home
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from deploy.stack.processes import ProcessId, alive
 
 UP: Final = "inventory up --detach"  # the repair wherever a stack is missing
 _ENVIRONMENT: Final = "environment.json"
-_ADDRESS: Final = "INVENTORY_KAFKA_BOOTSTRAP"
+ADDRESS: Final = "INVENTORY_KAFKA_BOOTSTRAP"
 # Migrations alone use it; a command and its children never get it.
 _OWNER: Final = "INVENTORY_OWNER_DATABASE_URL"
 
@@ -173,7 +173,7 @@ def load_environment(home: Home | None = None) -> dict[str, str]:
         StackError: no stack runs in this home.
     """
     chosen = home or Home(default_home())
-    if _ADDRESS in os.environ and not read_runtime(chosen).running:
+    if ADDRESS in os.environ and not read_runtime(chosen).running:
         os.environ.setdefault("INVENTORY_GENERATION", str(chosen.generation))
         return {name: value for name, value in os.environ.items() if name.startswith("INVENTORY_")}
     found = {name: text for name, text in environment_of(chosen).items() if name != _OWNER}

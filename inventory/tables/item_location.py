@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from inventory.model.ids import InvKey
 from inventory.model.policy import ItemLocation
+from inventory.parameters.chosen import OVERLAY
+from inventory.parameters.overlay import applied
 from inventory.replenishment.families import (
     BASE_STOCK,
     FAMILIES,
@@ -110,6 +112,11 @@ PRICE_COLUMNS: Final = (
 
 def parse(key: str, row: Row) -> ItemLocation:
     """Return the policy row of `key`. A family's own limits apply only while that family is set."""
+    return parse_policy(key, applied(row, OVERLAY))
+
+
+def parse_policy(key: str, row: Row) -> ItemLocation:
+    """Return the policy row of `key` as its columns state it, whatever this revision sets."""
     check_origin(row)
     policy = ItemLocation(
         id=integer(row, "id"),

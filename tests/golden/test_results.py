@@ -2,8 +2,8 @@
 
 import pytest
 
+from analytics.backfill.change.examples import digest, digests
 from inventory.revision import CHANGES, LOGIC_REVISION
-from tests.golden.results import digest, digests
 
 CHANGED = (
     f"the rules give other results than logic revision {LOGIC_REVISION} did. If"

@@ -97,7 +97,12 @@ def _usable(directory: Path, plan: Plan) -> ComparedRun:
 
 def _refuse_other_history(a: Plan, b: Plan) -> None:
     """Raise `NotComparable` unless both runs read the same records."""
-    for problem in (_other_topic(a, b), _other_generation(a, b), _other_ends(a, b)):
+    for problem in (
+        _other_topic(a, b),
+        _other_generation(a, b),
+        _other_ends(a, b),
+        _other_selection(a, b),
+    ):
         if problem:
             raise NotComparable(problem, KEPT, _again(a, b))
     files = _files(a), _files(b)
@@ -139,6 +144,14 @@ def _other_ends(a: Plan, b: Plan) -> str:
                 f"{ends[0]} and {ends[1]}"
             )
     return ""
+
+
+def _other_selection(a: Plan, b: Plan) -> str:
+    if a.selection == b.selection:
+        return ""
+    return (
+        f"runs {a.run} and {b.run} hold other keys: {a.selection.text()}, and {b.selection.text()}"
+    )
 
 
 def _files(plan: Plan) -> Mapping[int, set[tuple[str, str]]]:

@@ -1,0 +1,102 @@
+"""The archived policy rows that parameters change, found before anything is computed."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analytics.archive.checked import checked_content
+from analytics.archive.manifest import Manifest
+from analytics.engines.selection import Selection
+from cdc.contracts.decode import Malformed, decode
+from cdc.contracts.topics import STOCK_EVENTS
+from inventory.errors import Rejected
+from inventory.parameters.overlay import Overlay, applied
+from inventory.tables.item_location import TABLE, parse_policy
+
+_COLUMNS: Final = ["offset", "key", "value"]
+
+Row = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class OverlayEffect:
+    """Policy rows in the archive, those that the overlay changes, and the first that it breaks.
+
+    A row that no longer obeys domain.md 2.6 would be refused, with its key's policy of before.
+    """
+
+    rows: int
+    rows_changed: int
+    keys_changed: int
+    problem: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts for scripts."""
+        return {
+            "policy_rows": self.rows,
+            "policy_rows_changed": self.rows_changed,
+            "keys_changed": self.keys_changed,
+        }
+
+
+def effect_of(
+    manifest: Manifest, ends: Mapping[int, int], overlay: Overlay, selection: Selection
+) -> OverlayEffect:
+    """Return the effect of the overlay on the policy rows before `ends`.
+
+    Raises:
+        BrokenArchive: a file is missing or differs from the manifest.
+    """
+    rows, changed, keys, problem = 0, 0, set[bytes](), ""
+    for position, key, image in policy_images(manifest, ends):
+        if not selection.has_key(key):
+            continue
+        rows += 1
+        after = applied(image, overlay)
+        if after == image:
+            continue
+        changed += 1
+        keys.add(key)
+        problem = problem or _problem(position, key, image, after)
+    return OverlayEffect(rows, changed, len(keys), problem)
+
+
+def policy_images(
+    manifest: Manifest, ends: Mapping[int, int]
+) -> Iterator[tuple[str, bytes, dict[str, object]]]:
+    """Yield position, key and image of each archived policy row before `ends`, by partition."""
+    for number, end in sorted(ends.items()):
+        for file in manifest.files(number):
+            if file.first_offset >= end:
+                break
+            content = pa.BufferReader(checked_content(manifest.directory, file.source))
+            chosen = pq.read_table(content, columns=_COLUMNS, filters=[("table", "=", TABLE.name)])
+            for row in chosen.to_pylist():
+                image = _image(row["key"], row["value"], row["offset"])
+                if image is not None and row["offset"] < end:
+                    yield f"{STOCK_EVENTS}[{number}]@{row['offset']}", row["key"], image
+
+
+def _image(key: bytes | None, value: bytes | None, offset: int) -> dict[str, object] | None:
+    try:
+        after = decode(key, value, offset=offset).after
+    except Malformed:
+        return None
+    return after if isinstance(after, dict) else None
+
+
+def _problem(position: str, key: bytes, before: Row, after: Row) -> str:
+    """Return why the changed row is refused, if the archived one is not."""
+    name = key.decode("utf-8", "replace")
+    try:
+        parse_policy(name, before)
+    except Rejected:
+        return ""
+    try:
+        parse_policy(name, after)
+    except Rejected as error:
+        return f"the policy row of {name} at {position} would be refused: {error.detail}"
+    return ""

@@ -1,0 +1,127 @@
+"""The history of a run: the end offset of each partition, from any form that people write.
+
+An archive is enough for all forms but the present end of the log, for which the broker is asked.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analytics import kafka
+from analytics.archive.checked import checked_content
+from analytics.archive.follow import archive_until
+from analytics.archive.manifest import Manifest
+from analytics.backfill.plan import UnknownRun, ends_of_run
+from analytics.damage import Damage
+from cdc.contracts.times import time_text, us_of
+from cdc.contracts.topics import STOCK_EVENTS
+from cdc.settings import Connections
+
+ARCHIVED: Final = "archived"
+Until = str | Mapping[int, int] | None
+
+
+class NoBroker(Damage):
+    """Records are needed that only a broker has."""
+
+
+def history(settings: Connections, until: Until, *, runs: Path) -> tuple[Manifest, dict[int, int]]:
+    """Return the manifest and the end offset of each partition.
+
+    | `until` | end of each partition |
+    |---|---|
+    | offsets by partition | these |
+    | a run's name, `last` | the ends of that run |
+    | `archived` | after the last archived record that is not a heartbeat; no broker is asked |
+    | a time such as `2026-03-02` or `2026-03-02T06:00` | before the first record committed then |
+    | None | after the last committed record that is not a heartbeat |
+
+    Raises:
+        UnknownRun: no such run exists, and the text is no time.
+        NoBroker: records are needed that are not archived, and `settings` name no broker.
+        ArchiveBehind: the archive did not reach the offsets in time.
+    """
+    if until is None:
+        return _committed(settings)
+    if until == ARCHIVED:
+        manifest = Manifest(settings.archive_dir)
+        return manifest, _fact_ends(manifest, settings)
+    if isinstance(until, str):
+        at_us = time_us(until)
+        if at_us is not None:
+            return _before(settings, at_us)
+        until = ends_of_run(runs, until)
+    ends, manifest = dict(until), Manifest(settings.archive_dir)
+    if not manifest.covers(ends):
+        _refuse_without_broker(settings, manifest)
+        manifest = archive_until(settings, ends)
+    return manifest, ends
+
+
+def time_us(text: str) -> int | None:
+    """Return an ISO 8601 time in microseconds since 1970 UTC, or None. Without a zone it is UTC."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return us_of(at if at.tzinfo else at.replace(tzinfo=UTC))
+
+
+def ends_before(manifest: Manifest, partitions: int, at_us: int) -> dict[int, int]:
+    """Return per partition the offset of the first archived record committed at or after `at_us`.
+
+    Without such a record it is the archive's end.
+    """
+    return {number: _end_before(manifest, number, at_us) for number in range(partitions)}
+
+
+def _end_before(manifest: Manifest, number: int, at_us: int) -> int:
+    for file in manifest.files(number):
+        if file.newest_commit_us is None or file.newest_commit_us < at_us:
+            continue
+        content = pa.BufferReader(checked_content(manifest.directory, file.source))
+        columns = pq.read_table(content, columns=["offset", "commit_us"]).to_pydict()
+        for offset, commit_us in zip(columns["offset"], columns["commit_us"], strict=True):
+            if commit_us is not None and commit_us >= at_us:
+                return int(offset)
+    return manifest.next_offset(number)
+
+
+def _before(settings: Connections, at_us: int) -> tuple[Manifest, dict[int, int]]:
+    manifest = Manifest(settings.archive_dir)
+    newest = [
+        max((file.newest_commit_us or 0 for file in manifest.files(number)), default=0)
+        for number in range(settings.partitions)
+    ]
+    # Without a broker a partition may have no record at all: the newest of all shows the time.
+    reached_us = min(newest) if settings.kafka_bootstrap else max(newest)
+    if reached_us < at_us:
+        manifest, _ = _committed(settings)
+    return manifest, ends_before(manifest, settings.partitions, at_us)
+
+
+def _committed(settings: Connections) -> tuple[Manifest, dict[int, int]]:
+    _refuse_without_broker(settings, Manifest(settings.archive_dir))
+    ends = kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
+    manifest = archive_until(settings, ends)
+    return manifest, _fact_ends(manifest, settings)
+
+
+def _refuse_without_broker(settings: Connections, manifest: Manifest) -> None:
+    if not settings.kafka_bootstrap:
+        newest = max((file.newest_commit_us or 0 for file in manifest.all_files()), default=0)
+        problem = f"{settings.archive_dir} ends at {time_text(newest)} UTC, and no stack runs here"
+        raise NoBroker(problem, "nothing was computed", "`inventory up`, or `--until archived`")
+
+
+def _fact_ends(manifest: Manifest, settings: Connections) -> dict[int, int]:
+    ends = {number: manifest.fact_end(number) for number in range(settings.partitions)}
+    if not any(ends.values()):
+        problem = f"{settings.archive_dir}: no record is archived"
+        step = "`inventory backfill run` without --until archives the log of a running stack"
+        raise UnknownRun(problem, "nothing was computed", step)
+    return ends

@@ -1,0 +1,178 @@
+"""Options that `backfill plan` and `backfill run` share, and the values that they stand for."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from deploy.cli import option_checks
+from deploy.errors import StackError
+from deploy.stack.home import Home, default_home
+from deploy.stack.runtime import ADDRESS, load_environment, read_runtime
+
+if TYPE_CHECKING:
+    from analytics.backfill.change.changed import Change, Origin
+    from analytics.backfill.plan import Plan
+    from analytics.engines.selection import Selection
+    from cdc.settings import Connections
+
+ENGINES: Final = ("local", "spark")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Engine = Annotated[str, typer.Option(help="Engine: local or spark.")]
+Until = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHEN",
+        help="End of the history: a run's name or last for the records of that run, a time such "
+        "as 2026-03-02T06:00 (UTC), or archived. Default: all committed records.",
+    ),
+]
+Buckets = Annotated[int, typer.Option(help="Number of parts into which each partition is split.")]
+Code = Annotated[
+    Path | None, typer.Option(help="Source tree of another logic revision. Default: this one.")
+]
+Ref = Annotated[str, typer.Option(help="Commit, branch or tag of this repository with the rules.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="COLUMN=VALUE",
+        help="Policy column to set in every policy row, such as hysteresis_units=3; repeatable.",
+    ),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=VALUE,…",
+        help="Policy rows that --set changes, such as family=sS,location=BERLIN-1; repeatable.",
+    ),
+]
+Revision = Annotated[
+    int | None,
+    typer.Option(min=2, help="Logic revision of the parameters. Default: the next free number."),
+]
+Keys = Annotated[
+    list[str] | None,
+    typer.Option("--key", metavar="STORE|SKU", help="Only this key; repeatable."),
+]
+Stores = Annotated[list[str] | None, typer.Option("--store", help="Only this store; repeatable.")]
+Items = Annotated[list[str] | None, typer.Option("--item", help="Only this SKU; repeatable.")]
+Suppliers = Annotated[
+    list[str] | None,
+    typer.Option("--supplier", help="Only keys that ever had this supplier; repeatable."),
+]
+WhatIf = Annotated[
+    bool,
+    typer.Option("--what-if", help="Allow a run that could not be published."),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Options of a run, apart from its rules."""
+
+    engine: str
+    until: str | None
+    buckets: int
+    selection: "Selection"
+
+    def flags(self) -> list[str]:
+        """Return the options for the command of another tree."""
+        chosen = self.selection
+        lists = (
+            ("--key", chosen.keys),
+            ("--store", chosen.stores),
+            ("--item", chosen.items),
+            ("--supplier", chosen.suppliers),
+        )
+        flags = ["--engine", self.engine, "--buckets", str(self.buckets)]
+        flags += [] if self.until is None else ["--until", self.until]
+        return flags + [text for name, values in lists for one in values for text in (name, one)]
+
+
+def request_of(
+    engine: str, until: str | None, buckets: int, filters: Sequence[list[str] | None]
+) -> Request:
+    """Return the checked request; `filters` are keys, stores, items and suppliers."""
+    from analytics.engines.selection import Selection  # noqa: PLC0415 -- loads the file format
+
+    option_checks.check_choice("--engine", engine, ENGINES)
+    option_checks.check_int("--buckets", buckets)
+    return Request(engine, until, buckets, Selection(*(tuple(one or ()) for one in filters)))
+
+
+def origin_of(
+    code: Path | None,
+    ref: str,
+    changes: list[str] | None,
+    where: list[str] | None,
+    revision: int | None,
+) -> "Origin":
+    """Return the checked origin of the rules."""
+    from analytics.backfill.change.changed import Origin  # noqa: PLC0415 -- loads the rules
+    from analytics.backfill.change.parameters import rule_of  # noqa: PLC0415 -- as above
+
+    refuse_other_project(code)
+    if not changes and (where or revision is not None):
+        option = "--where" if where else "--revision"
+        message = f"{option} without --set: nothing would be changed"
+        raise StackError(message)
+    overlay = (rule_of(changes, where or ()),) if changes else ()
+    return Origin(code, ref, overlay, revision)
+
+
+def refuse_other_project(code: Path | None) -> None:
+    """Raise `StackError` unless the tree has sources of this project."""
+    if code is not None and not (code / "deploy" / "cli" / "backfill.py").is_file():
+        message = f"--code {str(code)!r}: expected a tree of this project that can publish"
+        raise StackError(message)
+
+
+def settings_for(until: str | None) -> "Connections":
+    """Return the settings. An archive is enough unless all committed records are asked for.
+
+    Raises:
+        StackError: the present end of the log is needed, and no stack runs in this home.
+    """
+    home = Home(default_home())
+    has_stack = read_runtime(home).running or ADDRESS in os.environ
+    if until is None or has_stack:
+        load_environment()
+    from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
+
+    return Connections() if until is None or has_stack else offline_settings()
+
+
+def offline_settings() -> "Connections":
+    """Return the directories of the home, without the address of a broker."""
+    from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
+
+    return Connections(home=default_home(), kafka_bootstrap="")
+
+
+def change_of(origin: "Origin") -> "Change":
+    """Return the change, with a tree below the home if it has none of its own."""
+    from analytics.backfill.change.changed import change_of as found  # noqa: PLC0415 -- git, trees
+
+    return found(origin, default_home() / "backfill" / "trees")
+
+
+def plan_of(settings: "Connections", request: Request, change: "Change") -> tuple[Any, "Plan"]:
+    """Return the archive's manifest, and the plan of the request by the rules of the change."""
+    from analytics.backfill.ends import history  # noqa: PLC0415 -- loads the Kafka client
+    from analytics.backfill.plan import make_plan  # noqa: PLC0415 -- loads the file format
+    from analytics.backfill.run import runs_dir  # noqa: PLC0415 -- as above
+
+    manifest, ends = history(settings, request.until, runs=runs_dir(settings))
+    return manifest, make_plan(
+        manifest,
+        engine=request.engine,
+        ends=ends,
+        buckets=request.buckets,
+        selection=request.selection,
+        rules=change.rules,
+    )

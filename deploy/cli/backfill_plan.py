@@ -1,0 +1,95 @@
+"""`inventory backfill plan`: the size, effect and cost of a logic change before it runs."""
+
+import shlex
+from typing import TYPE_CHECKING
+
+import typer
+
+from deploy import output
+from deploy.cli import backfill_options as options
+from deploy.cli.backfill import backfill
+
+if TYPE_CHECKING:
+    from analytics.backfill.change.planned import Planned
+
+
+def register(_app: typer.Typer) -> None:
+    """Add the command to `inventory backfill`."""
+    backfill.command()(plan)
+
+
+def plan(
+    *,
+    engine: options.Engine = "local",
+    until: options.Until = None,
+    buckets: options.Buckets = 1,
+    code: options.Code = None,
+    ref: options.Ref = "",
+    changes: options.Set = None,
+    where: options.Where = None,
+    revision: options.Revision = None,
+    key: options.Keys = None,
+    store: options.Stores = None,
+    item: options.Items = None,
+    supplier: options.Suppliers = None,
+    what_if: options.WhatIf = False,
+    json: options.Json = False,
+) -> None:
+    """Show units, bytes and expected duration of a run, and whether it could be published.
+
+    Nothing is computed. The rules are those of --code, of --ref, of this code, or any of them with
+    the parameters of --set. Exit code 2: a run of this change could not be published.
+    """
+    request = options.request_of(engine, until, buckets, (key, store, item, supplier))
+    origin = options.origin_of(code, ref, changes, where, revision)
+    settings = options.settings_for(until)
+    from analytics.backfill.change.planned import planned, refuse_unpublishable  # noqa: PLC0415 -- loads the file format
+    from analytics.backfill.run import runs_dir  # noqa: PLC0415 -- as above
+
+    change = options.change_of(origin)
+    manifest, made = options.plan_of(settings, request, change)
+    found = planned(manifest, made, change, runs_dir(settings))
+    command = _command(found, request)
+    if json:
+        output.as_json(found.as_json() | {"command": command})
+    else:
+        _print(found, command)
+    if not what_if:
+        refuse_unpublishable(manifest, made, change)
+
+
+def _command(found: "Planned", request: options.Request) -> str:
+    """Return the command that computes the plan."""
+    tree = [] if found.change.is_own else ["--code", str(found.change.tree)]
+    is_refused = found.problems and not found.change.is_own
+    flags = [*request.flags(), *tree, *(["--what-if"] if is_refused else [])]
+    return shlex.join(["inventory", "backfill", "run", *flags])
+
+
+def _print(found: "Planned", command: str) -> None:
+    made, change = found.plan, found.change
+    rows: list[tuple[str, object]] = [
+        ("run", made.run),
+        ("logic revision", f"{made.logic_revision}: {change.text}"),
+        ("rules", f"{change.tree}, code {made.code}"),
+        ("keys", made.selection.text()),
+        ("records", f"{found.records:,} in {found.bytes / 1e6:,.1f} MB of archive"),
+        ("units", f"{len(made.units)}, {found.units_finished} finished"),
+        ("records to compute", f"{found.records_new:,}"),
+        ("expected duration", _duration(found)),
+    ]
+    if found.effect is not None:
+        effect = found.effect
+        text = f"{effect.rows_changed:,} of {effect.rows:,}, of {effect.keys_changed:,} keys"
+        rows.append(("policy rows that change", text))
+    rows.append(("can be published", "no" if found.problems else "yes"))
+    rows += [("", problem) for problem in found.problems]
+    rows.append(("next", command))
+    output.table("backfill plan", ("what", "value"), rows)
+
+
+def _duration(found: "Planned") -> str:
+    if found.rate is None:
+        return "unknown: no finished run of this engine measured a rate"
+    rate = f"{found.rate.records_per_s:,} records/s measured by {found.rate.run}"
+    return f"{found.seconds:,} s at {rate}"

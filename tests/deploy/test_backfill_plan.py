@@ -1,0 +1,92 @@
+"""`inventory backfill plan` and `run` with other rules, as commands, without a stack."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from deploy.cli.main import app
+from inventory.revision import LOGIC_REVISION
+from tests.analytics.histories import PARTITIONS
+from tests.analytics.two_runs import Home, a_home
+
+Run = Callable[..., Result]
+MORE = ("--set", "reorder_point_units=30", "--where", "store=L1")
+
+
+@pytest.fixture(name="home", scope="module")
+def a_home_of_the_module(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    return a_home(tmp_path_factory.mktemp("plan") / "home")
+
+
+@pytest.fixture(name="backfill")
+def a_command(home: Home, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("INVENTORY_HOME", str(home.settings.home))
+    monkeypatch.setenv("INVENTORY_PARTITIONS", str(PARTITIONS))
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(app, ["backfill", *arguments])
+
+    return run
+
+
+def report(done: Result) -> dict[str, Any]:
+    assert done.stdout, done.exception
+    return dict(json.loads(done.stdout))
+
+
+def test_a_plan_is_what_its_command_computes(
+    backfill: Run, home: Home, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shown = backfill("plan", "--until", "archived", *MORE)
+    found = report(backfill("plan", "--until", "archived", *MORE, "--json"))
+    number = LOGIC_REVISION + 1
+
+    assert shown.exit_code == 0, shown.output
+    assert f"{number}: reorder_point_units = 30 where location = L1" in shown.stdout
+    assert "can be published" in shown.stdout
+    assert (found["policy_rows_changed"], found["keys_changed"]) == (3, 3)
+    assert found["command"] in shown.stdout
+    assert Path(found["tree"]).parent == home.settings.home / "backfill" / "trees"
+
+    _, _, *command = found["command"].split()
+    capfd.readouterr()
+    assert backfill(*command, "--json").exit_code == 0
+    run = json.loads(capfd.readouterr().out)
+    assert {name: run[name] for name in ("run", "code", "records", "logic_revision")} == {
+        name: found[name] for name in ("run", "code", "records", "logic_revision")
+    }
+    again = report(backfill("plan", "--until", "last", *MORE, "--json"))
+    assert (again["units_finished"], again["records_new"]) == (again["units"], 0)
+    assert backfill("diff", found["run"], found["run"]).exit_code == 0
+
+
+def test_a_filter_needs_what_if_and_is_kept_in_the_command(backfill: Run) -> None:
+    refused = backfill("plan", "--until", "archived", *MORE, "--store", "L1")
+    allowed = report(
+        backfill("plan", "--until", "archived", *MORE, "--store", "L1", "--what-if", "--json")
+    )
+
+    assert refused.exit_code == 1
+    assert "it holds store L1 only" in str(refused.exception)
+    assert allowed["publishable"] is False
+    assert "--store L1" in allowed["command"]
+    assert allowed["command"].endswith("--what-if")
+
+
+def test_this_code_is_planned_without_a_change(backfill: Run) -> None:
+    found = report(backfill("plan", "--until", "archived", "--json"))
+
+    own = f"logic revision {LOGIC_REVISION} is that of this stack's own workers"
+    assert found["problems"][0] == own
+    assert found["command"] == (
+        "inventory backfill run --engine local --buckets 1 --until archived"
+    )
+
+
+def test_a_history_beyond_the_archive_needs_a_stack(backfill: Run) -> None:
+    assert "no stack runs here" in str(backfill("plan", "--until", "2027-01-01").exception)
+    assert "no stack runs" in str(backfill("plan").exception)

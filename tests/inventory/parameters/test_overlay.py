@@ -1,0 +1,65 @@
+"""Parameters that a revision sets over the policy rows of the log."""
+
+import pytest
+
+from inventory.errors import Rejected
+from inventory.parameters.overlay import OverlayRule, applied
+from inventory.tables import item_location
+from inventory.tables.item_location import parse, parse_policy
+
+ROW = {
+    "id": 7,
+    "inv_key": "BERLIN-1|TEA",
+    "location": "BERLIN-1",
+    "sku": "TEA",
+    "status": "active",
+    "replenish_family": "sS",
+    "reorder_point_units": 20,
+    "order_up_to_units": 60,
+}
+OF_BERLIN = OverlayRule((("location", "BERLIN-1"),), (("hysteresis_units", 3),))
+
+
+def test_a_rule_sets_its_columns_in_rows_that_have_all_of_its_values() -> None:
+    both = OverlayRule((*OF_BERLIN.where, ("replenish_family", "sS")), OF_BERLIN.changes)
+
+    assert applied(ROW, (both,)) == ROW | {"hysteresis_units": 3}
+    assert applied(ROW | {"location": "WIEN-1"}, (both,))["location"] == "WIEN-1"
+    assert "hysteresis_units" not in applied(ROW | {"replenish_family": "par"}, (both,))
+    assert "hysteresis_units" not in ROW
+
+
+def test_a_rule_without_conditions_sets_every_row() -> None:
+    assert applied({"id": 1}, (OverlayRule((), (("pack_units", 6),)),)) == {
+        "id": 1,
+        "pack_units": 6,
+    }
+
+
+def test_a_later_rule_reads_what_an_earlier_one_has_set() -> None:
+    par = OverlayRule((("replenish_family", "sS"),), (("replenish_family", "par"),))
+    of_par = OverlayRule((("replenish_family", "par"),), (("order_up_to_units", 9),))
+
+    assert applied(ROW, (par, of_par))["order_up_to_units"] == 9
+    assert applied(ROW, (of_par, par))["order_up_to_units"] == 60
+
+
+def test_the_parser_reads_rows_as_this_revision_sets_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert parse("BERLIN-1|TEA", ROW) == parse_policy("BERLIN-1|TEA", ROW)
+
+    monkeypatch.setattr(item_location, "OVERLAY", (OF_BERLIN,))
+
+    assert parse("BERLIN-1|TEA", ROW).hysteresis_units == 3
+    assert parse_policy("BERLIN-1|TEA", ROW).hysteresis_units is None
+
+
+def test_parameters_obey_the_limits_of_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    below = OverlayRule((), (("order_up_to_units", 20),))
+    above = OverlayRule((), (("order_up_to_units", 21),))
+
+    monkeypatch.setattr(item_location, "OVERLAY", (above,))
+    assert parse("BERLIN-1|TEA", ROW).order_up_to_units == 21
+
+    monkeypatch.setattr(item_location, "OVERLAY", (below,))
+    with pytest.raises(Rejected, match="above reorder_point_units, got 20"):
+        parse("BERLIN-1|TEA", ROW)
