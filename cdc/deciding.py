@@ -6,13 +6,21 @@ import psycopg
 
 from inventory.revision import LOGIC_REVISION
 
-_NEWEST: Final[LiteralString] = "SELECT revision FROM app.revision_switch ORDER BY id DESC LIMIT 1"
+_NEWEST: Final[LiteralString] = (
+    "SELECT revision, former FROM app.revision_switch ORDER BY id DESC LIMIT 1"
+)
 
 
 def recorded_revision(connection: psycopg.Connection[Any]) -> int | None:
     """Return the deciding revision, or None before the first start of an actuator."""
     row = connection.execute(_NEWEST).fetchone()
     return None if row is None else int(row[0])
+
+
+def former_revision(connection: psycopg.Connection[Any]) -> int | None:
+    """Return the revision that decided before the newest switch, or None if there was none."""
+    row = connection.execute(_NEWEST).fetchone()
+    return None if row is None or row[1] is None else int(row[1])
 
 
 def deciding_revision(connection: psycopg.Connection[Any]) -> int:

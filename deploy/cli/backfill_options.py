@@ -48,7 +48,7 @@ Where = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN=VALUE,…",
-        help="Policy rows that --set changes, such as family=sS,location=BERLIN-1; repeatable.",
+        help="Policy rows to change, such as family=sS,location=BERLIN-1; repeatable.",
     ),
 ]
 Revision = Annotated[

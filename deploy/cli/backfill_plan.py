@@ -1,7 +1,7 @@
 """`inventory backfill plan`: the size, effect and cost of a logic change before it runs."""
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -11,6 +11,9 @@ from deploy.cli.backfill import backfill
 
 if TYPE_CHECKING:
     from analytics.backfill.change.planned import Planned
+
+
+_NO_LINE: Final = "CHANGES in inventory/revision.py of these rules states no change"
 
 
 def register(_app: typer.Typer) -> None:
@@ -70,7 +73,7 @@ def _print(found: "Planned", command: str) -> None:
     made, change = found.plan, found.change
     rows: list[tuple[str, object]] = [
         ("run", made.run),
-        ("logic revision", f"{made.logic_revision}: {change.text}"),
+        ("logic revision", f"{made.logic_revision}: {change.text or _NO_LINE}"),
         ("rules", f"{change.tree}, code {made.code}"),
         ("keys", made.selection.text()),
         ("records", f"{found.records:,} in {found.bytes / 1e6:,.1f} MB of archive"),

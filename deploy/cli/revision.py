@@ -3,7 +3,7 @@
 import getpass
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -12,6 +12,9 @@ from deploy.cli import option_checks
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment
+
+if TYPE_CHECKING:
+    from deploy.revisions.promote import SwitchRequest
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Number = Annotated[
@@ -24,6 +27,9 @@ Timeout = Annotated[
         max=option_checks.LONGEST_S,
         help="Seconds for both revisions to reach the same offsets.",
     ),
+]
+Approval = Annotated[
+    str, typer.Option(help="Digest of the approved difference; `backfill reviews` lists them.")
 ]
 _COLUMNS: Final = (
     *("revision", "decides", "workers", "records_behind", "group", "outputs"),
@@ -115,7 +121,7 @@ def compare(
         states_found = compare_states(settings, former, number, dict(found.barrier), timeout)
         report["states"] = states_found.as_json()
         differing += len(states_found.differing)
-    _show(report, json=json)
+    _show_comparison(report, json=json)
     raise typer.Exit(1 if differing else 0)
 
 
@@ -123,9 +129,7 @@ def compare(
 def promote(
     number: Number,
     *,
-    accept: Annotated[
-        int, typer.Option(min=0, help="Number of differing keys that you have checked.")
-    ] = 0,
+    approval: Approval = "",
     without_comparison: Annotated[
         bool, typer.Option(help="Don't compare, because workers of the former revision don't run.")
     ] = False,
@@ -138,21 +142,20 @@ def promote(
     """Compare a revision with the deciding one, then make it the deciding one.
 
     Pages then show its proposals; all others are closed. The command refuses if the revision is
-    behind, or differs in more keys than --accept. To switch back, promote the former revision.
+    behind. If a key differs that is not in the approved difference, it switches nothing and the
+    approval lapses. Without --approval no key may differ. `backfill rollback` switches back.
     """
     settings = _settings()
-    from deploy.revisions.promote import promote as switch  # noqa: PLC0415 -- reads topics
+    from deploy.revisions.promote import SwitchRequest  # noqa: PLC0415 -- reads topics
 
-    found = switch(
-        settings,
+    request = SwitchRequest(
         number,
-        accept=None if without_comparison else accept,
-        by=by or getpass.getuser(),
-        timeout_s=timeout,
+        by or getpass.getuser(),
+        timeout,
+        approval=approval,
+        without_comparison=without_comparison,
     )
-    _show({"revision": number} if found is None else found.as_json(), json=json)
-    if not json:
-        output.console.print(f"logic revision {number} decides now")
+    show_switch(settings, request, json=json)
 
 
 @revision.command()
@@ -172,7 +175,18 @@ def retire(
     output.console.print(f"logic revision {number}: {gone}")
 
 
-def _show(report: dict[str, Any], *, json: bool) -> None:
+def show_switch(settings: Any, request: "SwitchRequest", *, json: bool) -> None:  # noqa: ANN401 -- as above
+    """Switch the deciding revision, and print the comparison that preceded."""
+    from deploy.revisions.promote import promote as switch  # noqa: PLC0415 -- reads topics
+
+    found = switch(settings, request, report=output.errors.print)
+    report = {"revision": request.revision} if found is None else found.as_json()
+    _show_comparison(report, json=json)
+    if not json:
+        output.console.print(f"logic revision {request.revision} decides now")
+
+
+def _show_comparison(report: dict[str, Any], *, json: bool) -> None:
     if json:
         output.as_json(report)
         return

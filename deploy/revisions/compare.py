@@ -12,6 +12,7 @@ from typing import Any, Final
 from cdc.settings import Connections
 from deploy.revisions import progress
 from deploy.revisions.decisions import DecisionKey, Decisions, differing_fields, is_pending
+from deploy.revisions.progress import Progress, no_report
 
 ONLY_FORMER: Final = "only_former"
 ONLY_NEW: Final = "only_new"
@@ -70,7 +71,12 @@ class Comparison:
 
 
 def compare(
-    settings: Connections, former: Decisions, fresh: Decisions, timeout_s: float
+    settings: Connections,
+    former: Decisions,
+    fresh: Decisions,
+    timeout_s: float,
+    *,
+    report: Progress = no_report,
 ) -> Comparison:
     """Compare the pending decisions after everything that is in the log now.
 
@@ -78,20 +84,24 @@ def compare(
         StackError: one of the two revisions did not reach that offset in time.
     """
     deadline = time.monotonic() + timeout_s
-    first = _at_barrier(settings, former, fresh, deadline)
+    first = _at_barrier(settings, former, fresh, deadline, report)
     if not first.moving:
         return first
     suspected = {_key_of(difference) for difference in _differences(former, fresh)}
-    second = _at_barrier(settings, former, fresh, deadline)
+    second = _at_barrier(settings, former, fresh, deadline, report)
     return _confirmed(second, former, fresh, suspected)
 
 
 def _at_barrier(
-    settings: Connections, former: Decisions, fresh: Decisions, deadline: float
+    settings: Connections,
+    former: Decisions,
+    fresh: Decisions,
+    deadline: float,
+    report: Progress,
 ) -> Comparison:
     barrier = progress.ends(settings)
     for side in (former, fresh):
-        progress.wait_past(settings, barrier, side.revision, deadline)
+        progress.wait_past(settings, barrier, side.revision, deadline, report=report)
         side.refresh(deadline)
     found = list(_differences(former, fresh))
     still = [entry for entry in found if not _moved(entry, former, fresh, barrier)]

@@ -5,11 +5,13 @@ changelog states what the state includes. Every revision's code writes it in the
 """
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from analytics import kafka
-from cdc.contracts.progress import Progress, progress_in
+from cdc.contracts.progress import Progress as CommittedProgress
+from cdc.contracts.progress import progress_in
 from cdc.contracts.topics import STOCK_EVENTS, output_topics
 from cdc.settings import Connections
 from deploy.errors import StackError
@@ -18,6 +20,11 @@ _TAIL: Final = 64  # offsets: a chunk ends its levels with the header, then come
 _EVERY_S: Final = 0.5
 
 Offsets = Mapping[int, int]
+Progress = Callable[[str], None]  # takes one line for the reader
+
+
+def no_report(_line: str) -> None:
+    """Ignore the progress, for callers that print none."""
 
 
 def ends(settings: Connections) -> dict[int, int]:
@@ -36,7 +43,7 @@ def reached(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[
 
 def committed_progress(
     settings: Connections, revision: int, *, tail: int = _TAIL
-) -> dict[int, Progress]:
+) -> dict[int, CommittedProgress]:
     """Return the progress header of the revision's committed state, for partitions that have one.
 
     It is in the last `tail` offsets, unless a later transaction was aborted. Reading has no time
@@ -46,7 +53,7 @@ def committed_progress(
     asked = settings.kafka_bootstrap, topic, settings.partitions
     first, last = kafka.start_offsets(*asked), kafka.end_offsets(*asked)
     begin = {number: max(first[number], last[number] - tail) for number in last}
-    found: dict[int, Progress] = {}
+    found: dict[int, CommittedProgress] = {}
     reader = kafka.Tail(*asked, next_offsets=begin)
     for message in reader.read_until(last):
         progress = None if message.error() else progress_in(message.headers() or ())
@@ -55,18 +62,46 @@ def committed_progress(
     return found
 
 
+@dataclass(slots=True)
+class CatchingUp:
+    """Progress of a revision towards a barrier: records missing, and the time left at its rate."""
+
+    revision: int
+    first: tuple[int, float] | None = None
+
+    def line(self, missing: int, now_s: float) -> str:
+        """Return the line for `missing` records at `now_s`, on a monotonic clock."""
+        text = f"logic revision {self.revision}: {missing:,} records behind"
+        if self.first is None:
+            self.first = missing, now_s
+            return text
+        done, seconds = self.first[0] - missing, now_s - self.first[1]
+        if done <= 0 or seconds <= 0:
+            return text
+        return f"{text}, about {-(-missing * seconds // done):.0f} s left"
+
+
 def behind(positions: Offsets, barrier: Offsets) -> int:
     """Return the number of records missing up to the barrier."""
     return sum(max(0, end - positions.get(number, 0)) for number, end in barrier.items())
 
 
-def wait_past(settings: Connections, barrier: Offsets, revision: int, deadline: float) -> None:
+def wait_past(
+    settings: Connections,
+    barrier: Offsets,
+    revision: int,
+    deadline: float,
+    *,
+    report: Progress = no_report,
+) -> None:
     """Return once the revision's state includes everything before the barrier.
 
     Raises:
         StackError: it does not in time; the message has the number of missing records.
     """
+    catching_up = CatchingUp(revision)
     while missing := behind(reached(settings, revision), barrier):
+        report(catching_up.line(missing, time.monotonic()))
         if time.monotonic() > deadline:
             message = f"logic revision {revision} is {missing} records behind"
             raise StackError(message, repair="inventory revision list")
@@ -93,7 +128,9 @@ def wait_past_moment(
         time.sleep(_EVERY_S)
 
 
-def _before(moment_us: int, states: Mapping[int, Progress], numbers: Collection[int]) -> list[int]:
+def _before(
+    moment_us: int, states: Mapping[int, CommittedProgress], numbers: Collection[int]
+) -> list[int]:
     """Return the partitions whose state holds no record committed at the moment or later."""
     newest = {
         number: states[number].newest_commit_us or 0 for number in numbers if number in states

@@ -5,16 +5,20 @@ actuator continues in the new topics after the last decision that the transactio
 """
 
 import time
+from dataclasses import dataclass
 
 import psycopg
 
 from cdc.contracts.partition import partition_of
-from cdc.deciding import recorded_revision
+from cdc.deciding import former_revision, recorded_revision
 from cdc.settings import Connections
 from deploy.errors import StackError
-from deploy.revisions import progress
+from deploy.revisions import progress, shadow
+from deploy.revisions.approval import Approval, approval_of, refuse_other_code, refuse_unapproved
 from deploy.revisions.compare import Comparison, compare
 from deploy.revisions.decisions import Decisions
+from deploy.revisions.progress import Progress, no_report
+from deploy.stack.home import Home
 from streams.sinks.active import Switch, switch
 from streams.sinks.actuator import Actuator
 from streams.sinks.positions import Connection, move_positions
@@ -33,38 +37,81 @@ def connect(settings: Connections) -> Connection:
     return psycopg.connect(address, autocommit=True, connect_timeout=10)
 
 
-def promote(
-    settings: Connections, revision: int, *, accept: int | None, by: str, timeout_s: float
-) -> Comparison | None:
-    """Let `revision` decide if it differs from the former one in at most `accept` keys.
+@dataclass(frozen=True, slots=True)
+class SwitchRequest:
+    """A switch to `revision` by a person.
 
-    With None for `accept` there is no comparison, which would need workers of both: for a stack
-    that was restarted with other code. The new revision must have caught up in any case.
+    `approval` is the digest of an approved difference; without one no key may differ.
+    `accepts_any` switches whatever differs, to go back. `without_comparison` is for a stack whose
+    workers of the former revision don't run.
+    """
+
+    revision: int
+    by: str
+    timeout_s: float
+    approval: str = ""
+    accepts_any: bool = False
+    without_comparison: bool = False
+
+
+def promote(
+    settings: Connections, request: SwitchRequest, *, report: Progress = no_report
+) -> Comparison | None:
+    """Let the requested revision decide, after it has caught up. Return the comparison, if any.
 
     Raises:
-        StackError: it decides already, is behind, or differs in more keys.
+        StackError: it decides already, is behind, or differs in a key that nobody approved.
         RevisionSwitched: another command has switched meanwhile.
         ApprovalInFlight: an order that was just approved is not in the log yet.
     """
-    former = active(settings)
+    revision, former = request.revision, active(settings)
     if former is None or former == revision:
         message = f"logic revision {revision} can't take over from {former}"
         raise StackError(message, repair="inventory revision list")
+    approval = _approval(settings, request, former)
+    deadline = time.monotonic() + request.timeout_s
     fresh, ordered = Decisions(settings, revision), frozenset[str]()
-    if accept is None:
+    if request.without_comparison:
         found, reached = None, progress.ends(settings)
-        progress.wait_past(settings, reached, revision, time.monotonic() + timeout_s)
-        ordered = _orders_known_to(settings, revision, time.monotonic() + timeout_s)
+        progress.wait_past(settings, reached, revision, deadline, report=report)
+        ordered = _orders_known_to(settings, revision, time.monotonic() + request.timeout_s)
     else:
-        found = compare(settings, Decisions(settings, former), fresh, timeout_s)
+        former_side = Decisions(settings, former)
+        found = compare(settings, former_side, fresh, request.timeout_s, report=report)
         reached = dict(found.barrier)
-        _refuse_more_than(accept, found)
-    fresh.refresh(time.monotonic() + timeout_s)
-    counts = {} if found is None else found.counts()
+        if not request.accepts_any:
+            with connect(settings) as connection:
+                refuse_unapproved(connection, approval, found, by=request.by)
+    fresh.refresh(time.monotonic() + request.timeout_s)
+    record: dict[str, object] = {} if found is None else {**found.counts()}
+    record |= {} if approval is None else {"approval": approval.as_json()}
     with connect(settings) as connection, connection.transaction():
-        switch(connection, Switch(revision, former, by, reached, counts))
+        switch(connection, Switch(revision, former, request.by, reached, record))
         propose_only(connection, *fresh.pending(), ordered)
         move_positions(connection, Actuator.name, fresh.next_offsets())
+    return found
+
+
+def revision_before(settings: Connections) -> int:
+    """Return the revision that decided before the newest switch.
+
+    Raises:
+        StackError: no switch was made.
+    """
+    with connect(settings) as connection:
+        found = former_revision(connection)
+    if found is None:
+        message = "no logic revision decided before this one; nothing was switched"
+        raise StackError(message, repair="inventory revision list")
+    return found
+
+
+def _approval(settings: Connections, request: SwitchRequest, former: int) -> Approval | None:
+    if not request.approval:
+        return None
+    with connect(settings) as connection:
+        found = approval_of(connection, request.approval, former=former, revision=request.revision)
+    refuse_other_code(found, shadow.code_of(Home(settings.home), request.revision))
     return found
 
 
@@ -78,13 +125,3 @@ def _orders_known_to(settings: Connections, revision: int, deadline: float) -> f
     numbers = {partition_of(key.encode(), settings.partitions) for key in needs.values()}
     progress.wait_past_moment(settings, asked_us, numbers, revision, deadline)
     return frozenset(needs)
-
-
-def _refuse_more_than(accept: int, found: Comparison) -> None:
-    differing = len(found.differences)
-    if differing > accept:
-        message = (
-            f"logic revision {found.fresh} differs from {found.former} in {differing} keys, "
-            f"{accept} are accepted: check them, then pass their number with --accept"
-        )
-        raise StackError(message, repair=f"inventory revision compare {found.fresh}")

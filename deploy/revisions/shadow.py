@@ -5,6 +5,7 @@ logs and `runtime.json`. Its workers join the group of their revision, replay `s
 the beginning and write topics that nothing else reads. So none of their decisions reaches a desk.
 """
 
+import json
 import os
 import re
 import shutil
@@ -14,15 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from analytics.engines.code import code_hash, hash_of
 from cdc.capture.admin import create_topics
 from cdc.contracts.topics import application_id, topics_of
 from deploy.errors import StackError
 from deploy.stack import daemon
-from deploy.stack.home import Home
+from deploy.stack.home import Home, write_json
 from deploy.stack.runtime import environment_of, read_runtime
+from inventory.revision import LOGIC_REVISION
 
 _ASK: Final = "from inventory.revision import LOGIC_REVISION; print(LOGIC_REVISION)"
 _ASK_S: Final = 60.0
+_CODE: Final = "code.json"  # the tree of the workers and the hash of its rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,17 @@ def shadows(home: Home) -> dict[int, Home]:
     return dict(sorted(known.items()))
 
 
+def code_of(home: Home, revision: int) -> str:
+    """Return the hash of the rules that the revision's workers run; empty if none was started.
+
+    The stack's own workers run this code.
+    """
+    if revision == LOGIC_REVISION:
+        return code_hash()
+    path = home_of(home, revision).path / _CODE
+    return str(json.loads(path.read_text("utf-8"))["code"]) if path.exists() else ""
+
+
 def start(home: Home, revision: int, code: Code, workers: int) -> Home:
     """Create the revision's topics and start its workers; return when they are ready.
 
@@ -93,6 +108,7 @@ def start(home: Home, revision: int, code: Code, workers: int) -> Home:
         return shadow
     create_topics(variables["INVENTORY_KAFKA_BOOTSTRAP"], topics_of(revision))
     shadow.logs.mkdir(parents=True, exist_ok=True)
+    write_json(shadow.path / _CODE, {"tree": str(code.tree), "code": hash_of(code.tree)})
     _spawn_supervisor(home, shadow, revision, code, workers)
     daemon.wait_ready(shadow)
     return shadow

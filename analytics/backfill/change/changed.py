@@ -82,8 +82,6 @@ class Change:
             yield f"logic revision {number} is that of this stack's own workers"
         elif number == revision_of(self.own):
             yield f"{self.tree} has the rules and the logic revision {number} of this stack"
-        elif not self.text:
-            yield f"{self.tree}: CHANGES in inventory/revision.py has no line of revision {number}"
         if names := uncommitted(self.tree):
             more = ", …" if len(names) > _NAMED else ""
             yield f"rules have uncommitted changes: {', '.join(names[:_NAMED])}{more}"

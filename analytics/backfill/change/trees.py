@@ -30,7 +30,7 @@ _NAME: Final = re.compile(r"v(\d+)-([0-9a-f]{12})")
 _NAME_CHARS: Final = 12
 _NOT_COPIED: Final = shutil.ignore_patterns("__pycache__", "*.pyc", "node_modules")
 _GIT_CHARS: Final = 300
-_MODULE: Final = '''"""The parameters of this logic revision, written by `inventory backfill`."""
+_MODULE: Final = '''"""The parameters of this logic revision, written for its run."""
 
 from typing import Final
 

@@ -1,0 +1,173 @@
+"""`inventory backfill review`, `approve`, `reject`, `reviews`: two people agree on a difference."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from deploy import output
+from deploy.cli.backfill import backfill
+from deploy.cli.backfill_diff import Run
+from deploy.cli.backfill_options import Json
+from deploy.cli.identity import logged_in_person
+from deploy.errors import StackError
+from deploy.stack.django import connect_django
+from deploy.stack.home import Home, default_home
+
+if TYPE_CHECKING:
+    from analytics.backfill.diff.comparison import Diff
+    from ledger.reviews.queries import Review
+    from ledger.reviews.service import RequestReview
+
+By = Annotated[
+    str,
+    typer.Option(
+        prompt="Name of the person",
+        help="Name of the person. The command asks for their password, and for a one-time code.",
+    ),
+]
+Digest = Annotated[
+    str, typer.Argument(metavar="DIGEST", help="Digest of the difference, 8 or more characters.")
+]
+Reason = Annotated[str, typer.Option(help="Reason, kept with the decision.")]
+_COLUMNS: Final = (
+    *("digest", "revision", "keys", "requested by", "verdict", "decided by", "reason"),
+)
+_SHOWN_CHARS: Final = 12
+_LEAST_CHARS: Final = 8
+
+
+def register(_app: typer.Typer) -> None:
+    """Add the commands to `inventory backfill`."""
+    for command in (review, approve, reject, reviews):
+        backfill.command()(command)
+
+
+def review(a: Run, b: Run, *, by: By, json: Json = False) -> None:
+    """Request the approval of the difference between runs A and B, by another person.
+
+    A is a run of the deciding rules, B one of the new rules over the same records. `backfill diff`
+    shows the difference. The approval will hold for exactly these decisions.
+    """
+    connect_django()
+    from analytics.backfill.diff.comparison import compare  # noqa: PLC0415 -- loads Parquet
+    from analytics.backfill.diff.scratch import Scratch  # noqa: PLC0415 -- as above
+    from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
+    from ledger.reviews.service import request_review  # noqa: PLC0415 -- needs Django set up
+
+    settings, person = Connections(), logged_in_person(by)
+    with Scratch() as scratch:
+        found = compare(settings, a, b, scratch)
+        _refuse_other_rules(found, settings)
+        recorded = request_review(_request(found), actor=person)
+    _show(recorded, json=json)
+
+
+def approve(digest: Digest, *, by: By, reason: Reason = "", json: Json = False) -> None:
+    """Approve a difference that another person has sent for review."""
+    _decide(digest, "approved", by, reason, json=json)
+
+
+def reject(digest: Digest, *, by: By, reason: Reason, json: Json = False) -> None:
+    """Reject a difference, with a reason."""
+    _decide(digest, "rejected", by, reason, json=json)
+
+
+def reviews(*, json: Json = False) -> None:
+    """List the requested reviews and their verdicts, newest first."""
+    connect_django()
+    from ledger.reviews import queries  # noqa: PLC0415 -- needs Django set up
+
+    found = queries.reviews()
+    if json:
+        output.as_json([one.as_json() for one in found])
+        return
+    rows = [
+        (
+            one.digest[:_SHOWN_CHARS],
+            f"{one.former} to {one.revision}",
+            one.keys,
+            one.requested_by,
+            one.verdict,
+            one.decided_by,
+            one.reason,
+        )
+        for one in found
+    ]
+    output.table(f"{len(rows)} reviews", _COLUMNS, rows)
+
+
+def _decide(digest: str, verdict: str, by: str, reason: str, *, json: bool) -> None:
+    connect_django()
+    from ledger.reviews import queries  # noqa: PLC0415 -- needs Django set up
+    from ledger.reviews.service import decide_review  # noqa: PLC0415 -- as above
+
+    found = queries.reviews_with(digest) if len(digest) >= _LEAST_CHARS else []
+    if not found or len({one.digest for one in found}) > 1:
+        message = f"{digest!r}: expected {_LEAST_CHARS} or more characters of one digest"
+        raise StackError(message, repair="inventory backfill reviews")
+    person = logged_in_person(by)
+    _show(decide_review(found[0], verdict, actor=person, reason=reason), json=json)
+
+
+def _refuse_other_rules(found: "Diff", settings: Any) -> None:  # noqa: ANN401 -- imported late
+    """Raise `StackError` unless A is of the deciding rules, B of others, and both of all keys."""
+    from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
+    from deploy.revisions.shadow import code_of  # noqa: PLC0415 -- as above
+
+    a, b, decides = found.runs.a.plan, found.runs.b.plan, active(settings)
+    deciding_code = code_of(Home(default_home()), decides or 0)
+    problem = ""
+    if a.logic_revision != decides or a.code != deciding_code:
+        problem = (
+            f"run {a.run} is of logic revision {a.logic_revision}, code {a.code}; revision "
+            f"{decides} decides with code {deciding_code}"
+        )
+    elif b.logic_revision == decides:
+        problem = f"run {b.run} is of logic revision {b.logic_revision}, which decides already"
+    elif not b.selection.is_all:
+        problem = f"runs {a.run} and {b.run} hold {b.selection.text()} only"
+    elif found.is_equal:
+        problem = f"runs {a.run} and {b.run} decide alike: a switch needs no approval"
+    if problem:
+        message = f"{problem}; nothing was recorded"
+        raise StackError(message, repair="inventory backfill status")
+
+
+def _request(found: "Diff") -> "RequestReview":
+    from analytics.backfill.diff.revised import KINDS  # noqa: PLC0415 -- loads decisions
+    from ledger.reviews.service import RequestReview  # noqa: PLC0415 -- needs Django set up
+
+    a, b = found.runs.a.plan, found.runs.b.plan
+    keys = {(kind, str(row["inv_key"])) for kind in KINDS for row in found.scratch.ranked(kind)}
+    return RequestReview(
+        digest=found.digest,
+        former=a.logic_revision,
+        revision=b.logic_revision,
+        code=b.code,
+        runs=(a.run, b.run),
+        summary=found.as_json(),
+        keys=keys,
+    )
+
+
+def _show(found: "Review", *, json: bool) -> None:
+    if json:
+        output.as_json(found.as_json())
+        return
+    digest = found.digest[:_SHOWN_CHARS]
+    if found.verdict == "waiting":
+        step = f"another person: inventory backfill approve {digest}"
+    elif found.verdict == "approved":
+        step = f"inventory backfill cutover {found.revision} --approval {digest}"
+    else:
+        step = "inventory backfill reviews"
+    rows = [
+        ("digest", found.digest),
+        ("logic revision", f"{found.former} to {found.revision}"),
+        ("keys that differ", found.keys),
+        ("requested by", found.requested_by),
+        ("verdict", found.verdict),
+        ("decided by", found.decided_by),
+        ("next", step),
+    ]
+    output.table("review", ("what", "value"), rows)

@@ -1,0 +1,144 @@
+"""`inventory backfill shadow`, `cutover`, `rollback`: from a published run to the desk and back."""
+
+import getpass
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from deploy import output
+from deploy.cli import backfill_options as options
+from deploy.cli import option_checks
+from deploy.cli.backfill import Python, backfill
+from deploy.cli.revision import Approval, Number, Timeout, promote, show_switch
+from deploy.errors import StackError
+from deploy.stack.home import Home, default_home
+from deploy.stack.runtime import load_environment
+
+if TYPE_CHECKING:
+    from cdc.settings import Connections
+    from deploy.revisions.compare import Comparison
+
+By = Annotated[str, typer.Option(help="Name of the person who switches. Default: your account.")]
+_DEFAULT_EVERY_S: Final = 10.0
+
+
+def register(_app: typer.Typer) -> None:
+    """Add the commands to `inventory backfill`."""
+    backfill.command()(shadow)
+    backfill.command("cutover")(promote)
+    backfill.command()(rollback)
+
+
+def shadow(
+    number: Number,
+    *,
+    code: options.Code = None,
+    workers: Annotated[int, typer.Option(min=1, max=12, help="Number of workers.")] = 1,
+    python: Python = "",
+    approval: Approval = "",
+    every: Annotated[float, typer.Option(help="Seconds between two comparisons.")] = (
+        _DEFAULT_EVERY_S
+    ),
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="Comparisons. Default: until Ctrl-C.")
+    ] = None,
+    timeout: Timeout = 300.0,
+    json: options.Json = False,
+) -> None:
+    """Start the workers of a revision beside the stack, and compare its decisions continuously.
+
+    With --code the workers are started if they don't run. Their decisions reach no page. Ctrl-C
+    ends the comparison and leaves the workers running. Exit code 1: the last comparison had a key
+    that differs, with --approval a key that the approved difference doesn't contain.
+    """
+    option_checks.check_seconds("--every", every)
+    load_environment()
+    from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
+    from deploy.revisions import shadow as shadows  # noqa: PLC0415 -- starts processes
+
+    home, settings = Home(default_home()), Connections()
+    if code is not None:
+        options.refuse_other_project(code)
+        chosen = shadows.Code(code.resolve(), option_checks.interpreter(python))
+        shadows.start(home, number, chosen, workers)
+    unapproved, done = 0, 0
+    while rounds is None or done < rounds:
+        if done:
+            time.sleep(every)
+        unapproved, line = _compared(settings, number, approval, timeout)
+        output.as_json(line) if json else output.console.print(_text(line))
+        done += 1
+    raise typer.Exit(1 if unapproved else 0)
+
+
+def rollback(
+    *,
+    by: By = "",
+    without_comparison: Annotated[
+        bool,
+        typer.Option(help="Don't compare, because workers of the present revision don't run."),
+    ] = False,
+    timeout: Timeout = 300.0,
+    json: options.Json = False,
+) -> None:
+    """Let the former revision decide again. It needs no approval, but workers that have caught up.
+
+    Orders that people made meanwhile are facts in the log, so the former revision knows them.
+    """
+    load_environment()
+    from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
+    from deploy.revisions.promote import SwitchRequest, revision_before  # noqa: PLC0415 -- as above
+
+    settings = Connections()
+    request = SwitchRequest(
+        revision_before(settings),
+        by or getpass.getuser(),
+        timeout,
+        accepts_any=True,
+        without_comparison=without_comparison,
+    )
+    show_switch(settings, request, json=json)
+
+
+def _compared(
+    settings: "Connections", number: int, approval: str, timeout: float
+) -> tuple[int, dict[str, Any]]:
+    """Return the number of keys that nobody approved, and one comparison for the reader."""
+    from deploy.revisions.approval import approval_of  # noqa: PLC0415 -- opens a connection
+    from deploy.revisions.compare import compare  # noqa: PLC0415 -- reads topics
+    from deploy.revisions.decisions import Decisions  # noqa: PLC0415 -- as above
+    from deploy.revisions.promote import active, connect  # noqa: PLC0415 -- as above
+
+    former = active(settings)
+    if former is None or former == number:
+        message = f"logic revision {number} can't be compared with {former}, which decides"
+        raise StackError(message, repair="inventory revision list")
+    sides = Decisions(settings, former), Decisions(settings, number)
+    found = compare(settings, *sides, timeout, report=output.errors.print)
+    known = frozenset[tuple[str, str]]()
+    if approval:
+        with connect(settings) as connection:
+            known = approval_of(connection, approval, former=former, revision=number).keys
+    unapproved = {(one.kind, one.inv_key) for one in found.differences} - known
+    return len(unapproved), _line(found, len(unapproved))
+
+
+def _line(found: "Comparison", unapproved: int) -> dict[str, Any]:
+    return {
+        "at_s": int(time.time()),
+        "former": found.former,
+        "revision": found.fresh,
+        "records": sum(found.barrier.values()),
+        **found.counts(),
+        "unapproved": unapproved,
+    }
+
+
+def _text(line: dict[str, Any]) -> str:
+    at = time.strftime("%H:%M:%S", time.gmtime(line["at_s"]))
+    counts = ", ".join(
+        f"{line[name]:,} {name.replace('_', ' ')}"
+        for name in ("equal", "only_former", "only_new", "changed", "moving", "unapproved")
+    )
+    return f"{at} UTC, {line['records']:,} records: {counts}"

@@ -1,0 +1,65 @@
+"""Login on the command line: the password of a person, and the code of their second factor.
+
+A review needs two people, so a name alone is not enough. Attempts count towards the same limits as
+those on the login page.
+"""
+
+import sys
+from getpass import getpass
+from typing import TYPE_CHECKING, Final
+
+from deploy.errors import StackError
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+_SOURCE: Final = "command line"
+
+
+def logged_in_person(name: str) -> str:
+    """Return the name after its password was given, at the prompt or as a line of standard input.
+
+    Django must be set up.
+
+    Raises:
+        StackError: wrong name, password or code, or too many attempts.
+    """
+    from django.contrib.auth import authenticate  # noqa: PLC0415 -- needs Django set up
+
+    from webui.accounts import attempts, audit, second_factor  # noqa: PLC0415 -- as above
+
+    attempt = attempts.begin(name, source=_SOURCE, device=None)
+    if attempt.blocked_for_s:
+        message = f"too many attempts to log in as {name}: wait {attempt.blocked_for_s} s"
+        raise StackError(message)
+    user = authenticate(username=name, password=_secret(f"Password of {name}"))
+    if user is None:
+        audit.note("login_failed", audit.account_of(name), source=_SOURCE)
+        raise _refused(name, "name or password")
+    attempts.succeeded(attempt)
+    if second_factor.is_enrolled(user):
+        _check_code(user)
+    return str(user.get_username())
+
+
+def _check_code(user: "User") -> None:
+    from webui.accounts import attempts, audit, second_factor  # noqa: PLC0415 -- needs Django set up
+
+    name = user.get_username()
+    attempt = attempts.begin_code(user.pk)
+    if attempt.blocked_for_s:
+        message = f"too many codes for {name}: wait {attempt.blocked_for_s} s"
+        raise StackError(message)
+    if second_factor.accept(user, _secret(f"One-time code of {name}")) is None:
+        audit.note("second_factor_failed", user, source=_SOURCE)
+        raise _refused(name, "one-time code")
+    attempts.succeeded(attempt)
+
+
+def _secret(prompt: str) -> str:
+    return getpass(f"{prompt}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+
+
+def _refused(name: str, what: str) -> StackError:
+    message = f"wrong {what} for {name}; nothing was written"
+    return StackError(message, repair="inventory people list")

@@ -1,0 +1,144 @@
+"""An approved difference, and the check that a switch stays within it.
+
+An approval names the digest of a difference between two runs. The switch compares the revisions
+again, at the present end of the log. Each key that differs then must be one that differed in the
+approved runs. A single other key lapses the approval, because nobody has seen that difference.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, LiteralString
+
+from psycopg.rows import class_row
+
+from deploy.errors import StackError
+from deploy.revisions.compare import Comparison
+from streams.sinks.positions import Connection
+
+APPROVED: Final = "approved"
+_NAMED: Final = 5  # number of keys listed in a message
+_REVIEWS: LiteralString = """
+SELECT r.id AS review, r.digest, r.code, r.requested_by, coalesce(v.verdict, 'waiting') AS verdict,
+       coalesce(v.decided_by, '') AS decided_by, coalesce(v.reason, '') AS reason
+FROM app.diff_review r
+LEFT JOIN LATERAL (
+    SELECT * FROM app.diff_verdict v WHERE v.review = r.id ORDER BY v.id DESC LIMIT 1
+) v ON true
+WHERE starts_with(r.digest, %s) AND r.former = %s AND r.revision = %s ORDER BY r.id DESC
+"""
+_KEYS: LiteralString = "SELECT kind, inv_key FROM app.diff_review_key WHERE review = %s"
+_LAPSE: LiteralString = """
+INSERT INTO app.diff_verdict (review, requested_by, verdict, reason, decided_by)
+VALUES (%s, %s, 'lapsed', %s, %s)
+"""
+_LEAST_CHARS: Final = 8
+_REVIEW: Final = "inventory backfill reviews"
+
+
+@dataclass(frozen=True, slots=True)
+class _Reviewed:
+    """A review with its newest verdict."""
+
+    review: int
+    digest: str
+    code: str
+    requested_by: str
+    verdict: str
+    decided_by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A key of a reviewed difference."""
+
+    kind: str
+    inv_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A difference that a second person approved, with every key that it contains."""
+
+    review: int
+    digest: str
+    requested_by: str
+    decided_by: str
+    code: str
+    keys: frozenset[tuple[str, str]]
+
+    def as_json(self) -> Mapping[str, object]:
+        """Return the approval for the record of the switch."""
+        return {
+            "digest": self.digest,
+            "requested_by": self.requested_by,
+            "approved_by": self.decided_by,
+        }
+
+
+def approval_of(connection: Connection, digest: str, *, former: int, revision: int) -> Approval:
+    """Return the approval whose digest begins with `digest`, of these two revisions.
+
+    Raises:
+        StackError: there is none, or it is of other revisions, undecided, rejected or lapsed.
+    """
+    if len(digest) < _LEAST_CHARS:
+        message = f"approval {digest!r}: expected {_LEAST_CHARS} or more characters of a digest"
+        raise StackError(message, repair=_REVIEW)
+    with connection.cursor(row_factory=class_row(_Reviewed)) as cursor:
+        found = cursor.execute(_REVIEWS, (digest, former, revision)).fetchone()
+    if found is None:
+        message = f"no review {digest} of logic revisions {former} and {revision}"
+        raise StackError(message, repair=_REVIEW)
+    if found.verdict != APPROVED:
+        about = f": {found.reason}" if found.reason else ""
+        message = (
+            f"the difference {found.digest:.12} is {found.verdict}{about}; nothing was switched"
+        )
+        raise StackError(message, repair=_REVIEW)
+    with connection.cursor(row_factory=class_row(_Key)) as cursor:
+        keys = cursor.execute(_KEYS, (found.review,)).fetchall()
+    return Approval(
+        review=found.review,
+        digest=found.digest,
+        requested_by=found.requested_by,
+        decided_by=found.decided_by,
+        code=found.code,
+        keys=frozenset((one.kind, one.inv_key) for one in keys),
+    )
+
+
+def refuse_other_code(approval: Approval, code: str) -> None:
+    """Raise `StackError` unless the revision's workers run the approved rules."""
+    if code != approval.code:
+        message = (
+            f"the approval {approval.digest:.12} is of rules {approval.code}, the workers run "
+            f"{code or 'unknown rules'}; nothing was switched"
+        )
+        raise StackError(message, repair="inventory revision list")
+
+
+def refuse_unapproved(
+    connection: Connection, approval: Approval | None, found: Comparison, *, by: str
+) -> None:
+    """Raise `StackError` if a key differs that the approval doesn't contain, and lapse it.
+
+    Without an approval no key may differ.
+    """
+    known = frozenset[tuple[str, str]]() if approval is None else approval.keys
+    differing = sorted({(one.kind, one.inv_key) for one in found.differences})
+    others = [pair for pair in differing if pair not in known]
+    if not others:
+        return
+    names = ", ".join(f"{kind} of {key}" for kind, key in others[:_NAMED])
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    if approval is None:
+        message = (
+            f"logic revision {found.fresh} differs from {found.former} in {len(differing)} keys, "
+            f"and no difference is approved: {names}{more}; nothing was switched"
+        )
+        raise StackError(message, repair=f"inventory revision compare {found.fresh}")
+    reason = f"{len(others)} of {len(differing)} differing keys were not approved: {names}{more}"
+    connection.execute(_LAPSE, (approval.review, approval.requested_by, reason, by))
+    message = f"the approval {approval.digest:.12} has lapsed: {reason}; nothing was switched"
+    raise StackError(message, repair=f"inventory revision compare {found.fresh}")

@@ -1,0 +1,126 @@
+"""Request and decision of a review. A second person decides, and the decision names a digest.
+
+An approval holds for exactly the difference with that digest. The switch of the deciding revision
+compares the keys that differ then with the approved ones (`deploy.revisions.approval`).
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ledger.access.roles import ANALYST, LEAD, OPERATOR, PRICING
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import Done, run_command
+from ledger.kernel.refusal_text import moment_text
+from ledger.kernel.transactions import execute, fetch_column, log_action
+from ledger.reviews.queries import APPROVED, REJECTED, Review, review_of
+
+# Analysts compare; purchasing, pricing and operations answer for the decisions that change.
+REVIEWERS: Final = frozenset({ANALYST, LEAD, PRICING, OPERATOR})
+_ROLES: Final = """
+SELECT g.name FROM app.auth_user u
+JOIN app.auth_user_groups m ON m.user_id = u.id JOIN app.auth_group g ON g.id = m.group_id
+WHERE u.username = %s AND u.is_active
+"""
+_ADD: Final = """
+INSERT INTO app.diff_review (digest, former, revision, code, runs, summary, requested_by)
+VALUES (%s, %s, %s, %s, %s, %s::jsonb, %s) ON CONFLICT ON CONSTRAINT diff_review_once DO NOTHING
+RETURNING id
+"""
+_ADD_KEYS: Final = """
+INSERT INTO app.diff_review_key (review, kind, inv_key)
+SELECT %s, kind, inv_key FROM unnest(%s::text[], %s::text[]) AS one (kind, inv_key)
+"""
+_DECIDE: Final = """
+INSERT INTO app.diff_verdict (review, requested_by, verdict, reason, decided_by)
+VALUES (%s, %s, %s, %s, %s)
+"""
+
+# Reviews are only added, so there is no row that a decision could lock.
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('diff-review', %s))"
+
+ReviewedKey = tuple[str, str]  # kind and inv_key
+
+
+@dataclass(frozen=True, slots=True)
+class RequestReview:
+    """A difference to be reviewed: its digest, its two runs, and every key that differs.
+
+    `former` and `revision` are the logic revisions of the runs; `code` hashes the new rules.
+    """
+
+    digest: str
+    former: int
+    revision: int
+    code: str
+    runs: tuple[str, str]
+    summary: Mapping[str, Any]
+    keys: Collection[ReviewedKey]
+
+
+def request_review(request: RequestReview, *, actor: str) -> Review:
+    """Record the difference for review. The same difference for the same rules is recorded once.
+
+    Raises:
+        ServiceError: the person may not request reviews, or nothing differs.
+    """
+    _check_reviewer(actor)
+    if not request.keys:
+        refuse("digest", request.digest, "a difference with at least one key")
+
+    def work() -> Done:
+        _write(request, actor)
+        return Done()
+
+    run_command(None, "request_review", actor, work, Done, content=request.digest)
+    found = review_of(request.digest, request.revision, request.code)
+    assert found is not None  # noqa: S101 -- written above, and rows are never deleted
+    return found
+
+
+def decide_review(review: Review, verdict: str, *, actor: str, reason: str = "") -> Review:
+    """Approve or reject a review. Approving needs another person than the one who requested it.
+
+    Raises:
+        ServiceError: the person may not decide, or requested the review.
+        Conflict: the review is decided already.
+    """
+    _check_reviewer(actor)
+    if verdict == APPROVED and actor == review.requested_by:
+        refuse("actor", actor, f"another person than {actor}, who requested the review")
+
+    def work() -> Done:
+        execute(_LOCK, review.id)
+        now = review_of(review.digest, review.revision, review.code)
+        if now is not None and now.verdict in (APPROVED, REJECTED) and now.decided_at is not None:
+            message = f"{now.decided_by} has {now.verdict} this difference already, "
+            raise Conflict(message + moment_text(now.decided_at))
+        execute(_DECIDE, review.id, review.requested_by, verdict, reason, actor)
+        detail = {"digest": review.digest, "revision": review.revision, "reason": reason}
+        log_action(actor=actor, action=f"review_{verdict}", subject=review.subject, detail=detail)
+        return Done()
+
+    run_command(None, "decide_review", actor, work, Done, content=review.digest)
+    found = review_of(review.digest, review.revision, review.code)
+    assert found is not None  # noqa: S101 -- rows are never deleted
+    return found
+
+
+def _write(request: RequestReview, actor: str) -> None:
+    kinds, keys = zip(*sorted(set(request.keys)), strict=True)
+    values = (request.digest, request.former, request.revision, request.code)
+    added = fetch_column(_ADD, *values, list(request.runs), json.dumps(request.summary), actor)
+    if not added:
+        return  # this difference waits for a decision, or has one
+    execute(_ADD_KEYS, added[0], list(kinds), list(keys))
+    detail = {"digest": request.digest, "revision": request.revision, "keys": len(keys)}
+    subject = f"logic revision {request.revision}"
+    log_action(actor=actor, action="review_requested", subject=subject, detail=detail)
+
+
+def _check_reviewer(actor: str) -> None:
+    roles = set(fetch_column(_ROLES, actor))
+    if not roles & REVIEWERS:
+        names = ", ".join(sorted(REVIEWERS))
+        refuse("actor", actor, f"an active person with one of the roles {names}")

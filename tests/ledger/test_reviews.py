@@ -1,0 +1,230 @@
+"""Reviews of a difference: two people, one digest, and a switch that stays within it."""
+
+from importlib import import_module
+from typing import Any
+
+import psycopg
+import pytest
+from typer.testing import CliRunner, Result
+
+from deploy.cli import backfill_review
+from deploy.cli.main import app
+from deploy.errors import StackError
+from deploy.revisions.approval import (
+    Approval,
+    approval_of,
+    refuse_other_code,
+    refuse_unapproved,
+)
+from deploy.revisions.compare import Comparison, Difference
+from tests.ledger.staff import PASSWORD, WRONG
+
+DIGEST, OTHER = "ab" * 32, "cd" * 32
+KEYS = {("reorder", "L1|TEA"), ("reorder", "L1|SOAP"), ("price", "L1|TEA")}
+OURS, THEIRS = 2, 3
+
+
+@pytest.fixture(name="people")
+def two_people_and_an_associate(staff: psycopg.Connection) -> psycopg.Connection:
+    """Olga, an operator; Ann, an associate; and Ada, an analyst."""
+    people = import_module("ledger.people")
+    user, _ = people.User.objects.get_or_create(username="ada")
+    user.set_password(PASSWORD)
+    user.is_active = True
+    user.save()
+    user.groups.set([people.create_roles()["analyst"]])
+    return staff
+
+
+@pytest.fixture(name="service")
+def the_service(people: psycopg.Connection) -> Any:
+    return import_module("ledger.reviews.service")
+
+
+def request(service: Any, *, actor: str = "ada", digest: str = DIGEST, keys: Any = KEYS) -> Any:
+    wanted = service.RequestReview(
+        digest=digest,
+        former=OURS,
+        revision=THEIRS,
+        code="0123456789abcdef",
+        runs=("local-a", "local-b"),
+        summary={"decisions_differing": len(keys)},
+        keys=keys,
+    )
+    return service.request_review(wanted, actor=actor)
+
+
+def approved(service: Any) -> Any:
+    return service.decide_review(request(service), "approved", actor="olga", reason="checked")
+
+
+def comparison(*keys: tuple[str, str]) -> Comparison:
+    differences = tuple(Difference(kind, key, "changed", (), None, None) for kind, key in keys)
+    return Comparison(OURS, THEIRS, {0: 9}, 5, 0, differences)
+
+
+def approval(sinks: psycopg.Connection, digest: str = DIGEST[:12]) -> Approval:
+    return approval_of(sinks, digest, former=OURS, revision=THEIRS)
+
+
+def test_a_second_person_approves_and_both_are_recorded(service: Any, people: Any) -> None:
+    waiting = request(service)
+    assert (waiting.verdict, waiting.keys, waiting.requested_by) == ("waiting", 3, "ada")
+
+    found = service.decide_review(waiting, "approved", actor="olga", reason="checked")
+
+    assert (found.verdict, found.decided_by, found.reason) == ("approved", "olga", "checked")
+    log = people.execute("SELECT actor, action, subject FROM app.action_log ORDER BY id").fetchall()
+    assert log == [
+        ("ada", "review_requested", "logic revision 3"),
+        ("olga", "review_approved", "logic revision 3"),
+    ]
+
+
+def test_the_same_difference_is_one_review_whoever_sends_it(service: Any) -> None:
+    first = request(service)
+
+    again = request(service, actor="olga")
+
+    assert again == first
+    assert request(service, digest=OTHER).id != first.id
+
+
+def test_the_same_person_can_not_approve(service: Any, people: psycopg.Connection) -> None:
+    errors = import_module("ledger.kernel.errors")
+    waiting = request(service)
+
+    with pytest.raises(errors.ServiceError, match="another person than ada"):
+        service.decide_review(waiting, "approved", actor="ada")
+    with pytest.raises(psycopg.errors.CheckViolation, match="second_person"):
+        people.execute(
+            "INSERT INTO app.diff_verdict (review, requested_by, verdict, decided_by)"
+            " VALUES (%s, 'ada', 'approved', 'ada')",
+            (waiting.id,),
+        )
+    with pytest.raises(psycopg.errors.ForeignKeyViolation):
+        people.execute(
+            "INSERT INTO app.diff_verdict (review, requested_by, verdict, decided_by)"
+            " VALUES (%s, 'olga', 'approved', 'ada')",
+            (waiting.id,),
+        )
+    assert service.decide_review(waiting, "rejected", actor="ada").verdict == "rejected"
+
+
+@pytest.mark.parametrize("actor", ["ann", "nobody", ""])
+def test_people_without_the_role_take_no_part(service: Any, actor: str) -> None:
+    errors = import_module("ledger.kernel.errors")
+
+    with pytest.raises(errors.ServiceError, match="with one of the roles analyst"):
+        request(service, actor=actor)
+    with pytest.raises(errors.ServiceError, match="with one of the roles"):
+        service.decide_review(request(service), "approved", actor=actor)
+    with pytest.raises(errors.ServiceError, match="at least one key"):
+        request(service, keys=set())
+
+
+def test_a_decided_review_is_not_decided_again(service: Any) -> None:
+    errors = import_module("ledger.kernel.errors")
+    found = approved(service)
+
+    with pytest.raises(errors.Conflict, match="olga has approved this difference already"):
+        service.decide_review(found, "rejected", actor="ada")
+
+
+def test_a_switch_within_the_approved_keys_passes(service: Any, sinks: psycopg.Connection) -> None:
+    approved(service)
+    known = approval(sinks)
+
+    refuse_unapproved(sinks, known, comparison(), by="otto")
+    refuse_unapproved(sinks, known, comparison(*KEYS), by="otto")
+
+    assert known.keys == KEYS
+    assert known.as_json() == {
+        "digest": DIGEST,
+        "requested_by": "ada",
+        "approved_by": "olga",
+    }
+    refuse_other_code(known, "0123456789abcdef")
+    with pytest.raises(StackError, match="the workers run fedcba"):
+        refuse_other_code(known, "fedcba")
+
+
+def test_one_more_key_lapses_the_approval(service: Any, sinks: psycopg.Connection) -> None:
+    approved(service)
+    one_more = comparison(*KEYS, ("price", "L1|SOAP"))
+
+    with pytest.raises(StackError, match=r"has lapsed: 1 of 4 .* price of L1\|SOAP; nothing was"):
+        refuse_unapproved(sinks, approval(sinks), one_more, by="otto")
+
+    with pytest.raises(StackError, match=r"is lapsed: 1 of 4 differing keys were not approved"):
+        approval(sinks)
+    again = service.decide_review(request(service), "approved", actor="olga")
+    assert again.verdict == "approved"
+    assert approval(sinks).keys == KEYS
+
+
+def test_without_an_approval_no_key_may_differ(sinks: psycopg.Connection) -> None:
+    refuse_unapproved(sinks, None, comparison(), by="otto")
+
+    with pytest.raises(StackError, match="differs from 2 in 1 keys, and no difference is approved"):
+        refuse_unapproved(sinks, None, comparison(("price", "L1|TEA")), by="otto")
+
+
+def test_a_digest_without_approval_switches_nothing(
+    service: Any, sinks: psycopg.Connection
+) -> None:
+    with pytest.raises(StackError, match="no review abababababab of logic revisions 2 and 3"):
+        approval(sinks)
+    waiting = request(service)
+    with pytest.raises(StackError, match="is waiting; nothing was switched"):
+        approval(sinks)
+    with pytest.raises(StackError, match=r"no review \w+ of logic revisions 2 and 4"):
+        approval_of(sinks, DIGEST, former=2, revision=4)
+    with pytest.raises(StackError, match="expected 8 or more characters"):
+        approval(sinks, DIGEST[:7])
+    service.decide_review(waiting, "rejected", actor="olga", reason="too expensive")
+    with pytest.raises(StackError, match="is rejected: too expensive"):
+        approval(sinks)
+
+
+@pytest.fixture(name="command")
+def a_command(service: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(backfill_review, "connect_django", lambda: None)  # the fixture has
+
+    def run(*arguments: str, typed: str = "") -> Result:
+        return CliRunner().invoke(app, ["backfill", *arguments], input=typed)
+
+    return run
+
+
+def test_approving_needs_the_password_of_the_named_person(command: Any, service: Any) -> None:
+    request(service)
+
+    wrong = command("approve", DIGEST[:12], "--by", "olga", typed=f"{WRONG}\n")
+    right = command("approve", DIGEST[:12], typed=f"olga\n{PASSWORD}\n")
+    listed = command("reviews")
+
+    assert wrong.exit_code == 1
+    assert "wrong name or password for olga; nothing was written" in str(wrong.exception)
+    assert right.exit_code == 0, right.exception
+    assert f"inventory backfill cutover 3 --approval {DIGEST[:12]}" in right.stdout
+    assert "olga" in listed.stdout
+    assert "approved" in listed.stdout
+
+
+def test_an_unknown_digest_is_refused_before_a_password_is_asked(command: Any) -> None:
+    for digest in (DIGEST[:12], DIGEST[:7]):
+        refused = command("reject", digest, "--by", "olga", "--reason", "no")
+        assert "expected 8 or more characters of one digest" in str(refused.exception)
+
+
+def test_guessing_on_the_command_line_is_limited(command: Any, service: Any) -> None:
+    request(service)
+
+    answers = [
+        str(command("approve", DIGEST, "--by", "olga", typed=f"{WRONG}\n").exception)
+        for _ in range(6)
+    ]
+
+    assert all("wrong name or password" in answer for answer in answers[:5])
+    assert "too many attempts to log in as olga: wait" in answers[5]
