@@ -19,7 +19,7 @@ from inventory.revision import LOGIC_REVISION
 from tests.analytics.shop import Shop
 from tests.stack.running import COMMAND_S, RunningStack, run_inventory, start
 from tests.stack.test_new_generation import approve
-from tests.stack.test_revisions import ANY, SELL, desk, replaced
+from tests.stack.test_revisions import SELL, desk, replaced
 
 pytestmark = pytest.mark.soak
 
@@ -124,7 +124,7 @@ def take_back(later: Deployed) -> None:
     former = ("revision", "start", str(LOGIC_REVISION), "--code", str(PROJECT))
     started = later.cli(*former)
     assert started.returncode == 0, started.stderr
-    back = later.cli("revision", "promote", str(LOGIC_REVISION), "--accept", ANY)
+    back = later.cli("backfill", "rollback")
     assert back.returncode == 0, back.stderr
     assert "get no new ones" not in later.cli("doctor").stdout
     assert later.cli(*former).returncode == 0, "workers of what decides may be started"
