@@ -165,7 +165,7 @@ def load(directory: Path) -> Plan:
 
 
 def ends_of_run(runs: Path, name: str) -> dict[int, int]:
-    """Return the end offsets of an earlier run; `last` names the newest one.
+    """Return the end offsets of an earlier run, which `name` names as in `directory_of`.
 
     Raises:
         UnknownRun: no such run exists, or another release wrote it.
@@ -174,16 +174,29 @@ def ends_of_run(runs: Path, name: str) -> dict[int, int]:
 
 
 def directory_of(runs: Path, name: str) -> Path:
-    """Return the directory of the run `name`; `last` names the newest one.
+    """Return the directory of a run: its name, `last` for the newest, or a logic revision.
+
+    A number such as `3` names the newest run of that revision.
 
     Raises:
         UnknownRun: no such run exists.
     """
     known = sorted(runs.glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns)
-    wanted = [path.parent for path in known if name in ("last", path.parent.name)]
-    if not wanted:
-        names = ", ".join(path.parent.name for path in known[:_NAMED]) or "none yet"
-        problem = f"run {name!r}: expected last, or the name of an earlier run; known are {names}"
-        kept = "nothing was computed, published or changed"
-        raise UnknownRun(problem, kept, "`inventory backfill status` lists all runs")
-    return wanted[0]
+    for path in known:
+        if name in ("last", path.parent.name) or (name.isdecimal() and _is_of(path, int(name))):
+            return path.parent
+    names = ", ".join(path.parent.name for path in known[:_NAMED]) or "none yet"
+    problem = (
+        f"run {name!r}: expected last, a logic revision, or the name of an earlier run; known are "
+        f"{names}"
+    )
+    kept = "nothing was computed, published or changed"
+    raise UnknownRun(problem, kept, "`inventory backfill status` lists all runs")
+
+
+def _is_of(path: Path, revision: int) -> bool:
+    """Return True if the plan is of this logic revision; a damaged plan is of none."""
+    try:
+        return bool(json.loads(path.read_bytes())["logic_revision"] == revision)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 _DEFAULT_ROWS: Final = 20
 _EXPLANATION: Final = ("section", "line", "A", "B", "")
 
-Run = Annotated[str, typer.Argument(help="Name of a finished run, or last.")]
+Run = Annotated[
+    str,
+    typer.Argument(help="Name of a finished run, last, or a logic revision for its newest run."),
+]
 By = Annotated[
     list[str],
     typer.Option(help="Group by store, supplier, reason or week; repeatable. Default: store."),

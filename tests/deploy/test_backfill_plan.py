@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from deploy.cli.main import app
 from inventory.revision import LOGIC_REVISION
 from tests.analytics.histories import PARTITIONS
-from tests.analytics.two_runs import Home, a_home
+from tests.analytics.two_runs import Home, a_home, one_pack_more
 
 Run = Callable[..., Result]
 MORE = ("--set", "reorder_point_units=30", "--where", "store=L1")
@@ -61,7 +61,18 @@ def test_a_plan_is_what_its_command_computes(
     }
     again = report(backfill("plan", "--until", "last", *MORE, "--json"))
     assert (again["units_finished"], again["records_new"]) == (again["units"], 0)
-    assert backfill("diff", found["run"], found["run"]).exit_code == 0
+    assert backfill("diff", found["run"], str(number)).exit_code == 0
+
+
+def test_a_number_names_the_newest_run_of_a_revision(
+    home: Home, backfill: Run, capfd: pytest.CaptureFixture[str]
+) -> None:
+    own, other = home.run(), home.run(one_pack_more)
+
+    found = report(backfill("diff", own, str(LOGIC_REVISION), "--json"))
+
+    assert (found["a"]["run"], found["b"]["run"]) == (own, other)
+    assert "run '99': expected last, a logic revision" in str(backfill("diff", "99", own).exception)
 
 
 def test_a_filter_needs_what_if_and_is_kept_in_the_command(backfill: Run) -> None:
