@@ -1,5 +1,6 @@
 """`inventory backfill review`, `approve`, `reject`, `reviews`: two people agree on a difference."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -29,8 +30,12 @@ Digest = Annotated[
     str, typer.Argument(metavar="DIGEST", help="Digest of the difference, 8 or more characters.")
 ]
 Reason = Annotated[str, typer.Option(help="Reason, kept with the decision.")]
+Growth = Annotated[
+    int,
+    typer.Option(min=0, help="Keys that may differ beyond the approved ones, as trade goes on."),
+]
 _COLUMNS: Final = (
-    *("digest", "revision", "keys", "requested by", "verdict", "decided by", "reason"),
+    *("digest", "revision", "keys", "requested by", "verdict", "growth", "decided by", "reason"),
 )
 _SHOWN_CHARS: Final = 12
 _LEAST_CHARS: Final = 8
@@ -62,14 +67,20 @@ def review(a: Run, b: Run, *, by: By, json: Json = False) -> None:
     _show(recorded, json=json)
 
 
-def approve(digest: Digest, *, by: By, reason: Reason = "", json: Json = False) -> None:
-    """Approve a difference that another person has sent for review."""
-    _decide(digest, "approved", by, reason, json=json)
+def approve(
+    digest: Digest, *, by: By, reason: Reason = "", growth: Growth = 0, json: Json = False
+) -> None:
+    """Approve a difference that another person has sent for review.
+
+    The approval lapses if a key differs at the switch that the difference doesn't contain. While
+    trade goes on, --growth says how many such keys you accept.
+    """
+    _decide(digest, Verdict("approved", reason, growth), by, json=json)
 
 
 def reject(digest: Digest, *, by: By, reason: Reason, json: Json = False) -> None:
     """Reject a difference, with a reason."""
-    _decide(digest, "rejected", by, reason, json=json)
+    _decide(digest, Verdict("rejected", reason), by, json=json)
 
 
 def reviews(*, json: Json = False) -> None:
@@ -88,6 +99,7 @@ def reviews(*, json: Json = False) -> None:
             one.keys,
             one.requested_by,
             one.verdict,
+            one.growth,
             one.decided_by,
             one.reason,
         )
@@ -96,17 +108,27 @@ def reviews(*, json: Json = False) -> None:
     output.table(f"{len(rows)} reviews", _COLUMNS, rows)
 
 
-def _decide(digest: str, verdict: str, by: str, reason: str, *, json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A decision as it was given on the command line."""
+
+    verdict: str
+    reason: str
+    growth: int = 0
+
+
+def _decide(digest: str, given: Verdict, by: str, *, json: bool) -> None:
     connect_django()
     from ledger.reviews import queries  # noqa: PLC0415 -- needs Django set up
-    from ledger.reviews.service import decide_review  # noqa: PLC0415 -- as above
+    from ledger.reviews.service import Decision, decide_review  # noqa: PLC0415 -- as above
 
     found = queries.reviews_with(digest) if len(digest) >= _LEAST_CHARS else []
     if not found or len({one.digest for one in found}) > 1:
         message = f"{digest!r}: expected {_LEAST_CHARS} or more characters of one digest"
         raise StackError(message, repair="inventory backfill reviews")
     person = logged_in_person(by)
-    _show(decide_review(found[0], verdict, actor=person, reason=reason), json=json)
+    decision = Decision(given.verdict, given.reason, given.growth)
+    _show(decide_review(found[0], decision, actor=person), json=json)
 
 
 def _refuse_other_rules(found: "Diff", settings: Any) -> None:  # noqa: ANN401 -- imported late
@@ -167,6 +189,7 @@ def _show(found: "Review", *, json: bool) -> None:
         ("keys that differ", found.keys),
         ("requested by", found.requested_by),
         ("verdict", found.verdict),
+        ("more keys accepted", found.growth),
         ("decided by", found.decided_by),
         ("next", step),
     ]

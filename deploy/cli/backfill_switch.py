@@ -139,6 +139,14 @@ def _text(line: dict[str, Any]) -> str:
     at = time.strftime("%H:%M:%S", time.gmtime(line["at_s"]))
     counts = ", ".join(
         f"{line[name]:,} {name.replace('_', ' ')}"
-        for name in ("equal", "only_former", "only_new", "changed", "moving", "unapproved")
+        for name in (
+            "equal",
+            "only_former",
+            "only_new",
+            "changed",
+            "explanation",
+            "moving",
+            "unapproved",
+        )
     )
     return f"{at} UTC, {line['records']:,} records: {counts}"

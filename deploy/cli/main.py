@@ -133,7 +133,7 @@ def _expected() -> tuple[type[Exception], ...]:
     """Return the error types with a message for the reader, from the modules imported so far."""
     found: list[type[Exception]] = [*_EXPECTED]
     for module, name in (
-        ("ledger.services", "LedgerError"),
+        ("ledger.kernel.errors", "LedgerError"),
         ("bench.watch", "BenchFailed"),
         ("bench.faults.probe", "NotFresh"),
         ("analytics.damage", "Damage"),

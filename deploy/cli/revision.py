@@ -31,6 +31,7 @@ Timeout = Annotated[
 Approval = Annotated[
     str, typer.Option(help="Digest of the approved difference; `backfill reviews` lists them.")
 ]
+_DEFAULT_ROWS: Final = 50
 _COLUMNS: Final = (
     *("revision", "decides", "workers", "records_behind", "group", "outputs"),
     "changes",
@@ -99,6 +100,7 @@ def compare(
     number: Number,
     *,
     states: Annotated[bool, typer.Option(help="Compare the state of every key, too.")] = False,
+    limit: Annotated[int, typer.Option(min=0, help="Differences in full.")] = _DEFAULT_ROWS,
     timeout: Timeout = 300.0,
     json: Json = False,
 ) -> None:
@@ -115,7 +117,7 @@ def compare(
         raise StackError(message, repair="inventory revision list")
     sides = Decisions(settings, former), Decisions(settings, number)
     found = comparing.compare(settings, *sides, timeout)
-    report = found.as_json()
+    report = found.as_json(limit)
     differing = len(found.differences)
     if states:
         states_found = compare_states(settings, former, number, dict(found.barrier), timeout)

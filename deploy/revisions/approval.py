@@ -2,7 +2,8 @@
 
 An approval names the digest of a difference between two runs. The switch compares the revisions
 again, at the present end of the log. Each key that differs then must be one that differed in the
-approved runs. A single other key lapses the approval, because nobody has seen that difference.
+approved runs. A single other key lapses the approval, because nobody has seen that difference. The
+approver may have accepted a number of such keys beforehand, because trade goes on.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,8 @@ APPROVED: Final = "approved"
 _NAMED: Final = 5  # number of keys listed in a message
 _REVIEWS: LiteralString = """
 SELECT r.id AS review, r.digest, r.code, r.requested_by, coalesce(v.verdict, 'waiting') AS verdict,
-       coalesce(v.decided_by, '') AS decided_by, coalesce(v.reason, '') AS reason
+       coalesce(v.decided_by, '') AS decided_by, coalesce(v.reason, '') AS reason,
+       coalesce(v.growth, 0) AS growth
 FROM app.diff_review r
 LEFT JOIN LATERAL (
     SELECT * FROM app.diff_verdict v WHERE v.review = r.id ORDER BY v.id DESC LIMIT 1
@@ -46,6 +48,7 @@ class _Reviewed:
     verdict: str
     decided_by: str
     reason: str
+    growth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class Approval:
     decided_by: str
     code: str
     keys: frozenset[tuple[str, str]]
+    growth: int = 0
 
     def as_json(self) -> Mapping[str, object]:
         """Return the approval for the record of the switch."""
@@ -73,6 +77,7 @@ class Approval:
             "digest": self.digest,
             "requested_by": self.requested_by,
             "approved_by": self.decided_by,
+            "growth": self.growth,
         }
 
 
@@ -105,6 +110,7 @@ def approval_of(connection: Connection, digest: str, *, former: int, revision: i
         decided_by=found.decided_by,
         code=found.code,
         keys=frozenset((one.kind, one.inv_key) for one in keys),
+        growth=found.growth,
     )
 
 
@@ -121,14 +127,16 @@ def refuse_other_code(approval: Approval, code: str) -> None:
 def refuse_unapproved(
     connection: Connection, approval: Approval | None, found: Comparison, *, by: str
 ) -> None:
-    """Raise `StackError` if a key differs that the approval doesn't contain, and lapse it.
+    """Raise `StackError` if keys differ that the approval doesn't contain, and lapse it.
 
-    Without an approval no key may differ.
+    The approval's growth is the number of such keys that are accepted. Without an approval no key
+    may differ.
     """
     known = frozenset[tuple[str, str]]() if approval is None else approval.keys
+    accepted = 0 if approval is None else approval.growth
     differing = sorted({(one.kind, one.inv_key) for one in found.differences})
     others = [pair for pair in differing if pair not in known]
-    if not others:
+    if len(others) <= accepted:
         return
     names = ", ".join(f"{kind} of {key}" for kind, key in others[:_NAMED])
     more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
@@ -138,7 +146,10 @@ def refuse_unapproved(
             f"and no difference is approved: {names}{more}; nothing was switched"
         )
         raise StackError(message, repair=f"inventory revision compare {found.fresh}")
-    reason = f"{len(others)} of {len(differing)} differing keys were not approved: {names}{more}"
+    limit = f", {accepted} are accepted" if accepted else ""
+    reason = (
+        f"{len(others)} of {len(differing)} differing keys were not approved{limit}: {names}{more}"
+    )
     connection.execute(_LAPSE, (approval.review, approval.requested_by, reason, by))
     message = f"the approval {approval.digest:.12} has lapsed: {reason}; nothing was switched"
     raise StackError(message, repair=f"inventory revision compare {found.fresh}")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from analytics.backfill.diff.revised import DECISION_FIELDS
 from cdc.settings import Connections
 from deploy.revisions import progress
 from deploy.revisions.decisions import DecisionKey, Decisions, differing_fields, is_pending
@@ -17,6 +18,7 @@ from deploy.revisions.progress import Progress, no_report
 ONLY_FORMER: Final = "only_former"
 ONLY_NEW: Final = "only_new"
 CHANGED: Final = "changed"
+EXPLANATION: Final = "explanation"  # the same decision with other terms, levels or flags
 _SHOWN: Final = ("id", "status", "quantity_units", "new_minor")
 
 
@@ -39,6 +41,7 @@ class Difference:
 class Comparison:
     """Counts of decisions that wait for an answer, by how the revisions agree on them.
 
+    `explained` counts keys with equal decisions and other explanations, which are no difference.
     `refused` names invalid records of their topics, which no consumer acts on.
     """
 
@@ -49,22 +52,30 @@ class Comparison:
     moving: int
     differences: tuple[Difference, ...]
     refused: tuple[str, ...] = ()
+    explained: int = 0
 
     def counts(self) -> dict[str, int]:
         """Return the number of keys that agree, differ by kind, or changed meanwhile."""
         by_way = [difference.how for difference in self.differences]
         ways = {how: by_way.count(how) for how in (ONLY_FORMER, ONLY_NEW, CHANGED)}
-        return {"equal": self.equal, **ways, "moving": self.moving}
+        return {
+            "equal": self.equal,
+            **ways,
+            EXPLANATION: self.explained,
+            "moving": self.moving,
+        }
 
     def as_json(self, most: int = 50) -> dict[str, Any]:
-        """Return the report for scripts, with at most `most` differences in full."""
+        """Return the report for scripts, with at most `most` differences in full, needs first."""
+        shown = sorted(self.differences, key=lambda one: (one.kind != "reorder", one.inv_key))
         return {
             "former": self.former,
             "revision": self.fresh,
             "barrier": dict(self.barrier),
             **self.counts(),
             "differing": len(self.differences),
-            "differences": [asdict(difference) for difference in self.differences[:most]],
+            "differences": [asdict(difference) for difference in shown[:most]],
+            "differences_not_shown": max(0, len(shown) - most),
             "refused": len(self.refused),
             "refused_records": list(self.refused[:most]),
         }
@@ -103,7 +114,8 @@ def _at_barrier(
     for side in (former, fresh):
         progress.wait_past(settings, barrier, side.revision, deadline, report=report)
         side.refresh(deadline)
-    found = list(_differences(former, fresh))
+    every = list(_differences(former, fresh))
+    found = [entry for entry in every if entry.how != EXPLANATION]
     still = [entry for entry in found if not _moved(entry, former, fresh, barrier)]
     keys = former.newest.keys() | fresh.newest.keys()
     pending = sum(is_pending(former.newest.get(k)) or is_pending(fresh.newest.get(k)) for k in keys)
@@ -111,10 +123,11 @@ def _at_barrier(
         former=former.revision,
         fresh=fresh.revision,
         barrier=barrier,
-        equal=pending - len(found),
+        equal=pending - len(every),
         moving=len(found) - len(still),
         differences=tuple(still),
         refused=(*former.refused, *fresh.refused),
+        explained=len(every) - len(found),
     )
 
 
@@ -123,7 +136,7 @@ def _confirmed(
 ) -> Comparison:
     """Return the second comparison; a key that differed in both differs, even if it moved."""
     known = {_key_of(difference) for difference in second.differences}
-    found = list(_differences(former, fresh))
+    found = [one for one in _differences(former, fresh) if one.how != EXPLANATION]
     lasting = [entry for entry in found if _key_of(entry) in known | suspected]
     return Comparison(
         former=second.former,
@@ -133,19 +146,20 @@ def _confirmed(
         moving=len(found) - len(lasting),
         differences=tuple(lasting),
         refused=second.refused,
+        explained=second.explained,
     )
 
 
 def _differences(former: Decisions, fresh: Decisions) -> Iterator[Difference]:
     for kind, key in sorted(former.newest.keys() | fresh.newest.keys()):
         old, new = former.newest.get((kind, key)), fresh.newest.get((kind, key))
-        how, fields = _disagreement(old, new)
+        how, fields = _disagreement(kind, old, new)
         if how is not None:
             yield Difference(kind, key, how, fields, _shown(old), _shown(new))
 
 
 def _disagreement(
-    old: Mapping[str, Any] | None, new: Mapping[str, Any] | None
+    kind: str, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None
 ) -> tuple[str | None, tuple[str, ...]]:
     if not is_pending(old) and not is_pending(new):
         return None, ()
@@ -154,7 +168,9 @@ def _disagreement(
     if new is None or not is_pending(new):
         return ONLY_FORMER, ()
     fields = tuple(differing_fields(old, new))
-    return (CHANGED if fields else None), fields
+    if not fields:
+        return None, ()
+    return (CHANGED if DECISION_FIELDS[kind] & set(fields) else EXPLANATION), fields
 
 
 def _moved(

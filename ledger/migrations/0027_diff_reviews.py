@@ -2,7 +2,8 @@
 
 `diff_review` is one requested review: the digest of a difference, the two revisions and the code of
 the new one. `diff_review_key` lists each key that differs. `diff_verdict` holds what happened to the
-review; its newest row is in force. The second key of `diff_review` repeats the requester in each
+review; its newest row is in force. `growth` is the number of keys that may differ beyond the
+approved ones at the switch, because trade goes on. The second key of `diff_review` repeats the requester in each
 verdict, so that a constraint can refuse an approval by the same person.
 """
 
@@ -34,6 +35,7 @@ CREATE TABLE app.diff_verdict (
     requested_by text NOT NULL,
     verdict text NOT NULL
         CONSTRAINT diff_verdict_known CHECK (verdict IN ('approved', 'rejected', 'lapsed')),
+    growth integer NOT NULL DEFAULT 0 CONSTRAINT diff_verdict_growth CHECK (growth >= 0),
     reason text NOT NULL DEFAULT '',
     decided_by text NOT NULL,
     decided_at timestamptz NOT NULL DEFAULT clock_timestamp(),

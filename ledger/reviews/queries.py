@@ -13,7 +13,8 @@ LAPSED: Final = "lapsed"
 _REVIEWS: Final = """
 SELECT r.id, r.digest, r.former, r.revision, r.code, r.runs, r.summary::text AS summary,
        r.requested_by, r.requested_at, coalesce(v.verdict, 'waiting') AS verdict,
-       coalesce(v.reason, '') AS reason, v.decided_by, v.decided_at,
+       coalesce(v.reason, '') AS reason, coalesce(v.growth, 0) AS growth,
+       v.decided_by, v.decided_at,
        (SELECT count(*) FROM app.diff_review_key k WHERE k.review = r.id) AS keys
 FROM app.diff_review r
 LEFT JOIN LATERAL (
@@ -40,6 +41,7 @@ class Review:
     requested_at: datetime
     verdict: str
     reason: str
+    growth: int
     decided_by: str | None
     decided_at: datetime | None
     keys: int

@@ -6,7 +6,7 @@ compares the keys that differ then with the approved ones (`deploy.revisions.app
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from ledger.access.roles import ANALYST, LEAD, OPERATOR, PRICING
@@ -33,8 +33,8 @@ INSERT INTO app.diff_review_key (review, kind, inv_key)
 SELECT %s, kind, inv_key FROM unnest(%s::text[], %s::text[]) AS one (kind, inv_key)
 """
 _DECIDE: Final = """
-INSERT INTO app.diff_verdict (review, requested_by, verdict, reason, decided_by)
-VALUES (%s, %s, %s, %s, %s)
+INSERT INTO app.diff_verdict (review, requested_by, verdict, growth, reason, decided_by)
+VALUES (%s, %s, %s, %s, %s, %s)
 """
 
 # Reviews are only added, so there is no row that a decision could lock.
@@ -79,7 +79,20 @@ def request_review(request: RequestReview, *, actor: str) -> Review:
     return found
 
 
-def decide_review(review: Review, verdict: str, *, actor: str, reason: str = "") -> Review:
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict with its reason. `growth` keys may differ beyond the approved ones at the switch.
+
+    Trade goes on between approval and switch, so keys may differ that nobody could see. The person
+    who approves states how many of them they accept.
+    """
+
+    verdict: str
+    reason: str = ""
+    growth: int = 0
+
+
+def decide_review(review: Review, decision: Decision, *, actor: str) -> Review:
     """Approve or reject a review. Approving needs another person than the one who requested it.
 
     Raises:
@@ -87,7 +100,7 @@ def decide_review(review: Review, verdict: str, *, actor: str, reason: str = "")
         Conflict: the review is decided already.
     """
     _check_reviewer(actor)
-    if verdict == APPROVED and actor == review.requested_by:
+    if decision.verdict == APPROVED and actor == review.requested_by:
         refuse("actor", actor, f"another person than {actor}, who requested the review")
 
     def work() -> Done:
@@ -96,9 +109,11 @@ def decide_review(review: Review, verdict: str, *, actor: str, reason: str = "")
         if now is not None and now.verdict in (APPROVED, REJECTED) and now.decided_at is not None:
             message = f"{now.decided_by} has {now.verdict} this difference already, "
             raise Conflict(message + moment_text(now.decided_at))
-        execute(_DECIDE, review.id, review.requested_by, verdict, reason, actor)
-        detail = {"digest": review.digest, "revision": review.revision, "reason": reason}
-        log_action(actor=actor, action=f"review_{verdict}", subject=review.subject, detail=detail)
+        values = (decision.verdict, decision.growth, decision.reason, actor)
+        execute(_DECIDE, review.id, review.requested_by, *values)
+        detail = {"digest": review.digest, "revision": review.revision, **asdict(decision)}
+        action = f"review_{decision.verdict}"
+        log_action(actor=actor, action=action, subject=review.subject, detail=detail)
         return Done()
 
     run_command(None, "decide_review", actor, work, Done, content=review.digest)

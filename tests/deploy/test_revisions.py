@@ -74,6 +74,17 @@ def test_a_decision_differs_by_way_and_names_its_fields() -> None:
     ]
 
 
+def test_the_same_decision_with_other_terms_is_an_explanation() -> None:
+    former = side(OURS, A=decision(), B=decision())
+    fresh = side(THEIRS, A=decision(terms=[], reorder_point_units=9, revision=7),
+                 B=decision(terms=[], cost_minor=1))  # fmt: skip
+
+    assert [(key, how) for key, how, _, _ in found(former, fresh)] == [
+        ("A", "explanation"),
+        ("B", "changed"),
+    ]
+
+
 @pytest.mark.parametrize(("offset", "moved"), [(99, False), (100, True)])
 def test_a_key_decided_at_the_barrier_or_behind_it_has_moved(offset: int, *, moved: bool) -> None:
     former, fresh = (
@@ -94,7 +105,7 @@ def test_what_differs_in_both_looks_differs_although_it_moves() -> None:
 
     assert [entry.inv_key for entry in lasting.differences] == ["A"]
     assert lasting.counts() == {
-        "equal": 1, "only_former": 0, "only_new": 0, "changed": 1, "moving": 1,
+        "equal": 1, "only_former": 0, "only_new": 0, "changed": 1, "explanation": 0, "moving": 1,
     }  # fmt: skip
     assert lasting.as_json(most=0)["differing"] == 1
 

@@ -1,5 +1,7 @@
 """Reviews of a difference: two people, one digest, and a switch that stays within it."""
 
+import io
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from deploy.cli import backfill_review
-from deploy.cli.main import app
+from deploy.cli.main import app, main
 from deploy.errors import StackError
 from deploy.revisions.approval import (
     Approval,
@@ -54,8 +56,14 @@ def request(service: Any, *, actor: str = "ada", digest: str = DIGEST, keys: Any
     return service.request_review(wanted, actor=actor)
 
 
+def decision(service: Any, verdict: str = "approved", **given: Any) -> Any:
+    return service.Decision(verdict, **given)
+
+
 def approved(service: Any) -> Any:
-    return service.decide_review(request(service), "approved", actor="olga", reason="checked")
+    return service.decide_review(
+        request(service), decision(service, reason="checked"), actor="olga"
+    )
 
 
 def comparison(*keys: tuple[str, str]) -> Comparison:
@@ -71,7 +79,7 @@ def test_a_second_person_approves_and_both_are_recorded(service: Any, people: An
     waiting = request(service)
     assert (waiting.verdict, waiting.keys, waiting.requested_by) == ("waiting", 3, "ada")
 
-    found = service.decide_review(waiting, "approved", actor="olga", reason="checked")
+    found = service.decide_review(waiting, decision(service, reason="checked"), actor="olga")
 
     assert (found.verdict, found.decided_by, found.reason) == ("approved", "olga", "checked")
     log = people.execute("SELECT actor, action, subject FROM app.action_log ORDER BY id").fetchall()
@@ -95,7 +103,7 @@ def test_the_same_person_can_not_approve(service: Any, people: psycopg.Connectio
     waiting = request(service)
 
     with pytest.raises(errors.ServiceError, match="another person than ada"):
-        service.decide_review(waiting, "approved", actor="ada")
+        service.decide_review(waiting, decision(service), actor="ada")
     with pytest.raises(psycopg.errors.CheckViolation, match="second_person"):
         people.execute(
             "INSERT INTO app.diff_verdict (review, requested_by, verdict, decided_by)"
@@ -108,7 +116,10 @@ def test_the_same_person_can_not_approve(service: Any, people: psycopg.Connectio
             " VALUES (%s, 'olga', 'approved', 'ada')",
             (waiting.id,),
         )
-    assert service.decide_review(waiting, "rejected", actor="ada").verdict == "rejected"
+    assert (
+        service.decide_review(waiting, decision(service, "rejected"), actor="ada").verdict
+        == "rejected"
+    )
 
 
 @pytest.mark.parametrize("actor", ["ann", "nobody", ""])
@@ -118,7 +129,7 @@ def test_people_without_the_role_take_no_part(service: Any, actor: str) -> None:
     with pytest.raises(errors.ServiceError, match="with one of the roles analyst"):
         request(service, actor=actor)
     with pytest.raises(errors.ServiceError, match="with one of the roles"):
-        service.decide_review(request(service), "approved", actor=actor)
+        service.decide_review(request(service), decision(service), actor=actor)
     with pytest.raises(errors.ServiceError, match="at least one key"):
         request(service, keys=set())
 
@@ -128,7 +139,7 @@ def test_a_decided_review_is_not_decided_again(service: Any) -> None:
     found = approved(service)
 
     with pytest.raises(errors.Conflict, match="olga has approved this difference already"):
-        service.decide_review(found, "rejected", actor="ada")
+        service.decide_review(found, decision(service, "rejected"), actor="ada")
 
 
 def test_a_switch_within_the_approved_keys_passes(service: Any, sinks: psycopg.Connection) -> None:
@@ -143,6 +154,7 @@ def test_a_switch_within_the_approved_keys_passes(service: Any, sinks: psycopg.C
         "digest": DIGEST,
         "requested_by": "ada",
         "approved_by": "olga",
+        "growth": 0,
     }
     refuse_other_code(known, "0123456789abcdef")
     with pytest.raises(StackError, match="the workers run fedcba"):
@@ -158,9 +170,20 @@ def test_one_more_key_lapses_the_approval(service: Any, sinks: psycopg.Connectio
 
     with pytest.raises(StackError, match=r"is lapsed: 1 of 4 differing keys were not approved"):
         approval(sinks)
-    again = service.decide_review(request(service), "approved", actor="olga")
+    again = service.decide_review(request(service), decision(service), actor="olga")
     assert again.verdict == "approved"
     assert approval(sinks).keys == KEYS
+
+
+def test_an_accepted_growth_is_a_limit(service: Any, sinks: psycopg.Connection) -> None:
+    service.decide_review(request(service), decision(service, growth=1), actor="olga")
+    one_more = comparison(*KEYS, ("price", "L1|SOAP"))
+    two_more = comparison(*KEYS, ("price", "L1|SOAP"), ("price", "L1|OIL"))
+
+    refuse_unapproved(sinks, approval(sinks), one_more, by="otto")
+
+    with pytest.raises(StackError, match="2 of 5 differing keys were not approved, 1 are accepted"):
+        refuse_unapproved(sinks, approval(sinks), two_more, by="otto")
 
 
 def test_without_an_approval_no_key_may_differ(sinks: psycopg.Connection) -> None:
@@ -182,7 +205,9 @@ def test_a_digest_without_approval_switches_nothing(
         approval_of(sinks, DIGEST, former=2, revision=4)
     with pytest.raises(StackError, match="expected 8 or more characters"):
         approval(sinks, DIGEST[:7])
-    service.decide_review(waiting, "rejected", actor="olga", reason="too expensive")
+    service.decide_review(
+        waiting, decision(service, "rejected", reason="too expensive"), actor="olga"
+    )
     with pytest.raises(StackError, match="is rejected: too expensive"):
         approval(sinks)
 
@@ -210,6 +235,20 @@ def test_approving_needs_the_password_of_the_named_person(command: Any, service:
     assert f"inventory backfill cutover 3 --approval {DIGEST[:12]}" in right.stdout
     assert "olga" in listed.stdout
     assert "approved" in listed.stdout
+
+
+def test_the_requester_is_refused_without_a_traceback(
+    command: Any, service: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request(service)
+    monkeypatch.setattr(sys, "argv", ["inventory", "backfill", "approve", DIGEST, "--by", "ada"])
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{PASSWORD}\n"))
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 1
+    assert "error: actor: another person than ada" in capsys.readouterr().err
 
 
 def test_an_unknown_digest_is_refused_before_a_password_is_asked(command: Any) -> None:

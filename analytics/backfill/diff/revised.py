@@ -22,6 +22,12 @@ _CLOSED: Final = {
     PRICE: frozenset({"accepted", "cancelled", "expired", "rejected", "snoozed"}),
 }
 
+# The fields of a record behind `Revised.decision`, and its name. The others only explain.
+DECISION_FIELDS: Final = {
+    REORDER: frozenset({"id", "status", "quantity_units", "supplier", "cost_minor"}),
+    PRICE: frozenset({"id", "status", "new_minor", "effective_at_us", "prior_minor"}),
+}
+
 Content = tuple[object, ...]
 Term = tuple[str, int | str | None]
 
