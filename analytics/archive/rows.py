@@ -7,8 +7,8 @@ Table, op, LSN and commit time are copied into columns for queries and for pruni
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analytics.digest import row_hash
+from inventory.model.value import value
 
 MALFORMED: Final = "malformed"
 RESENT: Final = "resent"
@@ -41,7 +42,7 @@ SCHEMA: Final = pa.schema(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ArchiveRow:
     """One record of `stock.events`; `table`, `op` and `commit_us` are None if it is malformed."""
 
@@ -72,13 +73,37 @@ def write_once(
 
     Return size and SHA-256 of the intended content, so that a later check reveals a bad disk.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
     buffer = pa.BufferOutputStream()
     pq.write_table(
         _table(rows, topic, partition), buffer, compression="zstd", row_group_size=_ROW_GROUP
     )
-    content = buffer.getvalue()
+    return _replace(path, buffer.getvalue())
+
+
+def merge_once(path: Path, contents: Iterable[bytes]) -> tuple[int, int, str]:
+    """Write the rows of several files as one, as `write_once` does. Return rows, size, SHA-256."""
+    buffer, rows, waiting = pa.BufferOutputStream(), 0, []
+    with pq.ParquetWriter(buffer, SCHEMA, compression="zstd") as writer:
+        for content in contents:
+            with pq.ParquetFile(pa.BufferReader(content)) as file:
+                waiting += file.iter_batches(batch_size=_BATCH_ROWS)
+            if sum(batch.num_rows for batch in waiting) >= _ROW_GROUP:
+                rows += _write_group(writer, waiting)
+                waiting = []
+        rows += _write_group(writer, waiting)
+    return rows, *_replace(path, buffer.getvalue())
+
+
+def _write_group(writer: Any, batches: Sequence[Any]) -> int:  # noqa: ANN401 -- as below
+    table = pa.Table.from_batches(batches, schema=SCHEMA)
+    if table.num_rows:
+        writer.write_table(table, row_group_size=_ROW_GROUP)
+    return int(table.num_rows)
+
+
+def _replace(path: Path, content: Any) -> tuple[int, str]:  # noqa: ANN401 -- as below
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
     with temporary.open("wb") as stream:
         stream.write(content)
         stream.flush()

@@ -4,6 +4,7 @@ Each finished unit is one line of the run's manifest. Equal input, logic revisio
 equal plan. So a second start computes only the missing units.
 """
 
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,11 +15,13 @@ from analytics.backfill.ends import Until, history
 from analytics.backfill.lock import only_run
 from analytics.backfill.plan import Plan, make_plan, save
 from analytics.backfill.seal import is_sealed, refuse_unsealed, write_report
-from analytics.backfill.units import append, finished_units
+from analytics.backfill.units import append, finished_units, list_committed
 from analytics.digest import as_hex, from_hex, total
 from analytics.engines import local, spark
+from analytics.engines.commits import COMMITS
 from analytics.engines.failure import EngineFailed, UnitFailed
 from analytics.engines.results import refuse_damaged
+from analytics.engines.spark import LOCAL, Cluster
 from analytics.engines.unit import ArchiveUnit, ManifestRow
 from cdc.settings import Connections
 
@@ -80,8 +83,8 @@ def run(
     until: Until = None,
     *,
     settings: Connections | None = None,
-    buckets: int = 1,
-    master: str = spark.DEFAULT_MASTER,
+    buckets: int | None = None,
+    cluster: Cluster = LOCAL,
     progress: Progress = _no_progress,
 ) -> RunReport:
     """Recompute all keys from the first record up to `until`, in any form of `ends.history`.
@@ -92,11 +95,11 @@ def run(
     known = settings or Connections()
     manifest, ends = history(known, until, runs=runs_dir(known))
     plan = make_plan(manifest, engine=engine, ends=ends, buckets=buckets)
-    return execute(plan, runs_dir(known), master=master, progress=progress)
+    return execute(plan, runs_dir(known), cluster=cluster, progress=progress)
 
 
 def execute(
-    plan: Plan, runs: Path, *, master: str = spark.DEFAULT_MASTER, progress: Progress = _no_progress
+    plan: Plan, runs: Path, *, cluster: Cluster = LOCAL, progress: Progress = _no_progress
 ) -> RunReport:
     """Compute the units of `plan` that no earlier start has finished."""
     started = time.monotonic()
@@ -105,14 +108,18 @@ def execute(
         sealed = is_sealed(directory)
         finished = finished_units(directory, plan)
         refuse_damaged(finished.values())
+        was_complete = len(finished) == len(plan.units)
+        list_committed(directory, plan, finished)
         missing = [unit for unit in plan.units if unit.name not in finished]
-        _compute(plan, missing, finished, directory, master, progress)
+        _compute(plan, missing, finished, directory, cluster, progress)
         rows = tuple(finished[unit.name] for unit in plan.units)
         report = RunReport(plan, rows, len(missing), time.monotonic() - started, directory)
-        if missing or not sealed:
-            write_report(directory, report.as_json())
-        else:
+        if was_complete and sealed:
             refuse_unsealed(directory)
+        else:
+            write_report(directory, report.as_json())
+        # The sealed manifest has all of their lines. Nothing would check them any more.
+        shutil.rmtree(directory / COMMITS, ignore_errors=True)
     return report
 
 
@@ -121,12 +128,12 @@ def _compute(
     missing: Sequence[ArchiveUnit],
     finished: dict[str, ManifestRow],
     directory: Path,
-    master: str,
+    cluster: Cluster,
     progress: Progress,
 ) -> None:
     """Compute the missing units and list each. Raise the first failure after all have ended."""
     failures: list[UnitFailed] = []
-    for found in _computed(plan, missing, directory / RESULTS, master):
+    for found in _computed(plan, _largest_first(missing), directory / RESULTS, cluster):
         if isinstance(found, UnitFailed):
             failures.append(found)
             continue
@@ -145,11 +152,16 @@ def runs_dir(settings: Connections) -> Path:
 
 
 def _computed(
-    plan: Plan, units: Sequence[ArchiveUnit], results: Path, master: str
+    plan: Plan, units: Sequence[ArchiveUnit], results: Path, cluster: Cluster
 ) -> Iterator[ManifestRow | UnitFailed]:
     if plan.engine == "spark":
-        return spark.run_units(units, results, master=master)
+        return spark.run_units(units, results, cluster=cluster)
     return local.run_units(units, results)
+
+
+def _largest_first(units: Sequence[ArchiveUnit]) -> list[ArchiveUnit]:
+    """Return the units by descending size: a long unit that begins last leaves cores idle."""
+    return sorted(units, key=lambda unit: -sum(source.bytes for source in unit.sources))
 
 
 def _total(rows: Sequence[ManifestRow], name: str) -> str:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from analytics.backfill.plan import Plan, damaged
 from analytics.backfill.seal import RUN_MANIFEST
+from analytics.engines.commits import COMMITS, rows_of
+from analytics.engines.results import refuse_damaged
 from analytics.engines.unit import ArchiveUnit, ManifestRow, line_of, manifest_row
 from cdc.contracts.versions import UnreadableRecord
 
@@ -32,6 +34,30 @@ def finished_units(directory: Path, plan: Plan) -> dict[str, ManifestRow]:
             raise damaged(directory, f"{position}: {problem}")
         found[row.unit] = row
     return found
+
+
+def list_committed(directory: Path, plan: Plan, finished: dict[str, ManifestRow]) -> None:
+    """List units that tasks committed for a driver that was killed before it listed them.
+
+    Raises:
+        UnknownRun: a commit was changed or is of another plan.
+        DamagedResult: files of a committed unit are missing or changed.
+    """
+    commits = directory / COMMITS
+    planned = {unit.name: unit for unit in plan.units}
+    try:
+        rows = list(rows_of([name for name in planned if name not in finished], commits))
+    except UnreadableRecord as error:
+        problem = f"run {plan.run} can't be continued: a commit in {commits}: {error}"
+        raise damaged(directory, problem) from error
+    for row in rows:
+        problem = _problem(row, planned, finished)
+        if problem:
+            raise damaged(directory, f"run {plan.run} can't be continued: {commits}: {problem}")
+    refuse_damaged(rows)
+    for row in rows:
+        append(directory, row)
+        finished[row.unit] = row
 
 
 def append(directory: Path, row: ManifestRow) -> None:

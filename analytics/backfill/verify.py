@@ -21,7 +21,7 @@ from analytics.backfill.plan import make_plan
 from analytics.backfill.run import Progress, RunReport, _no_progress, execute, runs_dir
 from analytics.digest import as_hex, total
 from analytics.engines.results import STATES, read_rows
-from analytics.engines.spark import DEFAULT_MASTER
+from analytics.engines.spark import LOCAL, Cluster
 from analytics.engines.unit import ManifestRow
 from cdc.settings import Connections
 
@@ -90,7 +90,7 @@ def verify(
     engine: str = "local",
     *,
     settings: Connections | None = None,
-    master: str = DEFAULT_MASTER,
+    cluster: Cluster = LOCAL,
     progress: Progress = _no_progress,
 ) -> BackfillVerifyReport:
     """Compare the live workers' states with a recomputation to the same offsets."""
@@ -102,7 +102,7 @@ def verify(
         ends = {part.number: part.end for part in live}
         manifest = archive_until(known, ends)
         plan = make_plan(manifest, engine=engine, ends=ends)
-        report = execute(plan, runs_dir(known), master=master, progress=progress)
+        report = execute(plan, runs_dir(known), cluster=cluster, progress=progress)
         return compared(live, report, compare_decisions(known, report.rows, ends))
 
 

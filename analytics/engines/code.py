@@ -7,11 +7,16 @@ changed line of a rule recomputes everything.
 import hashlib
 import shutil
 import subprocess
+import sys
 import zipfile
+from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
+from analytics.damage import Damage
+
+# A directory, or in an executor the zip that the driver shipped.
 ROOT: Final = Path(__file__).resolve().parents[2]
 _RULES: Final = ("inventory", "cdc/contracts", "analytics/engines", "analytics/archive")
 _SHIPPED: Final = ("inventory", "cdc", "analytics")
@@ -26,10 +31,50 @@ def code_hash() -> str:
 def hash_of(tree: Path) -> str:
     """Return the same hash of another source tree, if its rules are in the same packages."""
     digest = hashlib.sha256()
-    for path in _sources(_RULES, tree):
-        digest.update(str(path.relative_to(tree)).encode())
-        digest.update(path.read_bytes())
+    for name, content in _zipped(tree) if tree.is_file() else _unpacked(tree):
+        digest.update(name.encode())
+        digest.update(content)
     return digest.hexdigest()[:16]
+
+
+class OtherCode(Damage):
+    """This process runs other code than the plan's."""
+
+
+def refuse_other_code(expected: str) -> None:
+    """Raise `OtherCode` unless this process has imported exactly the code of the plan.
+
+    A machine of a cluster may have an older copy of the project on its Python path.
+    """
+    found = code_hash()
+    strangers = [each for name in _SHIPPED if (each := _root_of(name)) != ROOT]
+    if found == expected and not strangers:
+        return
+    where = f"from {', '.join(str(each) for each in (ROOT, *strangers))}"
+    problem = f"this process runs code {found} {where}; the plan's code is {expected}"
+    step = (
+        "remove other copies of this project from the Python path of the machines that compute, "
+        "then start the same command again"
+    )
+    raise OtherCode(problem, "the unit was not computed", step)
+
+
+def _root_of(package: str) -> Path | None:
+    file = sys.modules[package].__file__
+    return None if file is None else Path(file).resolve().parents[1]
+
+
+def _unpacked(tree: Path) -> Iterator[tuple[str, bytes]]:
+    for path in _sources(_RULES, tree):
+        yield str(path.relative_to(tree)), path.read_bytes()
+
+
+def _zipped(file: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield what `_unpacked` yields, in its order, from a zip that `write_zip` wrote."""
+    with zipfile.ZipFile(file) as archive:
+        for path in sorted(map(PurePosixPath, archive.namelist())):
+            if any(path.is_relative_to(part) for part in _RULES):
+                yield str(path), archive.read(str(path))
 
 
 def write_zip(directory: Path) -> Path:

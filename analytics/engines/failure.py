@@ -1,11 +1,13 @@
 """A failed unit as a value and as a message: stage, record, key, cause, next step."""
 
+import json
 import traceback
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from analytics.damage import Damage
+from analytics.engines.commits import create_once
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _LONGEST: Final = 300
@@ -39,6 +41,16 @@ def failed(
         return UnitFailed(unit, f"{about}: {_cause(error)}", step)
     step = "correct the code that the message names, then start the same command again"
     return UnitFailed(unit, f"{about}: {_cause(error)}{_source_of(error)}", step)
+
+
+def write_failure(path: Path, failure: UnitFailed) -> None:
+    """Write the first failure of a job, for its driver and for its tasks that have not begun."""
+    create_once(path, json.dumps(asdict(failure)).encode())
+
+
+def read_failure(path: Path) -> UnitFailed:
+    """Return the failure that a task of this job wrote."""
+    return UnitFailed(**json.loads(path.read_bytes()))
 
 
 def _cause(error: Exception) -> str:

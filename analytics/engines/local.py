@@ -1,30 +1,48 @@
 """The local engine: units over a pool of processes."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
+from typing import TypeVar
 
 from analytics.engines.failure import UnitFailed
 from analytics.engines.task import attempt
 from analytics.engines.unit import ArchiveUnit, ManifestRow
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def run_units(
     units: Sequence[ArchiveUnit], results: Path, *, processes: int | None = None
 ) -> Iterator[ManifestRow | UnitFailed]:
     """Yield one result per unit as units finish. After a failed unit no further unit starts."""
-    if not units:
+    return run_tasks(partial(attempt, results=results), units, processes=processes)
+
+
+def run_tasks(
+    task: Callable[[Item], Result | UnitFailed],
+    items: Sequence[Item],
+    *,
+    processes: int | None = None,
+) -> Iterator[Result | UnitFailed]:
+    """Yield the task's result for each item as they end. After a failure no further item starts.
+
+    Task, items and results are pickled. Default: a process per core.
+    """
+    if not items:
         return
-    count = min(processes or os.cpu_count() or 1, len(units))
+    count = min(processes or os.cpu_count() or 1, len(items))
     # spawn: the caller may have Kafka and database threads, whose locks a fork would copy.
     with ProcessPoolExecutor(
         count, mp_context=get_context("spawn"), initializer=_begin_child
     ) as pool:
-        waiting = {pool.submit(attempt, unit, results) for unit in units}
+        waiting = {pool.submit(task, item) for item in items}
         try:
             while waiting:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -37,7 +55,7 @@ def run_units(
             pool.shutdown(cancel_futures=True)
 
 
-def _result(done: Future[ManifestRow | UnitFailed]) -> ManifestRow | UnitFailed:
+def _result(done: Future[Result | UnitFailed]) -> Result | UnitFailed:
     try:
         return done.result()
     except BrokenProcessPool:

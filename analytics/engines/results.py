@@ -64,7 +64,11 @@ class _Hashed:
         self._stream.flush()
 
     def close(self) -> None:
-        """Close the file. pyarrow may call this twice."""
+        """Flush to the disk and close the file. pyarrow may call this twice."""
+        if not self._stream.closed:
+            # A commit may follow. After a power failure it must not name files without content.
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
         self._stream.close()
 
     @property

@@ -3,63 +3,136 @@
 Spark only distributes units over machines and repeats lost ones. Grouping and sorting by Spark cost
 several times as much when measured, and would need another proof of the order.
 
+All units are one job, so a long unit leaves no core without work. Tasks commit their results
+themselves (`commits`). The driver reads the commits while the job runs in a thread. So a killed
+driver loses no finished unit.
+
 The tasks read the archive and write results by path, so on a cluster both are shared storage.
 """
 
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final
 
 from analytics.engines.code import write_zip
-from analytics.engines.failure import EngineFailed, UnitFailed
+from analytics.engines.commits import CommitReader, commits_of
+from analytics.engines.failure import EngineFailed, UnitFailed, read_failure, write_failure
 from analytics.engines.task import attempt
 from analytics.engines.unit import ArchiveUnit, ManifestRow
 
 DEFAULT_MASTER: Final = "local[2]"
 LOOPBACK: Final = "127.0.0.1"
-_WAVES: Final = 2  # units per core and wave
+EVENTS: Final = "spark-events"
+_POLL_S: Final = 0.2
 _LONGEST: Final = 400
 _SPARKS: Final = ("py4j", "pyspark")
 _FRAME: Final = re.compile(r"\s+at |\s+File |\s*\.\.\. \d+ more|Driver stacktrace")
 _ERROR: Final = re.compile(r"(Caused by: |: )?[\w.$]+(Error|Exception)\b: ?\S")
 
 
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The address of a Spark master, and properties that replace this engine's own."""
+
+    master: str = DEFAULT_MASTER
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
+LOCAL: Final = Cluster()
+
+
 def run_units(
-    units: Sequence[ArchiveUnit], results: Path, *, master: str = DEFAULT_MASTER
+    units: Sequence[ArchiveUnit], results: Path, *, cluster: Cluster = LOCAL
 ) -> Iterator[ManifestRow | UnitFailed]:
-    """Yield one result per unit. The Spark session lives as long as the iteration.
+    """Yield one result per unit as units finish. After a failed unit no further unit starts.
+
+    The Spark session lives as long as the iteration.
 
     Raises:
         EngineFailed: Spark itself failed; the message is its cause, without the trace.
     """
     if not units:
         return
-    with short_errors(master):
-        yield from _run(units, results, master)
+    with short_errors(cluster.master):
+        session = _session(cluster, results)
+        try:
+            session.sparkContext.addPyFile(str(write_zip(results.parent / "code")))
+            yield from _results(session.sparkContext, units, results)
+        finally:
+            session.stop()
 
 
-def _run(
-    units: Sequence[ArchiveUnit], results: Path, master: str
+def _results(
+    context: Any,  # noqa: ANN401 -- as in `_session`
+    units: Sequence[ArchiveUnit],
+    results: Path,
 ) -> Iterator[ManifestRow | UnitFailed]:
-    session = _session(master, results)
+    """Run the job, and yield each commit once."""
+    failure = commits_of(results) / f"failed-{uuid.uuid4().hex}.json"
+    commits = CommitReader([unit.name for unit in units], commits_of(results))
+    job = _Job(context, units, _Task(str(results), str(failure)))
+    job.start()
     try:
-        context = session.sparkContext
-        context.addPyFile(str(write_zip(results.parent / "code")))
-        # Waves, so that finished units are listed while the rest runs. An iterator over the job's
-        # partitions was ruled out: it starts them one after another.
-        wave = _WAVES * context.defaultParallelism
-        for first in range(0, len(units), wave):
-            part = list(units[first : first + wave])
-            found = context.parallelize(part, len(part)).map(_Task(str(results))).collect()
-            yield from found
-            if any(isinstance(one, UnitFailed) for one in found):
-                return
+        while job.is_running() and not failure.exists():
+            yield from commits.new_rows()
     finally:
-        session.stop()
+        job.cancel()  # also after Ctrl-C: the exception arrives in this thread
+    yield from commits.new_rows()
+    if failure.exists():
+        yield read_failure(failure)
+        failure.unlink()
+        return
+    # On a shared file system a listing may lag behind; the job's own results don't.
+    yield from (commits.take(row) for row in job.rows() if commits.is_waiting(row.unit))
+
+
+class _Job:
+    """One Spark job in a thread. Its group makes it cancellable."""
+
+    def __init__(self, context: Any, units: Sequence[ArchiveUnit], task: "_Task") -> None:  # noqa: ANN401 -- as in `_session`
+        self._context = context
+        self._units = list(units)
+        self._task = task
+        self._group = f"backfill-{uuid.uuid4().hex}"
+        self._rows: list[ManifestRow] = []
+        self._error: Exception | None = None
+        self._thread = Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        """Submit the job."""
+        self._thread.start()
+
+    def is_running(self) -> bool:
+        """Wait a moment. Return False once the job has ended."""
+        self._thread.join(_POLL_S)
+        return self._thread.is_alive()
+
+    def cancel(self) -> None:
+        """End the job, if it runs, and wait for its thread."""
+        if self._thread.is_alive():
+            self._context.cancelJobGroup(self._group)
+            self._thread.join()
+
+    def rows(self) -> list[ManifestRow]:
+        """Return the results of the ended job, or raise its error."""
+        if self._error is not None:
+            raise self._error
+        return self._rows
+
+    def _run(self) -> None:
+        try:
+            self._context.setJobGroup(self._group, f"{len(self._units)} units")
+            job = self._context.parallelize(self._units, len(self._units)).map(self._task)
+            self._rows = [row for row in job.collect() if row is not None]
+        except Exception as error:  # noqa: BLE001 -- raised in the driver's thread by `rows`
+            self._error = error
 
 
 @contextmanager
@@ -89,11 +162,20 @@ def cause_of(text: str) -> str:
 class _Task:
     """A unit's recomputation for Spark to ship by name; importable from the shipped zip."""
 
-    def __init__(self, results: str) -> None:
+    def __init__(self, results: str, failure: str) -> None:
         self._results = results
+        self._failure = failure
 
-    def __call__(self, unit: ArchiveUnit) -> ManifestRow | UnitFailed:
-        return attempt(unit, Path(self._results))
+    def __call__(self, unit: ArchiveUnit) -> ManifestRow | None:
+        """Return the committed row; None if this or another unit of the job failed."""
+        failure = Path(self._failure)
+        if failure.exists():
+            return None
+        found = attempt(unit, Path(self._results))
+        if isinstance(found, UnitFailed):
+            write_failure(failure, found)
+            return None
+        return found
 
 
 def _is_on_this_machine(master: str) -> bool:
@@ -109,7 +191,8 @@ def _reachable(builder: Any, master: str) -> Any:  # noqa: ANN401 -- as below
     )
 
 
-def _session(master: str, results: Path) -> Any:  # noqa: ANN401 -- pyspark builds its session class at run time
+def _session(cluster: Cluster, results: Path) -> Any:  # noqa: ANN401 -- pyspark builds its session class at run time
+    master = cluster.master
     # Without it, executors take the first python3 on PATH, which lacks this project's packages.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -117,14 +200,23 @@ def _session(master: str, results: Path) -> Any:  # noqa: ANN401 -- pyspark buil
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     from pyspark.sql import SparkSession  # noqa: PLC0415 -- slow, and reads the environment set above
 
-    scratch = results.parent / "spark"
-    return (
-        _reachable(SparkSession.builder.master(master), master)
-        .appName("inventory-backfill")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.local.dir", str(scratch))
-        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
-        .config("spark.log.level", "ERROR")
-        .getOrCreate()
-    )
+    builder = _reachable(SparkSession.builder.master(master), master)
+    for name, value in {**_properties(results.parent), **cluster.conf}.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def _properties(run: Path) -> dict[str, str]:
+    """Return this engine's properties; the files of a run's jobs lie in the run's directory."""
+    scratch, events = run / "spark", run / EVENTS
+    events.mkdir(parents=True, exist_ok=True)
+    return {
+        "spark.app.name": "inventory-backfill",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.log.level": "ERROR",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": events.resolve().as_uri(),
+    }

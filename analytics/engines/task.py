@@ -5,15 +5,19 @@ offset order, with the verdict that the archiver stored. A worker does the same 
 its ring.
 """
 
+import gc
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import assert_never
+from typing import Final, assert_never
 
 from analytics.archive.checked import checked_rows
 from analytics.archive.rows import MALFORMED, ArchiveRow
 from analytics.digest import as_hex
+from analytics.engines.code import refuse_other_code
+from analytics.engines.commits import commit, commits_of, committed
 from analytics.engines.failure import UnitFailed, failed
 from analytics.engines.results import (
     BEATS,
@@ -40,14 +44,16 @@ from cdc.contracts.rejects import Late, Origin, Rejection, encode_late, encode_r
 from cdc.contracts.state import encode_state, encode_window
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.fold.partition import Partition
-from inventory.fold.record import Applied, Refused, Replayed, Resent
+from inventory.fold.record import Applied, FoldResult, Refused, Replayed, Resent
 from inventory.log.dedupe import Admission, Ring
 from inventory.log.validation import is_heartbeat_key
 from inventory.model.ids import InvKey
-from inventory.model.outputs import Output, ReorderOutput
+from inventory.model.outputs import LateSale, Output, ReorderOutput
 from inventory.model.record import Record
 from inventory.model.state import KeyState
 from inventory.revision import LOGIC_REVISION
+
+_ADMISSIONS: Final = {each.name.lower(): each for each in Admission}
 
 
 @dataclass(slots=True)
@@ -59,10 +65,19 @@ class CurrentRecord:
 
 
 def attempt(unit: ArchiveUnit, results: Path) -> ManifestRow | UnitFailed:
-    """Recompute one unit. An error is returned, so that no engine retries it or prints a trace."""
-    at = CurrentRecord()
+    """Recompute and commit one unit, unless another attempt has committed it.
+
+    An error is returned, so that no engine retries it or prints a trace.
+    """
+    at = CurrentRecord("start")
     try:
-        return recompute(unit, results, at)
+        refuse_other_code(unit.code)
+        known = committed(unit, commits_of(results))
+        if known is not None:
+            return known
+        computed = recompute(unit, results, at)
+        at.stage, at.row = "commit", None
+        return commit(computed, commits_of(results))
     except Exception as error:  # noqa: BLE001 -- the edge of a pool process or executor
         row = at.row
         return failed(
@@ -81,10 +96,26 @@ def recompute(unit: ArchiveUnit, results: Path, at: CurrentRecord | None = None)
     """
     sink = RunSink(results, unit.name)
     try:
-        return _recomputed(unit, sink, at or CurrentRecord())
+        with _no_collection():
+            return _recomputed(unit, sink, at or CurrentRecord())
     except BaseException:
         sink.abandon()
         raise
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Switch Python's cyclic garbage collector off: values of the fold hold no cycle.
+
+    It would scan the states of all keys again and again.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _recomputed(unit: ArchiveUnit, sink: RunSink, at: CurrentRecord) -> ManifestRow:
@@ -134,59 +165,74 @@ def _apply(
     beats: dict[bytes, tuple[int, bytes]],
     at: CurrentRecord,
 ) -> None:
-    origin = Origin(unit.generation, unit.partition, row.offset)
     at.stage = "decode"
     try:
         record = decode(row.key, row.value, offset=row.offset)
     except Malformed as error:
+        origin = _origin(unit, row)
         _reject(sink, row, origin, reason=MALFORMED, stage="decode", detail=error.detail)
         return
     at.stage = "fold"
     before = partition.states.get(InvKey(record.key))
-    admission = Admission[row.admission.upper()]
-    if admission is not Admission.MALFORMED:
-        # The replay judges nothing here: a bucket lacks most of the ring. Its other fields are
-        # maxima.
-        partition.ring.replay(record)
-    folded = partition.apply_admitted(record, admission)
+    folded = _folded(partition, record, _ADMISSIONS[row.admission])
     at.stage = "write outputs"
     match folded:
         case Refused(reason=reason, detail=detail):
-            _reject(sink, row, origin, reason=reason, stage="fold", detail=detail)
-            return
+            _reject(sink, row, _origin(unit, row), reason=reason, stage="fold", detail=detail)
+            return  # a refused record is no beat
         case Applied():
-            _write_late(sink, record, folded, origin)
-            _write_expired(sink, before, folded)
-            for output in folded.outputs:
-                event = _event(output, folded, record, origin)
-                sink.files[OUTPUTS].write(row.key or b"", row.offset, event)
+            if before is not None:
+                _write_expired(sink, before, folded)
+            if folded.late is not None or folded.outputs:
+                _write_outputs(sink, record, folded, _origin(unit, row))
         case Resent() | Replayed():
             pass
         case _:
             assert_never(folded)
+    if folded.state is not None:
+        _note_beat(record, beats)
+
+
+def _folded(partition: Partition, record: Record, admission: Admission) -> FoldResult:
+    if admission is not Admission.MALFORMED:
+        # The replay judges nothing here: a bucket lacks most of the ring. Its other fields are
+        # maxima.
+        partition.ring.replay(record)
+    return partition.apply_admitted(record, admission)
+
+
+def _note_beat(record: Record, beats: dict[bytes, tuple[int, bytes]]) -> None:
     beat = beat_of(record)
-    if beat is not None and folded.state is not None:
+    if beat is not None:
         beats[record.key.encode()] = record.offset, encode_beat(beat)
 
 
-def _write_late(sink: RunSink, record: Record, folded: Applied, origin: Origin) -> None:
-    if folded.late is None:
-        return
+def _origin(unit: ArchiveUnit, row: ArchiveRow) -> Origin:
+    return Origin(unit.generation, unit.partition, row.offset)
+
+
+def _write_outputs(sink: RunSink, record: Record, folded: Applied, origin: Origin) -> None:
+    if folded.late is not None:
+        _write_late(sink, record, folded.late, origin)
+    for output in folded.outputs:
+        event = _event(output, folded, record, origin)
+        sink.files[OUTPUTS].write(record.key.encode(), record.offset, event)
+
+
+def _write_late(sink: RunSink, record: Record, found: LateSale, origin: Origin) -> None:
     late = Late(
         origin=origin,
         inv_key=record.key,
-        units=folded.late.units,
-        amount_minor=folded.late.amount_minor,
+        units=found.units,
+        amount_minor=found.amount_minor,
         reason="window_expired",
         commit_us=record.commit_us,
     )
     sink.files[LATE].write(record.key.encode(), record.offset, encode_late(late))
 
 
-def _write_expired(sink: RunSink, before: KeyState | None, folded: Applied) -> None:
+def _write_expired(sink: RunSink, before: KeyState, folded: Applied) -> None:
     """Write windows that the state drops here; a worker's changelog keeps them (`stages`)."""
-    if before is None:
-        return
     for start in folded.windows_dropped:
         content = encode_window(before.key, before.windows[start], before.position)
         sink.files[EXPIRED].write(before.key.encode(), before.position.offset, content)

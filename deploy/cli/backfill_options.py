@@ -31,7 +31,10 @@ Until = Annotated[
         "as 2026-03-02T06:00 (UTC), or archived. Default: all committed records.",
     ),
 ]
-Buckets = Annotated[int, typer.Option(help="Number of parts into which each partition is split.")]
+Buckets = Annotated[
+    int | None,
+    typer.Option(help="Number of parts into which each partition is split. Default: by its size."),
+]
 Code = Annotated[
     Path | None, typer.Option(help="Source tree of another logic revision. Default: this one.")
 ]
@@ -77,7 +80,7 @@ class Request:
 
     engine: str
     until: str | None
-    buckets: int
+    buckets: int | None
     selection: "Selection"
 
     def flags(self) -> list[str]:
@@ -89,13 +92,14 @@ class Request:
             ("--item", chosen.items),
             ("--supplier", chosen.suppliers),
         )
-        flags = ["--engine", self.engine, "--buckets", str(self.buckets)]
+        flags = ["--engine", self.engine]
+        flags += [] if self.buckets is None else ["--buckets", str(self.buckets)]
         flags += [] if self.until is None else ["--until", self.until]
         return flags + [text for name, values in lists for one in values for text in (name, one)]
 
 
 def request_of(
-    engine: str, until: str | None, buckets: int, filters: Sequence[list[str] | None]
+    engine: str, until: str | None, buckets: int | None, filters: Sequence[list[str] | None]
 ) -> Request:
     """Return the checked request; `filters` are keys, stores, items and suppliers."""
     from analytics.engines.selection import Selection  # noqa: PLC0415 -- loads the file format

@@ -25,7 +25,7 @@ def plan(
     *,
     engine: options.Engine = "local",
     until: options.Until = None,
-    buckets: options.Buckets = 1,
+    buckets: options.Buckets = None,
     code: options.Code = None,
     ref: options.Ref = "",
     changes: options.Set = None,

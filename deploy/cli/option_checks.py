@@ -39,6 +39,20 @@ def parse_ints(option: str, text: str, example: str) -> list[int]:
     return numbers
 
 
+def parse_pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return the pairs of an option that is repeated as KEY=VALUE.
+
+    Raises:
+        StackError: names option, value and an example.
+    """
+    pairs = [text.partition("=") for text in texts]
+    for text, (key, equals, _value) in zip(texts, pairs, strict=True):
+        if not key or not equals:
+            message = f"{option} {text!r}: expected KEY=VALUE, such as spark.ui.enabled=true"
+            raise StackError(message)
+    return {key: value for key, _equals, value in pairs}
+
+
 def check_seconds(option: str, value: float | None, *, least: float = 0.0) -> None:
     """Refuse a time below `least`, above a day, or NaN; None is an omitted option.
 

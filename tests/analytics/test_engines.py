@@ -1,13 +1,20 @@
 """Recomputation: any split, engine or restart gives the same digests."""
 
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from analytics.backfill.plan import Plan, make_plan
+from analytics.backfill.plan import Plan, UnknownRun, make_plan
 from analytics.backfill.run import RunReport, execute
+from analytics.engines.code import code_hash, write_zip
+from analytics.engines.commits import COMMITS, CommitConflict, commit
+from analytics.engines.failure import UnitFailed
 from analytics.engines.results import STATES, read_rows
-from analytics.engines.task import recompute
+from analytics.engines.task import attempt, recompute
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.state import encode_state
 from inventory.fold.partition import Partition
@@ -96,11 +103,108 @@ def test_an_interrupted_run_computes_only_what_is_missing(
     manifest = whole.directory / "manifest.jsonl"
     lines = manifest.read_text().splitlines(keepends=True)
     manifest.write_text(lines[0] + lines[1][:30])
+    assert not (whole.directory / COMMITS).exists()
 
     again = execute(plan, tmp_path / "runs")
 
     assert again.units_computed == PARTITIONS - 1
     assert digests(again) == digests(whole)
+
+
+def unlist(report: RunReport) -> None:
+    """Bring the run into the state that a driver leaves when it is killed before it lists units."""
+    (report.directory / "manifest.jsonl").unlink()
+    (report.directory / "_RUN.json").unlink()
+    for row in report.rows:
+        commit(row, report.directory / COMMITS)
+
+
+def test_units_that_no_driver_listed_are_listed_by_the_next_start(
+    tmp_path: Path, history: Generated
+) -> None:
+    plan = plan_of(tmp_path, history)
+    whole = execute(plan, tmp_path / "runs")
+    unlist(whole)
+
+    again = execute(plan, tmp_path / "runs")
+
+    assert again.units_computed == 0
+    assert {row.unit: row for row in again.rows} == {row.unit: row for row in whole.rows}
+    assert execute(plan, tmp_path / "runs").units_computed == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda line: line.replace(b'"records":', b'"records":1'), "its checksum doesn't match"),
+        (lambda line: line[:-9], "run_unit record"),
+    ],
+)
+def test_a_changed_commit_is_refused(
+    tmp_path: Path, history: Generated, change: Callable[[bytes], bytes], problem: str
+) -> None:
+    plan = plan_of(tmp_path, history)
+    whole = execute(plan, tmp_path / "runs")
+    unlist(whole)
+    changed = min((whole.directory / COMMITS).iterdir())
+    changed.write_bytes(change(changed.read_bytes()))
+
+    with pytest.raises(UnknownRun, match=problem):
+        execute(plan, tmp_path / "runs")
+
+
+def test_of_two_attempts_of_one_unit_one_is_committed(tmp_path: Path, history: Generated) -> None:
+    """Both attempts compute to their end, as with speculation."""
+    unit = plan_of(tmp_path, history).units[0]
+    results, commits = tmp_path / "results", tmp_path / COMMITS
+    attempts = [recompute(unit, results), recompute(unit, results)]
+
+    committed = [commit(row, commits) for row in reversed(attempts)]
+
+    assert committed == [attempts[1], attempts[1]]
+    assert Path(attempts[1].directory).exists()
+    assert not Path(attempts[0].directory).exists()
+    assert len(list(commits.iterdir())) == 1
+    assert attempt(unit, results) == attempts[1]  # a third attempt computes nothing
+
+
+def test_attempts_with_other_results_are_a_failure(tmp_path: Path, history: Generated) -> None:
+    unit = plan_of(tmp_path, history).units[0]
+    first, second = recompute(unit, tmp_path / "results"), recompute(unit, tmp_path / "results")
+    commit(first, tmp_path / COMMITS)
+
+    with pytest.raises(CommitConflict, match="two attempts differ"):
+        commit(replace(second, states_digest="0" * 32), tmp_path / COMMITS)
+
+    other = attempt(replace(unit, end=unit.end - 1), tmp_path / "results")
+    assert isinstance(other, UnitFailed)
+    assert "committed from other records" in other.problem
+
+
+def test_a_task_refuses_other_code_than_the_plans(tmp_path: Path, history: Generated) -> None:
+    unit = replace(plan_of(tmp_path, history).units[0], code="0123456789abcdef")
+
+    found = attempt(unit, tmp_path / "results")
+
+    assert isinstance(found, UnitFailed)
+    assert f"stage start: this process runs code {code_hash()} from " in found.problem
+    assert "the plan's code is 0123456789abcdef" in found.problem
+    assert not (tmp_path / "results").exists()
+
+
+def test_the_shipped_zip_has_the_hash_of_its_sources(tmp_path: Path) -> None:
+    shipped = write_zip(tmp_path)
+    program = f"import sys; sys.path.insert(0, {str(shipped)!r}); "
+    program += "from analytics.engines import code; print(code.ROOT, code.code_hash())"
+
+    done = subprocess.run(  # noqa: S603 -- the program above
+        [sys.executable, "-I", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == [str(shipped), code_hash()]
 
 
 def test_a_unit_ends_before_its_end_offset(tmp_path: Path, history: Generated) -> None:

@@ -67,6 +67,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "analytics/backfill/plan.py _encoded": ("plan",),
     "analytics/backfill/seal.py _encoded": ("run",),
     "analytics/heartbeat.py Heartbeat.write_if_due": COLUMN,
+    "analytics/engines/failure.py write_failure": READ,
     "analytics/engines/results.py ResultFile.__init__": (
         *("state", "reorder_event", "price_event", "stock_late", "stock_rejected"),
         *("window", "beat"),
