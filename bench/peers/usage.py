@@ -33,6 +33,17 @@ def usage(pid: int) -> Usage:
     return Usage(ticks / _TICKS, resident)
 
 
+def each_usage(pid: int) -> dict[int, Usage]:
+    """Return the usage of each process in the tree, without that of ended children."""
+    found = {}
+    for each in _tree(pid):
+        fields = _stat(each)
+        if fields:
+            ticks = int(fields[_USER]) + int(fields[_SYSTEM])
+            found[each] = Usage(ticks / _TICKS, int(fields[_RESIDENT]) * _PAGE_BYTES)
+    return found
+
+
 def _tree(pid: int) -> Iterator[int]:
     yield pid
     for thread in Path(f"/proc/{pid}/task").glob("*"):

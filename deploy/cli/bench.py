@@ -8,6 +8,7 @@ import typer
 from deploy import output
 from deploy.artifacts.prerequisites import CHROMIUM, find
 from deploy.cli import option_checks
+from deploy.cli.bench_backfill import bench_backfill
 from deploy.cli.bench_faults import bench_faults
 from deploy.cli.bench_fold import bench_fold
 from deploy.cli.bench_peers import bench_peers
@@ -30,6 +31,7 @@ bench = typer.Typer(
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
+    bench.command("backfill")(bench_backfill)
     bench.command("faults")(bench_faults)
     bench.command("fold")(bench_fold)
     bench.command("peers")(bench_peers)

@@ -11,7 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from deploy import compiled_rules
+from deploy.cli.bench_backfill import ENGINES
 from deploy.cli.main import app
+from deploy.errors import StackError
 from deploy.stack.home import PROJECT
 
 
@@ -54,6 +56,43 @@ def test_a_fold_is_timed_by_a_process_of_its_own(tmp_path) -> None:
     assert re.search(r"^retailer +12 +12 ", shown.stdout, re.MULTILINE)
     [case] = json.loads(parsed.stdout)["cases"]
     assert (case["name"], case["keys"], case["records"]) == ("retailer", 12, 12)
+
+
+def test_a_generated_history_is_recomputed_and_compared_with_a_fold(tmp_path) -> None:
+    command = [sys.executable, "-m", "deploy.cli.main", "bench", "backfill"]
+    command += ["--records", "500", "--keys", "60", "--engines", "local", "--no-rivals"]
+    command += ["--archive", str(tmp_path / "kept"), "--json"]
+
+    done = subprocess.run(  # noqa: S603 -- our own command
+        command, cwd=PROJECT, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    [size] = json.loads(done.stdout)["sizes"]
+    assert (size["records"], size["keys"], len(size["folds_per_s"])) == (500, 60, 2)
+    assert [each["name"] for each in size["engines"]] == ["local"]
+    assert all(0 < each["computing_s"] < each["cpu_s"] for each in size["engines"])
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["records-500-keys-60-1"]
+
+
+@pytest.mark.soak
+def test_every_engine_and_every_rival_gives_the_same_result(tmp_path) -> None:
+    line = "bench backfill --records 2000 --keys 60 --json"
+
+    done = CliRunner().invoke(app, line.split())
+
+    assert done.exit_code == 0, done.output
+    [size] = json.loads(done.stdout)["sizes"]
+    assert [each["name"] for each in size["engines"]] == [*ENGINES]
+    assert {"dict", "groupBy"} <= {each["name"] for each in size["sums"]}
+    assert all("is not installed" in reason for reason in size["skipped"])
+
+
+def test_an_unknown_engine_of_a_benchmark_is_named() -> None:
+    result = CliRunner().invoke(app, ["bench", "backfill", "--engines", "local,cluster-9"])
+
+    assert isinstance(result.exception, StackError)
+    assert "--engines 'cluster-9': expected one of local, local[2]" in str(result.exception)
 
 
 def test_a_seed_is_replayed_with_chosen_steps() -> None:

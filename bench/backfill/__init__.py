@@ -1,0 +1,1 @@
+"""`inventory bench backfill`: the cost of a recomputation, by engine and size."""

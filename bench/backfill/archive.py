@@ -1,0 +1,73 @@
+"""An archive of any size, generated from a seed without Kafka, by the archiver's own writers."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, count, islice
+from pathlib import Path
+from typing import Final
+
+from analytics.archive.manifest import Manifest
+from analytics.archive.writer import Arrival, PartitionWriter, open_writers
+from bench.fold_log import Event
+from bench.fold_retailer import Retailer
+from cdc.contracts.partition import partition_of
+
+GENERATION: Final = 1
+PARTITIONS: Final = 12
+_CHUNK: Final = 10_000  # records between two readings of the clock
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A retailer of `keys` item-locations, and the number of its records."""
+
+    records: int
+    keys: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A generated archive, and the CPU seconds that its writers took."""
+
+    manifest: Manifest
+    written_s: float
+
+    @property
+    def ends(self) -> dict[int, int]:
+        """Return the end offset of each partition."""
+        return {number: self.manifest.next_offset(number) for number in range(PARTITIONS)}
+
+
+def generate(directory: Path, size: Size) -> Generated:
+    """Write the archive. Equal sizes and seeds give equal records."""
+    writers = open_writers(directory, partitions=PARTITIONS, generation=GENERATION)
+    events, written_s = _events(size), 0.0
+    while chunk := list(islice(events, _CHUNK)):
+        began = time.process_time()
+        _take(writers, chunk)
+        written_s += time.process_time() - began
+    began = time.process_time()
+    for writer in writers:
+        writer.roll()
+    written_s += time.process_time() - began
+    return Generated(Manifest(directory), written_s)
+
+
+def _take(writers: list[PartitionWriter], events: list[Event]) -> None:
+    for event in events:
+        writer = writers[_place(event.key)]
+        writer.take(Arrival(writer.next_offset, 0, event.key, event.value))
+
+
+@lru_cache(maxsize=1_000_000)
+def _place(key: bytes) -> int:
+    return partition_of(key, PARTITIONS)
+
+
+def _events(size: Size) -> Iterator[Event]:
+    retailer = Retailer(size.keys, size.seed)
+    rounds = chain.from_iterable(retailer.trading(1) for _ in count())
+    return islice(chain(retailer.opening(), rounds), size.records)

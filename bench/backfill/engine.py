@@ -1,0 +1,29 @@
+"""One measured recomputation in a process of its own: `python -m bench.backfill.engine`.
+
+Arguments: the directory of a run, and the address of a Spark master or nothing.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from analytics.backfill.plan import load
+from analytics.backfill.run import execute
+from analytics.engines.spark import LOCAL, Cluster
+
+
+def main() -> None:
+    """Compute the run that a plan describes. Print seconds, records and digest as JSON."""
+    directory, master = Path(sys.argv[1]), sys.argv[2:]
+    cluster = Cluster(master[0]) if master else LOCAL
+    began = time.monotonic()
+    report = execute(load(directory), directory.parent, cluster=cluster)
+    records = sum(row.records for row in report.rows)
+    unit_s = sum(row.milliseconds for row in report.rows) / 1_000
+    found = {"records": records, "digest": report.digest, "units_s": unit_s}
+    print(json.dumps({**found, "seconds": time.monotonic() - began}))  # noqa: T201 -- its result
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,252 @@
+"""`inventory bench backfill`: one generated history recomputed by several engines in one run.
+
+Each engine computes in a process of its own, from its start to its end. `bench fold` runs before
+and after them with the same keys, because a shared machine changes its speed. All figures are
+ratios within one run. No figure is reported unless all digests are equal.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from analytics.archive.manifest import Manifest
+from analytics.backfill.plan import make_plan, save
+from bench.backfill import rivals
+from bench.backfill.archive import PARTITIONS, Size, generate
+from bench.backfill.usage import Cost, Sampler
+
+ENGINES: Final = ("local", "local[2]", "cluster-1", "cluster-2")
+_MODULE: Final = "bench.backfill"
+_FOLD_KEYS: Final = 10_000  # at most; a rate needs no more
+
+Progress = Callable[[str], None]
+
+
+class BenchFailed(RuntimeError):
+    """An engine failed, or two results differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standalone:
+    """A running standalone cluster: the address of its master, and its processes."""
+
+    master: str
+    pids: Sequence[int]
+
+
+Clusters = Callable[[int], AbstractContextManager[Standalone]]  # by number of workers
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Records per CPU second of `bench fold`: decode, dedupe and fold; and from bytes to bytes."""
+
+    applied: float
+    whole: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One computation: seconds as its program measured them, and the cost of all its processes."""
+
+    name: str
+    records: int
+    seconds: float
+    cost: Cost
+
+    @property
+    def rate(self) -> float:
+        """Records per second."""
+        return self.records / self.seconds
+
+    @property
+    def core_rate(self) -> float:
+        """Records per second of a computing process's CPU time."""
+        return self.records / self.cost.computing_s if self.cost.computing_s else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the measurement with its rates."""
+        rates = {"records_per_s": self.rate, "records_per_core_s": self.core_rate}
+        cost = asdict(self.cost) | {"orchestration": self.cost.orchestration}
+        per_million = {"cpu_s_per_million": self.cost.cpu_s * 1e6 / self.records}
+        return {"name": self.name, "seconds": self.seconds, **rates, **per_million, **cost}
+
+
+@dataclass(slots=True)
+class Sized:
+    """All trials over one history. `digest` is the result of every engine."""
+
+    size: Size
+    archive_bytes: int
+    written_per_s: float  # by the archiver's writers, per CPU second; 0 if the archive was there
+    load: float
+    folds: list[Fold] = field(default_factory=list)
+    trials: list[Trial] = field(default_factory=list)
+    sums: list[Trial] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    digest: str = ""
+
+    @property
+    def fold(self) -> Fold:
+        """Return the mean of `bench fold` before and after the engines."""
+        number = len(self.folds)
+        applied = sum(each.applied for each in self.folds) / number
+        return Fold(applied, sum(each.whole for each in self.folds) / number)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the measurements for scripts."""
+        return {
+            **asdict(self.size),
+            "archive_bytes": self.archive_bytes,
+            "written_per_s": self.written_per_s,
+            "load": self.load,
+            "digest": self.digest,
+            "fold": asdict(self.fold),
+            "folds_per_s": [each.applied for each in self.folds],
+            "engines": [trial.as_json() for trial in self.trials],
+            "sums": [trial.as_json() for trial in self.sums],
+            "skipped": self.skipped,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to measure, and where. `archive` keeps the generated archives for another run."""
+
+    sizes: Sequence[Size]
+    engines: Sequence[str]
+    with_rivals: bool
+    scratch: Path
+    archive: Path
+
+
+def run(plan: Plan, clusters: Clusters, progress: Progress) -> list[Sized]:
+    """Measure every size.
+
+    Raises:
+        BenchFailed: an engine failed, or two digests or sums differ.
+    """
+    return [_Bench(plan, size, clusters, progress).measure() for size in plan.sizes]
+
+
+def machine() -> str:
+    """Return processor, cores, Python and commit."""
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    done = subprocess.run(git, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed
+    commit = done.stdout.strip() or "unknown"
+    return f"{platform.machine()}, {os.cpu_count()} cores, {python}, commit {commit}"
+
+
+class _Bench:
+    """The measurement of one size."""
+
+    def __init__(self, plan: Plan, size: Size, clusters: Clusters, progress: Progress) -> None:
+        self._plan, self._size = plan, size
+        self._clusters, self._progress = clusters, progress
+        self._archive = plan.archive / f"records-{size.records}-keys-{size.keys}-{size.seed}"
+
+    def measure(self) -> Sized:
+        """Return the trials of all engines and rivals."""
+        found = self._sized()
+        self._fold(found)
+        for engine in self._plan.engines:
+            self._progress(f"{self._size.records} records: {engine}")
+            with self._cluster(engine) as cluster:
+                self._compute(found, engine, cluster)
+        self._fold(found)
+        if self._plan.with_rivals:
+            self._rivals(found)
+        return found
+
+    def _sized(self) -> Sized:
+        written = 0.0
+        if not self._archive.exists():
+            self._progress(f"{self._size.records} records of {self._size.keys} keys: archive")
+            partial = self._archive.with_suffix(".partial")
+            written = self._size.records / generate(partial, self._size).written_s
+            partial.rename(self._archive)
+        total = sum(file.bytes for file in Manifest(self._archive).all_files())
+        return Sized(self._size, total, written, os.getloadavg()[0])
+
+    def _fold(self, found: Sized) -> None:
+        keys = min(self._size.keys, _FOLD_KEYS)
+        command = ["-m", "deploy.cli.main", "bench", "fold", "--keys", str(keys), "--json"]
+        self._progress(f"bench fold, {keys} keys")
+        [case] = _json_of(_finished([sys.executable, *command]))["cases"]
+        applied = case["decode_us"] + case["dedupe_us"] + case["fold_us"]
+        found.folds.append(Fold(1e6 / applied, case["whole_records_per_s"]))
+
+    @contextmanager
+    def _cluster(self, engine: str) -> Iterator[Standalone]:
+        if engine.startswith("cluster-"):
+            with self._clusters(int(engine.removeprefix("cluster-"))) as cluster:
+                yield cluster
+        else:
+            yield Standalone("" if engine == "local" else engine, ())
+
+    def _compute(self, found: Sized, engine: str, cluster: Standalone) -> None:
+        manifest = Manifest(self._archive)
+        ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
+        kind = "spark" if cluster.master else "local"
+        runs = self._plan.scratch / f"{self._size.records}-{len(found.trials)}"
+        directory = save(make_plan(manifest, engine=kind, ends=ends), runs)
+        command = [sys.executable, "-m", f"{_MODULE}.engine", str(directory)]
+        command += [cluster.master] if cluster.master else []
+        result, cost = _measured(command, cluster.pids)
+        if found.digest not in ("", result["digest"]):
+            problem = f"{engine}: digest {result['digest']}, the engines before {found.digest}"
+            raise BenchFailed(problem)
+        found.digest = result["digest"]
+        found.trials.append(Trial(engine, result["records"], result["seconds"], cost))
+
+    def _rivals(self, found: Sized) -> None:
+        expected: tuple[int, int] | None = None
+        for name in rivals.RIVALS:
+            absent = rivals.missing(name)
+            if absent:
+                found.skipped.append(f"{name}: the package {absent} is not installed")
+                continue
+            self._progress(f"{self._size.records} records: sums by {name}")
+            command = [sys.executable, "-m", f"{_MODULE}.rivals", name, str(self._archive)]
+            result, cost = _measured(command, ())
+            sums = result["keys"], result["units"]
+            if expected not in (None, sums):
+                problem = f"{name}: {sums[0]} keys with {sums[1]} units, expected {expected}"
+                raise BenchFailed(problem)
+            expected = sums
+            found.sums.append(Trial(name, self._size.records, result["seconds"], cost))
+
+
+def _measured(command: Sequence[str], others: Sequence[int]) -> tuple[dict[str, Any], Cost]:
+    with subprocess.Popen(  # noqa: S603 -- a module of this package
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        cost = Sampler(process.pid, others).follow(lambda: process.poll() is not None)
+        output, errors = process.communicate()
+    if process.returncode:
+        problem = f"{' '.join(command[2:])}: exit {process.returncode}: {errors.strip()[-800:]}"
+        raise BenchFailed(problem)
+    return _json_of(output), cost
+
+
+def _finished(command: Sequence[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our command
+    if done.returncode:
+        problem = f"{' '.join(command[2:])}: exit {done.returncode}: {done.stderr.strip()[-800:]}"
+        raise BenchFailed(problem)
+    return done.stdout
+
+
+def _json_of(output: str) -> dict[str, Any]:
+    return dict(json.loads(output[output.index("{") :]))
+
+
+__all__ = ["ENGINES", "BenchFailed", "Plan", "Size", "Sized", "Standalone", "machine", "run"]

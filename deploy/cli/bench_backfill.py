@@ -1,0 +1,76 @@
+"""`inventory bench backfill`: a generated history, recomputed by every engine."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from deploy import output, spark_cluster
+from deploy.cli import option_checks
+from deploy.errors import StackError
+
+if TYPE_CHECKING:
+    from bench.backfill.run import Clusters, Standalone
+
+ENGINES: Final = ("local", "local[2]", "cluster-1", "cluster-2")
+
+
+def bench_backfill(
+    *,
+    records: Annotated[
+        str, typer.Option(help="Numbers of generated records, a history for each number.")
+    ] = "50000",
+    keys: Annotated[int, typer.Option(help="Number of item-locations.")] = 2_000,
+    engines: Annotated[
+        str, typer.Option(help="Engines in their order; cluster-N has N workers of one core.")
+    ] = ",".join(ENGINES),
+    seed: Annotated[int, typer.Option(help="Seed of the generated history.")] = 1,
+    rivals: Annotated[
+        bool, typer.Option(help="Also sum units per key with DuckDB and with Spark's groupings.")
+    ] = True,
+    archive: Annotated[
+        Path | None,
+        typer.Option(help="Directory that keeps the generated archives. Default: none is kept."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure recomputations: records/s, CPU, orchestration and memory. Needs no stack.
+
+    All figures of one call compare with each other. Engines whose digests differ end the command.
+    """
+    numbers = option_checks.parse_ints("--records", records, "50000,1000000")
+    option_checks.check_int("--keys", keys)
+    chosen = engines.split(",")
+    for engine in chosen:
+        option_checks.check_choice("--engines", engine, ENGINES)
+    from bench.backfill import report, run  # noqa: PLC0415 -- loads Arrow and the trading code
+
+    with tempfile.TemporaryDirectory(prefix="inventory-backfill-") as directory:
+        scratch = Path(directory)
+        sizes = [run.Size(number, keys, seed) for number in numbers]
+        kept = archive or scratch / "archives"
+        kept.mkdir(parents=True, exist_ok=True)
+        plan = run.Plan(sizes, chosen, rivals, scratch / "runs", kept)
+        try:
+            found = run.run(plan, _clusters(scratch), output.errors.print)
+        except run.BenchFailed as failure:
+            raise StackError(str(failure)) from failure
+    if json:
+        output.as_json({"machine": run.machine(), "sizes": [each.as_json() for each in found]})
+    else:
+        output.plain(report.as_text(run.machine(), found))
+
+
+def _clusters(scratch: Path) -> "Clusters":
+    from bench.backfill.run import Standalone  # noqa: PLC0415 -- as above
+
+    @contextmanager
+    def started(workers: int) -> "Iterator[Standalone]":
+        directory = scratch / f"cluster-{workers}"
+        with spark_cluster.standalone(directory, workers=workers) as cluster:
+            yield Standalone(cluster.address, cluster.pids)
+
+    return started
