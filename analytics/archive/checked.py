@@ -1,7 +1,8 @@
 """Archive files checked against the manifest before any row is used.
 
 A file is read once into memory, hashed, and decoded from the same bytes. So its content can't
-change between check and use. A file holds at most 20,000 rows (some megabytes).
+change between check and use. A file of the archiver holds at most 20,000 rows (some megabytes), a
+merged one 64 to 256 MiB.
 """
 
 import hashlib
@@ -12,7 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from analytics.archive.entries import UNLISTED, BrokenArchive, Source, broken
+from analytics.archive.entries import KEPT, UNLISTED, BrokenArchive, Source, broken
 from analytics.archive.manifest import Manifest
 from analytics.archive.rows import ArchiveRow, count_of, read
 
@@ -49,6 +50,8 @@ def checked_content(directory: Path, source: Source) -> bytes:
     """
     try:
         content = (directory / source.file).read_bytes()
+    except FileNotFoundError as error:
+        raise _missing(directory, source, error) from error
     except OSError as error:
         raise _differs(directory, source, error.strerror or str(error)) from error
     if len(content) != source.bytes:
@@ -119,6 +122,17 @@ def _is_ahead(manifest: Manifest, path: Path) -> bool:
     if named is None or not number.isdecimal() or path.parent.parent != manifest.directory:
         return False
     return named[2] != ".parquet" or int(named[1]) >= manifest.next_offset(int(number))
+
+
+def _missing(directory: Path, source: Source, error: OSError) -> BrokenArchive:
+    """Return the error of a missing file: merged into another one, or lost."""
+    if source.file in {file.file for file in Manifest(directory).all_files()}:
+        return _differs(directory, source, error.strerror or str(error))
+    problem = (
+        f"{directory / source.file} ({source.position_text}): no line lists this file any more: "
+        "the archive was compacted after this plan was made"
+    )
+    return BrokenArchive(problem, KEPT, "start the same command again: it makes a new plan")
 
 
 def _differs(directory: Path, source: Source, problem: str) -> BrokenArchive:

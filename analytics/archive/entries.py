@@ -13,7 +13,7 @@ SCHEMA: Final = known(KIND)[-1]
 FORMER_SCHEMA: Final = 1
 REARCHIVE: Final = "inventory backfill rearchive --yes"
 KEPT: Final = "no file was changed, nothing was computed or published"
-UNLISTED: Final = "inventory backfill unlisted --yes"
+UNLISTED: Final = "inventory backfill clean --yes"
 STEP: Final = f"`{REARCHIVE}` moves the archive away and writes it again from stock.events"
 FORMER: Final = (
     "written by earlier sources (schema 1), whose lines name neither checksum nor predecessor, "

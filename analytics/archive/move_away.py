@@ -6,6 +6,8 @@ The moved files are kept, but no program reads them again.
 
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -20,21 +22,31 @@ _POLL_S: Final = 0.1
 def move_archive_away(archive: Path, *, timeout_s: float) -> Path | None:
     """Move the archive to `former/archive-N` beside it. Return the new path.
 
-    A running archiver is asked to release its lock; it continues in an empty directory. Return None
-    if the archiver still holds the lock after `timeout_s`.
+    A running archiver continues in an empty directory. Return None if it still holds the lock
+    after `timeout_s`.
+    """
+    with requested_archive(archive, timeout_s=timeout_s) as is_held:
+        return move_directory_away(archive, archive.parent / "former") if is_held else None
+
+
+@contextmanager
+def requested_archive(archive: Path, *, timeout_s: float) -> Iterator[bool]:
+    """Hold the archive's lock, after a running archiver was asked to release it.
+
+    Yield False if it still holds the lock after `timeout_s`.
     """
     deadline = time.monotonic() + timeout_s
     request = archive / RELEASE_REQUEST
-    while True:
+    while time.monotonic() <= deadline:
         with only_archiver(archive) as is_held:
             if is_held:
                 request.unlink(missing_ok=True)
-                return move_directory_away(archive, archive.parent / "former")
-        if time.monotonic() > deadline:
-            request.unlink(missing_ok=True)
-            return None
+                yield True
+                return
         request.touch()
         time.sleep(_POLL_S)
+    request.unlink(missing_ok=True)
+    yield False
 
 
 def move_unlisted_away(archive: Path) -> tuple[Path, ...]:
@@ -56,10 +68,10 @@ def move_unlisted_away(archive: Path) -> tuple[Path, ...]:
     return tuple(moved)
 
 
-def move_directory_away(directory: Path, former: Path) -> Path:
-    """Move a directory to `NAME-N` below `former`. Return the new path."""
+def move_directory_away(directory: Path, former: Path, *, name: str = "") -> Path:
+    """Move a directory to `NAME-N` below `former`. Return the new path. Default: its own name."""
     former.mkdir(mode=0o700, parents=True, exist_ok=True)
-    target = _free_name(former, directory.name)
+    target = _free_name(former, name or directory.name)
     shutil.move(directory, target)
     return target
 

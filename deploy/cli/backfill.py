@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn
 
@@ -20,6 +21,12 @@ from deploy.stack.runtime import load_environment
 Master = Annotated[
     str | None,
     typer.Option(help="Address of the Spark master. Default: the cores of this machine."),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--conf", metavar="KEY=VALUE", help="Property of the Spark session. Can be repeated."
+    ),
 ]
 Python = Annotated[
     str, typer.Option(help="Python interpreter with the packages that --code needs.")
@@ -55,8 +62,9 @@ def run(
     *,
     engine: Engine = "local",
     until: options.Until = None,
-    buckets: options.Buckets = 1,
+    buckets: options.Buckets = None,
     master: Master = None,
+    conf: Conf = None,
     code: options.Code = None,
     ref: options.Ref = "",
     changes: options.Set = None,
@@ -77,36 +85,35 @@ def run(
     do. A run that could not be published is refused, unless --what-if allows it.
     """
     request = options.request_of(engine, until, buckets, (key, store, item, supplier))
+    cluster = _cluster(master, conf)
     origin = options.origin_of(code, ref, changes, where, revision)
     settings = options.settings_for(until)
     change = options.change_of(origin)
     manifest, plan = options.plan_of(settings, request, change)
     from analytics.backfill import run as backfills  # noqa: PLC0415 -- reads the environment
     from analytics.backfill.change.planned import refuse_unpublishable  # noqa: PLC0415 -- as above
-    from analytics.engines.spark import DEFAULT_MASTER  # noqa: PLC0415 -- late like its user
 
     if not what_if:
         refuse_unpublishable(manifest, plan, change)
     if not change.is_own:
-        flags = [*request.flags(), *([] if master is None else ["--master", master])]
+        flags = replace(request, buckets=plan.buckets).flags() + _cluster_flags(master, conf)
         # Trees of earlier releases don't know the option.
         flags += ["--what-if"] if change.unnumbered() else []
         _in_tree(change.tree, python, "run", flags, json=json)
-    found = backfills.execute(
-        plan, backfills.runs_dir(settings), master=master or DEFAULT_MASTER, progress=_units
-    )
+    found = backfills.execute(plan, backfills.runs_dir(settings), cluster=cluster, progress=_units)
     print_report("backfill run", found.as_json(), json=json)
 
 
 @backfill.command()
-def verify(*, engine: Engine = "local", master: Master = None, json: Json = False) -> None:
+def verify(
+    *, engine: Engine = "local", master: Master = None, conf: Conf = None, json: Json = False
+) -> None:
     """Recompute every key and compare the bytes with the live workers' at the same offsets."""
     option_checks.check_choice("--engine", engine, ENGINES)
     load_environment()
     from analytics.backfill import verify as comparison  # noqa: PLC0415 -- reads the environment
-    from analytics.engines.spark import DEFAULT_MASTER  # noqa: PLC0415 -- late like its user
 
-    found = comparison.verify(engine, progress=_units, master=master or DEFAULT_MASTER)
+    found = comparison.verify(engine, progress=_units, cluster=_cluster(master, conf))
     print_and_exit("backfill verify", found, json=json)
 
 
@@ -146,12 +153,9 @@ def rearchive(
     if not yes:
         message = f"{archive} would be moved away; its runs could not be published any more"
         raise StackError(message, repair=_REARCHIVE)
-    from analytics.archive.manifest import MANIFEST  # noqa: PLC0415 -- loads the file format
-    from analytics.archive.move_away import move_archive_away  # noqa: PLC0415 -- as above
+    _refuse_empty(archive)
+    from analytics.archive.move_away import move_archive_away  # noqa: PLC0415 -- loads the format
 
-    if not (archive / MANIFEST).exists():
-        message = f"{archive}: nothing is archived yet"
-        raise StackError(message)
     aside = move_archive_away(archive, timeout_s=_HELD_S)
     if aside is None:
         message = f"{archive}: an archiver kept its lock for {_HELD_S:.0f} s; nothing was moved"
@@ -160,20 +164,31 @@ def rearchive(
 
 
 @backfill.command()
-def unlisted(
-    *,
-    yes: Annotated[bool, typer.Option("--yes", help="Confirm the move.")] = False,
-) -> None:
-    """Move away the files in the archive that its manifest doesn't list."""
-    from analytics.archive.entries import UNLISTED  # noqa: PLC0415 -- loads the file format
-    from analytics.archive.move_away import move_unlisted_away  # noqa: PLC0415 -- as above
+def compact(*, json: Json = False) -> None:
+    """Merge small archive files into files of 64 to 256 MiB, so that runs read them faster.
 
+    The former archive stays in `former`. A running archiver continues after it. Runs of before
+    can't be published any more.
+    """
     archive = default_home() / "archive"
-    if not yes:
-        message = f"files in {archive} that no line lists would be moved away; nothing was moved"
-        raise StackError(message, repair=UNLISTED)
-    for path in move_unlisted_away(archive):
-        output.console.print(f"moved to {path}")
+    _refuse_empty(archive)
+    from analytics.archive.compact import compact as merge  # noqa: PLC0415 -- loads the file format
+    from analytics.archive.move_away import requested_archive  # noqa: PLC0415 -- as above
+
+    with requested_archive(archive, timeout_s=_HELD_S) as is_held:
+        if not is_held:
+            message = f"{archive}: an archiver kept its lock for {_HELD_S:.0f} s; nothing changed"
+            raise StackError(message, repair="inventory down && inventory backfill compact")
+        done = merge(archive, progress=output.errors.print)
+    if json:
+        output.as_json({**asdict(done), "former": done.former and str(done.former)})
+        return
+    rate = f", {done.records / done.seconds:,.0f} records/s" if done.records else ""
+    output.console.print(
+        f"{done.files_before} to {done.files_after} files, {done.records:,} records merged{rate}"
+    )
+    if done.former is not None:
+        output.console.print(f"the former archive is in {done.former}; delete it to free its space")
 
 
 @backfill.command()
@@ -217,10 +232,29 @@ def status(*, json: Json = False) -> None:
             output.console.print(entry["problem"])
 
 
+def _refuse_empty(archive: Path) -> None:
+    from analytics.archive.manifest import MANIFEST  # noqa: PLC0415 -- loads the file format
+
+    if not (archive / MANIFEST).exists():
+        message = f"{archive}: nothing is archived yet"
+        raise StackError(message)
+
+
 def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by commands that need it
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
 
     return Connections()
+
+
+def _cluster(master: str | None, conf: list[str] | None) -> Any:  # noqa: ANN401 -- as below
+    from analytics.engines.spark import DEFAULT_MASTER, Cluster  # noqa: PLC0415 -- late like its user
+
+    return Cluster(master or DEFAULT_MASTER, option_checks.parse_pairs("--conf", conf or []))
+
+
+def _cluster_flags(master: str | None, conf: list[str] | None) -> list[str]:
+    pairs = [text for pair in conf or () for text in ("--conf", pair)]
+    return pairs if master is None else ["--master", master, *pairs]
 
 
 def _in_tree(

@@ -17,6 +17,7 @@ from typing_extensions import override
 from deploy.cli import (
     audit,
     backfill,
+    backfill_clean,
     backfill_diff,
     backfill_plan,
     backfill_review,
@@ -79,6 +80,7 @@ for group in (
     trading,
     history,
     backfill,
+    backfill_clean,
     backfill_diff,
     backfill_plan,
     backfill_review,

@@ -1,0 +1,173 @@
+"""Merging small archive files into large ones. Readers see the former or the new archive.
+
+An archiver of a quiet shop writes a file every ten minutes, and one that catches up writes 20,000
+records a file. A recomputation opens, checks and decodes each of them.
+
+The new archive is written beside the former one: merged files, hard links to the other files, a
+manifest with its own hash chain, and a head. Then the kernel exchanges the two directories in one
+step. So a crash leaves one complete archive at the path, and the next call deletes what is beside
+it. New lines in the present manifest were ruled out: manifest and head are two files, and a crash
+between them would leave an archive that no reader accepts.
+"""
+
+import ctypes
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from analytics.archive.checked import checked_content, refuse_missing, remove_unlisted
+from analytics.archive.entries import ArchiveFile, file_name
+from analytics.archive.follow import only_archiver
+from analytics.archive.manifest import Manifest
+from analytics.archive.move_away import move_directory_away
+from analytics.archive.rows import merge_once
+from analytics.archive.source import SOURCE
+from analytics.damage import Damage
+from analytics.digest import as_hex, from_hex, total
+
+_MIB: Final = 1 << 20
+BESIDE: Final = "archive-compacting"
+_AT_FDCWD: Final = -100  # paths are relative to the working directory
+_EXCHANGE: Final = 2  # RENAME_EXCHANGE of renameat2(2)
+
+Progress = Callable[[str], None]
+
+
+class NotExchanged(Damage):
+    """The file system can't exchange two directories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes of merged files in bytes. The newest files of each partition stay as they are.
+
+    An archiver reads the newest files at each start, up to its dedupe horizon.
+    """
+
+    least: int = 64 * _MIB
+    most: int = 256 * _MIB
+    newest: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """Numbers of files before and after, merged records, and the directory of the former archive.
+
+    `former` is None if nothing was to merge.
+    """
+
+    files_before: int
+    files_after: int
+    records: int
+    seconds: float
+    former: Path | None
+
+
+def compact(
+    archive: Path, limits: Limits | None = None, progress: Progress = lambda _text: None
+) -> Compaction:
+    """Merge files of the archive, whose lock the caller holds.
+
+    Raises:
+        BrokenArchive: manifest, head and files disagree.
+        NotExchanged: the file system can't exchange directories. Nothing was changed.
+    """
+    began = time.monotonic()
+    manifest = Manifest(archive)
+    manifest.recover()
+    refuse_missing(manifest)
+    remove_unlisted(manifest)
+    found = [group for part in _partitions(manifest) for group in groups(part, limits or Limits())]
+    before, merged = len(manifest.all_files()), [group for group in found if len(group) > 1]
+    if not merged:
+        return Compaction(before, before, 0, time.monotonic() - began, None)
+    beside = archive.with_name(BESIDE)
+    shutil.rmtree(beside, ignore_errors=True)  # left by a call that was killed
+    _write(manifest, beside, found, progress)
+    with only_archiver(beside):  # nobody may take the new archive's lock before the old one's
+        _exchange(archive, beside)
+        former = move_directory_away(beside, archive.parent / "former", name=archive.name)
+    records = sum(file.rows for group in merged for file in group)
+    return Compaction(before, len(found), records, time.monotonic() - began, former)
+
+
+def groups(files: Sequence[ArchiveFile], limits: Limits) -> Iterator[list[ArchiveFile]]:
+    """Yield runs of consecutive files to merge. A run of one file stays as it is."""
+    group: list[ArchiveFile] = []
+    oldest = len(files) - limits.newest
+    for number, file in enumerate(files):
+        size = sum(each.bytes for each in group)
+        is_full = size >= limits.least or size + file.bytes > limits.most
+        if group and (is_full or number >= oldest or file.bytes >= limits.least):
+            yield group
+            group = []
+        group.append(file)
+    if group:
+        yield group
+
+
+def _partitions(manifest: Manifest) -> list[tuple[ArchiveFile, ...]]:
+    numbers = {file.partition for file in manifest.all_files()}
+    return [manifest.files(number) for number in sorted(numbers)]
+
+
+def _write(
+    manifest: Manifest, beside: Path, found: Sequence[list[ArchiveFile]], progress: Progress
+) -> None:
+    beside.mkdir(mode=0o700)
+    if (manifest.directory / SOURCE).exists():
+        shutil.copy2(manifest.directory / SOURCE, beside / SOURCE)
+    written = Manifest(beside)
+    for number, group in enumerate(found, 1):
+        if len(group) > 1:
+            written.append(_merged(manifest.directory, beside, group))
+            progress(f"{number} of {len(found)} files: {len(group)} merged")
+        else:
+            _link(manifest.directory, beside, group[0])
+            written.append(group[0])
+    refuse_missing(Manifest(beside))
+
+
+def _merged(archive: Path, beside: Path, group: Sequence[ArchiveFile]) -> ArchiveFile:
+    first, last = group[0], group[-1]
+    name = file_name(first.partition, first.first_offset, last.next_offset)
+    contents = (checked_content(archive, file.source) for file in group)
+    rows, size, sha256 = merge_once(beside / name, contents)
+    expected = sum(file.rows for file in group)
+    if rows != expected:
+        problem = f"{beside / name}: {rows} rows written, expected {expected}"
+        raise NotExchanged(problem, "the archive was not changed", "start the same command again")
+    return replace(
+        last,  # its commit time, LSN and end of facts are those of all records up to it
+        file=name,
+        first_offset=first.first_offset,
+        rows=rows,
+        digest=as_hex(total(from_hex(file.digest) for file in group)),
+        bytes=size,
+        sha256=sha256,
+    )
+
+
+def _link(archive: Path, beside: Path, file: ArchiveFile) -> None:
+    target = beside / file.file
+    target.parent.mkdir(exist_ok=True)
+    os.link(archive / file.file, target)
+
+
+def _exchange(left: Path, right: Path) -> None:
+    """Exchange two directories atomically."""
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.renameat2(_AT_FDCWD, bytes(left), _AT_FDCWD, bytes(right), _EXCHANGE):
+        reason = os.strerror(ctypes.get_errno())
+        problem = f"{left}: its file system can't exchange two directories: {reason}"
+        step = "keep the home on a local disk, such as ext4, XFS or Btrfs, to compact its archive"
+        raise NotExchanged(problem, "the archive was not changed", step)
+    parent = os.open(left.parent, os.O_RDONLY)
+    try:
+        os.fsync(parent)
+    finally:
+        os.close(parent)

@@ -1,0 +1,85 @@
+"""Orphans of killed tasks: listed, deleted on request; what a reader uses stays."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from analytics.backfill.clean import Orphans, clean
+from analytics.backfill.lock import only_run
+from analytics.backfill.plan import make_plan
+from analytics.backfill.run import execute
+from analytics.engines import local
+from analytics.engines.commits import COMMITS
+from analytics.engines.results import refuse_damaged
+from analytics.engines.task import attempt, recompute
+from deploy.cli.main import app
+from tests.analytics.histories import PARTITIONS, archived, generate
+
+LATER_S = 3_600.0
+
+
+@pytest.fixture(name="runs")
+def some_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return the directory of one finished run in a home, with an orphan of each kind."""
+    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
+    here = lambda units, results: (attempt(unit, results) for unit in units)  # noqa: E731 -- a pool costs seconds
+    monkeypatch.setattr(local, "run_units", here)
+    manifest = archived(tmp_path / "archive", generate(seed=7, records=40))
+    ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
+    report = execute(make_plan(manifest, engine="local", ends=ends), tmp_path / "backfill" / "runs")
+    recompute(report.plan.units[0], report.directory / "results")
+    (report.directory / COMMITS).mkdir()
+    (report.directory / COMMITS / ".0123.tmp").write_bytes(b"half a li")
+    (report.directory / "spark" / "blockmgr").mkdir(parents=True)
+    yield report.directory.parent
+    refuse_damaged(report.rows)
+    assert execute(report.plan, report.directory.parent).units_computed == 0
+
+
+def found(runs: Path, *, delete: bool = False, after_s: float = LATER_S) -> Orphans:
+    return clean(runs, delete=delete, clock=lambda: time.time() + after_s)
+
+
+def kinds(orphans: Orphans) -> list[str]:
+    return [orphan.path.name.partition("-")[0] for orphan in orphans.found]
+
+
+def test_attempts_and_files_of_killed_tasks_are_listed_and_deleted(runs: Path) -> None:
+    listed = found(runs)
+
+    assert kinds(listed) == ["attempt", ".0123.tmp", "spark"]
+    assert listed.found[0].bytes > listed.found[1].bytes == len(b"half a li")
+    assert found(runs, delete=True) == listed
+    assert found(runs) == Orphans((), ())
+
+
+def test_an_attempt_of_the_last_minutes_may_still_be_committed(runs: Path) -> None:
+    assert kinds(found(runs, after_s=0.0)) == ["spark"]
+
+
+def test_a_run_in_use_is_left_out(runs: Path) -> None:
+    [run] = runs.iterdir()
+
+    with only_run(run):
+        listed = found(runs, delete=True)
+
+    assert listed.found == ()
+    assert "is in use by process" in listed.skipped[0]
+    assert (run / "spark").exists()
+
+
+def test_the_command_lists_first(runs: Path) -> None:
+    asked = CliRunner().invoke(app, ["backfill", "clean"])
+    listed = json.loads(CliRunner().invoke(app, ["backfill", "clean", "--json"]).stdout)
+    done = CliRunner().invoke(app, ["backfill", "clean", "--yes"])
+
+    assert "1 orphans, 0.0 MB in runs: kept; `inventory backfill clean --yes`" in asked.output
+    assert [Path(row["path"]).name for row in listed["runs"]] == ["spark"]
+    assert "1 orphans, 0.0 MB in runs: removed" in done.output
+    assert "0 orphans, 0.0 MB in runs: nothing to remove" in (
+        CliRunner().invoke(app, ["backfill", "clean"]).output
+    )
