@@ -1,17 +1,18 @@
-"""The command for SQL: it runs a query, or prints the address for another program."""
+"""The command for SQL: facts and results in Postgres, or history in DuckDB."""
 
 import csv
 import sys
-from itertools import islice
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from deploy import output
+from deploy.cli.query_output import Form, print_rows
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 
-SHOWN_ROWS: Final = 200
+_LAST: Final = "last"
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -22,34 +23,86 @@ def register(app: typer.Typer) -> None:
 
 def sql(
     statement: Annotated[
-        str, typer.Argument(help="One SELECT. Without it, the command prints the address.")
+        str,
+        typer.Argument(
+            help="One SELECT. Without it, the command prints the address, or with --history opens"
+            " a shell."
+        ),
     ] = "",
     *,
+    history: Annotated[
+        bool, typer.Option("--history", help="Query archive and runs in DuckDB, without a stack.")
+    ] = False,
+    run: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Run for --history: its name, last or none [last]."),
+    ] = None,
+    archive: Annotated[
+        bool,
+        typer.Option("--archive", help="Read the log up to its newest file, not to the run's end."),
+    ] = False,
+    diff: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="Directory that `backfill diff --out` has written."),
+    ] = None,
+    question: Annotated[
+        str, typer.Option(metavar="NAME", help="Answer a question of --questions.")
+    ] = "",
+    questions: Annotated[bool, typer.Option("--questions", help="List the questions.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")] = False,
     json: Json = False,
+    parquet: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="File for all rows, with --history.")
+    ] = None,
 ) -> None:
-    """Run a read-only query, or print the database address for psql and notebooks.
+    """Run a read-only query on the stack's Postgres, or with --history on archive and runs.
 
-    The address contains no password: it names a password file.
+    The address of Postgres contains no password: it names a password file. --history needs no
+    running stack. Its tables are those of docs/reference/history-tables.md.
     """
+    form = _form(as_csv=as_csv, json=json, parquet=parquet)
+    if history or question or questions:
+        from deploy.cli import sql_history  # noqa: PLC0415 -- loads DuckDB
+
+        source = sql_history.Source(run or _LAST, archive, diff)
+        if questions:
+            sql_history.list_questions(form)
+        else:
+            sql_history.query(source, statement, question, form)
+        return
+    for option, value in {"--run": run, "--archive": archive, "--diff": diff}.items():
+        _refuse_without_history(option, value)
+    _refuse_without_history("--parquet", parquet)
+    _query_postgres(statement, form)
+
+
+def _refuse_without_history(option: str, value: object) -> None:
+    if value:
+        message = f"{option} belongs to --history; nothing was queried"
+        raise StackError(message, repair=f'inventory sql --history "SELECT …" {option}')
+
+
+def _form(*, as_csv: bool, json: bool, parquet: Path | None) -> Form:
+    given = {"--csv": as_csv, "--json": json, "--parquet": parquet is not None}
+    chosen = [name for name, is_given in given.items() if is_given]
+    if len(chosen) > 1:
+        message = f"{' and '.join(chosen)} together: expected one of them"
+        raise StackError(message)
+    return Form(as_csv, json, parquet)
+
+
+def _query_postgres(statement: str, form: Form) -> None:
     from deploy.stack import sql_access  # noqa: PLC0415 -- only this verb needs the driver
 
-    if as_csv and json:
-        message = "--csv and --json together: expected one of them"
-        raise StackError(message)
     home = Home(default_home())
     if not statement:
         address = sql_access.read_only_url(home)
-        output.as_json({"address": address}) if json else output.plain(address)
+        output.as_json({"address": address}) if form.json else output.plain(address)
         return
     with sql_access.run_query(home, statement) as (columns, rows):
-        if as_csv:
+        if form.as_csv:
             csv.writer(sys.stdout).writerows([columns, *rows])
-        elif json:
+        elif form.json:
             output.as_json([dict(zip(columns, row, strict=True)) for row in rows])
         else:
-            shown = list(islice(rows, SHOWN_ROWS))
-            more = f", the first {SHOWN_ROWS}: --csv prints all" if next(rows, None) else ""
-            output.table("", columns, shown)
-            # On standard error, so that standard output holds only the rows.
-            output.errors.print(f"{len(shown)} rows{more}")
+            print_rows(columns, rows)

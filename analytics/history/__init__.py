@@ -1,0 +1,1 @@
+"""History as typed tables: written once as Parquet, read by DuckDB and Spark under one name."""

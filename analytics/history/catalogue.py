@@ -1,0 +1,37 @@
+"""All tables of a history, in the order in which people read them."""
+
+from typing import Final
+
+from analytics.backfill.diff.tables import SCHEMAS
+from analytics.history.columns import ARROW, OF_DIFF, Column, HistoryTable
+from analytics.history.log_tables import LOG_TABLES
+from analytics.history.run_tables import RUN_TABLES
+
+_GRAINS: Final = {
+    "reorders": "need that only one run has, or a pair of needs that differ",
+    "prices": "price proposal that only one run has, or a pair of proposals that differ",
+    "groups": "kind, dimension and value, with counts and sums",
+}
+_SIDES: Final = {"a_": "run A", "b_": "run B", "delta_": "B less A"}
+
+
+def diff_name(file: str) -> str:
+    """Return the name under which a file of `backfill diff --out` is queried."""
+    return f"diff_{file}"
+
+
+def _diff_table(name: str) -> HistoryTable:
+    kinds = {str(arrow): kind for kind, arrow in ARROW.items()}
+    columns = tuple(
+        Column(field.name, kinds[str(field.type)], _side(field.name)) for field in SCHEMAS[name]
+    )
+    return HistoryTable(diff_name(name), OF_DIFF, _GRAINS[name], columns)
+
+
+def _side(name: str) -> str:
+    return next((side for start, side in _SIDES.items() if name.startswith(start)), "")
+
+
+DIFF_TABLES: Final = tuple(_diff_table(name) for name in SCHEMAS)
+TABLES: Final = (*RUN_TABLES, *LOG_TABLES, *DIFF_TABLES)
+BY_NAME: Final = {table.name: table for table in TABLES}

@@ -1,0 +1,166 @@
+"""The description of a table: its name, its rows, and the name, type and unit of each column.
+
+Types are those of SQL, as in `inventory.tables.captured`. docs/reference/history-tables.md is
+generated from these values, and the Parquet schemas are made of them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any, Final
+
+import pyarrow as pa
+
+from inventory.tables.captured import BIGINT, BIGINTS, BOOLEAN, DATE, INTEGER, TEXT, TIME
+
+TEXTS: Final = "text[]"
+ARROW: Final[dict[str, Any]] = {
+    BIGINT: pa.int64(),
+    BIGINTS: pa.list_(pa.int64()),
+    BOOLEAN: pa.bool_(),
+    DATE: pa.date32(),
+    INTEGER: pa.int32(),
+    TEXT: pa.string(),
+    TEXTS: pa.list_(pa.string()),
+    TIME: pa.timestamp("us", tz="UTC"),
+}
+# The ends of column names and their units (docs/domain.md 0); the first that fits is used.
+_UNITS: Final = (
+    ("_units", "units"),
+    ("_minor", "minor units"),
+    ("_micro", "millionths"),
+    ("_permille", "thousandths"),
+    ("_bp", "hundredths of a percent"),
+    ("_centidays", "hundredths of a day"),
+    ("_minutes", "minutes"),
+    ("_hours", "hours"),
+    ("_days", "days"),
+    ("_windows", "windows of ten minutes"),
+    ("_packs", "packs"),
+    ("_lines", "lines"),
+)
+# Rows of these belong to the log up to an offset, to one run, or to the difference of two runs.
+OF_LOG: Final = "log"
+OF_RUN: Final = "run"
+OF_DIFF: Final = "diff"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column; `note` says what the name doesn't."""
+
+    name: str
+    kind: str
+    note: str = ""
+
+    @property
+    def unit(self) -> str:
+        """Return the unit, or an empty text."""
+        if self.kind == TIME:
+            return "UTC"
+        if self.kind not in (BIGINT, INTEGER, BIGINTS):
+            return ""
+        return next((unit for end, unit in _UNITS if self.name.endswith(end)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryTable:
+    """One table. A row is what `grain` says; the files of each partition are sorted by `order`."""
+
+    name: str
+    source: str
+    grain: str
+    columns: tuple[Column, ...]
+    order: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def schema(self) -> Any:  # noqa: ANN401 -- pyarrow ships no types
+        """Return the schema of its Parquet files."""
+        return pa.schema([(column.name, ARROW[column.kind]) for column in self.columns])
+
+    def arrow(self, rows: Iterable[tuple[Any, ...]]) -> Any:  # noqa: ANN401 -- as above
+        """Return the rows, whose values are in the order of the columns, as an Arrow table."""
+        columns = list(zip(*rows, strict=True)) or [()] * len(self.columns)
+        arrays = [
+            pa.array(values, ARROW[column.kind])
+            for column, values in zip(self.columns, columns, strict=True)
+        ]
+        return pa.table(arrays, schema=self.schema)
+
+
+KEY: Final = (
+    Column("inv_key", TEXT, "`STORE\\|SKU`"),
+    Column("store", TEXT, "the location"),
+    Column("sku", TEXT),
+)
+POSITION: Final = (
+    Column("partition", INTEGER),
+    Column(
+        "offset", BIGINT, "of the record in its partition; write `t.offset`, with the table's name"
+    ),
+)
+
+_EPOCH: Final = date(1970, 1, 1)
+_LONGEST: Final = 1 << 63
+_LAST_DAY: Final = (date.max - _EPOCH).days
+# Times that Python, DuckDB and Spark all show: the years 1 to 9999.
+_FIRST_US: Final = -62_135_596_800_000_000
+_END_US: Final = 253_402_300_800_000_000
+
+
+def value_as(kind: str, found: object) -> Any:  # noqa: ANN401 -- of the column's type
+    """Return a decoded value of a row image as a value of this type, or None if it has another.
+
+    Postgres checks the types of its columns, so only a forged record loses a value here.
+    """
+    return _READERS[kind](found)
+
+
+def _whole(found: object) -> int | None:
+    return found if type(found) is int and -_LONGEST <= found < _LONGEST else None
+
+
+def _small(found: object) -> int | None:
+    return found if type(found) is int and -(1 << 31) <= found < 1 << 31 else None
+
+
+def _time(found: object) -> int | None:
+    return found if type(found) is int and _FIRST_US <= found < _END_US else None
+
+
+def _text(found: object) -> str | None:
+    return found if type(found) is str else None
+
+
+def _truth(found: object) -> bool | None:
+    return found if type(found) is bool else None
+
+
+def _date(found: object) -> date | None:
+    """Return a date that Debezium wrote as days since 1970, or as ISO text."""
+    if type(found) is int and 0 <= found <= _LAST_DAY:
+        return _EPOCH + timedelta(days=found)
+    try:
+        return date.fromisoformat(found) if type(found) is str else None
+    except ValueError:
+        return None
+
+
+def _wholes(found: object) -> list[int | None] | None:
+    return [_whole(one) for one in found] if type(found) is list else None
+
+
+_READERS: Final = {
+    BIGINT: _whole,
+    BIGINTS: _wholes,
+    BOOLEAN: _truth,
+    DATE: _date,
+    INTEGER: _small,
+    TEXT: _text,
+    TIME: _time,
+}

@@ -1,0 +1,121 @@
+"""Tables of the log: every archived record, the rows in force, and stock after each movement.
+
+A row of a captured table is in force if the last accepted record of its id left an image. Records
+are accepted by the rules' own check (`inventory.log.validation`). The others have no effect on any
+state, and `rejected` lists them.
+"""
+
+from typing import Final
+
+from analytics.history.columns import KEY, OF_LOG, POSITION, Column, HistoryTable
+from inventory.log.validation import HEARTBEAT_TABLE
+from inventory.tables.captured import (
+    BIGINT,
+    BOOLEAN,
+    COMMON,
+    DATE,
+    INTEGER,
+    TEXT,
+    TIME,
+    CapturedTable,
+)
+from inventory.tables.catalogue import CAPTURED
+
+# Names that people use in questions. Another captured table gets its own name with an s.
+_NAMES: Final = {
+    "item_location": "policies",
+    "purchase_order_line": "orders",
+    "sale_line": "sales",
+    "shipment_line": "shipments",
+    "stock_adjustment": "adjustments",
+    "stock_count": "counts",
+}
+_OCCURRED: Final = "occurred_at"
+CALENDAR: Final = (
+    Column("day", DATE, "of that time, UTC"),
+    Column("weekday", INTEGER, "1 is Monday, 7 is Sunday"),
+    Column("hour", INTEGER, "0 to 23, UTC"),
+)
+_BUSINESS: Final = (
+    Column("business_at", TIME, "business time (domain.md 2.1)"),
+    *CALENDAR,
+)
+_WRITTEN: Final = (
+    Column("recorded_at", TIME, "time of the row's last write"),
+    Column("recorded_by", TEXT, "person; null is the system"),
+    Column("committed_at", TIME, "commit of the row's last write"),
+    *POSITION,
+)
+_COMMON: Final = frozenset(name for name, _kind in COMMON)
+
+
+def fact_name(captured: str) -> str:
+    """Return the name of the table that holds a captured table's rows in force."""
+    return _NAMES.get(captured, f"{captured}s")
+
+
+def has_business_time(table: CapturedTable) -> bool:
+    """Return True if the table's rows have one business time."""
+    return any(name == _OCCURRED for name, _kind in table.columns)
+
+
+def own_columns(table: CapturedTable) -> tuple[tuple[str, str], ...]:
+    """Return name and type of the columns that only this captured table has."""
+    return tuple((name, kind) for name, kind in table.columns if name not in _COMMON)
+
+
+def _fact_table(table: CapturedTable) -> HistoryTable:
+    timed = has_business_time(table)
+    own = tuple(Column(name, kind) for name, kind in own_columns(table))
+    return HistoryTable(
+        name=fact_name(table.name),
+        source=OF_LOG,
+        grain=f"row of `retail.{table.name}` in force",
+        columns=(Column("id", BIGINT), *KEY, *(_BUSINESS if timed else ()), *own, *_WRITTEN),
+        order=("inv_key", "business_at" if timed else "committed_at", "id"),
+    )
+
+
+LOG: Final = HistoryTable(
+    name="log",
+    source=OF_LOG,
+    grain="archived record of `stock.events`, heartbeats and damaged records included",
+    columns=(
+        *POSITION,
+        Column("generation", INTEGER, "of the topic"),
+        Column("key", TEXT, "of the record; bytes that are not UTF-8 become �"),
+        Column("store", TEXT, "part of the key before the bar"),
+        Column("sku", TEXT, "part of the key after the bar"),
+        Column("table_name", TEXT, "captured table; null for a malformed record"),
+        Column("op", TEXT, "c insert, u update, d delete, r snapshot row"),
+        Column("committed_at", TIME, "commit time in Postgres"),
+        Column("kafka_at", TIME, "time of the record in Kafka"),
+        Column("lsn", BIGINT, "position in the write-ahead log"),
+        Column("admission", TEXT, "new, or the reason why it was not counted again"),
+        Column("value", TEXT, "the record as JSON text, with images `before` and `after`"),
+    ),
+    order=("offset",),
+)
+FACTS: Final = {
+    table.name: (table, _fact_table(table)) for table in CAPTURED if table.name != HEARTBEAT_TABLE
+}
+MOVEMENTS: Final = HistoryTable(
+    name="movements",
+    source=OF_LOG,
+    grain="row in force that moves on-hand or unavailable stock, or approved count",
+    columns=(
+        *KEY,
+        Column("business_at", TIME, "business time (domain.md 2.1)"),
+        Column("until_at", TIME, "business time of the key's next movement; null for the last"),
+        Column("table_name", TEXT, "captured table"),
+        Column("id", BIGINT, "of the row"),
+        Column("cause", TEXT, "sale, return, leg of a shipment, reason of an adjustment, or count"),
+        Column("on_hand_units", BIGINT, "signed; of a count: its variance"),
+        Column("unavailable_units", BIGINT, "signed"),
+        Column("on_hand_after_units", BIGINT, "on-hand until `until_at`, by the count rule"),
+        Column("stock_known", BOOLEAN, "true from the first count on"),
+        *POSITION,
+    ),
+    order=("inv_key", "business_at"),
+)
+LOG_TABLES: Final = (LOG, *(table for _captured, table in FACTS.values()), MOVEMENTS)

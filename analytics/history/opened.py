@@ -1,0 +1,168 @@
+"""The tables of a history: which run, which log, in which directory, written if they are absent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from analytics.archive.manifest import Manifest
+from analytics.backfill.diff.tables import SCHEMAS as DIFF_SCHEMAS
+from analytics.backfill.plan import PLAN_FILE, Plan, directory_of, load
+from analytics.backfill.run import runs_dir
+from analytics.backfill.seal import load_report, refuse_unsealed
+from analytics.backfill.units import finished_units
+from analytics.damage import Damage
+from analytics.engines.unit import ManifestRow
+from analytics.history.build import LogPart, Progress, digest_of, write_log, write_run
+from analytics.history.catalogue import diff_name
+from analytics.history.files import Group
+from analytics.history.log_tables import LOG_TABLES
+from analytics.history.run_tables import RUN_TABLES
+from cdc.settings import Connections
+
+KEPT: Final = "no table was written"
+LAST: Final = "last"
+
+
+class NoHistory(Damage, ValueError):
+    """The run is unfinished, or there is neither a run nor an archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The history that a person asks for.
+
+    `run` None leaves the tables of a run out. `whole_archive` reads the log up to its newest
+    archived record, not up to the end of the run. `out` is a directory for the tables instead of
+    the home. `diff` is a directory that `backfill diff --out` has written.
+    """
+
+    run: str | None = LAST
+    whole_archive: bool = False
+    out: Path | None = None
+    diff: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Tables that are complete on disk: their Parquet files by name."""
+
+    run: str | None
+    groups: tuple[Group, ...]
+    diff: Path | None
+    partitions_written: int
+
+    @property
+    def files(self) -> dict[str, list[str]]:
+        """Return the absolute paths of each table's files."""
+        found = {table.name: group.files(table.name) for group in self.groups
+                 for table in group.tables}  # fmt: skip
+        if self.diff is not None:
+            found |= {
+                diff_name(name): [str((self.diff / f"{name}.parquet").resolve())]
+                for name in DIFF_SCHEMAS
+            }
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """Return names, rows and places for scripts."""
+        return {
+            "run": self.run,
+            "partitions_written": self.partitions_written,
+            "bytes": sum(group.size() for group in self.groups),
+            "rows": {name: rows for group in self.groups for name, rows in group.rows().items()},
+            "directories": {group.name: str(group.directory) for group in self.groups},
+        }
+
+
+def no_progress(_group: str, _done: int, _missing: int) -> None:
+    """Ignore the progress, for callers that print none."""
+
+
+def open_history(
+    settings: Connections, request: Request, progress: Progress = no_progress
+) -> History:
+    """Return the requested tables, after those that are absent were written.
+
+    Without any run, `last` gives the tables of the log alone.
+
+    Raises:
+        NoHistory: the run is unfinished, or nothing is archived, or `diff` holds no difference.
+        UnknownRun: no such run exists, or it is damaged.
+        BrokenArchive: the archive is damaged.
+        DamagedResult: a file of the run is damaged.
+    """
+    _refuse_no_diff(request.diff)
+    if request.run is None or (request.run == LAST and not _has_runs(settings)):
+        part = _archived(settings)
+        log = _log_group(settings, part, request.out)
+        return History(None, (log,), request.diff, write_log(log, part, progress))
+    directory = directory_of(runs_dir(settings), request.run)
+    plan = load(directory)
+    units = _finished(directory, plan)
+    part = _archived(settings) if request.whole_archive else _read_by(settings, plan)
+    log = _log_group(settings, part, request.out)
+    run = _run_group(directory, plan, units, request.out)
+    written = write_log(log, part, progress) + write_run(run, units, progress)
+    return History(plan.run, (run, log), request.diff, written)
+
+
+def _has_runs(settings: Connections) -> bool:
+    return any(runs_dir(settings).glob(f"*/{PLAN_FILE}"))
+
+
+def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
+    finished = finished_units(directory, plan)
+    missing = [unit.name for unit in plan.units if unit.name not in finished]
+    if missing or load_report(directory) is None:
+        problem = (
+            f"run {plan.run} is unfinished: {len(missing)} of {len(plan.units)} units are missing"
+        )
+        step = "start the command again that began the run, or name another with `--run`"
+        raise NoHistory(problem, KEPT, step)
+    refuse_unsealed(directory)
+    return tuple(finished[unit.name] for unit in plan.units)
+
+
+def _read_by(settings: Connections, plan: Plan) -> LogPart:
+    """Return the records that a run has read, from the archive of this home."""
+    files = {unit.partition: unit.sources for unit in plan.units}
+    generation = max((unit.generation for unit in plan.units), default=0)
+    return LogPart(settings.archive_dir, files, plan.ends, generation)
+
+
+def _archived(settings: Connections) -> LogPart:
+    manifest = Manifest(settings.archive_dir)
+    listed = manifest.all_files()
+    if not listed:
+        problem = f"{settings.archive_dir}: nothing is archived yet"
+        step = "`inventory backfill run` archives and recomputes the history of a running stack"
+        raise NoHistory(problem, KEPT, step)
+    partitions = sorted({file.partition for file in listed})
+    files = {number: [one.source for one in manifest.files(number)] for number in partitions}
+    ends = {number: manifest.next_offset(number) for number in partitions}
+    return LogPart(settings.archive_dir, files, ends, max(file.generation for file in listed))
+
+
+def _log_group(settings: Connections, part: LogPart, out: Path | None) -> Group:
+    content = part.content
+    directory = out or settings.home / "backfill" / "tables" / f"log-{content}"
+    return Group("log", directory, LOG_TABLES, sorted(part.ends), content)
+
+
+def _run_group(
+    directory: Path, plan: Plan, units: Sequence[ManifestRow], out: Path | None
+) -> Group:
+    checksums = [sorted((kind, file.sha256) for kind, file in unit.files.items()) for unit in units]
+    content = digest_of(RUN_TABLES, [plan.run, checksums])
+    return Group("run", out or directory / "tables", RUN_TABLES, sorted(plan.ends), content)
+
+
+def _refuse_no_diff(directory: Path | None) -> None:
+    if directory is None:
+        return
+    for name in DIFF_SCHEMAS:
+        path = directory / f"{name}.parquet"
+        if not path.is_file():
+            problem = f"{path}: no such file"
+            raise NoHistory(problem, KEPT, "`inventory backfill diff A B --out DIR` writes it")

@@ -1,0 +1,49 @@
+"""Questions that analysts ask, one SQL file each, for DuckDB and Spark alike.
+
+The first line of a file is a comment with the question. A further comment explains the columns.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from analytics.damage import Damage
+
+FOLDER: Final = Path(__file__).resolve().parents[1] / "questions"
+
+
+class UnknownQuestion(Damage, ValueError):
+    """No file answers a question of this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and the statement that answers it."""
+
+    name: str
+    text: str
+    statement: str
+
+
+def questions() -> tuple[Question, ...]:
+    """Return all questions by name."""
+    return tuple(map(_read, sorted(FOLDER.glob("*.sql"))))
+
+
+def question(name: str) -> Question:
+    """Return one question.
+
+    Raises:
+        UnknownQuestion: names those that exist.
+    """
+    known = {one.name: one for one in questions()}
+    if name not in known:
+        problem = f"question {name!r}: expected one of {', '.join(known)}"
+        raise UnknownQuestion(problem, "nothing was computed", "inventory sql --questions")
+    return known[name]
+
+
+def _read(path: Path) -> Question:
+    statement = path.read_text(encoding="utf-8")
+    first, _, _rest = statement.partition("\n")
+    return Question(path.stem, first.removeprefix("-- "), statement.rstrip().rstrip(";"))

@@ -1,0 +1,56 @@
+"""`inventory backfill tables`: write a run and its log as typed Parquet tables."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deploy import output
+from deploy.cli.backfill import Json, backfill
+from deploy.stack.home import default_home
+
+
+def register(_app: typer.Typer) -> None:
+    """Add the command to `inventory backfill`."""
+    backfill.command()(tables)
+
+
+def tables(
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="[RUN]", help="Name of a finished run, last, or none for the log alone."
+        ),
+    ] = "last",
+    *,
+    archive: Annotated[
+        bool,
+        typer.Option("--archive", help="Read the log up to its newest file, not to the run's end."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="Directory for the tables. Default: below the home."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write the tables of a run and of the log that it has read, for SQL, Spark and notebooks.
+
+    An interrupted command continues with the next partition; a repeated one writes nothing.
+    `inventory sql --history` writes absent tables by itself. It needs no running stack.
+    """
+    from analytics.history.opened import open_history  # noqa: PLC0415 -- as above
+    from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
+    from deploy.cli.sql_history import Source, refusals, written  # noqa: PLC0415 -- loads DuckDB
+
+    with refusals():
+        request = Source(run, archive, None, out).request
+        found = open_history(Connections(home=default_home()), request, written).as_json()
+    if json:
+        output.as_json(found)
+        return
+    output.table("", ("table", "rows"), list(found["rows"].items()))
+    for name, directory in found["directories"].items():
+        output.console.print(f"tables of the {name}: {directory}")
+    count = found["partitions_written"]
+    done = f"{count} partitions written" if count else "all were there, so nothing was written"
+    output.console.print(f"{found['bytes'] / 1_000_000:.1f} MB; {done}")

@@ -1,0 +1,38 @@
+"""Output of an answer from the history: times as text in UTC, exact numbers as numbers."""
+
+import csv
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from analytics.history.duck import Answer
+from deploy import output
+from deploy.cli.query_output import Form, print_rows
+
+
+def show(answer: Answer, form: Form) -> None:
+    """Print the rows of one answer, or write them to the file that `form` names."""
+    if form.parquet is not None:
+        rows = answer.write_parquet(form.parquet)
+        output.errors.print(f"wrote {rows} rows to {form.parquet}")
+    elif form.as_csv:
+        csv.writer(sys.stdout).writerow(answer.columns)
+        csv.writer(sys.stdout).writerows(_texts(row) for row in answer.rows())
+    elif form.json:
+        rows_ = ([_plain(cell) for cell in row] for row in answer.rows())
+        output.as_json([dict(zip(answer.columns, row, strict=True)) for row in rows_])
+    else:
+        print_rows(answer.columns, (_texts(row) for row in answer.rows()))
+
+
+def _texts(row: Sequence[Any]) -> list[Any]:
+    return [", ".join(map(str, cell)) if isinstance(cell, list) else _plain(cell) for cell in row]
+
+
+def _plain(cell: Any) -> Any:  # noqa: ANN401 -- of any SQL type
+    """Return a time as ISO text in UTC and an exact number as a number."""
+    if isinstance(cell, datetime):
+        return cell.isoformat(sep=" ").replace("+00:00", "Z")
+    return float(cell) if isinstance(cell, Decimal) else cell

@@ -1,0 +1,114 @@
+"""`inventory sql --history`: statements and questions over archive and runs, and a shell."""
+
+import csv
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from analytics.damage import Damage
+from analytics.history.duck import DuckHistory, QueryRefused
+from analytics.history.opened import History, Request, open_history
+from analytics.history.questions import question, questions
+from cdc.settings import Connections
+from deploy import output
+from deploy.cli.history_output import show
+from deploy.cli.query_output import Form
+from deploy.cli.sql_shell import Shell
+from deploy.errors import StackError
+from deploy.stack.home import default_home
+
+_NO_RUN: Final = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The history to query: a run or `none`, the whole archive, and a directory of a diff.
+
+    `out` is another directory for the tables than the home.
+    """
+
+    run: str
+    archive: bool
+    diff: Path | None
+    out: Path | None = None
+
+    @property
+    def request(self) -> Request:
+        """Return the request for its tables."""
+        run = None if self.run == _NO_RUN else self.run
+        return Request(run, self.archive, self.out, self.diff)
+
+
+def query(source: Source, statement: str, name: str, form: Form) -> None:
+    """Answer a statement or a question in the form, or open a shell if both are empty.
+
+    Raises:
+        StackError: the statement is refused, with the message of DuckDB.
+    """
+    if statement and name:
+        message = f"a statement and --question {name}: expected one of them"
+        raise StackError(message)
+    with refusals():
+        asked = question(name).statement if name else statement
+        with session(source) as (duck, history):
+            if asked:
+                for answer in duck.run(asked):
+                    show(answer, form)
+                return
+            _refuse_form(form)
+            failed = Shell(duck, history).run()
+    if failed:
+        message = f"{failed} statements failed; their messages are above"
+        raise StackError(message)
+
+
+def list_questions(form: Form) -> None:
+    """List every question with its name."""
+    rows = [(one.name, one.text) for one in questions()]
+    if form.json:
+        output.as_json([{"name": name, "question": text} for name, text in rows])
+    elif form.as_csv:
+        csv.writer(sys.stdout).writerows([("name", "question"), *rows])
+    else:
+        output.table("", ("name", "question"), rows)
+
+
+@contextmanager
+def session(source: Source) -> Iterator[tuple[DuckHistory, History]]:
+    """Open DuckDB over the tables of `source`, which are written first if they are absent."""
+    settings = Connections(home=default_home())
+    history = open_history(settings, source.request, written)
+    if history.run is None and source.run != _NO_RUN:
+        output.errors.print("no run yet, so only the tables of the log: inventory backfill run")
+    duck = DuckHistory(history.files, settings.home / "backfill" / "tables" / "spill")
+    try:
+        yield duck, history
+    finally:
+        duck.close()
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Replace an error of the history by its message and the next step."""
+    try:
+        yield
+    except QueryRefused as error:
+        message = f"{error.problem}\n{error.kept}"
+        raise StackError(message, repair=error.step) from error
+    except Damage as error:
+        message = f"{error.problem}; {error.kept}" if error.kept else error.problem
+        raise StackError(message, repair=error.step) from error
+
+
+def written(group: str, done: int, missing: int) -> None:
+    """Print the progress of the tables."""
+    output.errors.print(f"tables of the {group}: {done} of {missing} partitions written")
+
+
+def _refuse_form(form: Form) -> None:
+    if form != Form():
+        message = "--csv, --json and --parquet need a statement or --question; nothing was queried"
+        raise StackError(message, repair='inventory sql --history "SELECT …"')
