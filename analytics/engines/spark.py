@@ -178,29 +178,39 @@ class _Task:
         return found
 
 
-def _is_on_this_machine(master: str) -> bool:
+def is_on_this_machine(master: str) -> bool:
+    """Return True if driver and executors are processes of this machine."""
     return master.startswith("local") or f"//{LOOPBACK}:" in master
 
 
-def _reachable(builder: Any, master: str) -> Any:  # noqa: ANN401 -- as below
+def reachable(builder: Any, master: str) -> Any:  # noqa: ANN401 -- as below
     """Bind the driver to loopback, unless executors on other machines have to reach it."""
-    if not _is_on_this_machine(master):
+    if not is_on_this_machine(master):
         return builder
     return builder.config("spark.driver.bindAddress", LOOPBACK).config(
         "spark.driver.host", LOOPBACK
     )
 
 
+def choose_python() -> None:
+    """Let executors use this interpreter, unless `PYSPARK_PYTHON` names another.
+
+    Without a choice they take the first python3 on PATH, which lacks this project's packages. An
+    empty variable is no choice.
+    """
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        if not os.environ.get(name):
+            os.environ[name] = sys.executable
+
+
 def _session(cluster: Cluster, results: Path) -> Any:  # noqa: ANN401 -- pyspark builds its session class at run time
     master = cluster.master
-    # Without it, executors take the first python3 on PATH, which lacks this project's packages.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    if _is_on_this_machine(master):
+    choose_python()
+    if is_on_this_machine(master):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     from pyspark.sql import SparkSession  # noqa: PLC0415 -- slow, and reads the environment set above
 
-    builder = _reachable(SparkSession.builder.master(master), master)
+    builder = reachable(SparkSession.builder.master(master), master)
     for name, value in {**_properties(results.parent), **cluster.conf}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

@@ -124,7 +124,7 @@ def _move(record: Record, fact: Fact, partition: int) -> _Move | None:
     count = approved(fact)
     if count is not None:
         position = (partition, record.offset)
-        kind = (record.table, "count", count.units, 0)
+        kind = (record.table, count.kind, count.units, 0)
         return _Move(record.key, count.at_us, True, count.id, *kind, *position)  # noqa: FBT003 -- a field
     effect = fact.effect(1)
     if effect is None or not (effect.moved_units or effect.unavailable_units):

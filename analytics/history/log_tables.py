@@ -109,7 +109,11 @@ MOVEMENTS: Final = HistoryTable(
         Column("until_at", TIME, "business time of the key's next movement; null for the last"),
         Column("table_name", TEXT, "captured table"),
         Column("id", BIGINT, "of the row"),
-        Column("cause", TEXT, "sale, return, leg of a shipment, reason of an adjustment, or count"),
+        Column(
+            "cause",
+            TEXT,
+            "sale, return, leg of a shipment, reason of an adjustment, kind of a count",
+        ),
         Column("on_hand_units", BIGINT, "signed; of a count: its variance"),
         Column("unavailable_units", BIGINT, "signed"),
         Column("on_hand_after_units", BIGINT, "on-hand until `until_at`, by the count rule"),

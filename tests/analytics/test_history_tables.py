@@ -1,0 +1,423 @@
+"""Tables of a log and a run: equal to the sources, written once, resumed, complete or absent."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analytics.archive.entries import BrokenArchive
+from analytics.backfill.diff.scratch import Scratch
+from analytics.backfill.diff.tables import write_tables
+from analytics.backfill.plan import directory_of
+from analytics.backfill.run import runs_dir
+from analytics.backfill.seal import RUN_FILE
+from analytics.engines.results import DamagedResult
+from analytics.history import build
+from analytics.history.build import TablesInUse
+from analytics.history.catalogue import BY_NAME, TABLES
+from analytics.history.columns import value_as
+from analytics.history.opened import History, NoHistory, Request, open_history
+from analytics.locks import exclusive
+from cdc.settings import Connections
+from inventory.tables.catalogue import CAPTURED
+from tests.analytics import two_runs
+from tests.analytics.histories import PARTITIONS, generate
+from tests.analytics.trade import images, six_weeks
+from tests.analytics.two_runs import Home, a_home
+
+TRADE = six_weeks()
+
+
+@pytest.fixture(name="home", scope="module")
+def a_home_of_the_module(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    return a_home(tmp_path_factory.mktemp("tables") / "home", TRADE)
+
+
+@pytest.fixture(name="history", scope="module")
+def a_history(home: Home) -> History:
+    home.run(buckets=2)
+    return open_history(home.settings, Request())
+
+
+@pytest.fixture(name="fresh")
+def a_small_home_of_the_test(tmp_path: Path) -> Home:
+    found = a_home(tmp_path / "home", generate(seed=11, records=150))
+    found.run()
+    return found
+
+
+def rows(history: History, name: str) -> list[dict[str, Any]]:
+    return [row for path in history.files[name] for row in pq.ParquetFile(path).read().to_pylist()]
+
+
+def key_sums(found: list[dict[str, Any]], column: str) -> Counter[str]:
+    sums: Counter[str] = Counter()
+    for row in found:
+        sums[row["inv_key"]] += row[column]
+    return sums
+
+
+@pytest.mark.parametrize(
+    "table", [table for table in TABLES if table.source != "diff"], ids=attrgetter("name")
+)
+def test_every_file_has_the_columns_of_the_catalogue_and_its_order(
+    history: History, table: Any
+) -> None:
+    files = history.files[table.name]
+
+    assert len(files) == PARTITIONS
+    for path in files:
+        found = pq.ParquetFile(path)
+        content = found.read()
+        assert content.schema.equals(table.schema)
+        ordered = content.sort_by([(name, "ascending") for name in table.order])
+        assert ordered.select(table.order).equals(content.select(table.order))
+        for group in range(found.num_row_groups if content.num_rows else 0):
+            first = found.metadata.row_group(group).column(0)
+            assert first.statistics is not None
+            assert first.statistics.has_min_max
+
+
+def test_the_log_has_each_record_once_with_its_text_and_verdict(history: History) -> None:
+    found = {(row["partition"], row["offset"]): row for row in rows(history, "log")}
+
+    assert len(found) == sum(map(len, TRADE.log.values()))
+    for partition, arrivals in TRADE.log.items():
+        for arrival in arrivals:
+            row = found[partition, arrival.offset]
+            assert (row["key"].encode(), row["value"].encode()) == (arrival.key, arrival.value)
+            assert (row["store"], row["sku"]) == tuple(row["key"].split("|"))
+            assert (row["admission"], row["generation"]) == ("new", 1)
+
+
+@pytest.mark.parametrize("captured", CAPTURED, ids=attrgetter("name"))
+def test_facts_are_the_images_with_their_types(history: History, captured: Any) -> None:
+    names = {"item_location": "policies", "sale_line": "sales", "stock_count": "counts"}
+    names |= {"purchase_order_line": "orders", "shipment_line": "shipments"}
+    names |= {"stock_adjustment": "adjustments"}
+    name = names.get(captured.name, f"{captured.name}s")
+    if captured.name == "pipeline_heartbeat":
+        assert name not in history.files
+        return
+
+    found = {row["id"]: row for row in rows(history, name)}
+
+    expected = {image["id"]: image for image in images(TRADE, captured.name)}
+    assert found.keys() == expected.keys()
+    for row_id, image in expected.items():
+        row = found[row_id]
+        assert {"store": image["location"], "sku": image["sku"]}.items() <= row.items()
+        for column, kind in captured.columns:
+            seen = row[column]
+            if kind == "timestamp with time zone" and seen is not None:
+                seen = f"{seen:%Y-%m-%dT%H:%M:%S.%f}Z"
+            if kind == "date" and seen is not None:
+                seen = seen.isoformat()
+            assert seen == image.get(column)
+
+
+def test_windows_hold_every_sale_but_the_late_ones(history: History) -> None:
+    sold = key_sums(rows(history, "sales"), "quantity_units")
+    windows = rows(history, "windows")
+    counted = key_sums(windows, "sold_units")
+    counted.subtract(key_sums(windows, "returned_units"))
+    counted.update(key_sums(rows(history, "late"), "units"))
+
+    assert counted == sold
+    assert len({(row["inv_key"], row["start_at"]) for row in windows}) == len(windows)
+    days = {row["day"] for row in windows}
+    assert (max(days) - min(days)).days > 40  # states alone hold four days
+    assert {row["day"].isoweekday() == row["weekday"] for row in windows} == {True}
+
+
+def test_the_last_movement_leaves_the_on_hand_of_the_state(history: History) -> None:
+    states = {row["inv_key"]: row for row in rows(history, "states")}
+    movements = rows(history, "movements")
+    last = {row["inv_key"]: row for row in movements}
+
+    assert len(states) == 12
+    assert {key: row["on_hand_after_units"] for key, row in last.items()} == {
+        key: row["on_hand_units"] for key, row in states.items()
+    }
+    assert [row["until_at"] for row in last.values()] == [None] * 12
+
+
+def test_variances_of_counts_are_the_shrink_of_the_states(history: History) -> None:
+    movements = rows(history, "movements")
+    counted = [row for row in movements if row["table_name"] == "stock_count"]
+    opened = {row["inv_key"]: row["business_at"] for row in counted if row["cause"] == "opening"}
+    # The state books a late sale from before the opening count as shrink (domain.md 2.4).
+    earlier = {row["inv_key"] for row in movements if row["business_at"] < opened[row["inv_key"]]}
+
+    shrink = key_sums([row for row in counted if row["cause"] != "opening"], "on_hand_units")
+
+    states = {row["inv_key"]: -row["shrink_units"] for row in rows(history, "states")}
+    assert len(states.keys() - earlier) >= 3
+    assert {key: shrink[key] for key in states.keys() - earlier} == {
+        key: states[key] for key in states.keys() - earlier
+    }
+
+
+def test_a_movement_in_the_second_of_a_count_is_before_it(tmp_path: Path) -> None:
+    history = open_history(a_home(tmp_path / "home", generate(seed=2)).settings, Request())
+
+    before: dict[str, dict[str, Any]] = {}
+    for row in rows(history, "movements"):
+        former = before.get(row["inv_key"])
+        if former is not None:
+            assert former["until_at"] == row["business_at"]
+            assert (
+                former["on_hand_after_units"] + row["on_hand_units"] == row["on_hand_after_units"]
+            )
+            is_tied = former["business_at"] == row["business_at"]
+            assert not (is_tied and former["table_name"] == "stock_count" != row["table_name"])
+        before[row["inv_key"]] = row
+
+
+def test_corrected_and_deleted_rows_leave_their_last_image(fresh: Home) -> None:
+    history = open_history(fresh.settings, Request())
+
+    changed = [row for row in rows(history, "log") if row["op"] in ("u", "d")]
+    sales = {row["id"]: row for row in rows(history, "sales")}
+    moved = {row["id"] for row in rows(history, "movements") if row["table_name"] == "sale_line"}
+    assert {row["op"] for row in changed} == {"u", "d"}
+    assert {row["quantity_units"] for row in sales.values()} >= {7}  # what a correction writes
+    assert moved == set(sales)
+    unreadable = {row["admission"] for row in rows(history, "log")} - {"new", "resent"}
+    assert unreadable == {"malformed"}
+    assert Counter(row["reason"] for row in rows(history, "rejected"))["malformed"] > 0
+
+
+def test_decisions_have_each_revision_with_its_record(history: History) -> None:
+    decisions = rows(history, "decisions")
+    commits = {(r["partition"], r["offset"]): r["committed_at"] for r in rows(history, "log")}
+
+    assert len({(row["id"], row["revision"]) for row in decisions}) == len(decisions) > 100
+    for row in (*decisions, *rows(history, "prices")):
+        assert row["decided_at"] == commits[row["partition"], row["offset"]]
+        assert row["inv_key"] == f"{row['store']}|{row['sku']}"
+    open_needs = {row["need_id"] for row in rows(history, "states") if row["need_state"] == "open"}
+    newest = {row["id"]: row["status"] for row in sorted(decisions, key=lambda r: r["revision"])}
+    assert open_needs == {identity for identity, status in newest.items() if status == "open"}
+
+
+def test_states_have_the_columns_of_the_policy_in_force(history: History) -> None:
+    policies = {row["inv_key"]: row for row in rows(history, "policies")}
+    prices = sorted(rows(history, "price_changes"), key=lambda row: row["effective_from"])
+    in_force = {row["inv_key"]: (row["price_minor"], row["step"]) for row in prices}
+
+    for state in rows(history, "states"):
+        policy = policies[state["inv_key"]]
+        for column in ("supplier", "cost_minor", "replenish_family", "regular_minor"):
+            assert state[column] == policy[column]
+        assert (state["price_minor"], state["price_step"]) == in_force[state["inv_key"]]
+        position = state["base_position_units"] + state["requested_units"]
+        assert state["inventory_position_units"] == position
+
+
+def test_a_second_command_writes_nothing(home: Home, history: History) -> None:
+    before = {path: Path(path).stat().st_mtime_ns for files in history.files.values()
+              for path in files}  # fmt: skip
+
+    again = open_history(home.settings, Request(run=history.run))
+
+    assert again.partitions_written == 0
+    assert again.files == history.files
+    assert {path: Path(path).stat().st_mtime_ns for path in before} == before
+
+
+def test_an_interrupted_command_continues_with_the_next_partition(fresh: Home) -> None:
+    done: list[tuple[str, int, int]] = []
+
+    def stop_after_two(group: str, finished: int, missing: int) -> None:
+        done.append((group, finished, missing))
+        if len(done) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        open_history(fresh.settings, Request(), stop_after_two)
+    resumed = open_history(fresh.settings, Request(), lambda *step: done.append(step))
+
+    assert done[:3] == [("log", 1, PARTITIONS), ("log", 2, PARTITIONS), ("log", 1, 1)]
+    assert resumed.partitions_written == 2 * PARTITIONS - 2
+    assert not list(fresh.settings.home.rglob("*.tmp"))
+
+
+@pytest.mark.parametrize("table", ["sales", "states"])
+def test_a_removed_or_cut_file_is_written_again(fresh: Home, table: str) -> None:
+    first = open_history(fresh.settings, Request())
+    contents = [Path(path).read_bytes() for path in first.files[table]]
+    Path(first.files[table][0]).unlink()
+    Path(first.files[table][1]).write_bytes(contents[1][:50])
+
+    again = open_history(fresh.settings, Request())
+
+    assert again.partitions_written == 2
+    assert [Path(path).read_bytes() for path in again.files[table]] == contents
+
+
+def test_other_columns_mean_that_every_table_is_written_again(
+    fresh: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_history(fresh.settings, Request())
+    monkeypatch.setattr(build, "CONTENT_REVISION", build.CONTENT_REVISION + 1)
+
+    assert open_history(fresh.settings, Request()).partitions_written == 2 * PARTITIONS
+
+
+def test_a_failure_leaves_no_unfinished_file(fresh: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_given: object) -> None:
+        raise OSError(28, "No space left on device", "part-0")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "_take_facts", full)
+        with pytest.raises(OSError, match="No space"):
+            open_history(fresh.settings, Request())
+
+    assert [path.name for path in fresh.settings.home.glob("backfill/tables/**/*.tmp")] == []
+    assert open_history(fresh.settings, Request()).partitions_written == 2 * PARTITIONS
+
+
+def test_two_commands_never_write_the_same_tables(fresh: Home) -> None:
+    found = open_history(fresh.settings, Request())
+    [log] = [group for group in found.groups if group.name == "log"]
+    Path(found.files["log"][0]).unlink()
+
+    with exclusive(log.directory / "log.lock"), pytest.raises(TablesInUse, match="writes these"):
+        open_history(fresh.settings, Request())
+
+
+def test_the_log_ends_where_the_run_ends_or_where_the_archive_ends(fresh: Home) -> None:
+    half = fresh.run(ends={0: 20, 1: 0, 2: 7})
+
+    read = open_history(fresh.settings, Request(run=half))
+    whole = open_history(fresh.settings, Request(run=half, whole_archive=True))
+
+    assert len(rows(read, "log")) == 27
+    assert len(rows(whole, "log")) == sum(map(len, generate(seed=11, records=150).log.values()))
+    assert len(rows(read, "states")) == len(rows(whole, "states"))
+
+
+def test_tables_go_to_another_directory(fresh: Home, tmp_path: Path) -> None:
+    found = open_history(fresh.settings, Request(out=tmp_path / "out"))
+
+    assert set(found.files) == {path.name for path in (tmp_path / "out").iterdir()
+                                if path.is_dir() and path.name != "_written"}  # fmt: skip
+    assert not (fresh.settings.home / "backfill" / "tables").exists()
+    whole = pq.read_table(tmp_path / "out" / "sales", partitioning=None)
+    assert whole.num_rows == len(rows(found, "sales"))
+
+
+def test_without_a_run_there_are_the_tables_of_the_log(tmp_path: Path) -> None:
+    home = a_home(tmp_path / "home", generate(seed=3))
+
+    found = open_history(home.settings, Request())
+
+    assert found.run is None
+    assert "sales" in found.files
+    assert "states" not in found.files
+
+
+def test_without_an_archive_the_next_step_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NoHistory, match="nothing is archived yet") as refused:
+        open_history(Connections(home=tmp_path), Request())
+
+    assert "inventory backfill run" in refused.value.step
+
+
+def test_an_unfinished_run_is_refused(fresh: Home) -> None:
+    (directory_of(runs_dir(fresh.settings), "last") / RUN_FILE).unlink()
+
+    with pytest.raises(NoHistory, match="is unfinished") as refused:
+        open_history(fresh.settings, Request())
+    assert "--run" in refused.value.step
+
+
+def test_damage_is_found_before_a_table_is_written(fresh: Home) -> None:
+    run = directory_of(runs_dir(fresh.settings), "last")
+    [states, *_] = sorted(run.glob("results/**/states.parquet"))
+    content = states.read_bytes()
+    states.write_bytes(content[:-1] + b"!")
+    with pytest.raises(DamagedResult, match=r"states\.parquet: changed"):
+        open_history(fresh.settings, Request())
+    [archived, *_] = sorted(fresh.settings.archive_dir.glob("partition=*/*.parquet"))
+    archived.write_bytes(b"!")
+    with pytest.raises(BrokenArchive, match="1 bytes, expected"):
+        open_history(fresh.settings, Request(out=fresh.settings.home / "out"))
+
+
+def test_a_difference_of_two_runs_has_its_tables(fresh: Home, tmp_path: Path) -> None:
+    with Scratch() as scratch:
+        names = fresh.run(), fresh.run(two_runs.one_pack_more)
+        write_tables(fresh.compare(*names, scratch), tmp_path / "diff")
+
+    found = open_history(fresh.settings, Request(diff=tmp_path / "diff"))
+
+    for name in ("diff_reorders", "diff_prices", "diff_groups"):
+        [path] = found.files[name]
+        assert pq.read_schema(path).names == list(BY_NAME[name].names)
+    with pytest.raises(NoHistory, match=r"reorders\.parquet: no such file"):
+        open_history(fresh.settings, Request(diff=tmp_path))
+
+
+def every_column() -> Iterator[tuple[str, Any]]:
+    return ((table.name, column) for table in TABLES for column in table.columns)
+
+
+def test_money_is_in_minor_units_and_times_are_utc() -> None:
+    for table, column in every_column():
+        where = f"{table}.{column.name}"
+        if column.name.endswith("_minor"):
+            assert (column.kind, column.unit) == ("bigint", "minor units"), where
+        if column.name.endswith(("_at", "_from", "_until", "_time")):
+            assert column.unit == "UTC", where
+        assert not column.name.endswith("_us"), where
+    times = [pa.types.is_timestamp(field.type) for table in TABLES for field in table.schema]
+    assert any(times)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "expected"),
+    [
+        ("bigint", 2**63 - 1, 2**63 - 1),
+        ("bigint", 2**63, None),
+        ("bigint", True, None),
+        ("integer", 2**31 - 1, 2**31 - 1),
+        ("integer", 2**31, None),
+        ("text", "a", "a"),
+        ("text", 5, None),
+        ("boolean", False, False),
+        ("boolean", 0, None),
+        ("date", 20_000, date(2024, 10, 4)),
+        ("date", "2024-10-04", date(2024, 10, 4)),
+        ("date", "4.10.2024", None),
+        ("date", -1, None),
+        ("bigint[]", [1, "x"], [1, None]),
+        ("bigint[]", "1", None),
+        ("timestamp with time zone", 0, 0),
+        ("timestamp with time zone", 253_402_300_800_000_000, None),
+        ("timestamp with time zone", "soon", None),
+    ],
+)
+def test_a_value_of_another_type_is_null(kind: str, given: object, expected: object) -> None:
+    assert value_as(kind, given) == expected
+
+
+def test_a_key_that_is_no_text_is_shown_and_has_no_facts(tmp_path: Path) -> None:
+    history = generate(seed=1, records=0, keys=1)
+    [partition] = [number for number, part in history.log.items() if part]
+    last = history.log[partition][-1]
+    forged = replace(last, offset=last.offset + 1, key=b"L\xff|S0")
+    history.log[partition].append(replace(forged, value=last.value.replace(b'"id": 2', b'"id": 9')))
+
+    found = open_history(a_home(tmp_path / "home", history).settings, Request())
+
+    assert [row["key"] for row in rows(found, "log")][-1] == "L\ufffd|S0"
+    assert [row["id"] for row in rows(found, "counts")] == [2]
