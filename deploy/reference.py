@@ -10,7 +10,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 from deploy.cli.main import app
-from deploy.reference_pages import http, metrics, topics
+from deploy.reference_pages import history, http, metrics, topics
 from deploy.stack.home import PROJECT
 from streams.exit_codes import MEANINGS, REPAIRS, ExitCode
 
@@ -152,6 +152,7 @@ def _titled(title: str, text: str) -> str:
 _PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "cli.md": _cli,
     "exit-codes.md": _exit_codes,
+    "history-tables.md": lambda: _titled("History tables", history.page()),
     "http.md": lambda: _titled("HTTP", http.page()),
     "metrics.md": lambda: _titled("Metrics", metrics.page()),
     "settings.md": _settings,

@@ -49,6 +49,7 @@ HEAVY = {
     "aiokafka",
     "confluent_kafka",
     "django",
+    "duckdb",
     "faust",
     "httpx",
     "numpy",

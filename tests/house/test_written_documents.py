@@ -25,6 +25,8 @@ HOME = "of one home, read by the release that wrote it; another one is told so"
 DEBEZIUM = "Debezium's envelope, as it was captured; only commit times are of now"
 PARQUET = "columns told in docs/contracts.md; its line in the manifest has the version"
 REPORT = "columns told in docs/roles/analyst.md; no program of ours reads them"
+TABLES = "columns told in docs/reference/history-tables.md; the marker has a digest of them"
+ASKED = "columns of a person's own statement; no program of ours reads them"
 PART = "a part of what stands here by its own name"
 
 WRITERS: dict[str, tuple[str, ...] | str] = {
@@ -77,6 +79,11 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "analytics/engines/unit.py _input_digest": DIGEST,
     "analytics/engines/unit.py _selected": DIGEST,
     "analytics/explain_facts.py read_state": READ,
+    "analytics/history/build.py digest_of": DIGEST,
+    "analytics/history/duck.py Answer._written": ASKED,
+    "analytics/history/files.py Group.mark": HOME,
+    "analytics/history/files.py TableFile.__init__": TABLES,
+    "analytics/history/files.py TableFile._flush": PART,
     "analytics/verification/rejections.py _as_json": READ,
     "ledger/audit/head.py write": HOME,
     "ledger/automation/__main__.py _alive": COLUMN,
