@@ -32,7 +32,7 @@ _EXPLAIN: Final = re.compile(r"\s*explain\s+(analyze\s+)?", re.IGNORECASE)
 _CHUNK_ROWS: Final = 10_000
 _LONGEST: Final = 300
 _KEPT: Final = "nothing was changed"
-_LISTS: Final = 'inventory sql --history "SHOW TABLES", or "DESCRIBE states" for columns'
+_LISTS: Final = 'inventory sql --history "show tables"'
 
 
 class QueryRefused(Damage):
@@ -124,7 +124,7 @@ class DuckHistory:
         if statement.type == duckdb.StatementType.EXPLAIN and self._explains(statement.query):
             return
         problem = f"{_short(statement.query)}: {statement.type.name} is no query"
-        step = "write a SELECT; --csv, --json and --parquet FILE write its rows"
+        step = "write a SELECT; --csv, --json or --parquet writes its rows"
         raise QueryRefused(problem, _KEPT, step)
 
     def _explains(self, text: str) -> bool:

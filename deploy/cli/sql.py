@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -13,7 +14,32 @@ from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 
 _LAST: Final = "last"
+Statement = Annotated[
+    str,
+    typer.Argument(
+        help="One SELECT. Without it the command prints the address, or opens a shell of --history."
+    ),
+]
+History = Annotated[
+    bool, typer.Option("--history", help="Query archive and runs in DuckDB, without a stack.")
+]
+Run = Annotated[
+    str | None,
+    typer.Option(metavar="RUN", help="Run for --history: its name, last or none. Default: last."),
+]
+Archive = Annotated[
+    bool,
+    typer.Option("--archive", help="Read the log up to its newest file, not to the run's end."),
+]
+Diff = Annotated[
+    Path | None,
+    typer.Option(file_okay=False, help="Directory that `backfill diff --out` has written."),
+]
+Asked = Annotated[str, typer.Option(metavar="NAME", help="Answer a question of --questions.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Parquet = Annotated[
+    Path | None, typer.Option(dir_okay=False, help="File for all rows, with --history.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -22,38 +48,17 @@ def register(app: typer.Typer) -> None:
 
 
 def sql(
-    statement: Annotated[
-        str,
-        typer.Argument(
-            help="One SELECT. Without it, the command prints the address, or with --history opens"
-            " a shell."
-        ),
-    ] = "",
+    statement: Statement = "",
     *,
-    history: Annotated[
-        bool, typer.Option("--history", help="Query archive and runs in DuckDB, without a stack.")
-    ] = False,
-    run: Annotated[
-        str | None,
-        typer.Option(metavar="RUN", help="Run for --history: its name, last or none [last]."),
-    ] = None,
-    archive: Annotated[
-        bool,
-        typer.Option("--archive", help="Read the log up to its newest file, not to the run's end."),
-    ] = False,
-    diff: Annotated[
-        Path | None,
-        typer.Option(file_okay=False, help="Directory that `backfill diff --out` has written."),
-    ] = None,
-    question: Annotated[
-        str, typer.Option(metavar="NAME", help="Answer a question of --questions.")
-    ] = "",
+    history: History = False,
+    run: Run = None,
+    archive: Archive = False,
+    diff: Diff = None,
+    question: Asked = "",
     questions: Annotated[bool, typer.Option("--questions", help="List the questions.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")] = False,
     json: Json = False,
-    parquet: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="File for all rows, with --history.")
-    ] = None,
+    parquet: Parquet = None,
 ) -> None:
     """Run a read-only query on the stack's Postgres, or with --history on archive and runs.
 
@@ -70,16 +75,16 @@ def sql(
         else:
             sql_history.query(source, statement, question, form)
         return
-    for option, value in {"--run": run, "--archive": archive, "--diff": diff}.items():
-        _refuse_without_history(option, value)
-    _refuse_without_history("--parquet", parquet)
+    options = {"--run": run, "--archive": archive, "--diff": diff, "--parquet": parquet}
+    _refuse_without_history(options)
     _query_postgres(statement, form)
 
 
-def _refuse_without_history(option: str, value: object) -> None:
-    if value:
-        message = f"{option} belongs to --history; nothing was queried"
-        raise StackError(message, repair=f'inventory sql --history "SELECT …" {option}')
+def _refuse_without_history(options: Mapping[str, object]) -> None:
+    for option, value in options.items():
+        if value:
+            message = f"{option} belongs to --history; nothing was queried"
+            raise StackError(message, repair="inventory sql --history")
 
 
 def _form(*, as_csv: bool, json: bool, parquet: Path | None) -> Form:

@@ -111,4 +111,4 @@ def written(group: str, done: int, missing: int) -> None:
 def _refuse_form(form: Form) -> None:
     if form != Form():
         message = "--csv, --json and --parquet need a statement or --question; nothing was queried"
-        raise StackError(message, repair='inventory sql --history "SELECT …"')
+        raise StackError(message, repair="inventory sql --history")

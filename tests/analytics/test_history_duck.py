@@ -140,8 +140,8 @@ def test_no_other_file_address_or_variable_is_read(
     ("text", "message", "step"),
     [
         ("SELEC 1", "syntax error", "correct the statement"),
-        ("SELECT no_such FROM states", "no_such", "SHOW TABLES"),
-        ("SELECT 1 FROM no_such", "no_such", "SHOW TABLES"),
+        ("SELECT no_such FROM states", "no_such", "show tables"),
+        ("SELECT 1 FROM no_such", "no_such", "show tables"),
         ("SELECT CAST(sku AS INT) FROM states", "Conversion Error", "correct the statement"),
     ],
 )

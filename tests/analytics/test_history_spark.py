@@ -2,10 +2,14 @@
 
 import math
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ from analytics.history.spark_views import _TYPES
 from tests.analytics.trade import images, six_weeks
 from tests.analytics.two_runs import Home, a_home
 
+PAGE = Path(__file__).parents[2] / "docs" / "roles" / "analyst.md"
 TRADE = six_weeks()
 Rows = list[tuple[Any, ...]]
 
@@ -138,6 +143,22 @@ def test_a_running_session_is_reused_and_keeps_its_settings(
     sold = again.sql("SELECT sum(quantity_units) FROM sales").first()[0]
     analytics.spark(home=home.settings.home, conf={"spark.sql.shuffle.partitions": "1"})
     assert sold == sum(row["quantity_units"] for row in images(six_weeks(days=2), "sale_line"))
+
+
+@pytest.mark.engines
+def test_the_snippet_of_the_analyst_page_runs(
+    home: Home, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    [snippet] = [block for block in blocks if "analytics.spark(" in block]
+    monkeypatch.setenv("INVENTORY_HOME", str(home.settings.home))
+    known: dict[str, Any] = {}
+
+    with redirect_stdout(StringIO()) as printed:
+        exec(snippet, known)  # noqa: S102 -- the page's own code is what is tested
+
+    assert known["spark"] is spark
+    assert "sum(units)" in printed.getvalue()
 
 
 def test_the_import_of_analytics_loads_neither_spark_nor_arrow() -> None:

@@ -99,7 +99,7 @@ def test_a_difference_of_runs_is_queried_beside_the_tables(
 @pytest.mark.parametrize(
     ("options", "message", "repair"),
     [
-        (("--history", "SELECT x FROM log"), 'column "x" not found', "SHOW TABLES"),
+        (("--history", "SELECT x FROM log"), 'column "x" not found', "show tables"),
         (("--history", "COPY log TO 'x'"), "COPY is no query", "write a SELECT"),
         (("--history", "SELECT 1", "--run", "nope"), "run 'nope'", "backfill status"),
         (("--question", "nope"), "one of forecast_error, ", "inventory sql --questions"),
