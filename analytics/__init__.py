@@ -1,8 +1,15 @@
-"""The archive of `stock.events`, recomputation from it, and comparison with the live state."""
+"""The archive of `stock.events`, recomputation from it, and comparison with the live state.
+
+`spark` and `duck` open history for notebooks and programs. Importing this module loads neither.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from analytics.history.duck import DuckHistory
+    from analytics.history.opened import History
 
 
 def spark(
@@ -28,11 +35,36 @@ def spark(
     Raises:
         analytics.damage.Damage: the run or the archive is damaged, or there is none.
     """
+    from analytics.history.spark_views import session_with_views  # noqa: PLC0415 -- loads Arrow
+
+    return session_with_views(_opened(run, home, diff, archive=archive), conf, master)
+
+
+def duck(
+    run: str | None = "last",
+    *,
+    archive: bool = False,
+    home: Path | str | None = None,
+    diff: Path | str | None = None,
+) -> "DuckHistory":
+    """Return a DuckDB session with the same tables in this process, without a JVM.
+
+    `rows(statement)` and `ask(question)` return rows by column name. The session only reads.
+
+    Raises:
+        analytics.damage.Damage: the run or the archive is damaged, or there is none.
+    """
+    from analytics.history.duck import DuckHistory  # noqa: PLC0415 -- loads DuckDB
+
+    history = _opened(run, home, diff, archive=archive)
+    return DuckHistory(history.files, history.spill)
+
+
+def _opened(
+    run: str | None, home: Path | str | None, diff: Path | str | None, *, archive: bool
+) -> "History":
     from analytics.history.opened import Request, open_history  # noqa: PLC0415 -- loads Arrow
-    from analytics.history.spark_views import session_with_views  # noqa: PLC0415 -- as above
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
 
     settings = Connections() if home is None else Connections(home=Path(home))
-    folder = None if diff is None else Path(diff)
-    history = open_history(settings, Request(run, archive, diff=folder))
-    return session_with_views(history, conf, master)
+    return open_history(settings, Request(run, archive, diff=None if diff is None else Path(diff)))

@@ -16,6 +16,7 @@ import duckdb
 import pyarrow.parquet as pq
 
 from analytics.damage import Damage
+from analytics.history.questions import question
 
 # Names that Spark has, so that a statement runs unchanged in both.
 _MACROS: Final = (
@@ -113,6 +114,26 @@ class DuckHistory:
             with _refusals():
                 columns = tuple(self._connection.sql(statement.query).columns)
             yield Answer(columns, self._connection, statement)
+
+    def rows(self, statement: str) -> list[dict[str, Any]]:
+        """Return the rows of one statement by column name, for notebooks and programs.
+
+        Raises:
+            QueryRefused: DuckDB refuses it, or it is no query.
+        """
+        return [
+            dict(zip(answer.columns, row, strict=True))
+            for answer in self.run(statement)
+            for row in answer.rows()
+        ]
+
+    def ask(self, name: str) -> list[dict[str, Any]]:
+        """Return the answer to a question of `analytics/questions`.
+
+        Raises:
+            UnknownQuestion: no file answers a question of this name.
+        """
+        return self.rows(question(name).statement)
 
     def close(self) -> None:
         """End the session."""

@@ -1,5 +1,6 @@
 """The tables of a history: which run, which log, in which directory, written if they are absent."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,12 +46,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Tables that are complete on disk: their Parquet files by name."""
+    """Tables that are complete on disk: their Parquet files by name.
+
+    `spill` is a directory for rows that don't fit into memory; it exists only while it is used.
+    """
 
     run: str | None
     groups: tuple[Group, ...]
     diff: Path | None
     partitions_written: int
+    spill: Path
 
     @property
     def files(self) -> dict[str, list[str]]:
@@ -96,7 +101,8 @@ def open_history(
     if request.run is None or (request.run == LAST and not _has_runs(settings)):
         part = _archived(settings)
         log = _log_group(settings, part, request.out)
-        return History(None, (log,), request.diff, write_log(log, part, progress))
+        written = write_log(log, part, progress)
+        return History(None, (log,), request.diff, written, _spill(settings))
     directory = directory_of(runs_dir(settings), request.run)
     plan = load(directory)
     units = _finished(directory, plan)
@@ -104,7 +110,15 @@ def open_history(
     log = _log_group(settings, part, request.out)
     run = _run_group(directory, plan, units, request.out)
     written = write_log(log, part, progress) + write_run(run, units, progress)
-    return History(plan.run, (run, log), request.diff, written)
+    return History(plan.run, (run, log), request.diff, written, _spill(settings))
+
+
+def _tables_dir(settings: Connections) -> Path:
+    return settings.home / "backfill" / "tables"
+
+
+def _spill(settings: Connections) -> Path:
+    return (_tables_dir(settings) / f"spill-{os.getpid()}").resolve()
 
 
 def _has_runs(settings: Connections) -> bool:
@@ -146,7 +160,7 @@ def _archived(settings: Connections) -> LogPart:
 
 def _log_group(settings: Connections, part: LogPart, out: Path | None) -> Group:
     content = part.content
-    directory = out or settings.home / "backfill" / "tables" / f"log-{content}"
+    directory = out or _tables_dir(settings) / f"log-{content}"
     return Group("log", directory, LOG_TABLES, sorted(part.ends), content)
 
 

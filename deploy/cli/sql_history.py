@@ -83,7 +83,7 @@ def session(source: Source) -> Iterator[tuple[DuckHistory, History]]:
     history = open_history(settings, source.request, written)
     if history.run is None and source.run != _NO_RUN:
         output.errors.print("no run yet, so only the tables of the log: inventory backfill run")
-    duck = DuckHistory(history.files, settings.home / "backfill" / "tables" / "spill")
+    duck = DuckHistory(history.files, history.spill)
     try:
         yield duck, history
     finally:

@@ -10,7 +10,6 @@ from contextlib import redirect_stdout
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
-from pathlib import Path
 from typing import Any
 
 import pytest
