@@ -1,58 +1,56 @@
 """The local engine: units over a pool of processes."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
-from typing import TypeVar
 
 from analytics.engines.failure import UnitFailed
 from analytics.engines.task import attempt
+from analytics.engines.tasks import Result, RunTasks, Task
 from analytics.engines.unit import ArchiveUnit, ManifestRow
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 def run_units(
     units: Sequence[ArchiveUnit], results: Path, *, processes: int | None = None
 ) -> Iterator[ManifestRow | UnitFailed]:
     """Yield one result per unit as units finish. After a failed unit no further unit starts."""
-    return run_tasks(partial(attempt, results=results), units, processes=processes)
-
-
-def run_tasks(
-    task: Callable[[Item], Result | UnitFailed],
-    items: Sequence[Item],
-    *,
-    processes: int | None = None,
-) -> Iterator[Result | UnitFailed]:
-    """Yield the task's result for each item as they end. After a failure no further item starts.
-
-    Task, items and results are pickled. Default: a process per core.
-    """
-    if not items:
+    if not units:
         return
-    count = min(processes or os.cpu_count() or 1, len(items))
+    with opened_pool(len(units), processes=processes) as run_tasks:
+        yield from run_tasks(units, partial(attempt, results=results))
+
+
+@contextmanager
+def opened_pool(most: int, *, processes: int | None = None) -> Iterator[RunTasks]:
+    """Start a pool of at most `most` processes, by default one for each core. Give its runner."""
+    count = max(1, min(processes or os.cpu_count() or 1, most))
     # spawn: the caller may have Kafka and database threads, whose locks a fork would copy.
     with ProcessPoolExecutor(
         count, mp_context=get_context("spawn"), initializer=_begin_child
     ) as pool:
-        waiting = {pool.submit(task, item) for item in items}
         try:
-            while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                found = [_result(each) for each in done]
-                if any(isinstance(each, UnitFailed) for each in found):
-                    # `wait` never returns a cancelled future, so only begun ones are waited for.
-                    waiting = {each for each in waiting if not each.cancel()}
-                yield from found
+            yield partial(_run, pool)
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _run(
+    pool: ProcessPoolExecutor, units: Sequence[ArchiveUnit], task: Task[Result]
+) -> Iterator[Result | UnitFailed]:
+    waiting = {pool.submit(task, unit) for unit in units}
+    while waiting:
+        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        found = [_result(each) for each in done]
+        if any(isinstance(each, UnitFailed) for each in found):
+            # `wait` never returns a cancelled future, so only begun ones are waited for.
+            waiting = {each for each in waiting if not each.cancel()}
+        yield from found
 
 
 def _result(done: Future[Result | UnitFailed]) -> Result | UnitFailed:

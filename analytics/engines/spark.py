@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any, Final
@@ -25,6 +26,7 @@ from analytics.engines.code import write_zip
 from analytics.engines.commits import CommitReader, commits_of
 from analytics.engines.failure import EngineFailed, UnitFailed, read_failure, write_failure
 from analytics.engines.task import attempt
+from analytics.engines.tasks import Result, RunTasks, Task
 from analytics.engines.unit import ArchiveUnit, ManifestRow
 
 DEFAULT_MASTER: Final = "local[2]"
@@ -60,13 +62,43 @@ def run_units(
     """
     if not units:
         return
+    with _opened(results.parent, cluster) as context:
+        yield from _results(context, units, results)
+
+
+@contextmanager
+def opened_session(home: Path, cluster: Cluster = LOCAL) -> Iterator[RunTasks]:
+    """Start a Spark session with its files in `home`. Give a runner of tasks that commit nothing.
+
+    Each call of the runner is one job, which yields its results when it has ended.
+
+    Raises:
+        EngineFailed: Spark itself failed; the message is its cause, without the trace.
+    """
+    with _opened(home, cluster) as context:
+        yield partial(_collected, context)
+
+
+@contextmanager
+def _opened(home: Path, cluster: Cluster) -> Iterator[Any]:
+    """Give the context of a session that has this code, with the session's files in `home`."""
     with short_errors(cluster.master):
-        session = _session(cluster, results)
+        session = _session(cluster, home)
         try:
-            session.sparkContext.addPyFile(str(write_zip(results.parent / "code")))
-            yield from _results(session.sparkContext, units, results)
+            session.sparkContext.addPyFile(str(write_zip(home / "code")))
+            yield session.sparkContext
         finally:
             session.stop()
+
+
+def _collected(
+    context: Any,  # noqa: ANN401 -- as in `_session`
+    units: Sequence[ArchiveUnit],
+    task: Task[Result],
+) -> Iterator[Result | UnitFailed]:
+    """Run the task over all units as one job. Executors import it by name from the shipped zip."""
+    if units:
+        yield from context.parallelize(list(units), len(units)).map(task).collect()
 
 
 def _results(
@@ -203,7 +235,7 @@ def choose_python() -> None:
             os.environ[name] = sys.executable
 
 
-def _session(cluster: Cluster, results: Path) -> Any:  # noqa: ANN401 -- pyspark builds its session class at run time
+def _session(cluster: Cluster, home: Path) -> Any:  # noqa: ANN401 -- pyspark builds its session class at run time
     master = cluster.master
     choose_python()
     if is_on_this_machine(master):
@@ -211,14 +243,14 @@ def _session(cluster: Cluster, results: Path) -> Any:  # noqa: ANN401 -- pyspark
     from pyspark.sql import SparkSession  # noqa: PLC0415 -- slow, and reads the environment set above
 
     builder = reachable(SparkSession.builder.master(master), master)
-    for name, value in {**_properties(results.parent), **cluster.conf}.items():
+    for name, value in {**_properties(home), **cluster.conf}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 
 
-def _properties(run: Path) -> dict[str, str]:
-    """Return this engine's properties; the files of a run's jobs lie in the run's directory."""
-    scratch, events = run / "spark", run / EVENTS
+def _properties(home: Path) -> dict[str, str]:
+    """Return this engine's properties; the files of its jobs lie in the run's directory `home`."""
+    scratch, events = home / "spark", home / EVENTS
     events.mkdir(parents=True, exist_ok=True)
     return {
         "spark.app.name": "inventory-backfill",

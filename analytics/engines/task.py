@@ -123,7 +123,7 @@ def _recomputed(unit: ArchiveUnit, sink: RunSink, at: CurrentRecord) -> Manifest
     partition = Partition(unit.generation)
     beats: dict[bytes, tuple[int, bytes]] = {}
     records = 0
-    for row in _rows(unit, at):
+    for row in selected_rows(unit, at):
         _apply(unit, partition, row, sink, beats, at)
         records += 1
     at.stage, at.row = "write states", None
@@ -134,19 +134,20 @@ def _recomputed(unit: ArchiveUnit, sink: RunSink, at: CurrentRecord) -> Manifest
     return _manifest_row(unit, sink, partition.ring, records, open_reorders, started)
 
 
-def _rows(unit: ArchiveUnit, at: CurrentRecord) -> Iterator[ArchiveRow]:
+def selected_rows(unit: ArchiveUnit, at: CurrentRecord) -> Iterator[ArchiveRow]:
     """Yield the unit's records of selected keys in offset order."""
     chosen = unit.selection
     if chosen.is_all:
-        yield from _all_rows(unit, at)
+        yield from all_rows(unit, at)
     elif chosen.suppliers:
-        keys = keys_of_suppliers(chosen, _all_rows(unit, at))
-        yield from (row for row in _all_rows(unit, at) if row.key in keys)
+        keys = keys_of_suppliers(chosen, all_rows(unit, at))
+        yield from (row for row in all_rows(unit, at) if row.key in keys)
     else:
-        yield from (row for row in _all_rows(unit, at) if chosen.has_key(row.key))
+        yield from (row for row in all_rows(unit, at) if chosen.has_key(row.key))
 
 
-def _all_rows(unit: ArchiveUnit, at: CurrentRecord) -> Iterator[ArchiveRow]:
+def all_rows(unit: ArchiveUnit, at: CurrentRecord) -> Iterator[ArchiveRow]:
+    """Yield the unit's records in offset order, of all keys."""
     archive, part = Path(unit.archive), {"bucket": unit.bucket, "buckets": unit.buckets}
     for source in unit.sources:
         at.stage, at.row = "read", None

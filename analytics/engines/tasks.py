@@ -1,0 +1,20 @@
+"""The types that every engine shares: a task over one unit, and the runner that distributes it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+from analytics.engines.failure import UnitFailed
+from analytics.engines.unit import ArchiveUnit
+
+Result = TypeVar("Result")
+Task = Callable[[ArchiveUnit], Result | UnitFailed]
+
+
+class RunTasks(Protocol):
+    """A runner of an engine. A task is a function of a module, or a `partial` of one."""
+
+    def __call__(
+        self, units: Sequence[ArchiveUnit], task: Task[Result]
+    ) -> Iterator[Result | UnitFailed]:
+        """Yield one result per unit. The local engine starts no unit after a failed one."""
+        ...
