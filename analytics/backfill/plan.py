@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from analytics.archive.manifest import Manifest
 from analytics.archive.source import source_id
+from analytics.backfill.simulations import is_simulation, names_simulation
 from analytics.damage import Damage
 from analytics.engines.code import code_hash
 from analytics.engines.selection import EVERYTHING, Selection
@@ -150,6 +151,8 @@ def load(directory: Path) -> Plan:
     Raises:
         UnknownRun: another release wrote it, or it is damaged.
     """
+    if is_simulation(directory):
+        raise _simulated(str(directory))
     path = directory / PLAN_FILE
     try:
         row: dict[str, Any] = dict(json.loads(path.read_bytes()))
@@ -188,6 +191,8 @@ def directory_of(runs: Path, name: str) -> Path:
     Raises:
         UnknownRun: no such run exists.
     """
+    if names_simulation(name):
+        raise _simulated(name)
     known = sorted(runs.glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns)
     for path in known:
         if name in ("last", path.parent.name) or (name.isdecimal() and _is_of(path, int(name))):
@@ -207,3 +212,10 @@ def _is_of(path: Path, revision: int) -> bool:
         return bool(json.loads(path.read_bytes())["logic_revision"] == revision)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
+
+
+def _simulated(name: str) -> UnknownRun:
+    """Return the error of a simulation in place of a run."""
+    problem = f"{name!r} is a simulation and no run: its orders and stock never existed"
+    kept = "nothing was computed, published or changed"
+    return UnknownRun(problem, kept, "`inventory backfill status` lists the runs")

@@ -15,11 +15,15 @@ from analytics.engines.commits import COMMITS, CommitConflict, commit
 from analytics.engines.failure import UnitFailed
 from analytics.engines.results import STATES, read_rows
 from analytics.engines.task import attempt, recompute
+from analytics.simulation.engine import simulate
+from analytics.simulation.scenarios import parse_options
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.state import encode_state
 from inventory.fold.partition import Partition
 from inventory.model.ids import InvKey
 from tests.analytics.histories import PARTITIONS, Generated, archived, generate
+from tests.analytics.simulations import a_request, no_progress
+from tests.analytics.two_runs import a_home
 
 pytestmark = pytest.mark.engines
 
@@ -49,6 +53,19 @@ def test_local_and_spark_give_the_same_digests(tmp_path: Path, history: Generate
     assert local.as_json()["keys"] == len(history.keys)
     assert local.as_json()["rejected"] > 0
     assert local.as_json()["late"] > 0
+
+
+def test_local_and_spark_simulate_alike(tmp_path: Path) -> None:
+    request = a_request(a_home(tmp_path / "home"), parse_options(["reorder_point_units=30"]))
+    places = {name: tmp_path / name for name in ("local", "spark", "split")}
+
+    local = simulate(replace(request, out=places["local"]), no_progress)
+    spark = simulate(replace(request, engine="spark", out=places["spark"]), no_progress)
+    split = simulate(replace(request, processes=1, buckets=3, out=places["split"]), no_progress)
+
+    assert spark.as_json() == local.as_json() == split.as_json()
+    assert local.outcome("changed").order_lines > local.outcome("baseline").order_lines > 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "local", "spark", "split"]
 
 
 @pytest.mark.domain("9 W8 *")

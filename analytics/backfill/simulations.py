@@ -1,0 +1,18 @@
+"""The mark of a simulation's directory. It is no run: no reader of runs takes it for one."""
+
+from pathlib import Path
+from typing import Final
+
+MARK: Final = "simulation.json"
+FOLDER: Final = "simulations"  # below the home; runs are in backfill/runs
+PREFIX: Final = "simulation-"
+
+
+def is_simulation(directory: Path) -> bool:
+    """Return True if the directory holds the result of a simulation."""
+    return (directory / MARK).exists()
+
+
+def names_simulation(name: str) -> bool:
+    """Return True if `name` is one that only simulations have, or the path of one."""
+    return Path(name).name.startswith(PREFIX) or (bool(name) and is_simulation(Path(name)))

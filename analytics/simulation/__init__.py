@@ -1,0 +1,1 @@
+"""Simulated histories: the archived demand under other parameters. Nothing here publishes."""

@@ -1,0 +1,52 @@
+"""The assumptions of a simulated world, beside the parameters of its policies."""
+
+from typing import Any, Final
+
+from inventory.model.arithmetic import DAY_US, MINUTE_US, weekday_of
+from inventory.model.value import value
+
+RECORDED, ESTIMATED = "recorded", "estimated"
+DEMANDS: Final = (ESTIMATED, RECORDED)
+LOG, LATEST = "log", "latest"
+PARAMETERS: Final = (LOG, LATEST)
+HISTORY, POLICY = "history", "policy"
+LEAD_TIMES: Final = (HISTORY, POLICY)
+WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+EVERY_DAY: Final = 127
+
+
+@value
+class Assumptions:
+    """Rules of the world outside the fold: approval, order days, lead times, demand.
+
+    `order_days_mask` has Monday in bit 0. `seed` chooses among lead times that a supplier needed.
+    """
+
+    approval_minutes: int = 0
+    order_days_mask: int = EVERY_DAY
+    lead_times: str = HISTORY
+    demand: str = ESTIMATED
+    parameters: str = LOG
+    seed: int = 1
+
+    def order_time_us(self, opened_us: int) -> int:
+        """Return the time of the order for a need that opened then.
+
+        It is the end of the approval delay, or the first midnight (UTC) of an order day after it.
+        """
+        at_us = opened_us + self.approval_minutes * MINUTE_US
+        while not self.order_days_mask >> weekday_of(at_us) & 1:
+            at_us = (at_us // DAY_US + 1) * DAY_US
+        return at_us
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the assumptions for scripts and for the digest of a plan."""
+        days = [name for bit, name in enumerate(WEEKDAYS) if self.order_days_mask >> bit & 1]
+        return {
+            "approval_minutes": self.approval_minutes,
+            "order_days": days,
+            "lead_times": self.lead_times,
+            "demand": self.demand,
+            "parameters": self.parameters,
+            "seed": self.seed,
+        }

@@ -1,0 +1,101 @@
+"""The report of a simulation: totals and groups by scenario, for people and for scripts."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from analytics.digest import as_hex
+from analytics.simulation.assumptions import Assumptions
+from analytics.simulation.groups import DIMENSIONS
+from analytics.simulation.outcome import Outcome
+from analytics.simulation.scenarios import BASELINE, Scenario
+from analytics.simulation.scenarios import HISTORY as PAST
+from analytics.simulation.unit_task import UnitSimulated
+
+KIND: Final = "simulation"
+SCHEMA: Final = 1
+COMPARED: Final = (
+    *("fill_permille", "lost_units", "out_of_stock_permille", "out_of_stock_hours"),
+    *("stock_minor", "orders", "order_lines", "ordered_units", "margin_minor"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Outcomes of all scenarios, of the baseline and of history itself."""
+
+    name: str
+    directory: Path
+    scenarios: tuple[Scenario, ...]
+    assumptions: Assumptions
+    found: UnitSimulated
+
+    @property
+    def digest(self) -> str:
+        """Return one digest over the outcomes and orders of all items in all scenarios."""
+        return as_hex(self.found.digest)
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Return history, the baseline and the scenarios in their order."""
+        return (PAST, *(scenario.name for scenario in self.scenarios))
+
+    def outcome(self, scenario: str, dimension: str = "", value: str = "") -> Outcome:
+        """Return the sums of one scenario, or of one of its groups."""
+        found = Outcome()
+        for (name, group), outcome in self.found.groups.items():
+            if name == scenario and (not dimension or group.of(dimension) == value):
+                found.add(outcome)
+        return found
+
+    def values(self, dimension: str) -> list[str]:
+        """Return the groups of a dimension in order."""
+        return sorted({group.of(dimension) for _name, group in self.found.groups})
+
+    def groups(self, dimension: str) -> list[dict[str, Any]]:
+        """Return the figures of every group and scenario, less those of the baseline."""
+        return [
+            {"dimension": dimension, "group": value, "scenario": name}
+            | self.figures(name, dimension, value)
+            for value in self.values(dimension)
+            for name in self.rows
+        ]
+
+    def figures(self, name: str, dimension: str = "", value: str = "") -> dict[str, Any]:
+        """Return the figures of a scenario or of one of its groups, less those of the baseline."""
+        figures = self.outcome(name, dimension, value).as_json()
+        base = self.outcome(BASELINE, dimension, value).as_json()
+        differences = {
+            column: None
+            if None in (figures[column], base[column])
+            else figures[column] - base[column]
+            for column in COMPARED
+        }
+        return figures | {"less_baseline": differences}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report for scripts, and for the file that marks the directory."""
+        return {
+            "kind": KIND,
+            "schema": SCHEMA,
+            "simulated": True,
+            "simulation": self.name,
+            "assumptions": self.assumptions.as_json(),
+            "scenarios": [scenario.as_json() for scenario in self.scenarios],
+            "outcomes": [{"scenario": name} | self.figures(name) for name in self.rows],
+            "groups": [row for dimension in DIMENSIONS for row in self.groups(dimension)],
+            "left_out": dict(sorted(self.found.left_out.items())),
+            "never_replenished": self.found.never_replenished,
+            "refused_policies": dict(sorted(self.found.problems.items())),
+            "history_approval_minutes": self.approval_minutes(),
+            "digest": self.digest,
+        }
+
+    def approval_minutes(self) -> int | None:
+        """Return the median time from need to order in history, None without an answered need."""
+        waited = sorted(self.found.answered_minutes.elements())
+        return waited[(len(waited) - 1) // 2] if waited else None
+
+
+def _difference(found: int | None, base: int | None) -> int | None:
+    return None if found is None or base is None else found - base

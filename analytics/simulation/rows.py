@@ -1,0 +1,42 @@
+"""Policy rows and counts of history, changed for a simulated world."""
+
+from typing import Any, Final
+
+from analytics.simulation.assumptions import LATEST
+from analytics.simulation.key_history import Event, Image, KeyHistory
+from analytics.simulation.simulated_log import Row, SimulatedLog
+from inventory.fold.record import Applied
+from inventory.parameters.overlay import Overlay, applied
+from inventory.tables.item_location import TABLE as POLICIES
+from inventory.tables.stock_count import TABLE as COUNTS
+
+# Facts about the item at its time, not parameters.
+_FACTS: Final = ("clock_mode", "reviewed_at", "allocated_units")
+_PARAMETERS: Final = tuple(name for name, _kind in POLICIES.columns if name not in _FACTS)
+
+
+def policy_row(history: KeyHistory, row: Image, overlay: Overlay, parameters: str) -> Row:
+    """Return a policy row of the log with the parameters of a scenario."""
+    if parameters == LATEST:
+        latest = history.latest_policy
+        row = {**row, **{name: latest[name] for name in _PARAMETERS if name in latest}}
+    return applied(row, overlay)
+
+
+def count_row(log: SimulatedLog, event: Event, before: Row | None) -> Row | None:
+    """Return the count with units that change on-hand by as much as the count of history did.
+
+    A count of history states the units of history's shelf. Its correction is a fact of both worlds:
+    losses and finds that nobody booked. A correction below zero takes at most what is there.
+    """
+    record, state = event.record, log.state
+    image: Any = record.after
+    if state is None or image is None or image["status"] != "approved":
+        unchanged: Row | None = image
+        return unchanged
+    on_hand = state.on_hand_units
+    wanted = on_hand + max(event.delta_units, -max(0, on_hand))
+    guess = {**image, "units": 0}
+    tried = log.tried(COUNTS.name, record.op, before, guess, record.commit_us)
+    moved_since = tried.state.on_hand_units if isinstance(tried, Applied) else 0
+    return {**image, "units": max(0, wanted - moved_since)}

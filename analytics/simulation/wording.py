@@ -1,0 +1,104 @@
+"""The report of a simulation as text: rows of tables, the line of assumptions, and notes."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from analytics.simulation.assumptions import ESTIMATED, EVERY_DAY, HISTORY, LATEST
+from analytics.simulation.report import COMPARED, Report
+from analytics.simulation.scenarios import BASELINE
+from analytics.simulation.scenarios import HISTORY as PAST
+
+COLUMNS: Final = (
+    "scenario",
+    "fill ‰",
+    "lost units",
+    "out of stock ‰",
+    "out of stock h",
+    "average stock",
+    "orders",
+    "order lines",
+    "units ordered",
+    "margin",
+)
+_MONEY: Final = frozenset({"stock_minor", "margin_minor"})
+
+
+def table(report: Report, dimension: str = "", value: str = "") -> list[list[str]]:
+    """Return the rows of one table. Scenarios show the difference from the baseline, too."""
+    return [_row(report.figures(name, dimension, value), name) for name in report.rows]
+
+
+def _row(figures: dict[str, Any], name: str) -> list[str]:
+    is_compared = name not in (PAST, BASELINE)
+    return [name, *(_cell(figures, column, is_compared=is_compared) for column in COMPARED)]
+
+
+def _cell(figures: dict[str, Any], column: str, *, is_compared: bool) -> str:
+    shown = _shown(figures[column], column)
+    difference = figures["less_baseline"][column]
+    if not is_compared or not difference:
+        return shown
+    sign = "+" if difference > 0 else "-"
+    return f"{shown} ({sign}{_shown(abs(difference), column)})"
+
+
+def _shown(found: int | None, column: str) -> str:
+    """Return a figure with separators; money has two decimals."""
+    if found is None:
+        return "–"
+    if column not in _MONEY:
+        return f"{found:,}"
+    sign = "-" if found < 0 else ""
+    whole, cents = divmod(abs(found), 100)
+    return f"{sign}{whole:,}.{cents:02}"
+
+
+def assumption_line(report: Report) -> str:
+    """Return one line with the assumptions of the simulated world."""
+    chosen = report.assumptions
+    is_every_day = chosen.order_days_mask == EVERY_DAY
+    days = "every day" if is_every_day else " ".join(chosen.as_json()["order_days"])
+    is_past = chosen.lead_times == HISTORY
+    lead = "those of history by supplier, else the policy's" if is_past else "the policy's"
+    parameters = "latest of the log" if chosen.parameters == LATEST else "as logged"
+    return "; ".join(
+        (
+            f"demand: {_demand(report)}",
+            f"lead times: {lead}",
+            f"orders: {chosen.approval_minutes} min after the need, {days}",
+            f"parameters: {parameters}",
+            f"seed {chosen.seed}",
+        )
+    )
+
+
+def _demand(report: Report) -> str:
+    if report.assumptions.demand != ESTIMATED:
+        return "recorded sales only, a lower bound wherever history was out of stock"
+    units = report.outcome(PAST).estimated_units
+    return f"recorded sales and {units:,} units estimated for times without stock"
+
+
+def notes(report: Report) -> Iterator[str]:
+    """Yield lines about what the figures leave out, each with the next step if there is one."""
+    found = report.found
+    if found.left_out:
+        counts = [f"{count:,} with {why}" for why, count in sorted(found.left_out.items())]
+        yield f"left out: {', '.join(counts)}"
+    if found.never_replenished and report.assumptions.parameters != LATEST:
+        yield (
+            f"{found.never_replenished:,} items are never replenished by the log's parameters; "
+            "--parameters latest uses their latest ones from the start"
+        )
+    for scenario, problem in sorted(found.problems.items()):
+        count = report.outcome(scenario).refused_policies
+        yield (
+            f"{scenario}: {count:,} items kept parameters of the log, because the changed row "
+            f"breaks a limit: {problem}"
+        )
+    minutes = report.approval_minutes()
+    if minutes is not None and minutes != report.assumptions.approval_minutes:
+        yield (
+            f"in history half of the needs were ordered within {minutes:,} min; "
+            f"--approval-minutes {minutes} simulates that"
+        )

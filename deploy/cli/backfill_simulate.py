@@ -1,0 +1,185 @@
+"""`inventory backfill simulate`: options, terminal tables and JSON of a simulation."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from deploy import output
+from deploy.cli import backfill_options as options
+from deploy.cli import option_checks
+from deploy.cli.backfill import Master, backfill
+from deploy.cli.backfill_options import ENGINES, Engine, Json
+from deploy.errors import StackError
+from deploy.stack.home import default_home
+
+if TYPE_CHECKING:
+    from analytics.simulation.assumptions import Assumptions
+    from analytics.simulation.report import Report
+    from analytics.simulation.scenarios import Scenario
+
+_MINUTE: Final = 60
+_YEAR: Final = 527_040  # minutes of 366 days
+
+File = Annotated[
+    Path | None,
+    typer.Option("--scenarios", help="File with many scenarios: TOML or JSON lines."),
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(help="Show groups, too: store, supplier or class; repeatable."),
+]
+Approval = Annotated[
+    int,
+    typer.Option(min=0, max=_YEAR, help="Minutes from a need to its order."),
+]
+Days = Annotated[
+    str, typer.Option(help="Weekdays (UTC) on which orders are placed, such as mon,thu.")
+]
+LeadTimes = Annotated[
+    str, typer.Option(help="Lead times: history (by supplier, else the policy's) or policy.")
+]
+Demand = Annotated[
+    str, typer.Option(help="Demand: estimated (adds times without stock) or recorded.")
+]
+Parameters = Annotated[
+    str, typer.Option(help="Parameters before changes: log (over time) or latest.")
+]
+Seed = Annotated[int, typer.Option(help="Number that draws among lead times of history.")]
+Buckets = Annotated[
+    int | None, typer.Option(help="Parts of each partition. Default: by the number of records.")
+]
+Processes = Annotated[
+    int | None, typer.Option(help="Processes of the local engine. Default: one for each core.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(file_okay=False, help="Directory for the result. Default: in the home."),
+]
+
+
+def register(_app: typer.Typer) -> None:
+    """Add the command to `inventory backfill`."""
+    backfill.command()(simulate)
+
+
+def simulate(
+    *,
+    set_: options.Set = None,
+    where: options.Where = None,
+    scenarios: File = None,
+    by: By = None,
+    key: options.Keys = None,
+    store: options.Stores = None,
+    item: options.Items = None,
+    supplier: options.Suppliers = None,
+    approval_minutes: Approval = 0,
+    order_days: Days = "mon,tue,wed,thu,fri,sat,sun",
+    lead_times: LeadTimes = "history",
+    demand: Demand = "estimated",
+    parameters: Parameters = "log",
+    seed: Seed = 1,
+    engine: Engine = "local",
+    master: Master = None,
+    buckets: Buckets = None,
+    processes: Processes = None,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Simulate the archived history with other parameters: fill rate, stock, orders, margin.
+
+    Purchase orders and receipts of history are replaced by those that follow from the decisions of
+    the rules. Nothing is published and no stack is needed. The baseline always runs, too.
+    """
+    from analytics.engines.selection import Selection  # noqa: PLC0415 -- as above
+    from analytics.simulation import engine as engines  # noqa: PLC0415 -- loads Parquet
+
+    _refuse_wrong(engine, by or (), buckets, processes)
+    request = engines.Request(
+        home=default_home(),
+        scenarios=_scenarios(set_ or (), where or (), scenarios),
+        assumptions=_assumptions(
+            approval_minutes, order_days, lead_times, demand, parameters, seed
+        ),
+        selection=Selection(*(tuple(one or ()) for one in (key, store, item, supplier))),
+        engine=engine,
+        master=master or engines.DEFAULT_MASTER,
+        buckets=buckets,
+        processes=processes,
+        out=out,
+    )
+    found = engines.simulate(request, _progress)
+    if json:
+        output.as_json(found.as_json() | {"directory": str(found.directory)})
+    else:
+        _print(found, tuple(dict.fromkeys(by or ())))
+
+
+def _refuse_wrong(
+    engine: str, by: Sequence[str], buckets: int | None, processes: int | None
+) -> None:
+    from analytics.simulation.groups import DIMENSIONS  # noqa: PLC0415 -- loads the rules
+
+    option_checks.check_choice("--engine", engine, ENGINES)
+    option_checks.check_int("--buckets", buckets)
+    option_checks.check_int("--processes", processes)
+    for dimension in by:
+        option_checks.check_choice("--by", dimension, DIMENSIONS)
+
+
+def _assumptions(
+    minutes: int, order_days: str, lead_times: str, demand: str, parameters: str, seed: int
+) -> "Assumptions":
+    from analytics.simulation import assumptions as known  # noqa: PLC0415 -- as above
+
+    option_checks.check_choice("--lead-times", lead_times, known.LEAD_TIMES)
+    option_checks.check_choice("--demand", demand, known.DEMANDS)
+    option_checks.check_choice("--parameters", parameters, known.PARAMETERS)
+    mask = 0
+    for day in order_days.split(","):
+        option_checks.check_choice("--order-days", day.strip(), known.WEEKDAYS)
+        mask |= 1 << known.WEEKDAYS.index(day.strip())
+    return known.Assumptions(minutes, mask, lead_times, demand, parameters, seed)
+
+
+def _scenarios(
+    changes: Sequence[str], conditions: Sequence[str], file: Path | None
+) -> "tuple[Scenario, ...]":
+    from analytics.simulation import scenarios as known  # noqa: PLC0415 -- as above
+
+    if conditions and not changes:
+        message = f"--where {conditions[0]!r} without --set: nothing would change"
+        raise StackError(
+            message, repair="inventory backfill simulate --set hysteresis_units=3 --where family=sS"
+        )
+    chosen: list[Scenario] = [*known.read_file(file)] if file is not None else []
+    if changes:
+        chosen.append(known.parse_options(changes, conditions))
+    return known.with_baseline(chosen)
+
+
+def _progress(done: int, planned: int, seconds: float) -> None:
+    left = round(seconds / done * (planned - done))
+    shown = f"{left // _MINUTE} min {left % _MINUTE} s" if left >= _MINUTE else f"{left} s"
+    after = "" if done == planned else f", about {shown} left"
+    output.errors.print(f"{done} of {planned} units simulated{after}")
+
+
+def _print(found: "Report", dimensions: Sequence[str]) -> None:
+    from analytics.simulation import wording  # noqa: PLC0415 -- loads the rules
+    from analytics.simulation.scenarios import HISTORY  # noqa: PLC0415 -- as above
+
+    keys = found.outcome(HISTORY).keys
+    title = f"{keys:,} items simulated; history is what happened, (±) is the change to the baseline"
+    output.table(title, wording.COLUMNS, wording.table(found))
+    for dimension in dimensions:
+        for value in found.values(dimension):
+            output.table(
+                f"\n{dimension} {value}", wording.COLUMNS, wording.table(found, dimension, value)
+            )
+    output.console.print(f"\nassumptions: {wording.assumption_line(found)}")
+    for note in wording.notes(found):
+        output.console.print(note)
+    output.console.print(f"digest {found.digest}")
+    output.console.print(f"wrote {found.directory}")

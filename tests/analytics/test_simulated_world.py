@@ -1,0 +1,344 @@
+"""Small histories whose simulated outcome was computed by hand."""
+
+import pytest
+
+from analytics.simulation.assumptions import ESTIMATED, RECORDED, Assumptions
+from analytics.simulation.assumptions import POLICY as POLICY_LEADS
+from tests.analytics.one_key import KEY, OneKey, us
+
+DAY = 24
+
+
+def a_steady_item(*, reorder_point: int = 4, lead_centidays: int = 200) -> OneKey:
+    """Ten units at first, then two sold at noon of each of ten days: history had stock always."""
+    item = OneKey(
+        policy={"reorder_point_units": reorder_point, "lead_time_centidays": lead_centidays}
+    )
+    for day in range(10):
+        item.sale(day * DAY + 12, 2)
+        row = {"reason": "found", "quantity_units": 2, "occurred_at": us(day * DAY + 13)}
+        # Goods that history received; the simulated world replaces receipts by its own.
+        goods = {"leg": "supplier_in", "status": "received", "received_units": 2}
+        goods |= {"order_units": 0, "received_at": row["occurred_at"]}
+        item.insert("shipment_line", goods, day * DAY + 13)
+    return item
+
+
+def test_the_arithmetic_of_a_steady_item() -> None:
+    # 10 8 6 4: at 4 on day 2 noon an order of 6, which arrives on day 4 noon before the sale there.
+    # 4-2=2 on day 3; 2+6-2=6 on day 4; 4 on day 5: an order of 6 arrives on day 7: 2+6-2=6; ...
+    done = a_steady_item().run(10 * DAY)
+
+    hours = [
+        (order.ordered_us - us(0), order.received_us - order.ordered_us) for order in done.orders
+    ]
+    day_us = us(DAY) - us(0)
+    assert [ordered // day_us for ordered, _ in hours] == [2, 5, 8]
+    assert {lead for _, lead in hours} == {2 * day_us}
+    assert [order.units for order in done.orders] == [6, 6, 6]
+    found = done.outcome
+    assert (found.wanted_units, found.sold_units, found.lost_units) == (20, 20, 0)
+    assert (found.order_lines, found.ordered_units, found.received_units) == (3, 18, 12)
+    assert (found.revenue_minor, found.cost_minor) == (20_000, 12_000)
+    assert found.out_us == 0
+
+
+def test_a_lower_reorder_point_loses_units_and_a_higher_one_keeps_stock() -> None:
+    item = a_steady_item()
+    low, same, high = (item.run(10 * DAY, reorder_point_units=s).outcome for s in (0, 4, 8))
+
+    assert (low.lost_units, same.lost_units, high.lost_units) == (2, 0, 0)
+    assert low.stock_units < same.stock_units < high.stock_units
+    # At 0 on day 4 noon ten are ordered, which arrive on day 6 noon: day 5 loses its two units.
+    assert low.out_us == (us(6 * DAY + 12) - us(4 * DAY + 12))
+
+
+def test_history_reproduces_itself_and_the_baseline_keeps_its_demand() -> None:
+    item = a_steady_item()
+
+    past, same = item.past(10 * DAY), item.run(10 * DAY).outcome
+
+    assert (past.wanted_units, past.sold_units) == (same.wanted_units, same.sold_units) == (20, 20)
+    assert (past.revenue_minor, past.margin_minor) == (same.revenue_minor, same.margin_minor)
+    assert (past.received_units, past.order_lines) == (20, 0)
+    assert past.out_us == 0
+
+
+def test_a_lead_time_of_zero_delivers_before_the_next_sale() -> None:
+    done = a_steady_item(lead_centidays=0).run(10 * DAY)
+
+    assert {order.received_us - order.ordered_us for order in done.orders} == {0}
+    assert done.outcome.lost_units == 0
+    assert done.outcome.received_units == done.outcome.ordered_units == 18
+
+
+def test_goods_that_arrive_in_the_second_of_a_count_are_on_the_shelf_after_it() -> None:
+    # The opening count of 4 opens the need in its own second; it can't have the goods already.
+    item = OneKey(policy={"lead_time_centidays": 0}, opening=4)
+    item.sale(1, 4)
+
+    done = item.run(DAY)
+
+    assert [order.units for order in done.orders] == [6]
+    assert (done.outcome.received_units, done.outcome.lost_units) == (6, 0)
+    assert done.outcome.out_us == 0
+
+
+@pytest.mark.parametrize(("hours", "lost"), [(48, 0), (49, 1)])
+def test_goods_that_arrive_with_the_sale_count_and_later_ones_do_not(hours: int, lost: int) -> None:
+    # The need opens at hour 0 with the count of 4; three units go at hour 1, two at hour 48.
+    item = OneKey(opening=4)
+    item.sale(1, 3)
+    goods = {"leg": "supplier_in", "status": "received", "received_units": 6, "order_units": 0}
+    item.insert("shipment_line", goods | {"received_at": us(47)}, 47)
+    item.sale(48, 2)
+
+    seconds = {"supplier ACME": (hours * 3600,)}
+    done = item.run(72, experience=seconds)
+
+    assert done.outcome.lost_units == lost
+    planned = item.run(72, Assumptions(demand=RECORDED, lead_times=POLICY_LEADS))
+    assert planned.orders[0].received_us == us(48)
+
+
+@pytest.mark.parametrize(("units", "orders"), [(5, 0), (4, 1)])
+def test_a_need_opens_at_the_reorder_point_and_not_above(units: int, orders: int) -> None:
+    item = OneKey(opening=10)
+    item.sale(1, 10 - units)
+
+    assert item.run(72).outcome.order_lines == orders
+
+
+def test_an_item_without_demand_keeps_its_stock() -> None:
+    done = OneKey().run(10 * DAY)
+
+    found = done.outcome
+    assert (found.wanted_units, found.fill_permille, found.order_lines) == (0, None, 0)
+    assert (found.stock_units, found.stock_minor, found.out_us) == (10, 6000, 0)
+    assert found.period_us == us(10 * DAY) - us(0)
+
+
+def test_a_negative_book_at_the_start_proves_units_on_the_shelf() -> None:
+    # Three are counted and five are sold: two were on the shelf and not in the book.
+    item = OneKey(policy={"replenish_family": "off"}, opening=3)
+    item.sale(1, 5)
+    item.sale(2, 1)
+
+    done = item.run(DAY)
+
+    assert item.past(DAY).sold_units == 6
+    assert (done.outcome.sold_units, done.outcome.lost_units) == (6, 0)
+    assert done.outcome.out_us == us(DAY) - us(1)
+
+
+def test_goods_of_a_negative_book_fill_the_book_first() -> None:
+    item = OneKey(policy={"reorder_point_units": 2}, opening=3)
+    item.sale(1, 5)
+    item.sale(50, 4)
+
+    done = item.run(72)
+
+    # B = 0 + 0, so the order is of 10; the book goes from -2 to 8, and 8 + 2 unbooked may leave.
+    assert [order.units for order in done.orders][:1] == [10]
+    assert done.outcome.lost_units == 0
+
+
+def test_the_approval_delay_and_order_days_move_an_order() -> None:
+    item = OneKey(opening=4)  # the need opens on Monday 00:00
+    item.sale(5 * DAY, 1)
+
+    def ordered(minutes: int, mask: int) -> int:
+        assumptions = Assumptions(minutes, mask, demand=RECORDED)
+        return item.run(5 * DAY, assumptions).orders[0].ordered_us
+
+    assert ordered(0, 127) == us(0)
+    assert ordered(90, 127) == us(1) + 1_800_000_000
+    assert ordered(0, 0b0000001) == us(0)  # Monday
+    assert ordered(0, 0b0000100) == us(2 * DAY)  # Wednesday, from midnight on
+    assert ordered(60 * DAY, 0b0000001 << 1) == us(DAY)  # the delay ends as Tuesday begins
+
+
+def test_a_need_that_is_gone_before_its_approval_is_not_ordered() -> None:
+    item = OneKey(opening=4)
+    item.insert(
+        "stock_adjustment",
+        {"reason": "found", "quantity_units": 9, "occurred_at": us(1)},
+        1,
+    )
+
+    assert item.run(DAY, Assumptions(59, demand=RECORDED)).outcome.order_lines == 1
+    assert item.run(DAY, Assumptions(61, demand=RECORDED)).outcome.order_lines == 0
+
+
+def test_a_count_brings_its_correction_and_not_its_units() -> None:
+    # History counts 6 where its book said 8: two units were lost.
+    item = OneKey(policy={"order_up_to_units": 30})
+    item.sale(1, 2)
+    item.count(2, 6)
+    item.sale(3, 3)
+
+    same = item.run(DAY).outcome
+    more = item.run(DAY, reorder_point_units=20, lead_time_centidays=0).outcome
+
+    assert same.sold_units == more.sold_units == 5
+    # 10 + 20 - 2 - 2 - 3 in the book: the count took two of the simulated units, too.
+    assert more.received_units == 20
+    assert more.lost_units == 0
+
+
+def test_a_sale_that_comes_after_its_count_is_counted_once() -> None:
+    item = OneKey()
+    item.count(3, 7)  # three were sold offline before it
+    item.sale(4, 3, occurred=2)
+    item.sale(5, 7)
+
+    done = item.run(DAY, replenish_family="off").outcome
+
+    assert (done.wanted_units, done.sold_units, done.lost_units) == (10, 10, 0)
+    assert done.out_us == us(DAY) - us(5)
+
+
+def test_corrections_of_sales_change_demand_when_they_come() -> None:
+    item = OneKey(policy={"replenish_family": "off"})
+    number = item.sale(1, 2)
+    gone = item.sale(2, 3)
+    row = {"id": number, "source": "till", "source_ref": "x", "condition": "resaleable"}
+    row |= {"occurred_at": us(1)}
+    before, after = (row | {"quantity_units": n, "amount_minor": n * 1000} for n in (2, 5))
+    item.change("sale_line", before, after, 3)
+    deleted = row | {"id": gone, "quantity_units": 3, "amount_minor": 3000}
+    item.change("sale_line", deleted, None, 4)
+
+    done = item.run(DAY).outcome
+
+    assert (done.wanted_units, done.sold_units, done.revenue_minor) == (5, 5, 5000)
+
+
+def test_units_come_back_and_losses_take_what_is_there() -> None:
+    item = OneKey(policy={"replenish_family": "off"}, opening=2)
+    item.sale(1, 1)
+    item.sale(2, -1)
+    loss = {"reason": "theft", "quantity_units": 2, "occurred_at": us(3)}
+    item.insert("stock_adjustment", loss, 3)
+
+    done = item.run(DAY).outcome
+
+    assert (done.sold_units, done.revenue_minor, done.cost_minor) == (1, 0, 0)
+    assert done.out_us == us(DAY) - us(3)
+
+
+def test_goods_to_other_locations_are_demand_without_revenue() -> None:
+    item = OneKey(policy={"replenish_family": "off"}, opening=5)
+    sent = {"leg": "transfer_out", "status": "shipped", "shipped_units": 4, "shipped_at": us(1)}
+    item.insert("shipment_line", sent, 1)
+
+    past, done = item.past(DAY), item.run(DAY).outcome
+
+    assert (done.wanted_units, done.sold_units, done.revenue_minor) == (4, 4, 0)
+    assert (past.wanted_units, past.sold_units) == (4, 4)
+
+
+def test_an_order_that_was_open_at_the_start_arrives_as_it_did() -> None:
+    item = OneKey(opening=None)
+    line = {"order_ref": "PO-1", "supplier": "ACME", "status": "sent", "ordered_units": 8}
+    order = item.insert("purchase_order_line", line | {"ordered_at": us(0)}, 0)
+    item.count(1, 4)
+    goods = {"leg": "supplier_in", "status": "received", "purchase_order_line_id": order}
+    goods |= {"received_units": 8, "order_units": 8, "received_at": us(5)}
+    item.insert("shipment_line", goods, 5)
+    item.sale(6, 12)
+
+    done = item.run(DAY)
+
+    # B = 4 + 8 on order: no need before the sale, which the open order's goods serve.
+    assert done.outcome.lost_units == 0
+    assert [order.ordered_us for order in done.orders] == [us(6)]
+
+
+def test_demand_without_stock_is_the_learned_rate_times_the_time() -> None:
+    # A rate of 2 units a day; the item is sold out at noon of day 1 for 36 hours: 3 units.
+    item = OneKey(policy={"replenish_family": "off", "initial_rate_micro": 2_000_000}, opening=2)
+    item.sale(12, 2)
+    estimated = Assumptions(demand=ESTIMATED)
+
+    short, exact = item.run(47, estimated).outcome, item.run(48, estimated).outcome
+
+    assert (short.estimated_units, exact.estimated_units) == (2, 3)
+    assert (exact.wanted_units, exact.sold_units, exact.lost_units) == (5, 2, 3)
+    more = item.run(48, estimated, replenish_family="par", lead_time_centidays=0).outcome
+    assert (more.wanted_units, more.sold_units) == (5, 5)
+    assert item.run(48).outcome.estimated_units == 0
+
+
+def test_a_periodic_family_is_reviewed_daily_where_history_has_no_reviews() -> None:
+    item = a_steady_item()
+
+    done = item.run(10 * DAY, replenish_family="RS", order_days_mask=0b0001000)  # Thursdays
+
+    weekdays = {(order.ordered_us - us(0)) // (us(DAY) - us(0)) % 7 for order in done.orders}
+    assert weekdays == {3}
+
+
+def test_a_changed_row_that_breaks_a_limit_keeps_the_parameters_of_the_log() -> None:
+    item = a_steady_item()
+
+    done = item.run(10 * DAY, order_up_to_units=3)
+
+    assert "order_up_to_units must be above reorder_point_units" in done.problem
+    assert done.outcome.refused_policies == 1
+    assert done.outcome.order_lines == item.run(10 * DAY).outcome.order_lines
+
+
+def test_only_rows_that_meet_the_conditions_change() -> None:
+    item = a_steady_item()
+    baseline = item.run(10 * DAY)
+
+    missed = item.run(10 * DAY, where={"supplier": "BORG"}, reorder_point_units=0)
+    met = item.run(10 * DAY, where={"supplier": "ACME"}, reorder_point_units=0)
+
+    assert missed.outcome == baseline.outcome
+    assert met.outcome != baseline.outcome
+
+
+def test_the_latest_parameters_hold_from_the_start() -> None:
+    item = OneKey(policy={"replenish_family": "off"})
+    for day in range(5):
+        item.sale(day * DAY + 12, 2)
+    item.policy(5 * DAY, replenish_family="sS")
+
+    logged = item.run(6 * DAY)
+    latest = item.run(6 * DAY, Assumptions(demand=RECORDED, parameters="latest"))
+
+    assert [order.ordered_us for order in logged.orders] == [us(5 * DAY)]
+    assert [order.ordered_us for order in latest.orders][:1] == [us(2 * DAY + 12)]
+
+
+def test_an_imported_history_has_the_times_of_its_facts() -> None:
+    item = OneKey(policy={"clock_mode": "replayed"})
+    for day in range(10):
+        item.sale(1000, 2, occurred=day * DAY + 12)
+
+    done = item.run(10 * DAY)
+
+    assert not item.history().is_live
+    assert [order.ordered_us for order in done.orders] == [us(day * DAY + 12) for day in (2, 5, 8)]
+    assert done.outcome.period_us == us(10 * DAY) - us(0)
+
+
+def test_history_tells_how_long_its_needs_waited_for_an_order() -> None:
+    item = OneKey(opening=4)  # the record at offset 1 opens the need
+    line = {"order_ref": "PO-1", "supplier": "ACME", "status": "sent", "ordered_units": 6}
+    line |= {"reorder_id": f"R:{KEY}:1-1", "ordered_at": us(3)}
+    item.insert("purchase_order_line", line, 3)
+
+    history, past = item.history(), item.past(DAY)
+
+    assert history.answered_minutes == {180: 1}
+    assert (past.order_lines, past.ordered_units) == (1, 6)
+    assert history.is_ever_replenished
+    assert not OneKey(policy={"replenish_family": "off"}).history().is_ever_replenished
+
+
+@pytest.mark.parametrize(("opening", "reason"), [(None, "no approved count"), (10, "")])
+def test_an_item_needs_a_count(opening: int | None, reason: str) -> None:
+    assert OneKey(opening=opening).history().left_out == reason
