@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
+from analytics.simulation.simulated_log import (
+    SimulatedLog,
+    applied_or_raise,
+    order_line_row,
+    receipt_row,
+    sale_row,
+)
 from bench.policy_demand import FIRST_DAY, Item, lead_days
-from inventory.fold.record import Applied, fold
-from inventory.log.dedupe import Admission
 from inventory.model.arithmetic import DAY_US, MINUTE_US
-from inventory.model.outputs import ReorderOutput
-from inventory.model.record import Record
 from inventory.model.state import KeyState
 
 KEY: Final = "STORE|ITEM"
@@ -59,12 +62,15 @@ class PolicyTrial:
     seed: int
     item: Item
     policy: Row
-    state: KeyState | None = None
-    offset: int = 0
+    log: SimulatedLog = field(default_factory=lambda: SimulatedLog(KEY))
     lots: deque[list[int]] = field(default_factory=deque)  # [last day, units]
     under_way: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    opened: list[ReorderOutput] = field(default_factory=list)
     year: Year = field(default_factory=Year)
+
+    @property
+    def state(self) -> KeyState | None:
+        """Return the item's state."""
+        return self.log.state
 
     def run(self, demand: list[int]) -> Year:
         """Simulate the days and return their sums."""
@@ -102,11 +108,8 @@ class PolicyTrial:
             missing += units - sold
             if sold:
                 at = _at(day, minute)
-                row: dict[str, object] = {"source": "till", "source_ref": str(self.offset)}
                 amount = sold * self.item.price_minor
-                row |= {"quantity_units": sold, "amount_minor": amount, "condition": "resaleable"}
-                row["occurred_at"] = at
-                self._write("sale_line", None, row | {"id": self.offset}, at)
+                self._write("sale_line", None, sale_row(self.log.offset, sold, amount, at), at)
                 self._order(day, at)
                 self.year.sold_units += sold
                 self.year.revenue_minor += amount
@@ -115,12 +118,10 @@ class PolicyTrial:
 
     def _order(self, day: int, at: int) -> None:
         """Order the needs that have just opened; the line answers the need."""
-        while self.opened:
-            need = self.opened.pop()
+        while self.log.opened:
+            need, line = self.log.opened.pop(), self.log.offset
             units = need.quantity_units or 0
-            row = {"id": self.offset, "order_ref": "PO", "supplier": "ACME", "status": "sent"}
-            row |= {"reorder_id": need.id, "ordered_units": units, "ordered_at": at}
-            line = self.offset
+            row = order_line_row(line, need, units, "ACME", at)
             self.year.orders += 1
             arrives = day + lead_days(self.seed, self.item, self.year.orders)
             self.under_way.setdefault(arrives, []).append((line, units))
@@ -129,10 +130,7 @@ class PolicyTrial:
     def _receive(self, day: int) -> None:
         at = _at(day, DELIVERY_MINUTE)
         for line, units in self.under_way.pop(day, []):
-            row = {"id": self.offset, "leg": "supplier_in", "status": "received"}
-            row |= {"purchase_order_line_id": line, "shipped_units": units, "shipped_at": at}
-            row |= {"received_units": units, "order_units": units, "received_at": at}
-            self._write("shipment_line", None, row, at)
+            self._write("shipment_line", None, receipt_row(self.log.offset, line, units, at), at)
             self._store(day, units)
             self._order(day, at)
 
@@ -143,7 +141,7 @@ class PolicyTrial:
             expired += self.lots.popleft()[1]
         if expired:
             at = _at(day, EXPIRY_MINUTE)
-            row = {"id": self.offset, "reason": "waste", "quantity_units": expired}
+            row = {"id": self.log.offset, "reason": "waste", "quantity_units": expired}
             self._write("stock_adjustment", None, row | {"occurred_at": at}, at)
             self._order(day, at)
             self.year.written_off_units += expired
@@ -167,29 +165,8 @@ class PolicyTrial:
         return units - missing
 
     def _write(self, table: str, before: Row | None, after: Row, at: int) -> None:
-        """Append a record and fold it; collect the needs that it opened in `opened`."""
-        record = Record(
-            offset=self.offset,
-            key=KEY,
-            table=table,
-            op="c" if before is None else "u",
-            before=None if before is None else {"recorded_at": at} | before,
-            after={"recorded_at": at} | after,
-            lsn=self.offset + 1,
-            commit_us=at,
-        )
-        self.offset += 1
-        match fold(self.state, record, Admission.NEW, 1):
-            case Applied(state=state, outputs=outputs):
-                self.state = state
-                self.opened += [
-                    output
-                    for output in outputs
-                    if isinstance(output, ReorderOutput) and output.status == "open"
-                ]
-            case other:
-                message = f"{KEY}@{record.offset} {table}: {other.verdict}, {other}"
-                raise ValueError(message)
+        """Append a record and fold it; the log collects the needs that it opened."""
+        applied_or_raise(self.log.write(table, before, after, at), self.log, table)
 
 
 def _at(day: int, minute: int) -> int:
