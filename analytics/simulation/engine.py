@@ -139,7 +139,7 @@ def _scratch(directory: Path) -> Iterator[Path]:
 @contextmanager
 def _engine(request: Request, parts: Path, units: int) -> Iterator[RunTasks]:
     if request.engine == "spark":
-        with spark.opened_session(parts / "engine", request.master) as run_tasks:
+        with spark.opened_session(parts / "engine", spark.Cluster(request.master)) as run_tasks:
             yield run_tasks
     else:
         with local.opened_pool(units, processes=request.processes) as run_tasks:

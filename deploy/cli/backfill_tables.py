@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from deploy import output
-from deploy.cli.backfill import Json, backfill
+from deploy.cli.backfill import backfill
+from deploy.cli.backfill_options import Json
 from deploy.stack.home import default_home
 
 
