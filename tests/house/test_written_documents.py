@@ -57,6 +57,8 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "streams/worker/topic_identity.py _store": ("topic_ids",),
     "analytics/archive/entries.py line_of": ("archive_file",),
     "analytics/archive/head.py _encoded": ("archive_head",),
+    "analytics/archive/rows.py _write_group": PARQUET,
+    "analytics/archive/rows.py merge_once": PARQUET,
     "analytics/archive/rows.py write_once": PARQUET,
     "analytics/archive/source.py _encoded": ("archive_source",),
     "analytics/backfill/change/examples.py histories": READ,
