@@ -95,7 +95,11 @@ def unknown_parts(line: str) -> list[str]:
                 return [*unknown, word]
             command = found
         elif word.startswith("-"):
-            options = {option for parameter in command.params for option in parameter.opts}
+            options = {
+                option
+                for parameter in command.params
+                for option in (*parameter.opts, *parameter.secondary_opts)
+            }
             option = word.partition("=")[0]
             unknown += [] if option in {*options, "--help"} else [option]
     return unknown
