@@ -93,9 +93,7 @@ def test_this_code_is_planned_without_a_change(backfill: Run) -> None:
 
     own = f"logic revision {LOGIC_REVISION} is that of this stack's own workers"
     assert found["problems"][0] == own
-    assert found["command"] == (
-        "inventory backfill run --engine local --buckets 1 --until archived"
-    )
+    assert found["command"] == ("inventory backfill run --engine local --until archived")
 
 
 def test_a_history_beyond_the_archive_needs_a_stack(backfill: Run) -> None:
