@@ -184,9 +184,19 @@ def ends_of_run(runs: Path, name: str) -> dict[int, int]:
 
 
 def directory_of(runs: Path, name: str) -> Path:
-    """Return the directory of a run: its name, `last` for the newest, or a logic revision.
+    """Return the newest directory that `name` names, see `directories_of`.
 
-    A number such as `3` names the newest run of that revision.
+    Raises:
+        UnknownRun: no such run exists.
+    """
+    return directories_of(runs, name)[0]
+
+
+def directories_of(runs: Path, name: str) -> list[Path]:
+    """Return the directories that `name` names, newest first; at least one.
+
+    `name` is a run's name, `last` for all runs, or a number such as `3` for the runs of that logic
+    revision.
 
     Raises:
         UnknownRun: no such run exists.
@@ -194,9 +204,13 @@ def directory_of(runs: Path, name: str) -> Path:
     if names_simulation(name):
         raise _simulated(name)
     known = sorted(runs.glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns)
-    for path in known:
-        if name in ("last", path.parent.name) or (name.isdecimal() and _is_of(path, int(name))):
-            return path.parent
+    found = [
+        path.parent
+        for path in known
+        if name in ("last", path.parent.name) or (name.isdecimal() and _is_of(path, int(name)))
+    ]
+    if found:
+        return found
     names = ", ".join(path.parent.name for path in known[:_NAMED]) or "none yet"
     problem = (
         f"run {name!r}: expected last, a logic revision, or the name of an earlier run; known are "

@@ -5,7 +5,7 @@ created before the connector is registered.
 """
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Final
@@ -96,7 +96,13 @@ def broker_answers(bootstrap: str, *, timeout_s: float = 2.0) -> bool:
 def create_topics(
     bootstrap: str, topics: Iterable[Topic] = TOPICS, *, replication: int = 1
 ) -> tuple[str, ...]:
-    """Create missing topics and set the contract's settings on all. Return the created names."""
+    """Create missing topics and set the contract's settings on all. Return the created names.
+
+    The broker confirms a creation before it lists the topic. Return once it lists all of them.
+
+    Raises:
+        TimeoutError: a created topic is not listed after 30 s.
+    """
     client = admin_client(bootstrap)
     topics = tuple(topics)
     wanted = [
@@ -116,6 +122,7 @@ def create_topics(
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
+    _wait_for_list(client, lambda listed: set(created) - listed, "are not listed", "creation")
     _update_settings(client, [topic for topic in topics if topic.name not in created])
     return tuple(sorted(created))
 
@@ -146,12 +153,17 @@ def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
     wanted = list(names)
     client = admin_client(bootstrap)
     _wait_deleted(client.delete_topics(wanted, operation_timeout=_TIMEOUT_S).values())
+    _wait_for_list(client, lambda listed: listed & set(wanted), "are still there", "deletion")
+
+
+def _wait_for_list(
+    client: AdminClient, waiting: Callable[[set[str]], set[str]], state: str, change: str
+) -> None:
+    """Return once `waiting` returns none of the topics that the broker lists."""
     deadline = time.monotonic() + _TIMEOUT_S
-    while remaining := client.list_topics(timeout=_TIMEOUT_S).topics.keys() & set(wanted):
+    while names := waiting(set(client.list_topics(timeout=_TIMEOUT_S).topics)):
         if time.monotonic() > deadline:
-            problem = (
-                f"topics {sorted(remaining)} are still there {_TIMEOUT_S:g} s after their deletion"
-            )
+            problem = f"topics {sorted(names)} {state} {_TIMEOUT_S:g} s after their {change}"
             raise TimeoutError(problem)
         time.sleep(_POLL_S)
 

@@ -198,13 +198,12 @@ def discard(
     yes: Annotated[bool, typer.Option("--yes", help="Confirm the move.")] = False,
 ) -> None:
     """Move a run away, so that the next `backfill run` over its history computes it again."""
-    load_environment()
+    settings = options.settings_for(options.ARCHIVED)
     from analytics.backfill.discard import discard as move_away  # noqa: PLC0415 -- reads files
     from analytics.backfill.plan import directory_of  # noqa: PLC0415 -- as above
     from analytics.backfill.run import runs_dir  # noqa: PLC0415 -- as above
 
-    runs = runs_dir(_settings())
-    directory = directory_of(runs, name)
+    directory = directory_of(runs_dir(settings), name)
     if not yes:
         message = f"{directory} would be moved away; nothing was moved"
         raise StackError(message, repair=f"inventory backfill discard {directory.name} --yes")
@@ -214,10 +213,10 @@ def discard(
 @backfill.command()
 def status(*, json: Json = False) -> None:
     """Show the archive and list all runs."""
-    load_environment()
-    from analytics.backfill import status as runs  # noqa: PLC0415 -- reads the environment
+    settings = options.settings_for(options.ARCHIVED)
+    from analytics.backfill import status as runs  # noqa: PLC0415 -- loads the file format
 
-    found = runs.status()
+    found = runs.status(settings)
     if json:
         output.as_json(found)
         return

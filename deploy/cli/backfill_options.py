@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cdc.settings import Connections
 
 ENGINES: Final = ("local", "spark")
+ARCHIVED: Final = "archived"  # a history that needs no broker
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Engine = Annotated[str, typer.Option(help="Engine: local or spark.")]

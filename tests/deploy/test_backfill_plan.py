@@ -72,6 +72,16 @@ def test_a_number_names_the_newest_run_of_a_revision(
     found = report(backfill("diff", own, str(LOGIC_REVISION), "--json"))
 
     assert (found["a"]["run"], found["b"]["run"]) == (own, other)
+    assert {found["a"]["logic_revision"], found["b"]["logic_revision"]} == {LOGIC_REVISION}
+    first = {
+        number: home.manifest.files(number)[0].next_offset
+        for number in {file.partition for file in home.manifest.all_files()}
+    }
+    shorter = home.run(ends=first)
+    of_ends = report(backfill("diff", str(LOGIC_REVISION), shorter, "--json"))
+    assert (of_ends["a"]["run"], of_ends["b"]["run"]) == (shorter, shorter)
+    newest = report(backfill("diff", str(LOGIC_REVISION), other, "--json"))
+    assert (newest["a"]["run"], newest["b"]["run"]) == (other, other)
     assert "run '99': expected last, a logic revision" in str(backfill("diff", "99", own).exception)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from analytics.backfill.plan import Plan, directory_of, load
+from analytics.backfill.plan import Plan, directories_of, load
 from analytics.backfill.seal import load_report, refuse_unsealed
 from analytics.backfill.units import finished_units
 from analytics.damage import Damage
@@ -68,7 +68,7 @@ def compared_runs(runs: Path, a: str, b: str) -> ComparedRuns:
         NotComparable: names the run, the problem and the next step.
     """
     try:
-        plans = [(directory_of(runs, name), load(directory_of(runs, name))) for name in (a, b)]
+        plans = [(directory, load(directory)) for directory in _directories(runs, a, b)]
         _refuse_other_history(plans[0][1], plans[1][1])
         found = [_usable(directory, plan) for directory, plan in plans]
     except NotComparable:
@@ -79,6 +79,22 @@ def compared_runs(runs: Path, a: str, b: str) -> ComparedRuns:
         problem = f"{a} or {b}: {error}"
         raise NotComparable(problem, KEPT, "`inventory backfill status` names the run") from error
     return ComparedRuns(found[0], found[1])
+
+
+def _directories(runs: Path, a: str, b: str) -> tuple[Path, Path]:
+    """Return the newest directories that `a` and `b` name, over the same records if there are such.
+
+    A logic revision names several runs: `2` and `3` are its newest two with equal ends.
+    """
+    known = [directories_of(runs, name)[: None if name.isdecimal() else 1] for name in (a, b)]
+    if len(known[0]) == len(known[1]) == 1:
+        return known[0][0], known[1][0]
+    for theirs in known[1]:
+        ends = load(theirs).ends
+        for ours in known[0]:
+            if load(ours).ends == ends:
+                return ours, theirs
+    return known[0][0], known[1][0]
 
 
 def _usable(directory: Path, plan: Plan) -> ComparedRun:
