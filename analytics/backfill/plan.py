@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,11 +49,20 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
+class BaseRun:
+    """The run from whose states another one starts, and the seal of its report."""
+
+    run: str
+    seal: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A recomputation of everything before `ends`. Equal plans give equal results.
 
     `source_topic_id` distinguishes the topic of these offsets from others of its name; None if
-    unknown.
+    unknown. With a `base` only the states are complete: outputs, late sales and rejected records
+    are those after the base's ends.
     """
 
     run: str
@@ -65,6 +74,12 @@ class Plan:
     units: tuple[ArchiveUnit, ...]
     source_topic_id: str | None = None
     selection: Selection = EVERYTHING
+    base: BaseRun | None = None
+
+    @property
+    def base_name(self) -> str | None:
+        """Return the name of the run from whose states this one starts."""
+        return None if self.base is None else self.base.run
 
     def as_json(self) -> dict[str, Any]:
         """Return the plan as it is stored in the run's directory."""
@@ -95,21 +110,34 @@ def make_plan(
     chosen = rules or Rules(LOGIC_REVISION, code_hash())
     buckets = buckets or -(-max(ends.values(), default=0) // UNIT_RECORDS) or 1
     units = units_of(manifest, ends, buckets=buckets, selection=selection, code=chosen.code)
-    source = source_id(manifest.directory)
-    inputs = [unit.input_digest for unit in units]
-    content = json.dumps([engine, chosen.revision, chosen.code, source, inputs])
-    digest = hashlib.sha256(content.encode()).hexdigest()[:12]
-    return Plan(
-        run=f"{engine}-{digest}",
-        engine=engine,
-        ends=dict(sorted(ends.items())),
-        buckets=buckets,
-        logic_revision=chosen.revision,
-        code=chosen.code,
-        units=units,
-        source_topic_id=source,
-        selection=selection,
+    return named(
+        Plan(
+            run="",
+            engine=engine,
+            ends=dict(sorted(ends.items())),
+            buckets=buckets,
+            logic_revision=chosen.revision,
+            code=chosen.code,
+            units=units,
+            source_topic_id=source_id(manifest.directory),
+            selection=selection,
+        )
     )
+
+
+def named(plan: Plan) -> Plan:
+    """Return the plan with its name, which is a digest of its inputs."""
+    units = [unit.input_digest for unit in plan.units]
+    inputs = [plan.engine, plan.logic_revision, plan.code, plan.source_topic_id, units]
+    if plan.base is not None:
+        inputs.append([plan.base.run, plan.base.seal])
+    digest = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]
+    return replace(plan, run=f"{plan.engine}-{digest}")
+
+
+def partial_text(plan: Plan) -> str:
+    """Return the beginning of a message about a run with a base."""
+    return f"run {plan.run} starts from the states of {plan.base_name} and holds only later outputs"
 
 
 def save(plan: Plan, runs: Path) -> Path:
@@ -168,7 +196,9 @@ def load(directory: Path) -> Plan:
         ends = {int(partition): int(end) for partition, end in row.pop("ends").items()}
         units = tuple(unit_of(unit) for unit in row.pop("units"))
         selection = selection_of(row.pop("selection", {}))
-        return Plan(ends=ends, units=units, selection=selection, **row)
+        base = row.pop("base", None)
+        started = None if base is None else BaseRun(**base)
+        return Plan(ends=ends, units=units, selection=selection, base=started, **row)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = f"{path}: no plan of a run: its fields are not those of its version: {error!r}"
         raise damaged(directory, problem) from error
@@ -196,7 +226,7 @@ def directories_of(runs: Path, name: str) -> list[Path]:
     """Return the directories that `name` names, newest first; at least one.
 
     `name` is a run's name, `last` for all runs, or a number such as `3` for the runs of that logic
-    revision.
+    revision. Only its full name names a run with a base.
 
     Raises:
         UnknownRun: no such run exists.
@@ -207,7 +237,8 @@ def directories_of(runs: Path, name: str) -> list[Path]:
     found = [
         path.parent
         for path in known
-        if name in ("last", path.parent.name) or (name.isdecimal() and _is_of(path, int(name)))
+        if name == path.parent.name
+        or ((name == "last" or name.isdecimal()) and _is_meant(path, name))
     ]
     if found:
         return found
@@ -220,12 +251,17 @@ def directories_of(runs: Path, name: str) -> list[Path]:
     raise UnknownRun(problem, kept, "`inventory backfill status` lists all runs")
 
 
-def _is_of(path: Path, revision: int) -> bool:
-    """Return True if the plan is of this logic revision; a damaged plan is of none."""
+def _is_meant(path: Path, name: str) -> bool:
+    """Return True for a complete run of the revision `name`, or of any for `last`.
+
+    A damaged plan is of no revision, and may be the last one.
+    """
     try:
-        return bool(json.loads(path.read_bytes())["logic_revision"] == revision)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return False
+        row = json.loads(path.read_bytes())
+        is_complete = row.get("base") is None
+        return is_complete and (name == "last" or bool(row["logic_revision"] == int(name)))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return name == "last"
 
 
 def _simulated(name: str) -> UnknownRun:

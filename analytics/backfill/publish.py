@@ -14,7 +14,14 @@ from analytics.archive.checked import refuse_damaged, refuse_unlisted
 from analytics.archive.manifest import Manifest
 from analytics.archive.source import refuse_changed_source, source_id
 from analytics.backfill.history import PartitionHistory
-from analytics.backfill.plan import Plan, directory_of, load, make_plan, refuse_changed
+from analytics.backfill.plan import (
+    Plan,
+    directory_of,
+    load,
+    make_plan,
+    partial_text,
+    refuse_changed,
+)
 from analytics.backfill.run import runs_dir
 from analytics.backfill.seal import load_report, refuse_unsealed
 from analytics.backfill.units import finished_units
@@ -115,7 +122,12 @@ def _refuse_tail(archive: Manifest, tail_wait_s: float) -> None:
 
 
 def _refuse_part(plan: Plan) -> None:
-    """Raise `NotPublishable` for a run of some keys: a changelog holds every key."""
+    """Raise `NotPublishable` for a run of some keys, or of some records.
+
+    Changelogs hold every key, and the windows and rejected records of the complete history.
+    """
+    if plan.base is not None:
+        raise NotPublishable(partial_text(plan), step="`inventory backfill run` without --from")
     if not plan.selection.is_all:
         problem = f"run {plan.run} holds {plan.selection.text()} only"
         raise NotPublishable(problem, step="`inventory backfill run` without a filter")

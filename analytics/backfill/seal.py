@@ -50,6 +50,11 @@ def is_sealed(directory: Path) -> bool:
     return row is not None and row["schema"] != _UNSEALED
 
 
+def seal_of_run(directory: Path) -> str:
+    """Return the hash in the report of a run, which `refuse_unsealed` has checked."""
+    return str((_document(directory) or {}).get(_SEAL, ""))
+
+
 def refuse_unsealed(directory: Path) -> None:
     """Raise `UnknownRun` unless plan and units are those with which the run was finished."""
     row = _document(directory)

@@ -30,6 +30,7 @@ from analytics.engines.results import (
     RunSink,
 )
 from analytics.engines.selection import keys_of_suppliers
+from analytics.engines.start import start_of
 from analytics.engines.unit import ArchiveUnit, ManifestRow
 from cdc.contracts.decisions import (
     DecisionContext,
@@ -120,8 +121,8 @@ def _no_collection() -> Iterator[None]:
 
 def _recomputed(unit: ArchiveUnit, sink: RunSink, at: CurrentRecord) -> ManifestRow:
     started = time.monotonic_ns()
-    partition = Partition(unit.generation)
-    beats: dict[bytes, tuple[int, bytes]] = {}
+    at.stage = "read the base"
+    partition, beats = start_of(unit)
     records = 0
     for row in selected_rows(unit, at):
         _apply(unit, partition, row, sink, beats, at)
@@ -154,6 +155,8 @@ def all_rows(unit: ArchiveUnit, at: CurrentRecord) -> Iterator[ArchiveRow]:
         for row in checked_rows(archive, source, **part):
             if row.offset >= unit.end:
                 return
+            if row.offset < unit.begin:
+                continue
             at.row = row
             yield row
 

@@ -24,7 +24,8 @@ class ArchiveUnit:
     """One key bucket of one partition, offsets before `end`, with its files in offset order.
 
     `sources` are the same files with the fields that a task checks when it reads them. Records of
-    keys outside `selection` are not folded.
+    keys outside `selection` are not folded. With a `base` the fold starts from the states of that
+    unit of a finished run and skips the records before the base's end.
     """
 
     archive: str
@@ -38,18 +39,26 @@ class ArchiveUnit:
     code: str  # hash of the sources, computed where they are files and not a shipped zip
     sources: tuple[Source, ...] = ()
     selection: Selection = EVERYTHING
+    base: "ManifestRow | None" = None
 
     @property
     def name(self) -> str:
         """Return the unit's name in the plan: `partition=P/bucket=BofN`."""
         return f"partition={self.partition}/bucket={self.bucket}of{self.buckets}"
 
+    @property
+    def begin(self) -> int:
+        """Return the offset of the first record to fold: the end of the base, or 0."""
+        return 0 if self.base is None else self.base.end
+
 
 def unit_of(row: Mapping[str, Any]) -> ArchiveUnit:
     """Return the unit that a plan's JSON describes."""
+    base = row.get("base")
     return ArchiveUnit(
         **{
             **row,
+            "base": None if base is None else _row(dict(base)),
             "files": tuple(row["files"]),
             "sources": tuple(Source(**source) for source in row.get("sources", ())),
             "selection": selection_of(row.get("selection", {})),
@@ -203,6 +212,24 @@ def _selected(unit: ArchiveUnit, selection: Selection) -> ArchiveUnit:
     content = json.dumps([unit.input_digest, asdict(selection)], sort_keys=True)
     digest = hashlib.sha256(content.encode()).hexdigest()[:32]
     return replace(unit, selection=selection, input_digest=digest)
+
+
+def continued_unit(unit: ArchiveUnit, base: ManifestRow | None, seal: str) -> ArchiveUnit:
+    """Return the unit for the records after its base, which a run with this seal computed.
+
+    Without a base row that run had no record of the unit's partition.
+    """
+    if base is None:
+        return unit
+    content = json.dumps([unit.input_digest, base.end, seal, base.input_digest, base.states_digest])
+    sources = tuple(source for source in unit.sources if source.next_offset > base.end)
+    return replace(
+        unit,
+        base=base,
+        files=tuple(source.file for source in sources),
+        sources=sources,
+        input_digest=hashlib.sha256(content.encode()).hexdigest()[:32],
+    )
 
 
 def _input_digest(files: Sequence[ArchiveFile], end: int, bucket: int, buckets: int) -> str:

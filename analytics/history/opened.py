@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from analytics.archive.manifest import Manifest
 from analytics.backfill.diff.tables import SCHEMAS as DIFF_SCHEMAS
-from analytics.backfill.plan import PLAN_FILE, Plan, directory_of, load
+from analytics.backfill.plan import PLAN_FILE, Plan, directory_of, load, partial_text
 from analytics.backfill.run import runs_dir
 from analytics.backfill.seal import load_report, refuse_unsealed
 from analytics.backfill.units import finished_units
@@ -105,6 +105,9 @@ def open_history(
         return History(None, (log,), request.diff, written, _spill(settings))
     directory = directory_of(runs_dir(settings), request.run)
     plan = load(directory)
+    if plan.base is not None:
+        step = "name a run from the first record on with `--run`"
+        raise NoHistory(partial_text(plan), KEPT, step)
     units = _finished(directory, plan)
     part = _archived(settings) if request.whole_archive else _read_by(settings, plan)
     log = _log_group(settings, part, request.out)

@@ -36,6 +36,14 @@ Buckets = Annotated[
     int | None,
     typer.Option(help="Number of parts into which each partition is split. Default: by its size."),
 ]
+From = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="RUN",
+        help="Start from the states of this finished run, and read only the records after it.",
+    ),
+]
 Code = Annotated[
     Path | None, typer.Option(help="Source tree of another logic revision. Default: this one.")
 ]
@@ -83,6 +91,7 @@ class Request:
     until: str | None
     buckets: int | None
     selection: "Selection"
+    base: str = ""
 
     def flags(self) -> list[str]:
         """Return the options for the command of another tree."""
@@ -96,18 +105,23 @@ class Request:
         flags = ["--engine", self.engine]
         flags += [] if self.buckets is None else ["--buckets", str(self.buckets)]
         flags += [] if self.until is None else ["--until", self.until]
+        flags += ["--from", self.base] if self.base else []
         return flags + [text for name, values in lists for one in values for text in (name, one)]
 
 
 def request_of(
-    engine: str, until: str | None, buckets: int | None, filters: Sequence[list[str] | None]
+    engine: str,
+    until: str | None,
+    buckets: int | None,
+    filters: Sequence[list[str] | None],
+    base: str = "",
 ) -> Request:
     """Return the checked request; `filters` are keys, stores, items and suppliers."""
     from analytics.engines.selection import Selection  # noqa: PLC0415 -- loads the file format
 
     option_checks.check_choice("--engine", engine, ENGINES)
     option_checks.check_int("--buckets", buckets)
-    return Request(engine, until, buckets, Selection(*(tuple(one or ()) for one in filters)))
+    return Request(engine, until, buckets, Selection(*(tuple(one or ()) for one in filters)), base)
 
 
 def origin_of(
@@ -168,16 +182,21 @@ def change_of(origin: "Origin") -> "Change":
 
 def plan_of(settings: "Connections", request: Request, change: "Change") -> tuple[Any, "Plan"]:
     """Return the archive's manifest, and the plan of the request by the rules of the change."""
+    from analytics.backfill.base import base_of, continued  # noqa: PLC0415 -- loads the file format
     from analytics.backfill.ends import history  # noqa: PLC0415 -- loads the Kafka client
     from analytics.backfill.plan import make_plan  # noqa: PLC0415 -- loads the file format
     from analytics.backfill.run import runs_dir  # noqa: PLC0415 -- as above
 
-    manifest, ends = history(settings, request.until, runs=runs_dir(settings))
-    return manifest, make_plan(
+    runs = runs_dir(settings)
+    base = base_of(runs, request.base) if request.base else None
+    manifest, ends = history(settings, request.until, runs=runs)
+    plan = make_plan(
         manifest,
         engine=request.engine,
         ends=ends,
-        buckets=request.buckets,
+        # Buckets that nobody chose are those of the base.
+        buckets=request.buckets or (base.plan.buckets if base else None),
         selection=request.selection,
         rules=change.rules,
     )
+    return manifest, continued(plan, base) if base else plan

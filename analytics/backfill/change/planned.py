@@ -17,7 +17,7 @@ from analytics.archive.entries import Source
 from analytics.archive.manifest import Manifest
 from analytics.backfill.change.changed import Change
 from analytics.backfill.change.effect import OverlayEffect, effect_of
-from analytics.backfill.plan import PLAN_FILE, Plan
+from analytics.backfill.plan import PLAN_FILE, Plan, load, partial_text
 from analytics.backfill.seal import load_report
 from analytics.backfill.units import finished_units
 from analytics.damage import Damage
@@ -115,10 +115,11 @@ def measured_rate(runs: Path, engine: str) -> Rate | None:
     newest = sorted(runs.glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns)
     for directory in (path.parent for path in newest):
         try:
-            report = load_report(directory)
+            report, base = load_report(directory), load(directory).base
         except Damage:
             continue
-        if report is None or report["engine"] != engine or report["units_skipped"]:
+        # A run with a base spends most of its time on states.
+        if report is None or base or report["engine"] != engine or report["units_skipped"]:
             continue
         if report["records"] >= _LEAST_RECORDS and report["seconds"] > 0:
             return Rate(report["run"], max(1, int(report["records"] / report["seconds"])))
@@ -150,6 +151,8 @@ def _problems(plan: Plan, change: Change, effect: OverlayEffect | None) -> Itera
     yield from change.problems()
     if not plan.selection.is_all:
         yield f"it holds {plan.selection.text()} only"
+    if plan.base is not None:
+        yield partial_text(plan)
     if plan.source_topic_id is None:
         yield "the archive doesn't name its topic"
     if effect is not None and effect.problem:

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from analytics.backfill.plan import Plan, directories_of, load
-from analytics.backfill.seal import load_report, refuse_unsealed
-from analytics.backfill.units import finished_units
+from analytics.backfill.finished import finished_rows
+from analytics.backfill.plan import Plan, directories_of, load, partial_text
 from analytics.damage import Damage
-from analytics.engines import results
 from analytics.engines.unit import ManifestRow
 from cdc.contracts.versions import UnreadableRecord
 
@@ -70,7 +68,10 @@ def compared_runs(runs: Path, a: str, b: str) -> ComparedRuns:
     try:
         plans = [(directory, load(directory)) for directory in _directories(runs, a, b)]
         _refuse_other_history(plans[0][1], plans[1][1])
-        found = [_usable(directory, plan) for directory, plan in plans]
+        found = [
+            ComparedRun(plan, directory, finished_rows(directory, plan))
+            for directory, plan in plans
+        ]
     except NotComparable:
         raise
     except Damage as error:
@@ -97,22 +98,12 @@ def _directories(runs: Path, a: str, b: str) -> tuple[Path, Path]:
     return known[0][0], known[1][0]
 
 
-def _usable(directory: Path, plan: Plan) -> ComparedRun:
-    finished = finished_units(directory, plan)
-    missing = [unit.name for unit in plan.units if unit.name not in finished]
-    if missing or load_report(directory) is None:
-        problem = (
-            f"run {plan.run} is unfinished: {len(missing)} of {len(plan.units)} units are missing"
-        )
-        raise NotComparable(problem, KEPT, "start the command again that began the run")
-    refuse_unsealed(directory)
-    rows = tuple(finished[unit.name] for unit in plan.units)
-    results.refuse_damaged(rows)
-    return ComparedRun(plan, directory, rows)
-
-
 def _refuse_other_history(a: Plan, b: Plan) -> None:
     """Raise `NotComparable` unless both runs read the same records."""
+    for plan in (a, b):
+        if plan.base is not None:
+            problem = f"{partial_text(plan)}: its decisions before that are in other runs"
+            raise NotComparable(problem, KEPT, _again(a, b))
     for problem in (
         _other_topic(a, b),
         _other_generation(a, b),

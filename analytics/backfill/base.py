@@ -1,0 +1,114 @@
+"""A finished run as the start of another one: its states replace the history before its ends.
+
+A nightly proof folds one day in this way, and not all years before it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from analytics.archive.manifest import Manifest
+from analytics.backfill.finished import finished_rows
+from analytics.backfill.plan import BaseRun, Plan, directory_of, load, make_plan, named
+from analytics.backfill.seal import seal_of_run
+from analytics.damage import Damage
+from analytics.engines.unit import ManifestRow, continued_unit
+
+_KEPT: Final = "nothing was computed"
+_STEP: Final = "leave out --from for a run from the first record on"
+_UNUSABLE: Final = 2  # 1 is a difference
+
+
+class UnusableBase(Damage, ValueError):
+    """The run can't be the start of another one."""
+
+    exit_code = _UNUSABLE
+
+
+class BaseAhead(UnusableBase):
+    """The base ends after the end of the new run, for example because workers restore."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A finished run whose files are those that it wrote. `seal` is the hash of its report."""
+
+    plan: Plan
+    seal: str
+    rows: tuple[ManifestRow, ...]
+
+
+def base_of(runs: Path, name: str) -> Base:
+    """Return the run `name` after every file of it was checked.
+
+    Raises:
+        UnusableBase: no such run exists, or it is unfinished or damaged.
+    """
+    try:
+        directory = directory_of(runs, name)
+        plan = load(directory)
+        rows = finished_rows(directory, plan)
+        return Base(plan, seal_of_run(directory), rows)
+    except Damage as error:
+        raise UnusableBase(error.problem, _KEPT, error.step or _STEP) from error
+
+
+def plan_from(manifest: Manifest, base: Base, *, engine: str, ends: Mapping[int, int]) -> Plan:
+    """Return the plan for the records from the ends of `base` to `ends`, in the base's buckets.
+
+    Raises:
+        UnusableBase: base and plan differ in rules, topic, generation or keys.
+        BaseAhead: the base ends later.
+    """
+    return continued(make_plan(manifest, engine=engine, ends=ends, buckets=base.plan.buckets), base)
+
+
+def continued(plan: Plan, base: Base) -> Plan:
+    """Return the plan that starts from `base` instead of the first record, under its own name.
+
+    Raises:
+        UnusableBase: as `plan_from`.
+    """
+    refused = f"run {base.plan.run} can't be the base: "
+    if problem := _difference(plan, base.plan):
+        raise UnusableBase(refused + problem, _KEPT, _STEP)
+    if problem := _later_end(plan, base.plan):
+        raise BaseAhead(refused + problem, _KEPT, _STEP)
+    rows = {row.unit: row for row in base.rows}
+    units = (continued_unit(unit, rows.get(unit.name), base.seal) for unit in plan.units)
+    started = replace(plan, units=tuple(units), base=BaseRun(base.plan.run, base.seal))
+    return named(started)
+
+
+def _difference(plan: Plan, base: Plan) -> str:
+    """Return the difference of rules, log or keys that forbids this base, or an empty text."""
+    chosen = plan.selection
+    pairs = (
+        ("of logic revision", base.logic_revision, plan.logic_revision),
+        ("of code", base.code, plan.code),
+        ("of the topic with id", base.source_topic_id, plan.source_topic_id),
+        ("of generation", _generation(base), _generation(plan)),
+        ("of", base.selection.text(), chosen.text()),
+        ("in buckets:", base.buckets, plan.buckets),
+    )
+    for what, found, expected in pairs:
+        if found != expected:
+            return f"it is {what} {found}, expected {expected}"
+    if plan.source_topic_id is None:
+        return "its archive doesn't name its topic"
+    if chosen.suppliers:
+        return "records before its end may name further keys of these suppliers"
+    return ""
+
+
+def _later_end(plan: Plan, base: Plan) -> str:
+    for number, end in sorted(base.ends.items()):
+        if end > plan.ends.get(number, 0):
+            wanted = plan.ends.get(number, 0)
+            return f"it ends at offset {end} of partition {number}, later than {wanted}"
+    return ""
+
+
+def _generation(plan: Plan) -> int:
+    return max((unit.generation for unit in plan.units), default=0)

@@ -1,0 +1,30 @@
+"""The units of a finished run, after plan, units, report and every result file were checked."""
+
+from pathlib import Path
+
+from analytics.backfill.plan import Plan, UnknownRun
+from analytics.backfill.seal import load_report, refuse_unsealed
+from analytics.backfill.units import finished_units
+from analytics.engines import results
+from analytics.engines.unit import ManifestRow
+
+
+def finished_rows(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
+    """Return the units of the run in the plan's order.
+
+    Raises:
+        UnknownRun: the run is unfinished, or plan, units or report were changed.
+        DamagedResult: a result file was changed.
+    """
+    found = finished_units(directory, plan)
+    missing = [unit.name for unit in plan.units if unit.name not in found]
+    if missing or load_report(directory) is None:
+        problem = (
+            f"run {plan.run} is unfinished: {len(missing)} of {len(plan.units)} units are missing"
+        )
+        kept = "no file was changed"
+        raise UnknownRun(problem, kept, "start the command again that began the run")
+    refuse_unsealed(directory)
+    rows = tuple(found[unit.name] for unit in plan.units)
+    results.refuse_damaged(rows)
+    return rows
