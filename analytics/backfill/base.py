@@ -54,7 +54,7 @@ def base_of(runs: Path, name: str) -> Base:
         raise UnusableBase(error.problem, _KEPT, error.step or _STEP) from error
 
 
-def plan_from(manifest: Manifest, base: Base, *, engine: str, ends: Mapping[int, int]) -> Plan:
+def plan_from(manifest: Manifest, ends: Mapping[int, int], *, base: Base, engine: str) -> Plan:
     """Return the plan for the records from the ends of `base` to `ends`, in the base's buckets.
 
     Raises:

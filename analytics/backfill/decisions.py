@@ -79,9 +79,16 @@ class Decisions:
 
 
 def compare_decisions(
-    settings: Connections, rows: Iterable[ManifestRow], ends: Mapping[int, int]
+    settings: Connections,
+    rows: Iterable[ManifestRow],
+    ends: Mapping[int, int],
+    begins: Mapping[int, int] | None = None,
 ) -> Decisions:
-    """Compare the proposals with a finished recomputation up to `ends`."""
+    """Compare the proposals with a finished recomputation up to `ends`.
+
+    With `begins` the recomputation holds only the decisions of records from these offsets on, by
+    partition. Proposals of earlier records are left out.
+    """
     decided = newest(event for row in rows for event in _events(row))
     url = settings.read_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
@@ -101,6 +108,7 @@ def compare_decisions(
             for row in connection.execute(_PROPOSALS)
         }
         deciding = read_deciding_revision(connection, settings)
+    proposed = decided_since(begins or {}, decided, proposed, settings.generation)
     former = closed_before(settings.generation, proposed)
     for identity in former:
         del proposed[identity]
@@ -123,6 +131,25 @@ def closed_before(generation: int, proposed: Mapping[str, DecisionRevision]) -> 
         for identity, entry in proposed.items()
         if entry.status not in OPEN_STATUSES and generation_of(identity) != generation
     )
+
+
+def decided_since(
+    begins: Mapping[int, int],
+    decided: Mapping[str, DecisionRevision],
+    proposed: Mapping[str, DecisionRevision],
+    generation: int,
+) -> dict[str, DecisionRevision]:
+    """Return the proposals that a recomputation from `begins` on can judge.
+
+    These are proposals of its records, proposals of its decisions, and those of other generations.
+    """
+    return {
+        identity: entry
+        for identity, entry in proposed.items()
+        if identity in decided
+        or entry.offset >= begins.get(entry.partition, 0)
+        or generation_of(identity) != generation
+    }
 
 
 def newest(events: Iterable[tuple[str, DecisionRevision]]) -> dict[str, DecisionRevision]:

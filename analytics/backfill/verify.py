@@ -6,7 +6,7 @@ Earlier records must have the same effect on both sides.
 """
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -15,9 +15,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from analytics.archive.follow import archive_until
+from analytics.archive.manifest import Manifest
 from analytics.backfill.decisions import Decisions, compare_decisions
 from analytics.backfill.live import LivePartition, live_partitions
-from analytics.backfill.plan import make_plan
+from analytics.backfill.plan import Plan, make_plan
 from analytics.backfill.run import Progress, RunReport, _no_progress, execute, runs_dir
 from analytics.digest import as_hex, total
 from analytics.engines.results import STATES, read_rows
@@ -29,6 +30,7 @@ _SHOWN: Final = 20
 
 Entry = tuple[bytes, bytes]  # key, state
 Pair = tuple[bytes, bytes | None, bytes | None]  # key, live state, recomputed state
+Planner = Callable[[Manifest, Mapping[int, int]], Plan]  # of the archive and the end offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class BackfillVerifyReport:
         batch = self.run.as_json()
         return {
             "run": batch["run"],
+            "base": self.run.plan.base_name,
             "engine": batch["engine"],
             "ends": batch["ends"],
             "keys_compared": self.keys_compared,
@@ -90,10 +93,16 @@ def verify(
     engine: str = "local",
     *,
     settings: Connections | None = None,
+    planner: Planner | None = None,
+    runs: Path | None = None,
     cluster: Cluster = LOCAL,
     progress: Progress = _no_progress,
 ) -> BackfillVerifyReport:
-    """Compare the live workers' states with a recomputation to the same offsets."""
+    """Compare the live workers' states with a recomputation to the same offsets.
+
+    `planner` makes the plan; without it the recomputation starts at the first record. `runs` is
+    the directory of its results, by default that of all runs.
+    """
     known = settings or Connections()
     parent = known.home / "backfill"
     parent.mkdir(parents=True, exist_ok=True)
@@ -101,9 +110,10 @@ def verify(
         live = live_partitions(known, Path(directory))
         ends = {part.number: part.end for part in live}
         manifest = archive_until(known, ends)
-        plan = make_plan(manifest, engine=engine, ends=ends)
-        report = execute(plan, runs_dir(known), cluster=cluster, progress=progress)
-        return compared(live, report, compare_decisions(known, report.rows, ends))
+        plan = planner(manifest, ends) if planner else make_plan(manifest, engine=engine, ends=ends)
+        report = execute(plan, runs or runs_dir(known), cluster=cluster, progress=progress)
+        begins = {unit.partition: unit.begin for unit in plan.units}
+        return compared(live, report, compare_decisions(known, report.rows, ends, begins))
 
 
 def compared(

@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn
 
@@ -15,6 +16,7 @@ from deploy.cli import option_checks
 from deploy.cli.backfill_options import ENGINES, Engine, Json
 from deploy.cli.reports import print_and_exit, print_report, rows
 from deploy.errors import StackError
+from deploy.stack.django import connect_django
 from deploy.stack.home import default_home
 from deploy.stack.runtime import load_environment
 
@@ -26,6 +28,14 @@ Conf = Annotated[
     list[str] | None,
     typer.Option(
         "--conf", metavar="KEY=VALUE", help="Property of the Spark session. Can be repeated."
+    ),
+]
+VerifyFrom = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="RUN",
+        help="Start from the states of this finished run, or of the last proof with last-proven.",
     ),
 ]
 Python = Annotated[
@@ -43,6 +53,7 @@ _RUN_COLUMNS: Final = (
     "seconds",
     "digest",
 )
+_LAST_PROVEN: Final = "last-proven"
 _REARCHIVE: Final = "inventory backfill rearchive --yes"
 _HELD_S: Final = 20.0  # an archiver writes its buffered records before it releases its lock
 _MODULE: Final = "deploy.cli.main"
@@ -74,6 +85,7 @@ def run(
     store: options.Stores = None,
     item: options.Items = None,
     supplier: options.Suppliers = None,
+    base: options.From = "",
     python: Python = "",
     what_if: options.WhatIf = False,
     json: Json = False,
@@ -82,10 +94,11 @@ def run(
 
     With --code, --ref or --set the run uses the rules of another revision. `backfill publish` can
     then fill the changelogs of that revision from the run. `backfill plan` shows what a run would
-    do. A run that could not be published is refused, unless --what-if allows it.
+    do. A run that could not be published is refused, unless --what-if allows it. With --from only
+    the states are complete. Such a run can't be published, or compared by `backfill diff`.
     """
-    request = options.request_of(engine, until, buckets, (key, store, item, supplier))
-    cluster = _cluster(master, conf)
+    request = options.request_of(engine, until, buckets, (key, store, item, supplier), base)
+    cluster = cluster_of(master, conf)
     origin = options.origin_of(code, ref, changes, where, revision)
     settings = options.settings_for(until)
     change = options.change_of(origin)
@@ -100,21 +113,59 @@ def run(
         # Trees of earlier releases don't know the option.
         flags += ["--what-if"] if change.unnumbered() else []
         _in_tree(change.tree, python, "run", flags, json=json)
-    found = backfills.execute(plan, backfills.runs_dir(settings), cluster=cluster, progress=_units)
-    print_report("backfill run", found.as_json(), json=json)
+    found = backfills.execute(
+        plan, backfills.runs_dir(settings), cluster=cluster, progress=print_units
+    )
+    print_report("backfill run", {"base": plan.base_name, **found.as_json()}, json=json)
 
 
 @backfill.command()
 def verify(
-    *, engine: Engine = "local", master: Master = None, conf: Conf = None, json: Json = False
+    *,
+    engine: Engine = "local",
+    base: VerifyFrom = "",
+    master: Master = None,
+    conf: Conf = None,
+    json: Json = False,
 ) -> None:
-    """Recompute every key and compare the bytes with the live workers' at the same offsets."""
+    """Recompute every key and compare the bytes with the live workers' at the same offsets.
+
+    With --from only the decisions after that run are compared with the proposals.
+    """
     option_checks.check_choice("--engine", engine, ENGINES)
     load_environment()
     from analytics.backfill import verify as comparison  # noqa: PLC0415 -- reads the environment
+    from analytics.backfill.base import plan_from  # noqa: PLC0415 -- as above
 
-    found = comparison.verify(engine, progress=_units, cluster=_cluster(master, conf))
+    found = comparison.verify(
+        engine,
+        planner=partial(plan_from, base=_base(base), engine=engine) if base else None,
+        progress=print_units,
+        cluster=cluster_of(master, conf),
+    )
     print_and_exit("backfill verify", found, json=json)
+
+
+def _base(name: str) -> Any:  # noqa: ANN401 -- its class is imported only by commands that need it
+    """Return the run `name`, or for `last-proven` that of the newest equal proof.
+
+    Raises:
+        StackError: no proof of these rules is recorded.
+    """
+    from analytics.backfill.base import base_of  # noqa: PLC0415 -- loads the file format
+    from analytics.backfill.prove import proofs_dir  # noqa: PLC0415 -- as above
+    from analytics.backfill.run import runs_dir  # noqa: PLC0415 -- as above
+
+    if name != _LAST_PROVEN:
+        return base_of(runs_dir(_settings()), name)
+    connect_django()
+    from deploy.proving.proof import last_proven  # noqa: PLC0415 -- needs Django set up
+
+    found = last_proven()
+    if found is None:
+        message = "no proof of these rules is recorded; nothing was computed"
+        raise StackError(message, repair="inventory backfill prove")
+    return base_of(proofs_dir(_settings()), found)
 
 
 @backfill.command()
@@ -245,7 +296,8 @@ def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by command
     return Connections()
 
 
-def _cluster(master: str | None, conf: list[str] | None) -> Any:  # noqa: ANN401 -- as below
+def cluster_of(master: str | None, conf: list[str] | None) -> Any:  # noqa: ANN401 -- as below
+    """Return the Spark cluster of these options."""
     from analytics.engines.spark import DEFAULT_MASTER, Cluster  # noqa: PLC0415 -- late like its user
 
     return Cluster(master or DEFAULT_MASTER, option_checks.parse_pairs("--conf", conf or []))
@@ -281,5 +333,6 @@ def _in_tree(
     raise typer.Exit(done.returncode)
 
 
-def _units(done: int, planned: int, name: str) -> None:
+def print_units(done: int, planned: int, name: str) -> None:
+    """Print the progress of a run."""
     output.errors.print(f"{done} of {planned} units: {name}")

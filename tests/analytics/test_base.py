@@ -49,11 +49,14 @@ class Archived:
         plan = make_plan(self.manifest, engine="local", ends=ends, buckets=buckets)
         return execute(plan, self.runs)
 
+    def plan_from(self, base: RunReport, ends: Ends | None = None) -> Plan:
+        """Plan a run from the states of another one."""
+        found = base_of(self.runs, base.plan.run)
+        return plan_from(self.manifest, ends or self.ends(), base=found, engine="local")
+
     def later(self, base: RunReport, ends: Ends) -> RunReport:
         """Compute a run from the states of another one."""
-        found = base_of(self.runs, base.plan.run)
-        plan = plan_from(self.manifest, found, engine="local", ends=ends)
-        return execute(plan, self.runs)
+        return execute(self.plan_from(base, ends), self.runs)
 
 
 @pytest.fixture
@@ -119,21 +122,11 @@ def test_a_plan_with_a_base_comes_back_as_it_was_written(archived: Archived) -> 
 
 def test_another_seal_of_the_base_is_another_run(archived: Archived) -> None:
     base = archived.complete(archived.ends(0.5))
-    before = plan_from(
-        archived.manifest,
-        base_of(archived.runs, base.plan.run),
-        engine="local",
-        ends=archived.ends(),
-    )
+    before = archived.plan_from(base)
 
     write_report(base.directory, (load_report(base.directory) or {}) | {"seconds": 1})
 
-    after = plan_from(
-        archived.manifest,
-        base_of(archived.runs, base.plan.run),
-        engine="local",
-        ends=archived.ends(),
-    )
+    after = archived.plan_from(base)
     assert before.run != after.run
     assert before.units[0].input_digest != after.units[0].input_digest
 

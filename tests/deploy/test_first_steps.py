@@ -37,6 +37,8 @@ NEED_A_STACK = (
     "sql",
     "backfill run",
     "backfill verify",
+    "backfill verify --from last-proven",
+    "backfill prove",
     "backfill status",
     "rejected list",
     "rejected show 1-0-0",

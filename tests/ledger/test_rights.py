@@ -35,6 +35,8 @@ FORBIDDEN = {
         "DELETE FROM app.auth_user",
         "INSERT INTO app.auth_permission (name, content_type_id, codename) VALUES ('x', 1, 'x')",
         "DELETE FROM app.django_migrations",
+        "UPDATE app.proof SET keys_differing = 0",
+        "DELETE FROM app.proof",
         "UPDATE read_model.stock SET on_hand_units = 1",
         "DELETE FROM read_model.sink_position",
         "DELETE FROM read_model.service_heartbeat",

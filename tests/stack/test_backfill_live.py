@@ -1,5 +1,7 @@
 """Recomputing the running stack's history gives what its workers hold, byte for byte."""
 
+import json
+
 import pytest
 
 from analytics.backfill.run import run
@@ -15,6 +17,24 @@ def test_recomputed_states_equal_the_live_ones_byte_for_byte(stack: RunningStack
 
     assert report.ok, report.as_json()["differences"]
     assert report.keys_compared >= 3
+
+
+def test_a_proof_starts_from_the_last_proven_states(stack: RunningStack) -> None:
+    shop = Shop(stack.settings.owner_database_url.get_secret_value())
+    shop.trade()
+    first = stack.cli("backfill", "prove", "--full", "--json")
+    Shop(stack.settings.owner_database_url.get_secret_value()).trade()
+
+    second = stack.cli("backfill", "prove", "--json")
+
+    proofs = [json.loads(done.stdout) for done in (first, second)]
+    assert [done.returncode for done in (first, second)] == [0, 0], proofs
+    assert [proof["base"] for proof in proofs] == [None, proofs[0]["run"]]
+    before, after = (sum(proof["ends"].values()) for proof in proofs)
+    assert proofs[1]["records"] == after - before > 0
+    assert proofs[1]["live_digest"] == proofs[1]["recomputed_digest"]
+    again = stack.cli("backfill", "verify", "--from", "last-proven", "--json")
+    assert json.loads(again.stdout)["base"] == proofs[1]["run"]
 
 
 @pytest.mark.soak  # tests/analytics/test_engines.py compares them on a generated history

@@ -1,0 +1,45 @@
+"""`inventory backfill prove`: compare, record, and end with the result as the exit code."""
+
+from typing import Annotated
+
+import typer
+
+from deploy.cli import option_checks
+from deploy.cli.backfill import Conf, Master, backfill, cluster_of, print_units
+from deploy.cli.backfill_options import ENGINES, Engine, Json
+from deploy.cli.reports import print_and_exit
+from deploy.stack.django import connect_django
+
+
+def register(_app: typer.Typer) -> None:
+    """Add the command to `inventory backfill`."""
+    backfill.command()(prove)
+
+
+def prove(
+    *,
+    full: Annotated[bool, typer.Option("--full", help="Start from the first record.")] = False,
+    engine: Engine = "local",
+    master: Master = None,
+    conf: Conf = None,
+    json: Json = False,
+) -> None:
+    """Prove that the live state equals a recomputation of history, and record the result.
+
+    The recomputation starts from the states of the last proven run, and once a week from the first
+    record. Exit code 1: a key or a proposal differs. Exit code 2: the two sides can't be compared
+    now, for example because workers restore; nothing is recorded.
+    """
+    option_checks.check_choice("--engine", engine, ENGINES)
+    connect_django()
+    from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
+    from deploy.proving.proof import prove_and_record  # noqa: PLC0415 -- needs Django set up
+
+    found = prove_and_record(
+        Connections(),
+        engine=engine,
+        cluster=cluster_of(master, conf),
+        is_full=full,
+        progress=print_units,
+    )
+    print_and_exit("backfill prove", found, json=json)

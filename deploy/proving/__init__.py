@@ -1,0 +1,1 @@
+"""Nightly comparison of the live state with a recomputation of history."""

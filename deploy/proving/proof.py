@@ -1,0 +1,67 @@
+"""One proof: choose its base, compare, record the result, and delete runs that nobody needs."""
+
+from collections.abc import Callable
+from typing import Final
+
+from django.db import connection
+
+from analytics.backfill.prove import Proof, delete_others, only_proof, prove
+from analytics.engines.code import code_hash
+from analytics.engines.spark import Cluster
+from cdc.settings import Connections
+from inventory.revision import LOGIC_REVISION
+from ledger.proofs.queries import differing_runs, is_full_proof_due, proven_runs
+from ledger.proofs.service import RecordProof, record_proof
+
+_KEPT: Final = 2  # proven runs: the next base, and one in case that one is damaged
+
+Progress = Callable[[int, int, str], None]
+
+
+def prove_and_record(
+    settings: Connections, *, engine: str, cluster: Cluster, is_full: bool, progress: Progress
+) -> Proof:
+    """Compare from the newest proven run of these rules on, and record the result.
+
+    The comparison starts at the first record if `is_full`, without a proven run, and once a week.
+    A result that is not comparable is not recorded. Django must be set up.
+
+    Raises:
+        RunInUse: another process proves.
+        NotProven: there was nothing to compare.
+        BaseAhead: the workers' states end before the base does.
+    """
+    rules = code_hash(), LOGIC_REVISION
+    with only_proof(settings):
+        is_from_base = not is_full and not is_full_proof_due(*rules)
+        bases = proven_runs(*rules, limit=_KEPT) if is_from_base else []
+        connection.close()  # a comparison takes long, and Postgres may restart meanwhile
+        found = prove(settings, bases, engine=engine, cluster=cluster, progress=progress)
+        if found.is_comparable:
+            record_proof(_record(found))
+            kept = {*proven_runs(*rules, limit=_KEPT), *differing_runs(), found.report.run.plan.run}
+            delete_others(settings, kept)
+    return found
+
+
+def last_proven() -> str | None:
+    """Return the newest run of these rules that was equal to the live state. Needs Django."""
+    return next(iter(proven_runs(code_hash(), LOGIC_REVISION, limit=1)), None)
+
+
+def _record(found: Proof) -> RecordProof:
+    report, plan = found.report, found.report.run.plan
+    return RecordProof(
+        run=plan.run,
+        base=plan.base_name,
+        logic_revision=plan.logic_revision,
+        code=plan.code,
+        ends={str(number): end for number, end in plan.ends.items()},
+        keys_compared=report.keys_compared,
+        keys_differing=report.keys_differing,
+        decisions_compared=report.decisions.compared,
+        decisions_differing=len(report.decisions.differing),
+        differences=found.differences,
+        seconds=found.seconds,
+        digest=str(report.run.as_json()["states_digest"]),
+    )

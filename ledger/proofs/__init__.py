@@ -1,0 +1,1 @@
+"""Results of comparisons of the live state with a recomputation of history."""

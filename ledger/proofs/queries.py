@@ -1,0 +1,49 @@
+"""Recorded proofs: the newest one, and the runs from which the next one may start."""
+
+from datetime import datetime
+from typing import Final
+
+from ledger.kernel.transactions import fetch_column, fetch_value
+
+# Calendar days in UTC: a nightly schedule makes a full proof on the same weekday, at any minute.
+DAYS_PER_FULL_PROOF: Final = 7
+_EQUAL: Final = "keys_differing = 0 AND decisions_differing = 0"
+_PROVEN: Final = f"""
+SELECT run FROM app.proof WHERE code = %s AND logic_revision = %s AND {_EQUAL}
+ORDER BY id DESC LIMIT %s
+"""  # noqa: S608 -- constants of this module
+_HAS_FULL: Final = f"""
+SELECT EXISTS (
+    SELECT FROM app.proof WHERE code = %s AND logic_revision = %s AND {_EQUAL} AND base IS NULL
+    AND finished_at::date > clock_timestamp()::date - %s
+)
+"""  # noqa: S608 -- constants of this module
+_DIFFERING: Final = f"SELECT run FROM app.proof WHERE NOT ({_EQUAL}) ORDER BY id DESC LIMIT 1"  # noqa: S608 -- as above
+# Before the first proof, nights count from the day on which the table was made.
+_SINCE: Final = """
+SELECT coalesce(
+    (SELECT max(finished_at) FROM app.proof),
+    (SELECT max(applied) FROM app.django_migrations WHERE name = '0028_proofs')
+)
+"""
+
+
+def proven_runs(code: str, revision: int, *, limit: int) -> list[str]:
+    """Return the newest runs of these rules that were equal to the live state, newest first."""
+    return [str(run) for run in fetch_column(_PROVEN, code, revision, limit)]
+
+
+def is_full_proof_due(code: str, revision: int) -> bool:
+    """Return True unless these rules had an equal proof from the first record in the last week."""
+    return not fetch_value(_HAS_FULL, code, revision, DAYS_PER_FULL_PROOF)
+
+
+def differing_runs() -> list[str]:
+    """Return the newest run that differed from the live state, if any did."""
+    return [str(run) for run in fetch_column(_DIFFERING)]
+
+
+def proven_since() -> datetime:
+    """Return the time of the newest proof, or of the creation of its table."""
+    found: datetime = fetch_value(_SINCE)
+    return found

@@ -1,0 +1,56 @@
+"""Recording of a proof. A recorded proof is never changed or deleted."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ledger.kernel.transactions import execute, ledger_transaction
+
+_ADD: Final = """
+INSERT INTO app.proof (run, base, logic_revision, code, ends, keys_compared, keys_differing,
+    decisions_compared, decisions_differing, differences, seconds, digest)
+VALUES (%s, %s, %s, %s, %s::jsonb, %s, %s, %s, %s, %s::jsonb, %s, %s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordProof:
+    """Result of one comparison at the offsets `ends`.
+
+    `base` is the run from whose states the recomputation started, or None for the first record.
+    `differences` holds the first differing keys and decisions, `digest` sums up all states.
+    """
+
+    run: str
+    base: str | None
+    logic_revision: int
+    code: str
+    ends: Mapping[str, int]
+    keys_compared: int
+    keys_differing: int
+    decisions_compared: int
+    decisions_differing: int
+    differences: Sequence[Mapping[str, Any]]
+    seconds: int
+    digest: str
+
+
+def record_proof(proof: RecordProof) -> None:
+    """Add the proof to `app.proof`, with the database's time."""
+    with ledger_transaction():
+        execute(
+            _ADD,
+            proof.run,
+            proof.base,
+            proof.logic_revision,
+            proof.code,
+            json.dumps(proof.ends),
+            proof.keys_compared,
+            proof.keys_differing,
+            proof.decisions_compared,
+            proof.decisions_differing,
+            json.dumps(proof.differences),
+            proof.seconds,
+            proof.digest,
+        )
