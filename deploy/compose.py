@@ -59,6 +59,8 @@ _RESTART: Final = "unless-stopped"
 _LOGGING: Final = {"driver": "json-file", "options": {"max-size": "20m", "max-file": "2"}}
 _PROBE_S: Final = 15
 FAILED_PROBES: Final = 60  # five minutes and more: a broker reads its whole log after a crash
+# An empty hour turns proofs off, so only an unset variable takes the default.
+_EXTRA: Final = {"prover": {"INVENTORY_PROOF_HOUR": "${INVENTORY_PROOF_HOUR-3}"}}
 # Files of the container `connect`: logins of its REST API and of the probe.
 _LOGIN: Final = "/etc/connect/login.conf"
 _CREDENTIALS: Final = "/etc/connect/credentials.properties"
@@ -358,7 +360,7 @@ def document() -> dict[str, Any]:
     }
     services |= {name: worker(name) for name in _WORKERS}
     services |= {
-        name: _guarded(name, _application(name, module))
+        name: _guarded(name, _application(name, module, **_EXTRA.get(name, {})))
         for name, module in APPLICATIONS.items()
         if name != "web"
     }

@@ -77,6 +77,8 @@ class Failure(Enum):
     LAG = Entry("lag", "{repair}", "warning")  # restarts the reader
     ARCHIVE_DAMAGED = Entry("archive", REARCHIVE)
     ARCHIVE_FILE_UNLISTED = Entry("archive", UNLISTED)
+    PROOF_DIFFERS = Entry("proof", "inventory backfill prove --full")
+    PROOF_OLD = Entry("proof", "inventory backfill prove", "warning")
     STALE = Entry("freshness", "{repair}", "warning")  # restarts the first link that doesn't move
 
     def repair(self, **names: object) -> str:

@@ -16,6 +16,7 @@ from deploy.doctor.capturing import (
 )
 from deploy.doctor.failures import Failure, row_of
 from deploy.doctor.halted import halted
+from deploy.doctor.proof import proof
 from deploy.doctor.repairs import RESTART_ALL, joined
 from deploy.doctor.row import Row, ok
 from deploy.doctor.service_failure import service_failure
@@ -177,6 +178,7 @@ QUERIED_SERVICES: Final[dict[str, tuple[str, ...]]] = {
     "rules": ("postgres",),
     "lag": ("kafka", "postgres"),
     "freshness": ("postgres",),
+    "proof": ("postgres",),
 }
 CHECKS: Final = (
     workers,
@@ -190,6 +192,7 @@ CHECKS: Final = (
     lag,
     freshness,
     archive,
+    proof,
 )
 # What these find doesn't stop a service: the doctor names it, `status` doesn't.
 DOCTOR_ONLY: Final = (lag, freshness, archive)

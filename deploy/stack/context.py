@@ -21,6 +21,7 @@ APPLICATIONS: Final = {
     "heartbeat": "ledger.automation.heartbeat",
     "automation": "ledger.automation",
     "capture": "cdc.capture.reconciler",
+    "prover": "deploy.proving",
     "web": "webui",
 }
 WORKER_MODULE: Final = "streams.worker"
@@ -38,6 +39,7 @@ TUNING_VARIABLES: Final = frozenset(f"INVENTORY_{name}" for name in _TUNING.spli
 COMPANY: Final = frozenset(
     f"INVENTORY_{name}" for name in ("COMPANY_NAME", "COMPANY_ADDRESS", "CURRENCY")
 )
+PROOFS: Final = frozenset({"INVENTORY_PROOF_HOUR"})
 # Length of logins, roles that need a second factor, trusted proxies.
 SESSIONS: Final = frozenset(
     f"INVENTORY_{name}"
@@ -153,6 +155,7 @@ class Context:
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if name in TUNING_VARIABLES | COMPANY | SESSIONS or not name.startswith("INVENTORY_")
+            if name in TUNING_VARIABLES | COMPANY | PROOFS | SESSIONS
+            or not name.startswith("INVENTORY_")
         }
         return inherited | {"PYTHONUNBUFFERED": "1"} | self.variables_of(service) | extra

@@ -33,8 +33,8 @@ from deploy.stack.supervisor import Supervisor
 _POLL_S: Final = 0.1
 _WATCH_S: Final = 0.5
 _CRASHES_BEFORE_READY: Final = 5
-# These write captured tables, so they wait for the slot.
-_AFTER_CAPTURE: Final = ("heartbeat", "automation", "capture", "web")
+# These write captured tables, so they wait for the slot; the prover has nothing to do before it.
+_AFTER_CAPTURE: Final = ("heartbeat", "automation", "capture", "prover", "web")
 
 
 def build_context(home: Home, options: Options) -> Context:

@@ -20,8 +20,7 @@ def test_recomputed_states_equal_the_live_ones_byte_for_byte(stack: RunningStack
 
 
 def test_a_proof_starts_from_the_last_proven_states(stack: RunningStack) -> None:
-    shop = Shop(stack.settings.owner_database_url.get_secret_value())
-    shop.trade()
+    Shop(stack.settings.owner_database_url.get_secret_value()).trade()
     first = stack.cli("backfill", "prove", "--full", "--json")
     Shop(stack.settings.owner_database_url.get_secret_value()).trade()
 

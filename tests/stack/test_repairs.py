@@ -238,6 +238,7 @@ _CAPTURE: Final = (
 _ARCHIVE: Final = (
     "tests/deploy/test_rearchive.py::test_the_doctor_names_damage_and_its_command_repairs_it"
 )
+_PROOF: Final = "tests/ledger/test_proof_row.py::test_a_difference_or_a_missed_night_is_named"
 ELSEWHERE: Final[dict[Failure, str]] = {
     Failure.LOST_SLOT: _CAPTURE,
     Failure.PUBLICATION_CHANGED: _CAPTURE,
@@ -245,6 +246,8 @@ ELSEWHERE: Final[dict[Failure, str]] = {
     Failure.CAPTURE_DAMAGED: _CAPTURE,
     Failure.ARCHIVE_DAMAGED: _ARCHIVE,
     Failure.ARCHIVE_FILE_UNLISTED: _ARCHIVE,
+    Failure.PROOF_DIFFERS: _PROOF,
+    Failure.PROOF_OLD: _PROOF,
     Failure.SERVICE_STARTS: (
         "tests/deploy/test_start_order.py::test_up_waits_for_a_service_that_is_on_its_way"
     ),

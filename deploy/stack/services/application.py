@@ -1,4 +1,4 @@
-"""The project's own processes: stream workers, sinks, archiver, heartbeat, automation, pages."""
+"""The project's own processes: stream workers, sinks, archiver, periodic jobs, pages."""
 
 import sys
 from functools import partial
@@ -38,7 +38,7 @@ def worker(context: Context, name: str) -> Service:
 
 
 def application(context: Context, name: str) -> Service:
-    """Return the definition of a sink, the archiver, the heartbeat, the automation or the pages."""
+    """Return the definition of a sink, the archiver, a periodic job or the pages."""
     web = name == "web"
     url = context.web_url
     asked = probes_of(name, url, context.database_url("postgres"))

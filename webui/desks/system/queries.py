@@ -1,11 +1,13 @@
 """Rows of the system pages: sums of late sales, partitions with their worker, lag and age."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG, PARTITIONS
-from ledger.kernel.rows import select
+from ledger.access.scope import current
+from ledger.kernel.rows import select, select_one
 from ledger.kernel.sink_positions import as_of_by_partition
 
 RUNNING, UNKNOWN = "RUNNING", "UNKNOWN"
@@ -30,6 +32,43 @@ def late_sales() -> LateSales:
              FROM read_model.late_sale"""
     [found] = select(sql, {}, LateSales)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class LastProof:
+    """The newest comparison of the live state with a recomputation of history.
+
+    `base` is None if the recomputation started at the first record. `named` holds the first keys
+    and proposals that differ.
+    """
+
+    finished_at: datetime
+    age_us: int
+    run: str
+    base: str | None
+    keys_compared: int
+    keys_differing: int
+    decisions_compared: int
+    decisions_differing: int
+    named: list[str]
+
+    @property
+    def is_equal(self) -> bool:
+        """Return True if no key and no decision differed."""
+        return not self.keys_differing and not self.decisions_differing
+
+
+def last_proof() -> LastProof | None:
+    """Return the newest proof, or None. Only a person of all stores sees which keys differ."""
+    sql = """SELECT p.finished_at, p.run, p.base, p.keys_compared, p.keys_differing,
+                    p.decisions_compared, p.decisions_differing,
+                    (extract(epoch FROM clock_timestamp() - p.finished_at) * 1000000)::bigint
+                        AS age_us,
+                    ARRAY(SELECT coalesce(d->>'key', d->>'id')
+                          FROM jsonb_array_elements(p.differences) d) AS named
+             FROM app.proof p ORDER BY p.id DESC LIMIT 1"""
+    found = select_one(sql, {}, LastProof)
+    return found if found is None or current().everywhere else replace(found, named=[])
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from ledger.services import ServiceError
 from ledger.tasks.service import dismiss_rejected
 from webui.accounts.roles import SEE, SEE_REJECTED_BYTES, SETTLE_REJECTED, requires
 from webui.desks.system.probes import chain
-from webui.desks.system.queries import late_sales, partition_rows, worker_rows
+from webui.desks.system.queries import last_proof, late_sales, partition_rows, worker_rows
 from webui.desks.system.replay import WHAT_TO_DO, preview, replay
 from webui.live.stream import HUB
 from webui.readmodel import demand as demand_selectors
@@ -46,6 +46,7 @@ def system(request: HttpRequest) -> HttpResponse:
         "settled": settled,
         "reason": reason,
         "late": late_sales(),
+        "proof": last_proof(),
     }
     return render_page(request, "system/overview.html", context)
 

@@ -1,0 +1,72 @@
+"""Check of the nightly proof: its newest result, and its age while proofs are on."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final, LiteralString, NamedTuple
+
+from deploy.doctor.capturing import reading
+from deploy.doctor.failures import Failure
+from deploy.doctor.row import Row, ok
+from deploy.stack.home import Home
+
+OLDEST: Final = timedelta(hours=36)  # a night and a half: one proof was missed
+# The prover writes the hour, or null if proofs are off, and the time from which nights count.
+_NEWEST: Final[LiteralString] = """
+SELECT clock_timestamp(), s.detail->>'hour', s.detail->>'last_us', p.finished_at, p.run,
+       p.keys_compared, p.keys_differing, p.decisions_differing,
+       (SELECT string_agg(coalesce(d->>'key', d->>'id'), ', ')
+        FROM (SELECT d FROM jsonb_array_elements(p.differences) d LIMIT 3) first)
+FROM (SELECT 1) one
+LEFT JOIN read_model.service_heartbeat s ON s.service = 'prover'
+LEFT JOIN (SELECT * FROM app.proof ORDER BY id DESC LIMIT 1) p ON true
+"""
+
+
+class _Found(NamedTuple):
+    """The newest proof and the prover's row; None without one."""
+
+    now: datetime
+    hour: str | None
+    last_us: str | None
+    finished_at: datetime | None
+    run: str | None
+    keys: int | None
+    keys_differing: int | None
+    decisions_differing: int | None
+    named: str | None
+
+    @property
+    def last_at(self) -> datetime:
+        """Return the time of the newest proof, or the time from which nights count."""
+        if self.finished_at is not None:
+            return self.finished_at
+        last_us = self.last_us
+        return self.now if last_us is None else _EPOCH + timedelta(microseconds=int(last_us))
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def proof(home: Home) -> Row:
+    """Check that the last proof found no difference, and that no night was missed."""
+    with reading(home) as connection:
+        row = connection.execute(_NEWEST).fetchone()
+    assert row is not None  # noqa: S101 -- the query always has one row
+    found = _Found(*row)
+    age = found.now - found.last_at
+    text = _text(found, age)
+    if found.keys_differing or found.decisions_differing:
+        return Failure.PROOF_DIFFERS.row(text)
+    if found.hour is not None and age > OLDEST:
+        return Failure.PROOF_OLD.row(text)
+    return ok("proof", text)
+
+
+def _text(found: _Found, age: timedelta) -> str:
+    if found.finished_at is None:
+        return "none yet" if found.hour is not None else "none; nightly proofs are off"
+    hours = int(age.total_seconds()) // 3600
+    text = f"{found.run}, {hours} h ago: "
+    if not found.keys_differing and not found.decisions_differing:
+        return f"{text}{found.keys} keys equal"
+    counts = f"{found.keys_differing} keys and {found.decisions_differing} decisions differ"
+    return f"{text}{counts}: {found.named or 'unnamed'}"
