@@ -39,7 +39,6 @@ NEED_A_STACK = (
     "backfill verify",
     "backfill verify --from last-proven",
     "backfill prove",
-    "backfill status",
     "rejected list",
     "rejected show 1-0-0",
     "rejected dismiss 1-0-0 --reason r",
