@@ -26,8 +26,9 @@ def test_a_proof_starts_from_the_last_proven_states(stack: RunningStack) -> None
 
     second = stack.cli("backfill", "prove", "--json")
 
+    ended = [(done.returncode, done.stderr) for done in (first, second)]
+    assert [code for code, _ in ended] == [0, 0], ended
     proofs = [json.loads(done.stdout) for done in (first, second)]
-    assert [done.returncode for done in (first, second)] == [0, 0], proofs
     assert [proof["base"] for proof in proofs] == [None, proofs[0]["run"]]
     before, after = (sum(proof["ends"].values()) for proof in proofs)
     assert proofs[1]["records"] == after - before > 0
