@@ -7,7 +7,8 @@ import psycopg
 from inventory.revision import LOGIC_REVISION
 
 _NEWEST: Final[LiteralString] = (
-    "SELECT revision, former FROM app.revision_switch ORDER BY id DESC LIMIT 1"
+    "SELECT revision, former, comparison ->> 'rollback' "
+    "FROM app.revision_switch ORDER BY id DESC LIMIT 1"
 )
 
 
@@ -18,9 +19,12 @@ def recorded_revision(connection: psycopg.Connection[Any]) -> int | None:
 
 
 def former_revision(connection: psycopg.Connection[Any]) -> int | None:
-    """Return the revision that decided before the newest switch, or None if there was none."""
+    """Return the revision that decided before the newest switch.
+
+    None if there was no switch, or if the newest one went back already.
+    """
     row = connection.execute(_NEWEST).fetchone()
-    return None if row is None or row[1] is None else int(row[1])
+    return None if row is None or row[1] is None or row[2] is not None else int(row[1])
 
 
 def deciding_revision(connection: psycopg.Connection[Any]) -> int:

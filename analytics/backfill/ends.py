@@ -97,8 +97,9 @@ def _before(settings: Connections, at_us: int) -> tuple[Manifest, dict[int, int]
         max((file.newest_commit_us or 0 for file in manifest.files(number)), default=0)
         for number in range(settings.partitions)
     ]
-    # Without a broker a partition may have no record at all: the newest of all shows the time.
-    reached_us = min(newest) if settings.kafka_bootstrap else max(newest)
+    # Without a broker a partition without archived records counts as empty.
+    known = newest if settings.kafka_bootstrap else [at for at in newest if at]
+    reached_us = min(known, default=0)
     if reached_us < at_us:
         manifest, _ = _committed(settings)
     return manifest, ends_before(manifest, settings.partitions, at_us)

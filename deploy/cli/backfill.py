@@ -324,10 +324,10 @@ def _in_tree(
         _MODULE,
         "backfill",
         verb,
-        *arguments,
         *flags,
+        *(["--json"] if json else []),
+        *(["--", *arguments] if arguments else []),  # a name may begin with a dash
     ]
-    command += ["--json"] if json else []
     mine = {"INVENTORY_HOME": str(default_home()), "PYTHONPATH": str(tree)}
     done = subprocess.run(command, cwd=tree, env=os.environ | mine, check=False)  # noqa: S603 -- a tree that the operator has named
     raise typer.Exit(done.returncode)

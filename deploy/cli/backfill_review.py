@@ -51,7 +51,7 @@ def review(a: Run, b: Run, *, by: By, json: Json = False) -> None:
     """Request the approval of the difference between runs A and B, by another person.
 
     A is a run of the deciding rules, B one of the new rules over the same records. `backfill diff`
-    shows the difference. The approval will hold for exactly these decisions.
+    shows the difference. An approval holds for the keys that differ, not for their quantities.
     """
     connect_django()
     from analytics.backfill.diff.comparison import compare  # noqa: PLC0415 -- loads Parquet
@@ -72,8 +72,8 @@ def approve(
 ) -> None:
     """Approve a difference that another person has sent for review.
 
-    The approval lapses if a key differs at the switch that the difference doesn't contain. While
-    trade goes on, --growth says how many such keys you accept.
+    At the switch, keys may differ that the difference doesn't contain, because trade goes on. If
+    there are more of them than --growth, the approval lapses.
     """
     _decide(digest, Verdict("approved", reason, growth), by, json=json)
 
@@ -123,8 +123,11 @@ def _decide(digest: str, given: Verdict, by: str, *, json: bool) -> None:
     from ledger.reviews.service import Decision, decide_review  # noqa: PLC0415 -- as above
 
     found = queries.reviews_with(digest) if len(digest) >= _LEAST_CHARS else []
-    if not found or len({one.digest for one in found}) > 1:
-        message = f"{digest!r}: expected {_LEAST_CHARS} or more characters of one digest"
+    if len(found) != 1:
+        message = (
+            f"{digest!r}: expected {_LEAST_CHARS} or more characters of the digest of one review, "
+            f"found {len(found)}"
+        )
         raise StackError(message, repair="inventory backfill reviews")
     person = logged_in_person(by)
     decision = Decision(given.verdict, given.reason, given.growth)

@@ -10,7 +10,7 @@ from deploy import output
 from deploy.cli import backfill_options as options
 from deploy.cli import option_checks
 from deploy.cli.backfill import Python, backfill
-from deploy.cli.revision import Approval, Number, Timeout, promote, show_switch
+from deploy.cli.revision import Approval, Number, Timeout, show_switch
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment
@@ -26,7 +26,7 @@ _DEFAULT_EVERY_S: Final = 10.0
 def register(_app: typer.Typer) -> None:
     """Add the commands to `inventory backfill`."""
     backfill.command()(shadow)
-    backfill.command("cutover")(promote)
+    backfill.command()(cutover)
     backfill.command()(rollback)
 
 
@@ -58,6 +58,7 @@ def shadow(
     from deploy.revisions import shadow as shadows  # noqa: PLC0415 -- starts processes
 
     home, settings = Home(default_home()), Connections()
+    _refuse_deciding(settings, number)
     if code is not None:
         options.refuse_other_project(code)
         chosen = shadows.Code(code.resolve(), option_checks.interpreter(python))
@@ -72,6 +73,28 @@ def shadow(
     raise typer.Exit(1 if unapproved else 0)
 
 
+def cutover(
+    number: Number,
+    *,
+    approval: Approval = "",
+    by: By = "",
+    timeout: Timeout = 300.0,
+    json: options.Json = False,
+) -> None:
+    """Let a revision decide, within the difference that a second person approved.
+
+    The command compares both revisions at the present end of the log. If more keys differ than were
+    approved, it switches nothing and the approval lapses. Without --approval no key may differ.
+    Pages then show the revision's proposals; all others are closed. `backfill rollback` goes back.
+    """
+    load_environment()
+    from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
+    from deploy.revisions.promote import SwitchRequest  # noqa: PLC0415 -- reads topics
+
+    request = SwitchRequest(number, by or getpass.getuser(), timeout, approval=approval)
+    show_switch(Connections(), request, json=json)
+
+
 def rollback(
     *,
     by: By = "",
@@ -82,8 +105,9 @@ def rollback(
     timeout: Timeout = 300.0,
     json: options.Json = False,
 ) -> None:
-    """Let the former revision decide again. It needs no approval, but workers that have caught up.
+    """Let the former revision decide again. It needs no approval.
 
+    Its workers must run and have caught up. After a rollback there is no way back but `cutover`.
     Orders that people made meanwhile are facts in the log, so the former revision knows them.
     """
     load_environment()
@@ -101,6 +125,21 @@ def rollback(
     show_switch(settings, request, json=json)
 
 
+def _refuse_deciding(settings: "Connections", number: int) -> int:
+    """Return the deciding revision; raise `StackError` if it is the one to compare with it."""
+    from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
+    from inventory.revision import LOGIC_REVISION  # noqa: PLC0415 -- as above
+
+    former = active(settings)
+    if former is None or number in (former, LOGIC_REVISION):
+        message = (
+            f"logic revision {number} decides, or is that of this stack's own workers; "
+            "nothing was started"
+        )
+        raise StackError(message, repair="inventory revision list")
+    return former
+
+
 def _compared(
     settings: "Connections", number: int, approval: str, timeout: float
 ) -> tuple[int, dict[str, Any]]:
@@ -108,12 +147,9 @@ def _compared(
     from deploy.revisions.approval import approval_of  # noqa: PLC0415 -- opens a connection
     from deploy.revisions.compare import compare  # noqa: PLC0415 -- reads topics
     from deploy.revisions.decisions import Decisions  # noqa: PLC0415 -- as above
-    from deploy.revisions.promote import active, connect  # noqa: PLC0415 -- as above
+    from deploy.revisions.promote import connect  # noqa: PLC0415 -- as above
 
-    former = active(settings)
-    if former is None or former == number:
-        message = f"logic revision {number} can't be compared with {former}, which decides"
-        raise StackError(message, repair="inventory revision list")
+    former = _refuse_deciding(settings, number)
     sides = Decisions(settings, former), Decisions(settings, number)
     found = compare(settings, *sides, timeout, report=output.errors.print)
     known = frozenset[tuple[str, str]]()

@@ -39,6 +39,9 @@ def logged_in_person(name: str) -> str:
     attempts.succeeded(attempt)
     if second_factor.is_enrolled(user):
         _check_code(user)
+    elif second_factor.is_required(user):
+        message = f"{name} has to set up a second factor first, on the pages; nothing was written"
+        raise StackError(message)
     return str(user.get_username())
 
 

@@ -68,6 +68,9 @@ def promote(
     if former is None or former == revision:
         message = f"logic revision {revision} can't take over from {former}"
         raise StackError(message, repair="inventory revision list")
+    if request.without_comparison and request.approval:
+        message = "an approval is for compared revisions: leave out --without-comparison"
+        raise StackError(message, repair="inventory revision list")
     approval = _approval(settings, request, former)
     deadline = time.monotonic() + request.timeout_s
     fresh, ordered = Decisions(settings, revision), frozenset[str]()
@@ -85,11 +88,28 @@ def promote(
     fresh.refresh(time.monotonic() + request.timeout_s)
     record: dict[str, object] = {} if found is None else {**found.counts()}
     record |= {} if approval is None else {"approval": approval.as_json()}
+    record |= {"rollback": True} if request.accepts_any else {}
+    change = Switch(revision, former, request.by, reached, record)
+    _switch_now(settings, change, fresh, ordered, approval)
+    return found
+
+
+def _switch_now(
+    settings: Connections,
+    change: Switch,
+    fresh: Decisions,
+    ordered: frozenset[str],
+    approval: Approval | None,
+) -> None:
+    """Switch, show exactly the new revision's decisions, and move the actuator to its topics."""
     with connect(settings) as connection, connection.transaction():
-        switch(connection, Switch(revision, former, request.by, reached, record))
+        switch(connection, change)
+        if approval is not None and change.former is not None:
+            # Another command may have lapsed it while this one waited.
+            sides = {"former": change.former, "revision": change.revision}
+            approval_of(connection, approval.digest, **sides)
         propose_only(connection, *fresh.pending(), ordered)
         move_positions(connection, Actuator.name, fresh.next_offsets())
-    return found
 
 
 def revision_before(settings: Connections) -> int:
@@ -101,7 +121,10 @@ def revision_before(settings: Connections) -> int:
     with connect(settings) as connection:
         found = former_revision(connection)
     if found is None:
-        message = "no logic revision decided before this one; nothing was switched"
+        message = (
+            "no logic revision decided before this one, or the newest switch went back already; "
+            "nothing was switched"
+        )
         raise StackError(message, repair="inventory revision list")
     return found
 

@@ -85,10 +85,10 @@ def code_of(home: Home, revision: int) -> str:
 
     The stack's own workers run this code.
     """
-    if revision == LOGIC_REVISION:
-        return code_hash()
     path = home_of(home, revision).path / _CODE
-    return str(json.loads(path.read_text("utf-8"))["code"]) if path.exists() else ""
+    if path.exists():
+        return str(json.loads(path.read_text("utf-8"))["code"])
+    return code_hash() if revision == LOGIC_REVISION else ""
 
 
 def start(home: Home, revision: int, code: Code, workers: int) -> Home:
@@ -106,12 +106,24 @@ def start(home: Home, revision: int, code: Code, workers: int) -> Home:
     if read_runtime(shadow).running:
         daemon.wait_ready(shadow)
         return shadow
+    _refuse_other_code(home, revision, code)
     create_topics(variables["INVENTORY_KAFKA_BOOTSTRAP"], topics_of(revision))
     shadow.logs.mkdir(parents=True, exist_ok=True)
     write_json(shadow.path / _CODE, {"tree": str(code.tree), "code": hash_of(code.tree)})
     _spawn_supervisor(home, shadow, revision, code, workers)
     daemon.wait_ready(shadow)
     return shadow
+
+
+def _refuse_other_code(home: Home, revision: int, code: Code) -> None:
+    """Raise `StackError` if other rules have written the revision's state."""
+    path = home_of(home, revision).path / _CODE
+    if path.exists() and code_of(home, revision) != hash_of(code.tree):
+        message = (
+            f"logic revision {revision} was started with other rules than those of {code.tree}; "
+            "nothing was started"
+        )
+        raise StackError(message, repair=f"inventory revision retire {revision} --delete")
 
 
 def _spawn_supervisor(home: Home, shadow: Home, revision: int, code: Code, workers: int) -> None:

@@ -49,9 +49,19 @@ REVOKE ALL ON app.diff_review, app.diff_review_key, app.diff_verdict FROM app_rw
 GRANT SELECT, INSERT ON app.diff_review, app.diff_review_key, app.diff_verdict TO app_rw;
 GRANT SELECT ON app.diff_review, app.diff_review_key, app.diff_verdict TO sink_rw, app_ro;
 GRANT INSERT ON app.diff_verdict TO sink_rw;
+
+CREATE FUNCTION app.refuse_verdict_of_sinks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'sink_rw may let a review lapse, and write no other verdict'
+        USING ERRCODE = 'insufficient_privilege';
+END $$;
+CREATE TRIGGER refuse_verdict_of_sinks BEFORE INSERT ON app.diff_verdict
+    FOR EACH ROW WHEN (current_user = 'sink_rw' AND NEW.verdict <> 'lapsed')
+    EXECUTE FUNCTION app.refuse_verdict_of_sinks();
 """
 REVERSE = """
 DROP TABLE app.diff_verdict;
+DROP FUNCTION app.refuse_verdict_of_sinks();
 DROP TABLE app.diff_review_key;
 DROP TABLE app.diff_review;
 """

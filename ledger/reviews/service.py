@@ -1,7 +1,8 @@
 """Request and decision of a review. A second person decides, and the decision names a digest.
 
-An approval holds for exactly the difference with that digest. The switch of the deciding revision
-compares the keys that differ then with the approved ones (`deploy.revisions.approval`).
+An approval holds for the keys that differ in the difference with that digest, and for the rules
+with that hash. The switch of the deciding revision compares the keys that differ then
+(`deploy.revisions.approval`).
 """
 
 import json

@@ -324,8 +324,8 @@ def test_a_history_ends_before_a_time_at_a_run_or_at_the_archive(home: Home) -> 
     manifest, ends = history(home.settings, "archived", runs=runs)
     assert ends == {number: manifest.fact_end(number) for number in range(PARTITIONS)}
 
-    newest = [file.newest_commit_us or 0 for file in manifest.all_files()]
-    at_us = max(newest) // 1_000_000 * 1_000_000
+    newest = {file.partition: file.newest_commit_us or 0 for file in manifest.all_files()}
+    at_us = min(newest.values()) // 1_000_000 * 1_000_000
     earlier = history(offline, time_text(at_us), runs=runs)[1]
     assert time_us(time_text(at_us)) == at_us
     assert earlier == ends_before(manifest, PARTITIONS, at_us)

@@ -32,7 +32,7 @@ def test_a_relative_interpreter_is_that_of_this_directory(
     )
 
     assert done.exit_code == 7, done.exception
-    assert (tmp_path / "out").read_text() == "-m deploy.cli.main backfill publish R\n"
+    assert (tmp_path / "out").read_text() == "-m deploy.cli.main backfill publish -- R\n"
 
 
 def test_a_name_is_looked_up_and_a_link_is_not_followed(

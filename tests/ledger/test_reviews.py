@@ -2,11 +2,13 @@
 
 import io
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 import psycopg
 import pytest
+from django.test import override_settings
 from typer.testing import CliRunner, Result
 
 from deploy.cli import backfill_review
@@ -213,13 +215,34 @@ def test_a_digest_without_approval_switches_nothing(
 
 
 @pytest.fixture(name="command")
-def a_command(service: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def a_command(service: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(backfill_review, "connect_django", lambda: None)  # the fixture has
 
     def run(*arguments: str, typed: str = "") -> Result:
         return CliRunner().invoke(app, ["backfill", *arguments], input=typed)
 
-    return run
+    with override_settings(SECOND_FACTOR_ROLES=()):
+        yield run
+
+
+def test_a_person_who_needs_a_second_factor_sets_it_up_first(command: Any, service: Any) -> None:
+    request(service)
+
+    with override_settings(SECOND_FACTOR_ROLES=("operator",)):
+        refused = command("approve", DIGEST, "--by", "olga", typed=f"{PASSWORD}\n")
+
+    assert "olga has to set up a second factor first" in str(refused.exception)
+
+
+def test_the_sinks_write_no_verdict_but_a_lapse(service: Any, sinks: psycopg.Connection) -> None:
+    review = request(service)
+
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="may let a review lapse"):
+        sinks.execute(
+            "INSERT INTO app.diff_verdict (review, requested_by, verdict, decided_by)"
+            " VALUES (%s, 'ada', 'approved', 'olga')",
+            (review.id,),
+        )
 
 
 def test_approving_needs_the_password_of_the_named_person(command: Any, service: Any) -> None:
@@ -254,7 +277,9 @@ def test_the_requester_is_refused_without_a_traceback(
 def test_an_unknown_digest_is_refused_before_a_password_is_asked(command: Any) -> None:
     for digest in (DIGEST[:12], DIGEST[:7]):
         refused = command("reject", digest, "--by", "olga", "--reason", "no")
-        assert "expected 8 or more characters of one digest" in str(refused.exception)
+        assert "expected 8 or more characters of the digest of one review, found 0" in str(
+            refused.exception
+        )
 
 
 def test_guessing_on_the_command_line_is_limited(command: Any, service: Any) -> None:

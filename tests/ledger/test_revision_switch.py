@@ -9,7 +9,7 @@ import pytest
 
 from cdc.contracts.decisions import PriceEvent, ReorderEvent, encode_reorder
 from cdc.contracts.topics import PRICE_EVENTS, REORDER_EVENTS, output_topics
-from cdc.deciding import recorded_revision
+from cdc.deciding import former_revision, recorded_revision
 from inventory.model.ids import ProposalId, ReorderId
 from inventory.revision import LOGIC_REVISION
 from streams.sinks.active import (
@@ -99,6 +99,18 @@ def test_every_switch_is_kept_with_what_was_known(sinks: psycopg.Connection) -> 
     assert kept == [(OURS, None, *known), (THEIRS, OURS, *known), (OURS, THEIRS, *known)]
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         sinks.execute("DELETE FROM app.revision_switch")
+
+
+def test_the_way_back_is_taken_once(sinks: psycopg.Connection) -> None:
+    move(sinks, OURS, None)
+    assert former_revision(sinks) is None
+    move(sinks, THEIRS, OURS)
+    assert former_revision(sinks) == OURS
+
+    with sinks.transaction():
+        switch(sinks, Switch(OURS, THEIRS, "test", {}, {"rollback": True}))
+
+    assert former_revision(sinks) is None
 
 
 def test_a_switch_waits_for_who_acts_on_the_former_revision(

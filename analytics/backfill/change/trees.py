@@ -84,7 +84,11 @@ def write_overlay_tree(
     known = {m[2]: (int(m[1]), path) for path in _trees(trees) if (m := _NAME.match(path.name))}
     if name in known:
         return known[name][1]
-    taken = max([revision_of(base), *(number for number, _ in known.values())])
+    numbers = {number for number, _ in known.values()}
+    if revision in numbers:
+        problem = f"--revision {revision}: {trees} has other parameters with this number"
+        raise _refused(problem, "leave --revision out for the next free number")
+    taken = max([revision_of(base), *numbers])
     number = taken + 1 if revision is None else revision
 
     def fill(target: Path) -> None:
