@@ -9,7 +9,7 @@ from typing import Any, Final
 from inventory.model.ids import InvKey
 from inventory.model.policy import ItemLocation
 from inventory.parameters.chosen import OVERLAY
-from inventory.parameters.overlay import applied
+from inventory.parameters.overlay import Overlay, applied
 from inventory.replenishment.families import (
     BASE_STOCK,
     FAMILIES,
@@ -112,7 +112,12 @@ PRICE_COLUMNS: Final = (
 
 def parse(key: str, row: Row) -> ItemLocation:
     """Return the policy row of `key`. A family's own limits apply only while that family is set."""
-    return parse_policy(key, applied(row, OVERLAY))
+    return parse_overlaid(key, row, OVERLAY)
+
+
+def parse_overlaid(key: str, row: Row, overlay: Overlay) -> ItemLocation:
+    """Return the policy row of `key` with the columns that the overlay sets."""
+    return parse_policy(key, applied(row, overlay))
 
 
 def parse_policy(key: str, row: Row) -> ItemLocation:

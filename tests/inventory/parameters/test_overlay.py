@@ -4,8 +4,7 @@ import pytest
 
 from inventory.errors import Rejected
 from inventory.parameters.overlay import OverlayRule, applied
-from inventory.tables import item_location
-from inventory.tables.item_location import parse, parse_policy
+from inventory.tables.item_location import parse, parse_overlaid, parse_policy
 
 ROW = {
     "id": 7,
@@ -44,22 +43,19 @@ def test_a_later_rule_reads_what_an_earlier_one_has_set() -> None:
     assert applied(ROW, (of_par, par))["order_up_to_units"] == 60
 
 
-def test_the_parser_reads_rows_as_this_revision_sets_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_parser_reads_rows_as_an_overlay_sets_them() -> None:
+    # The project's own sources set no parameters.
     assert parse("BERLIN-1|TEA", ROW) == parse_policy("BERLIN-1|TEA", ROW)
-
-    monkeypatch.setattr(item_location, "OVERLAY", (OF_BERLIN,))
-
-    assert parse("BERLIN-1|TEA", ROW).hysteresis_units == 3
     assert parse_policy("BERLIN-1|TEA", ROW).hysteresis_units is None
 
+    assert parse_overlaid("BERLIN-1|TEA", ROW, (OF_BERLIN,)).hysteresis_units == 3
 
-def test_parameters_obey_the_limits_of_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
+
+def test_parameters_obey_the_limits_of_the_row() -> None:
     below = OverlayRule((), (("order_up_to_units", 20),))
     above = OverlayRule((), (("order_up_to_units", 21),))
 
-    monkeypatch.setattr(item_location, "OVERLAY", (above,))
-    assert parse("BERLIN-1|TEA", ROW).order_up_to_units == 21
+    assert parse_overlaid("BERLIN-1|TEA", ROW, (above,)).order_up_to_units == 21
 
-    monkeypatch.setattr(item_location, "OVERLAY", (below,))
     with pytest.raises(Rejected, match="above reorder_point_units, got 20"):
-        parse("BERLIN-1|TEA", ROW)
+        parse_overlaid("BERLIN-1|TEA", ROW, (below,))
