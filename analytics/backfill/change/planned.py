@@ -189,7 +189,7 @@ def _records(manifest: Manifest, plan: Plan, sources: Sequence[Source]) -> int:
 
 
 def _selected(manifest: Manifest, plan: Plan, source: Source) -> int:
-    """Return the number of a file's records; a supplier's keys are not told apart here."""
+    """Return the number of a file's records, for all suppliers of the selected keys."""
     end, content = plan.ends[source.partition], checked_content(manifest.directory, source)
     columns = pq.read_table(pa.BufferReader(content), columns=["offset", "key"]).to_pydict()
     return sum(
