@@ -118,7 +118,10 @@ class Sized:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to measure, and where. `archive` keeps the generated archives for another run."""
+    """Sizes, engines and directories of a measurement.
+
+    `archive` keeps the generated archives for another run.
+    """
 
     sizes: Sequence[Size]
     engines: Sequence[str]

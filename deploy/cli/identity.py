@@ -47,13 +47,20 @@ def logged_in_person(name: str) -> str:
 
 def _check_code(user: "User") -> None:
     from webui.accounts import attempts, audit, second_factor  # noqa: PLC0415 -- needs Django set up
+    from webui.accounts.encryption import SecretUnreadable  # noqa: PLC0415 -- as above
 
     name = user.get_username()
     attempt = attempts.begin_code(user.pk)
     if attempt.blocked_for_s:
         message = f"too many codes for {name}: wait {attempt.blocked_for_s} s"
         raise StackError(message)
-    if second_factor.accept(user, _secret(f"One-time code of {name}")) is None:
+    try:
+        factor = second_factor.accept(user, _secret(f"One-time code of {name}"))
+    except SecretUnreadable as error:
+        audit.note("second_factor_unreadable", user, source=_SOURCE)
+        message = f"the authenticator of {name} was set up with another key; nothing was written"
+        raise StackError(message, repair=f"inventory people reset-second-factor {name}") from error
+    if factor is None:
         audit.note("second_factor_failed", user, source=_SOURCE)
         raise _refused(name, "one-time code")
     attempts.succeeded(attempt)

@@ -234,6 +234,26 @@ def test_a_person_who_needs_a_second_factor_sets_it_up_first(command: Any, servi
     assert "olga has to set up a second factor first" in str(refused.exception)
 
 
+def test_a_second_factor_is_asked_and_a_wrong_or_unreadable_one_refused(
+    command: Any, service: Any, people: psycopg.Connection
+) -> None:
+    request(service)
+    factor = import_module("webui.accounts.second_factor")
+    user = import_module("ledger.people").User.objects.get(username="olga")
+    [code, *_] = factor.enrol(user, factor.new_secret(), 0)
+
+    wrong = command("approve", DIGEST, "--by", "olga", typed=f"{PASSWORD}\n000\n")
+    right = command("approve", DIGEST, "--by", "olga", typed=f"{PASSWORD}\n{code}\n")
+
+    assert "wrong one-time code for olga; nothing was written" in str(wrong.exception)
+    assert right.exit_code == 0, right.exception
+
+    with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[]):  # noqa: S106 -- of a test
+        unreadable = command("reject", DIGEST, "--by", "olga", "--reason", "x",
+                             typed=f"{PASSWORD}\n123456\n")  # fmt: skip
+    assert "was set up with another key; nothing was written" in str(unreadable.exception)
+
+
 def test_the_sinks_write_no_verdict_but_a_lapse(service: Any, sinks: psycopg.Connection) -> None:
     review = request(service)
 
