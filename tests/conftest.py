@@ -3,6 +3,7 @@
 import gc
 import os
 import random
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -35,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Choose a seed before Hypothesis does. Measure before a test module imports a package."""
+    _take_interrupts()
     if config.option.hypothesis_seed == "random":
         config.option.hypothesis_seed = str(random.SystemRandom().randrange(2**32))
     config.option.hypothesis_seed = config.option.hypothesis_seed or SEED
@@ -42,6 +44,15 @@ def pytest_configure(config: pytest.Config) -> None:
         is_one_of_several = hasattr(config, "workerinput")
         gate = Share.of_this_process(chosen) if is_one_of_several else CoverageGate(chosen)
         config.pluginmanager.register(gate)
+
+
+def _take_interrupts() -> None:
+    """Handle SIGINT also where a script started the tests with `&`.
+
+    Such a job ignores SIGINT, and so would each process that a test starts and interrupts.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -25,6 +25,8 @@ from inventory.revision import LOGIC_REVISION
 from tests.analytics.histories import PARTITIONS, generate
 from tests.analytics.two_runs import _run_here, a_home
 
+pytestmark = pytest.mark.engines
+
 Ends = Mapping[int, int]
 
 

@@ -40,6 +40,8 @@ from inventory.revision import LOGIC_REVISION
 from tests.analytics.histories import PARTITIONS
 from tests.analytics.two_runs import Home, a_home
 
+pytestmark = pytest.mark.engines
+
 OF_L1 = rule_of(["reorder_point_units=30"], ["store=L1"])
 
 

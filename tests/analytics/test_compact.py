@@ -27,6 +27,8 @@ from analytics.engines.unit import units_of
 from deploy.cli.main import app
 from tests.analytics.histories import PARTITIONS, Generated, archived, feed, generate
 
+pytestmark = pytest.mark.engines
+
 ALL = Limits(least=1 << 40, most=1 << 40, newest=1)
 
 

@@ -35,6 +35,8 @@ from deploy.revisions.publish import publish as publish_run
 from tests.analytics.damage import Case, a_case, changes
 from tests.house.sources import PACKAGES, name, python_files
 
+pytestmark = pytest.mark.engines
+
 CHANGES = 200
 
 

@@ -15,6 +15,8 @@ from deploy.stack.home import PROJECT
 from tests.analytics import two_runs
 from tests.analytics.two_runs import Change, Home, a_history, a_home
 
+pytestmark = pytest.mark.engines
+
 KEY = "L0|S3"
 
 

@@ -35,6 +35,8 @@ from streams.engine.store import OwnedPartition
 from tests.analytics.histories import Generated, archived, generate
 from tests.streams.lives import Crashes
 
+pytestmark = pytest.mark.engines
+
 GENERATION = 1
 BUCKETS = 2
 TOLD = (HEADER, RING_HEADER)

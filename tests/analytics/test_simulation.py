@@ -35,6 +35,8 @@ from tests.analytics.retailer_log import retailer_log
 from tests.analytics.simulations import a_request, in_this_process, no_progress
 from tests.analytics.two_runs import Home, a_home
 
+pytestmark = pytest.mark.engines
+
 HIGHER = parse_options(["reorder_point_units=30"])
 
 

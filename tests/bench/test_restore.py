@@ -1,6 +1,10 @@
 """The bench of restores restores all keys. A warm restore reads the snapshot only."""
 
+import pytest
+
 from bench import restore
+
+pytestmark = pytest.mark.engines
 
 
 def test_all_keys_come_back_cold_and_warm(monkeypatch) -> None:

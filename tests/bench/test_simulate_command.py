@@ -17,6 +17,8 @@ from deploy.cli.main import app
 from deploy.stack.processes import wait_until
 from streams.worker import runtime
 
+pytestmark = pytest.mark.engines
+
 
 def ran(*arguments: str) -> tuple[int, str]:
     done = CliRunner().invoke(app, ["bench", "simulate", *arguments])
@@ -113,7 +115,6 @@ def members(group: int) -> list[int]:
     return found
 
 
-@pytest.mark.engines
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_cut_off_says_how_far_it_came_and_leaves_no_process(

@@ -13,6 +13,8 @@ from inventory.revision import LOGIC_REVISION
 from tests.analytics.histories import PARTITIONS
 from tests.analytics.two_runs import Home, a_home, one_pack_more
 
+pytestmark = pytest.mark.engines
+
 Run = Callable[..., Result]
 MORE = ("--set", "reorder_point_units=30", "--where", "store=L1")
 

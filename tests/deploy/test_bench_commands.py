@@ -16,6 +16,8 @@ from deploy.cli.main import app
 from deploy.errors import StackError
 from deploy.stack.home import PROJECT
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.mark.parametrize(
     ("line", "told", "named"),

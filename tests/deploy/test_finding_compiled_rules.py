@@ -11,6 +11,8 @@ from deploy.doctor import machine
 from deploy.errors import MissingPrerequisite, StackError
 from deploy.stack.home import Home
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:

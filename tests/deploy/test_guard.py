@@ -16,6 +16,8 @@ from deploy.stack.home import PROJECT
 from deploy.stack.processes import ProcessId, alive, identify, suspended, wait_until
 from tests.deploy.children import SLEEP
 
+pytestmark = pytest.mark.engines
+
 LOOKS = 3
 MUTE = "sh -c 'exit 2'"
 # Answers /livez until SIGUSR1. It writes its pid to a file at the second request: then the

@@ -20,6 +20,8 @@ from deploy.stack.services import application
 from deploy.stack.supervisor import StopReason, Supervisor
 from tests.deploy.children import DEAF, SLEEP
 
+pytestmark = pytest.mark.engines
+
 
 @dataclass
 class Stack:

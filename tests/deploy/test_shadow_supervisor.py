@@ -16,6 +16,8 @@ from deploy.stack.processes import identify, wait_until
 from deploy.stack.rotation import LOG_LIMIT
 from deploy.stack.runtime import Runtime, read_runtime, write_environment, write_runtime
 
+pytestmark = pytest.mark.engines
+
 REVISION = 9
 
 

@@ -21,6 +21,8 @@ from deploy.stack.start_order import StartThread
 from deploy.stack.supervisor import Supervisor
 from tests.deploy.children import SLEEP
 
+pytestmark = pytest.mark.engines
+
 WITHIN_S = 0.3
 
 

@@ -18,6 +18,8 @@ from deploy.stack.service import Service
 from deploy.stack.supervisor import StopReason, Supervisor, delay_after
 from tests.deploy.children import SLEEP
 
+pytestmark = pytest.mark.engines
+
 
 def service(home: Home, name: str, command: tuple[str, ...], rank: int = 0) -> Service:
     return Service(name, command, dict(os.environ), home.path, lambda _pid: True, rank)

@@ -29,6 +29,8 @@ from streams.query.peers import MAP_TIMEOUT_S
 from streams.query.server import QueryServer
 from tests.streams.served import KEYS, STOCKED, TOKEN, Worker, halves, partition, stocked
 
+pytestmark = pytest.mark.engines
+
 EVEN, ODD = (next(key for key in KEYS if partition(key) % 2 == rest) for rest in (0, 1))
 
 # A worker whose request to another one times out reports it, and is asked again.

@@ -3,7 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +83,11 @@ def imports(tree: ast.Module) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+@cache
+def imported_by(path: Path) -> tuple[str, ...]:
+    return tuple(imports(parsed(path)))
+
+
 def is_of(imported: str, modules: set[str]) -> bool:
     return any(imported == module or imported.startswith(f"{module}.") for module in modules)
 
@@ -100,7 +107,7 @@ def test_no_module_imports_an_absent_part(part: str) -> None:
     found = [
         f"{name(path)} imports {imported}"
         for path in python_files(*PACKAGES)
-        for imported in imports(parsed(path))
+        for imported in imported_by(path)
         if is_of(imported, MODULES[part])
     ]
 
@@ -135,7 +142,7 @@ def test_only_named_modules_of_services_send_requests() -> None:
     found = {
         name(path)
         for path in python_files(*SERVICES)
-        for imported in imports(parsed(path))
+        for imported in imported_by(path)
         if is_of(imported, CLIENTS) and imported != "aiohttp.web"
     }
 

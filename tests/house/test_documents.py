@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
@@ -83,9 +84,15 @@ def broken_links(page: Path) -> Iterator[str]:
             yield link
 
 
+@cache
+def command_line() -> Any:
+    """Return the whole command line; building its hundred commands takes 50 ms."""
+    return typer.main.get_command(app)
+
+
 def unknown_parts(line: str) -> list[str]:
     """Return the parts of an `inventory …` line that the command line does not have."""
-    command: Any = typer.main.get_command(app)
+    command: Any = command_line()
     words = iter(takewhile(lambda word: word not in {"<", ">", "|", "&&", ";", "…"}, split(line)))
     unknown: list[str] = []
     for word in words:

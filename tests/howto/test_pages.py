@@ -13,6 +13,17 @@ pytestmark = pytest.mark.engines
 ELSEWHERE = {"connect-an-existing-postgres.md"}
 
 
-@pytest.mark.parametrize("name", [page for page in PAGES if page not in ELSEWHERE])
+# A minute each. The others make the same kinds of changes in less time.
+LONG = {"add-a-captured-table.md", "add-a-page.md", "change-a-record-incompatibly.md"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(page, marks=pytest.mark.soak if page in LONG else ())
+        for page in PAGES
+        if page not in ELSEWHERE
+    ],
+)
 def test_the_steps_of_a_page_lead_to_passing_tests(tmp_path: Path, name: str) -> None:
     perform(name, copy_project(tmp_path / "copy"))

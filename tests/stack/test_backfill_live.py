@@ -19,6 +19,7 @@ def test_recomputed_states_equal_the_live_ones_byte_for_byte(stack: RunningStack
     assert report.keys_compared >= 3
 
 
+@pytest.mark.soak  # tests/analytics/test_prove.py proves without a stack
 def test_a_proof_starts_from_the_last_proven_states(stack: RunningStack) -> None:
     Shop(stack.settings.owner_database_url.get_secret_value()).trade()
     first = stack.cli("backfill", "prove", "--full", "--json")

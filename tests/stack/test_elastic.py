@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import httpx
 import psycopg
+import pytest
 from aiokafka import AIOKafkaConsumer
 from confluent_kafka.admin import AdminClient
 from prometheus_client.parser import text_string_to_metric_families
@@ -232,6 +233,7 @@ def test_scaling_to_three_and_back_under_load_loses_nothing(stack: RunningStack)
     assert_nothing_differs(stack)
 
 
+@pytest.mark.soak  # tests/deploy/test_workers_command.py does it without a broker
 def test_a_worker_that_is_stopped_leaves_at_once_and_stays_away_until_it_is_started(
     stack: RunningStack,
 ) -> None:
@@ -257,6 +259,7 @@ def test_a_worker_that_is_stopped_leaves_at_once_and_stays_away_until_it_is_star
     assert_nothing_differs(stack)
 
 
+@pytest.mark.soak  # scaling down and up hands partitions over, too
 def test_a_rolling_restart_under_load_loses_nothing(stack: RunningStack) -> None:
     stack.wait_until(lambda: shared(stack))
     before = {name: stack.runtime.services[name] for name in ("worker-1", "worker-2")}

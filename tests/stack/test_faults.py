@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import psycopg
+import pytest
 
 from cdc.contracts.topics import APP_ID
 from deploy.stack import service_commands
@@ -120,6 +121,7 @@ def damage(directory: Path) -> None:
         file.write_bytes(spoiled[number % 3])
 
 
+@pytest.mark.soak  # tests/simulation damages and deletes snapshots
 def test_what_is_lost_beside_the_workers_costs_time_only(stack: RunningStack) -> None:
     workers = stack.home.path / "workers" / APP_ID
     log = stack.home.log_of("worker-1")
@@ -141,6 +143,7 @@ def test_what_is_lost_beside_the_workers_costs_time_only(stack: RunningStack) ->
     (workers / "worker-2" / "snapshots").unlink()
 
 
+@pytest.mark.soak  # the test above kills each part
 def test_all_that_read_and_write_die_at_once_and_agree_again(stack: RunningStack) -> None:
     victims = ("worker-1", "worker-2", "projector", "actuator")
 

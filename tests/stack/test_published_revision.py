@@ -201,6 +201,7 @@ def test_it_holds_what_a_replay_gives_byte_for_byte_and_goes_on_there(
     assert "has a state of its own" in refused(stack, tree, recomputed(stack, *of_tree))
 
 
+@pytest.mark.soak  # tests/analytics/test_publication.py cuts it off at each record
 def test_killed_in_the_middle_it_is_no_state_until_it_is_run_again(
     stack: RunningStack, shop: Shop, tree: Path
 ) -> None:

@@ -182,6 +182,7 @@ def shop(stack: RunningStack) -> Iterator[Shop]:
             stack.cli("revision", "retire", str(revision), "--delete")
 
 
+@pytest.mark.soak  # the next test starts a shadow, too
 def test_a_shadow_of_the_same_rules_holds_the_same_state_byte_for_byte(
     stack: RunningStack, shop: Shop, tmp_path: Path
 ) -> None:

@@ -2,10 +2,13 @@
 
 import json
 
+import pytest
+
 from tests.stack.browser.conftest import People
 from tests.stack.running import RunningStack
 
 
+@pytest.mark.soak
 def test_the_pipeline_bench_times_every_line_until_a_browser_has_painted_it(
     stack: RunningStack, people: People
 ) -> None:
