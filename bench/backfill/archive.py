@@ -44,8 +44,8 @@ class Generated:
 def generate(directory: Path, size: Size) -> Generated:
     """Write the archive. Equal sizes and seeds give equal records."""
     writers = open_writers(directory, partitions=PARTITIONS, generation=GENERATION)
-    events, written_s = _events(size), 0.0
-    while chunk := list(islice(events, _CHUNK)):
+    made, written_s = events(size), 0.0
+    while chunk := list(islice(made, _CHUNK)):
         began = time.process_time()
         _take(writers, chunk)
         written_s += time.process_time() - began
@@ -56,8 +56,8 @@ def generate(directory: Path, size: Size) -> Generated:
     return Generated(Manifest(directory), written_s)
 
 
-def _take(writers: list[PartitionWriter], events: list[Event]) -> None:
-    for event in events:
+def _take(writers: list[PartitionWriter], chunk: list[Event]) -> None:
+    for event in chunk:
         writer = writers[_place(event.key)]
         writer.take(Arrival(writer.next_offset, 0, event.key, event.value))
 
@@ -67,7 +67,8 @@ def _place(key: bytes) -> int:
     return partition_of(key, PARTITIONS)
 
 
-def _events(size: Size) -> Iterator[Event]:
+def events(size: Size) -> Iterator[Event]:
+    """Yield the change events of a generated retailer, in the order of their commits."""
     retailer = Retailer(size.keys, size.seed)
     rounds = chain.from_iterable(retailer.trading(1) for _ in count())
     return islice(chain(retailer.opening(), rounds), size.records)

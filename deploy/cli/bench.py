@@ -12,6 +12,7 @@ from deploy.cli.bench_backfill import bench_backfill
 from deploy.cli.bench_faults import bench_faults
 from deploy.cli.bench_fold import bench_fold
 from deploy.cli.bench_peers import bench_peers
+from deploy.cli.bench_publish import bench_publish
 from deploy.cli.bench_verify import bench_verify
 from deploy.cli.bench_workers import bench_workers
 from deploy.errors import StackError
@@ -35,6 +36,7 @@ def register(app: typer.Typer) -> None:
     bench.command("faults")(bench_faults)
     bench.command("fold")(bench_fold)
     bench.command("peers")(bench_peers)
+    bench.command("publish")(bench_publish)
     bench.command("verify")(bench_verify)
     bench.command("workers")(bench_workers)
     app.add_typer(bench, name="bench")
