@@ -33,16 +33,18 @@ def move_archive_away(archive: Path, *, timeout_s: float) -> Path | None:
 def requested_archive(archive: Path, *, timeout_s: float) -> Iterator[bool]:
     """Hold the archive's lock, after a running archiver was asked to release it.
 
-    Yield False if it still holds the lock after `timeout_s`.
+    Yield False if it still holds the lock after `timeout_s`; 0 tries once.
     """
     deadline = time.monotonic() + timeout_s
     request = archive / RELEASE_REQUEST
-    while time.monotonic() <= deadline:
+    while True:
         with only_archiver(archive) as is_held:
             if is_held:
                 request.unlink(missing_ok=True)
                 yield True
                 return
+        if time.monotonic() > deadline:
+            break
         request.touch()
         time.sleep(_POLL_S)
     request.unlink(missing_ok=True)
