@@ -33,7 +33,11 @@ def register(app: typer.Typer) -> None:
 
 @audit.command()
 def verify(*, json: Json = False) -> None:
-    """Check the hash of each entry and the end of the log. Exit 1 if an entry was changed."""
+    """Check that no entry of the audit log was changed or removed. Exit 1 if one was.
+
+    Each entry has a hash over itself and the entry before. A file outside of Postgres has the hash
+    of the newest entry.
+    """
     load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment loaded above
 
@@ -48,17 +52,21 @@ def verify(*, json: Json = False) -> None:
     else:
         output.console.print(f"{found.head.place} entries, none changed; hash {found.head.hash}")
     if rows:
-        message = f"the action log was changed in {len(rows)} places; nothing was written"
+        message = f"the audit log was changed in {len(rows)} places; nothing was written"
         raise StackError(message, repair=_BACKUP)
 
 
 @audit.command()
 def accept(
-    *, reason: Annotated[str, typer.Option(help="Reason for the difference; the log keeps it.")]
+    *,
+    reason: Annotated[
+        str, typer.Option(help="Why entries are missing; written into the audit log.")
+    ],
 ) -> None:
-    """Accept the present end of the audit log, after a restore of Postgres from a backup.
+    """Declare the audit log complete as it is now, after a restore of Postgres from a backup.
 
-    The log gets an entry with the reason and your account.
+    A backup lacks the newest entries, which `audit verify` reports as missing. This command adds
+    an entry with the reason and your account. `audit verify` requires that entry from then on.
     """
     load_environment()
     import psycopg  # noqa: PLC0415 -- other verbs start without it

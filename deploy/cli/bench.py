@@ -141,7 +141,7 @@ def bench_simulate(
     seed: Annotated[int | None, typer.Option(help="Run this seed only.")] = None,
     workers: Annotated[int, typer.Option(help="Number of parallel processes.")] = 1,
     keep: Annotated[
-        str | None, typer.Option(help="Run only these steps and faults of the first seed: 0,3/1.")
+        str | None, typer.Option(help="Steps/faults of --start's history to keep, by index: 0,3/1.")
     ] = None,
     json: Json = False,
 ) -> None:

@@ -21,7 +21,7 @@ ENGINES: Final = ("local", "local[2]", "cluster-1", "cluster-2")
 def bench_backfill(
     *,
     records: Annotated[
-        str, typer.Option(help="Numbers of generated records, a history for each number.")
+        str, typer.Option(help="Sizes of histories in records, separated by commas.")
     ] = "50000",
     keys: Annotated[int, typer.Option(help="Number of item-locations.")] = 2_000,
     engines: Annotated[
@@ -29,7 +29,7 @@ def bench_backfill(
     ] = ",".join(ENGINES),
     seed: Annotated[int, typer.Option(help="Seed of the generated history.")] = 1,
     rivals: Annotated[
-        bool, typer.Option(help="Also sum units per key with DuckDB and with Spark's groupings.")
+        bool, typer.Option(help="Also measure DuckDB and Spark SQL on a sum of units per key.")
     ] = True,
     archive: Annotated[
         Path | None,
@@ -39,7 +39,8 @@ def bench_backfill(
 ) -> None:
     """Measure recomputations: records/s, CPU, orchestration and memory. Needs no stack.
 
-    All figures of one call compare with each other. Engines whose digests differ end the command.
+    Compare only figures of one call. The command ends with an error if two engines give different
+    results.
     """
     numbers = option_checks.parse_ints("--records", records, "50000,1000000")
     option_checks.check_int("--keys", keys)

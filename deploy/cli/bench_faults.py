@@ -50,7 +50,8 @@ def bench_faults(
     ] = "kill,kill-all,freeze,sinks,connect,broker",
     freeze: Annotated[float, typer.Option(help="Seconds that a process stays frozen.")] = 20.0,
     every: Annotated[
-        float | None, typer.Option(help="Seconds between faults. Default: wait for all keys.")
+        float | None,
+        typer.Option(help="Seconds between faults. Default: wait until no key is behind."),
     ] = None,
     every_kind: Annotated[
         bool, typer.Option("--all", help="Cause every known fault once, on a separate stack.")

@@ -92,7 +92,10 @@ def sales(
     ] = 6,
     json: Json = False,
 ) -> None:
-    """Show the units sold in the last hour, 24 hours and 7 days, and the selling sessions."""
+    """Show the units of an item sold in the last hour, 24 hours and 7 days, and its sessions.
+
+    A session is a time with sales and without a pause of 30 minutes.
+    """
     if not 1 <= hops <= MOST_HOPS:
         message = f"--hops {hops}: expected 1 to {MOST_HOPS}"
         raise StackError(message)

@@ -150,7 +150,9 @@ def stores(
 def password(
     name: Name,
     *,
-    generate: Annotated[bool, typer.Option(help="Generate a password and print it once.")] = False,
+    generate: Annotated[
+        bool, typer.Option("--generate", help="Generate a password and print it once.")
+    ] = False,
 ) -> None:
     """Set a password: type it twice, send one line on standard input, or use --generate."""
     accounts = _accounts()

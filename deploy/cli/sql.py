@@ -17,7 +17,7 @@ _LAST: Final = "last"
 Statement = Annotated[
     str,
     typer.Argument(
-        help="One SELECT. Without it the command prints the address, or opens a shell of --history."
+        help="One SELECT. Without it: print the address of Postgres; with --history, open a shell."
     ),
 ]
 History = Annotated[
@@ -35,7 +35,9 @@ Diff = Annotated[
     Path | None,
     typer.Option(file_okay=False, help="Directory that `backfill diff --out` has written."),
 ]
-Asked = Annotated[str, typer.Option(metavar="NAME", help="Answer a question of --questions.")]
+Asked = Annotated[
+    str, typer.Option(metavar="NAME", help="Run a prepared query; --questions lists their names.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Parquet = Annotated[
     Path | None, typer.Option(dir_okay=False, help="File for all rows, with --history.")
@@ -55,7 +57,9 @@ def sql(
     archive: Archive = False,
     diff: Diff = None,
     question: Asked = "",
-    questions: Annotated[bool, typer.Option("--questions", help="List the questions.")] = False,
+    questions: Annotated[
+        bool, typer.Option("--questions", help="List the prepared queries.")
+    ] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")] = False,
     json: Json = False,
     parquet: Parquet = None,

@@ -211,7 +211,8 @@ def move(
 ) -> None:
     """Move a stopped stack to another directory. The old one becomes a link to it.
 
-    A mount point can't become a link: it is copied, keeps its files, and gets a link to the copy.
+    If the old directory is a mount point, it can't become a link. Its files are then copied and
+    kept, and it gets a link `moved-to` that leads every command to the copy.
     """
     from deploy.stack.move import move as move_home  # noqa: PLC0415 -- only this verb needs it
 
@@ -354,7 +355,7 @@ def reset(
 
 
 def fetch() -> None:
-    """Download Kafka, Connect and Debezium, verify their checksums, and archive their classes."""
+    """Download Kafka, Connect and Debezium, verify their checksums, and prepare fast JVM starts."""
     from deploy.stack import class_data  # noqa: PLC0415 -- only this verb needs the JVM parts
 
     class_data.ensure(output.console.print)

@@ -44,7 +44,7 @@ def sign_keys(user_id: int, keys: list[str]) -> str:
 
 @require_GET
 async def stream(request: HttpRequest) -> HttpResponseBase:
-    """Stream patches of the signed keys until the page or the session ends."""
+    """Send new stock figures of the page's items until the page is closed or the session ends."""
     token = request.GET.get("keys", "")
     opened = await sync_to_async(_open)(request, token)
     if isinstance(opened, HttpResponse):

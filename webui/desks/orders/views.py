@@ -33,7 +33,7 @@ MOST_DIGITS = 18
 @require_GET
 @requires(SEE_ORDERS)
 def orders(request: HttpRequest) -> HttpResponse:
-    """Show orders by view, or overdue lines."""
+    """Show orders by their state, or the overdue order lines."""
     filters = _filters(request)
     late = filters.view == "overdue"
     rows: list[Any] = _late_rows(request, filters) if late else _order_rows(request, filters)

@@ -19,7 +19,7 @@ from webui.shell.page import render_page
 @require_GET
 @requires(SEE)
 def item_prices(request: HttpRequest, location: str, sku: str) -> HttpResponse:
-    """Show the timeline with its forms."""
+    """Show past, present and future prices of one item, with the forms that change them."""
     return _show(request, f"{location}|{sku}", None)
 
 

@@ -94,7 +94,7 @@ def _card(
 @require_GET
 @requires(SEE)
 def version(_request: HttpRequest) -> JsonResponse:
-    """Return the version that changes when any price proposal changes."""
+    """Return a text that changes with any price proposal. Open pages request it every 2 s."""
     return JsonResponse({"version": selectors.desk_version("price_proposal")})
 
 
@@ -145,7 +145,7 @@ def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
 @require_POST
 @requires(STOP_PRICES, company=True)
 def stop(request: HttpRequest) -> HttpResponse:
-    """Stop or allow all rule-made prices; any other value of `stop` is refused."""
+    """Stop prices that rules set, or allow them again, in all stores."""
     form = StopForm(request.POST)
 
     def show(message: str, status: int) -> HttpResponse:

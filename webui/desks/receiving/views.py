@@ -78,7 +78,7 @@ def _order_url(ref: str, report: list[int] | None = None) -> str:
 @require_GET
 @requires(RECEIVE)
 def order(request: HttpRequest) -> HttpResponse:
-    """Show one order at the dock: expected deliveries, receipts, and the report of a delivery."""
+    """Show an order for receiving: expected units, earlier receipts, and what was just booked."""
     return _show(request, None)
 
 
@@ -124,7 +124,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
 @require_POST
 @requires(RECEIVE)
 def receive(request: HttpRequest) -> HttpResponse:
-    """Receive the deliveries of the form, and show the report."""
+    """Book the units that have arrived for the lines of an order, and show what was booked."""
     ref = request.GET.get("ref", "")[:LONGEST_REF]
     form = CommandForm(request.POST)
     typed = form.typed

@@ -148,7 +148,7 @@ def _card(
 @require_GET
 @requires(SEE)
 def version(_request: HttpRequest) -> JsonResponse:
-    """Return the version, which changes with any proposal; open desks poll it every 2 s."""
+    """Return a text that changes with any proposal. Open pages request it every 2 s."""
     return JsonResponse({"version": selectors.desk_version("reorder_proposal")})
 
 

@@ -49,7 +49,7 @@ class Chip:
 @require_GET
 @requires(SEE)
 def stock(request: HttpRequest) -> HttpResponse:
-    """Show the list: search, filters as chips, 50 rows in key order."""
+    """Show the stock list: search, filters, 50 items a page, ordered by location and SKU."""
     filters = _filters(request)
     page = selectors.stock_page(filters, after=request.GET.get("after", ""))
     base = reverse("stock")

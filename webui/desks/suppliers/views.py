@@ -27,7 +27,7 @@ MOST_LOCATIONS = 200
 @require_GET
 @requires(SEE_ORDERS)
 def suppliers(request: HttpRequest) -> HttpResponse:
-    """Show scorecards by supplier and location, as the job wrote them."""
+    """Show the daily computed lead times and fill rates of suppliers, by location."""
     supplier = request.GET.get("supplier", "")[:64]
     location = request.GET.get("location", "")[:24]
     behind = request.GET.get("after", "").partition("|")

@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 @require_GET
 @requires(SEE)
 def system(request: HttpRequest) -> HttpResponse:
-    """Show the chain with lag and age, rejected records and the sum of late sales."""
+    """Show each part from Postgres to the pages with its lag; rejected records; late sales."""
     reason = request.GET.get("reason", "")[:64]
     settled = request.GET.get("settled") == "1"
     context = {
@@ -64,7 +64,7 @@ def workers(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def demand(request: HttpRequest) -> HttpResponse:
-    """Show keys by the state of their demand estimate, with hints at better methods."""
+    """Count items by the state of their demand estimate, and suggest better methods."""
     location = request.GET.get("location", "")[:24]
     now_us = us_of(database_now())
     context = {

@@ -188,7 +188,7 @@ def _text(tasks_counted: int) -> str:
 @require_GET
 @requires(SEE)
 def version(_request: HttpRequest) -> JsonResponse:
-    """Return the version, which changes when a task opens or ends; open desks poll it every 2 s."""
+    """Return a text that changes when a task opens or ends. Open pages request it every 2 s."""
     return JsonResponse({"version": selectors.version()})
 
 

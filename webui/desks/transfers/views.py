@@ -129,7 +129,7 @@ def _request_transfer(form: RequestForm, actor: str) -> str:
 @require_POST
 @requires(SEE_TRANSFERS)
 def step(request: HttpRequest) -> HttpResponse:
-    """Execute one step of a transfer; without the ability transfer only cancelling is allowed."""
+    """Execute one step of a transfer. Without the right *transfer*, only cancelling."""
     form = StepForm(request.POST)
     moves_goods = TRANSFER in abilities(request.user)
     if not moves_goods and form.text("action") != "cancel":
