@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def spark(
     run: str | None = "last",
     *,
-    archive: bool = False,
+    archive: Path | str = "",
     conf: Mapping[str, str] | None = None,
     master: str | None = None,
     home: Path | str | None = None,
@@ -23,9 +23,9 @@ def spark(
 ) -> Any:  # noqa: ANN401 -- pyspark builds its session class at run time
     """Return a Spark session with a view of each table of docs/reference/history-tables.md.
 
-    `run` names a finished run; None gives the tables of the log alone. `archive` reads the log up
-    to its newest archived record instead of the run's end. `diff` is a directory that `inventory
-    backfill diff --out` has written. Absent tables are written first.
+    `run` names a finished run; None gives the tables of the log alone. `archive` is the
+    path or URL of another archive than the stack's. `diff` is a directory that `inventory backfill
+    diff --out` has written. Absent tables are written first.
 
     A running session is reused, also that of spark-submit. `conf` adds settings to it; `master` and
     settings that Spark reads at its start are for a new session only. Without `master` and outside
@@ -37,13 +37,13 @@ def spark(
     """
     from analytics.history.spark_views import session_with_views  # noqa: PLC0415 -- loads Arrow
 
-    return session_with_views(_opened(run, home, diff, archive=archive), conf, master)
+    return session_with_views(_opened(run, home, diff, archive), conf, master)
 
 
 def duck(
     run: str | None = "last",
     *,
-    archive: bool = False,
+    archive: Path | str = "",
     home: Path | str | None = None,
     diff: Path | str | None = None,
 ) -> "DuckHistory":
@@ -56,15 +56,17 @@ def duck(
     """
     from analytics.history.duck import DuckHistory  # noqa: PLC0415 -- loads DuckDB
 
-    history = _opened(run, home, diff, archive=archive)
+    history = _opened(run, home, diff, archive)
     return DuckHistory(history.files, history.spill)
 
 
 def _opened(
-    run: str | None, home: Path | str | None, diff: Path | str | None, *, archive: bool
+    run: str | None, home: Path | str | None, diff: Path | str | None, archive: Path | str
 ) -> "History":
     from analytics.history.opened import Request, open_history  # noqa: PLC0415 -- loads Arrow
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
 
     settings = Connections() if home is None else Connections(home=Path(home))
-    return open_history(settings, Request(run, archive, diff=None if diff is None else Path(diff)))
+    if archive:
+        settings = settings.model_copy(update={"archive": str(archive)})
+    return open_history(settings, Request(run, diff=None if diff is None else Path(diff)))

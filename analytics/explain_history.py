@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from analytics.archive.checked import checked_rows
-from analytics.archive.manifest import ArchiveFile, Manifest
+from analytics.archive.manifest import ArchiveFile, Manifest, open_manifest
 from analytics.archive.rows import MALFORMED
 from cdc.contracts.decode import decode
 from cdc.settings import Connections
@@ -79,7 +79,7 @@ def _records(
     settings: Connections, key: str, number: int
 ) -> Iterator[tuple[Record, Admission, int]]:
     """Yield the key's archived records in log order, each with its verdict and generation."""
-    manifest = Manifest(settings.archive_dir)
+    manifest = open_manifest(settings.archive_location)
     for file in manifest.files(number):
         for record, admission in _of_file(manifest, file, key.encode()):
             yield record, admission, file.generation
@@ -88,7 +88,7 @@ def _records(
 def _of_file(
     manifest: Manifest, file: ArchiveFile, key: bytes
 ) -> Iterator[tuple[Record, Admission]]:
-    found = checked_rows(manifest.directory, file.source, bucket=crc32(key), buckets=1 << 32)
+    found = checked_rows(manifest.storage, file.source, bucket=crc32(key), buckets=1 << 32)
     for row in found:
         if row.key == key and row.admission != MALFORMED:
             record = decode(row.key, row.value, offset=row.offset)

@@ -18,6 +18,7 @@ class Connections(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
 
     home: Path = Path(".inventory")  # parent directory of all files of a local stack
+    archive: str = ""  # path or URL of the archive to read; empty: the stack's own
     kafka_bootstrap: str = "127.0.0.1:9092"
     connect_url: str = "http://127.0.0.1:8083"
     connect_password: SecretStr = SecretStr("")  # of the account `inventory` in Connect's REST API
@@ -31,8 +32,13 @@ class Connections(BaseSettings):
 
     @property
     def archive_dir(self) -> Path:
-        """Return the directory of the Parquet archive of `stock.events`."""
+        """Return the directory in which the archiver of this home writes `stock.events`."""
         return self.home / "archive"
+
+    @property
+    def archive_location(self) -> Path | str:
+        """Return the archive to read: the stack's directory, or the path or URL that was named."""
+        return self.archive or self.archive_dir
 
     @property
     def worker_dir(self) -> Path:

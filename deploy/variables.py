@@ -10,6 +10,7 @@ PREFIX: Final = "INVENTORY_"
 # One name a line, so that two changes seldom conflict.
 _NAMES: Final = """
 ALLOWED_HOSTS
+ARCHIVE
 CACHE
 CHUNK_RECORDS
 COMPANY_ADDRESS

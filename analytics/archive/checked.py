@@ -13,67 +13,71 @@ from typing import Final
 
 import pyarrow as pa
 
-from analytics.archive.entries import KEPT, UNLISTED, BrokenArchive, Source, broken
+from analytics.archive.entries import KEPT, UNLISTED, BrokenArchive, Source
 from analytics.archive.manifest import Manifest
 from analytics.archive.rows import ArchiveRow, count_of, read
+from analytics.archive.storage import Location, Storage, storage_of
 
-_OWN: Final = re.compile(r"seq-(\d{12})-\d{12}(\.\d+\.tmp|\.parquet)")
+_OWN: Final = re.compile(r"seq-(\d{12})-\d{12}\.parquet|\.?seq-\d{12}-\d{12}\.\d+\.tmp")
 
 
 def checked_rows(
-    directory: Path, source: Source, *, bucket: int = 0, buckets: int = 1
+    archive: Location | Storage, source: Source, *, bucket: int = 0, buckets: int = 1
 ) -> Iterator[ArchiveRow]:
     """Yield the rows of one listed file in offset order, or of one key bucket if `buckets` > 1.
 
     Raises:
         BrokenArchive: the file is missing, or its content differs from the manifest.
     """
-    content = pa.BufferReader(checked_content(directory, source))
+    storage = storage_of(archive)
+    content = pa.BufferReader(checked_content(storage, source))
     try:
         if count_of(content) != source.rows:
-            raise _differs(directory, source, f"{count_of(content)} rows, expected {source.rows}")
+            raise _differs(storage, source, f"{count_of(content)} rows, expected {source.rows}")
         at = source.first_offset - 1
         for row in read(content, bucket=bucket, buckets=buckets):
             if not at < row.offset < source.next_offset:
-                raise _differs(directory, source, f"offset {row.offset} after {at}")
+                raise _differs(storage, source, f"offset {row.offset} after {at}")
             at = row.offset
             yield row
     except pa.ArrowException as error:
-        raise _differs(directory, source, f"no Parquet file: {error!s:.120}") from error
+        raise _differs(storage, source, f"no Parquet file: {error!s:.120}") from error
 
 
-def checked_content(directory: Path, source: Source) -> bytes:
+def checked_content(archive: Location | Storage, source: Source) -> bytes:
     """Return the bytes of a listed file.
 
     Raises:
         BrokenArchive: the file is missing, unreadable, or of another size or checksum.
+        NoArchive: the server of the archive's URL can't be used.
     """
+    storage = storage_of(archive)
     try:
-        content = (directory / source.file).read_bytes()
+        content = storage.read(source.file)
     except FileNotFoundError as error:
-        raise _missing(directory, source, error) from error
+        raise _missing(storage, source, error) from error
     except OSError as error:
-        raise _differs(directory, source, error.strerror or str(error)) from error
+        raise _differs(storage, source, error.strerror or str(error)) from error
     if len(content) != source.bytes:
-        raise _differs(directory, source, f"{len(content)} bytes, expected {source.bytes}")
+        raise _differs(storage, source, f"{len(content)} bytes, expected {source.bytes}")
     found = hashlib.sha256(content).hexdigest()
     if found != source.sha256:
         problem = f"sha256 {found:.12}…, expected {source.sha256:.12}…"
-        raise _differs(directory, source, problem)
+        raise _differs(storage, source, problem)
     return content
 
 
 def refuse_missing(manifest: Manifest) -> None:
     """Raise `BrokenArchive` unless each listed file exists in its listed size. Read no content."""
+    size_of = manifest.storage.sizes()
     for file in manifest.all_files():
-        path = manifest.directory / file.file
         try:
-            size = path.stat().st_size
+            size = size_of(file.file)
         except OSError as error:
-            raise _differs(manifest.directory, file.source, error.strerror or "") from error
+            raise _differs(manifest.storage, file.source, error.strerror or "") from error
         if size != file.bytes:
             problem = f"{size} bytes, expected {file.bytes}"
-            raise _differs(manifest.directory, file.source, problem)
+            raise _differs(manifest.storage, file.source, problem)
 
 
 def refuse_damaged(manifest: Manifest, ends: Mapping[int, int]) -> None:
@@ -81,7 +85,7 @@ def refuse_damaged(manifest: Manifest, ends: Mapping[int, int]) -> None:
     for number, end in sorted(ends.items()):
         for file in manifest.files(number):
             if file.first_offset < end:
-                checked_content(manifest.directory, file.source)
+                checked_content(manifest.storage, file.source)
 
 
 def refuse_unlisted(manifest: Manifest) -> None:
@@ -121,19 +125,19 @@ def _is_ahead(manifest: Manifest, path: Path) -> bool:
     number = path.parent.name.removeprefix("partition=")
     if named is None or not number.isdecimal() or path.parent.parent != manifest.directory:
         return False
-    return named[2] != ".parquet" or int(named[1]) >= manifest.next_offset(int(number))
+    return named[1] is None or int(named[1]) >= manifest.next_offset(int(number))
 
 
-def _missing(directory: Path, source: Source, error: OSError) -> BrokenArchive:
+def _missing(storage: Storage, source: Source, error: OSError) -> BrokenArchive:
     """Return the error of a missing file: merged into another one, or lost."""
-    if source.file in {file.file for file in Manifest(directory).all_files()}:
-        return _differs(directory, source, error.strerror or str(error))
+    if source.file in {file.file for file in Manifest(storage).all_files()}:
+        return _differs(storage, source, error.strerror or str(error))
     problem = (
-        f"{directory / source.file} ({source.position_text}): no line lists this file any more: "
+        f"{storage.at(source.file)} ({source.position_text}): no line lists this file any more: "
         "the archive was compacted after this plan was made"
     )
     return BrokenArchive(problem, KEPT, "start the same command again: it makes a new plan")
 
 
-def _differs(directory: Path, source: Source, problem: str) -> BrokenArchive:
-    return broken(f"{directory / source.file} ({source.position_text}): {problem}")
+def _differs(storage: Storage, source: Source, problem: str) -> BrokenArchive:
+    return storage.broken(f"{storage.at(source.file)} ({source.position_text}): {problem}")

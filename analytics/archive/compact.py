@@ -24,8 +24,8 @@ from analytics.archive.entries import ArchiveFile, file_name
 from analytics.archive.follow import only_archiver
 from analytics.archive.manifest import Manifest
 from analytics.archive.move_away import move_directory_away
+from analytics.archive.names import SOURCE
 from analytics.archive.rows import merge_once
-from analytics.archive.source import SOURCE
 from analytics.damage import Damage
 from analytics.digest import as_hex, from_hex, total
 

@@ -1,8 +1,8 @@
 """One line of an archive's manifest: its fields, its JSON form, and the error `BrokenArchive`."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Final, get_type_hints
 
 from analytics.damage import Damage
@@ -26,7 +26,7 @@ class BrokenArchive(Damage):
 
 
 def broken(problem: str) -> BrokenArchive:
-    """Return the error of a damaged archive, with what was kept and the next step."""
+    """Return the error of this stack's damaged archive, with what was kept and the next step."""
     return BrokenArchive(problem, KEPT, STEP)
 
 
@@ -102,18 +102,20 @@ def line_of(file: ArchiveFile) -> bytes:
     return json.dumps(asdict(file), sort_keys=True, separators=(",", ":")).encode()
 
 
-def parsed(line: bytes, position: Path | str) -> ArchiveFile:
+def parsed(
+    line: bytes, position: str, damaged: Callable[[str], BrokenArchive] = broken
+) -> ArchiveFile:
     """Return the file that a line lists, of any released schema.
 
     Raises:
-        BrokenArchive: the line is malformed, or of an unknown schema.
+        BrokenArchive: the line is malformed, or of an unknown schema; `damaged` makes the error.
     """
     try:
         row: dict[str, Any] = document_of(KIND, line)
         return built(KIND, row, _typed)
     except UnreadableRecord as error:
         problem = f"{position}: not an archive line: {line!r:.120}: {error}"
-        raise broken(problem) from error
+        raise damaged(problem) from error
 
 
 def _typed(row: dict[str, Any]) -> ArchiveFile:

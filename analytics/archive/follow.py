@@ -15,6 +15,7 @@ from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
 from analytics import kafka
 from analytics.archive.manifest import Manifest
+from analytics.archive.names import FLUSH, LOCK, RELEASE_REQUEST, former_name
 from analytics.archive.source import refuse_other_log
 from analytics.archive.writer import PartitionWriter, arrival, open_writers
 from analytics.damage import Damage
@@ -22,9 +23,6 @@ from analytics.locks import exclusive
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 
-_LOCK: Final = "lock"
-_FLUSH: Final = "flush"
-RELEASE_REQUEST: Final = "aside"  # `rearchive` writes this file to request an archiver's lock
 _WAIT_S: Final = 0.5
 _log = structlog.get_logger(__name__)
 
@@ -37,9 +35,17 @@ class ArchiveBehind(Damage):
 
 @contextmanager
 def only_archiver(directory: Path) -> Iterator[bool]:
-    """Hold the archive's lock. Yield False if another process holds it or has moved the file."""
-    with exclusive(directory / _LOCK) as is_held:
-        yield is_held
+    """Hold the archive's lock. Yield False if another process holds it or has moved the file.
+
+    An archiver of the first release holds the lock under its former name.
+    """
+    former = directory / former_name(LOCK)
+    with exclusive(directory / LOCK) as is_held:
+        if not is_held or not former.exists():
+            yield is_held
+            return
+        with exclusive(former) as is_free:
+            yield is_free
 
 
 def archive_until(
@@ -58,7 +64,7 @@ def archive_until(
         manifest = Manifest(settings.archive_dir)
         if manifest.covers(ends):
             return manifest
-        (settings.archive_dir / _FLUSH).touch()
+        (settings.archive_dir / FLUSH).touch()
         time.sleep(_WAIT_S)
     manifest = Manifest(settings.archive_dir)
     behind = {p: end - manifest.next_offset(p) for p, end in ends.items()}
@@ -104,7 +110,7 @@ def follow(
     client = kafka.consumer(settings.kafka_bootstrap)
     client.assign([_assignment(number, starts) for number in range(settings.partitions)])
     _log.info("archiver follows", topic=STOCK_EVENTS, next_offsets=starts)
-    request = _FlushRequest(settings.archive_dir / _FLUSH)
+    request = _FlushRequest(settings.archive_dir / FLUSH)
     try:
         while should_continue() and not given_up.exists():
             is_flush_due = request.is_new()

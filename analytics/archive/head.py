@@ -1,4 +1,4 @@
-"""`head.json`: the valid length of an archive's manifest and each partition's end offset.
+"""`_head.json`: the valid length of an archive's manifest and each partition's end offset.
 
 The hash chain of the lines can't reveal that the last lines are missing. The head can. It is
 replaced after each line: written under a temporary name, flushed, renamed. So it is at most one
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from analytics.archive.entries import broken
+from analytics.archive.names import HEAD
+from analytics.archive.storage import Location, Storage, read_document, storage_of
 from cdc.contracts.versions import UnreadableRecord, built, document_of, known
 
-HEAD: Final = "head.json"
 KIND: Final = "archive_head"
 
 
@@ -31,24 +31,24 @@ class Head:
         return {number: next_offset for number, (next_offset, _hash) in self.partitions.items()}
 
 
-def read_head(directory: Path) -> Head | None:
+def read_head(archive: Location | Storage) -> Head | None:
     """Return the head, or None if there is no file.
 
     Raises:
         BrokenArchive: the file differs from the bytes that `write_head` writes.
     """
-    path = directory / HEAD
+    storage = storage_of(archive)
     try:
-        content = path.read_bytes()
+        content = read_document(storage, HEAD)
         head = built(KIND, document_of(KIND, content), _head)
     except FileNotFoundError:
         return None
     except UnreadableRecord as error:
-        problem = f"{path}: {error}"
-        raise broken(problem) from error
+        problem = f"{storage.at(HEAD)}: {error}"
+        raise storage.broken(problem) from error
     if content != _encoded(head):
-        problem = f"{path}: changed after it was written"
-        raise broken(problem)
+        problem = f"{storage.at(HEAD)}: changed after it was written"
+        raise storage.broken(problem)
     return head
 
 

@@ -3,7 +3,7 @@
 Each line names the next offset and the hash of its partition's previous line. So a removed,
 repeated, moved or changed line breaks the chain. The chain can't reveal lines missing at its end.
 
-`head.json` records the valid length and is replaced after each line. Readers use only the lines
+`_head.json` records the valid length and is replaced after each line. Readers use only the lines
 that it covers. A crash between file, line and head leaves a tail. Readers ignore the tail, and the
 next archiver truncates it.
 """
@@ -13,34 +13,56 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from analytics.archive.entries import (
     FORMER,
     FORMER_SCHEMA,
+    KEPT,
     ArchiveFile,
     BrokenArchive,
-    broken,
     line_of,
     parsed,
 )
-from analytics.archive.head import HEAD, Head, read_head, write_head
-
-MANIFEST: Final = "manifest.jsonl"
+from analytics.archive.head import Head, read_head, write_head
+from analytics.archive.names import HEAD, MANIFEST, present, use_present_names
+from analytics.archive.storage import (
+    Directory,
+    Location,
+    NoArchive,
+    Storage,
+    read_document,
+    storage_of,
+)
 
 
 class Manifest:
     """The files of one archive, in the order in which they were written."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.path = directory / MANIFEST
+    def __init__(self, archive: Location | Storage) -> None:
+        self.storage = storage_of(archive)
         self._files: dict[int, list[ArchiveFile]] = {}
         self._hashes: dict[int, str] = {}
         self._content = hashlib.sha256()
         self._lines = 0
         self._read_to = 0
         self.refresh()
+
+    @property
+    def directory(self) -> Path:
+        """Return the local directory, for programs that write.
+
+        Raises:
+            NoArchive: the archive is at a URL.
+        """
+        if isinstance(self.storage, Directory):
+            return self.storage.path
+        problem = f"{self.storage}: an archive at a URL can only be read"
+        raise NoArchive(problem, "no file was changed", "use the archive of the stack")
+
+    @property
+    def path(self) -> Path:
+        """Return the local file of the manifest."""
+        return present(self.directory, MANIFEST)
 
     def files(self, partition: int) -> tuple[ArchiveFile, ...]:
         """Return the partition's files in offset order, without gap or overlap."""
@@ -70,7 +92,7 @@ class Manifest:
         Raises:
             BrokenArchive: manifest and head differ, or a line doesn't continue its partition.
         """
-        head = read_head(self.directory)
+        head = read_head(self.storage)
         if head is None:
             self._refuse_without_head()
             return
@@ -101,12 +123,15 @@ class Manifest:
     def recover(self) -> None:
         """Truncate the tail that a crash left, and write the first head of a new archive.
 
+        Before, files of the first release get their present names.
+
         Only the archiver may call this. The topic still holds the truncated records.
         """
+        use_present_names(self.directory)
         if self.path.exists() and self.path.stat().st_size > self._read_to:
             with self.path.open("r+b") as stream:
                 stream.truncate(self._read_to)
-        if read_head(self.directory) is None:
+        if read_head(self.storage) is None:
             write_head(self.directory, self._head())
 
     def behind_head(self) -> int:
@@ -115,27 +140,26 @@ class Manifest:
 
     def _read(self, end: int) -> bytes:
         if end < self._read_to:
-            problem = f"{self.directory / HEAD}: covers {end} bytes, before {self._read_to}"
-            raise broken(problem)
-        if not self.path.exists():
-            if end:
-                problem = f"{self.path}: missing, but {HEAD} covers {end} bytes of it"
-                raise broken(problem)
-            return b""
-        with self.path.open("rb") as stream:
-            stream.seek(self._read_to)
-            return stream.read(end - self._read_to)
+            problem = f"{self.storage.at(HEAD)}: covers {end} bytes, before {self._read_to}"
+            raise self.storage.broken(problem)
+        try:
+            return read_document(self.storage, MANIFEST, self._read_to, end)
+        except FileNotFoundError as error:
+            if not end:
+                return b""
+            problem = f"{self._name}: missing, but {HEAD} covers {end} bytes of it"
+            raise self.storage.broken(problem) from error
 
     def _take_lines(self, content: bytes) -> None:
         *lines, rest = content.split(b"\n")
         for line in lines:
-            file = parsed(line, self._position())
+            file = parsed(line, self._position(), self.storage.broken)
             self._refuse_former(file)
             self._check(file)
             self._take(file, line)
         if rest:
             problem = f"{self._position()}: ends in the middle of a line: {rest!r:.120}"
-            raise broken(problem)
+            raise self.storage.broken(problem)
 
     def _take(self, file: ArchiveFile, line: bytes) -> None:
         self._files.setdefault(file.partition, []).append(file)
@@ -154,13 +178,13 @@ class Manifest:
                 f"ends at {end}: a line of offsets {min(end, file.previous_next_offset)} to "
                 f"{max(end, file.previous_next_offset)} was removed, doubled or moved"
             )
-            raise broken(problem)
+            raise self.storage.broken(problem)
         if file.previous_hash != known:
             problem = (
                 f"{position}: follows a line with hash {file.previous_hash!r:.14}, the line before "
                 f"it (up to offset {end}) has {known!r:.14}: that line was changed"
             )
-            raise broken(problem)
+            raise self.storage.broken(problem)
         self._check_offsets(file, position, end)
 
     def _check_offsets(self, file: ArchiveFile, position: str, end: int) -> None:
@@ -170,26 +194,26 @@ class Manifest:
                 f"{position}: holds offsets {file.first_offset} to {file.next_offset}, but "
                 f"partition {file.partition} is archived up to {end}"
             )
-            raise broken(problem)
+            raise self.storage.broken(problem)
         if file.file != file.expected_name:
             problem = f"{position}: expected the name {file.expected_name}"
-            raise broken(problem)
+            raise self.storage.broken(problem)
 
     def _compare(self, head: Head) -> None:
         if self._read_to != head.bytes:
             problem = (
-                f"{self.path}: has {self._read_to} bytes, {HEAD} covers {head.bytes}: "
+                f"{self._name}: has {self._read_to} bytes, {HEAD} covers {head.bytes}: "
                 f"the last lines are missing; next offsets by head {head.next_offsets()}, by "
                 f"manifest {self._head().next_offsets()}"
             )
-            raise broken(problem)
+            raise self.storage.broken(problem)
         if head != self._head():
             problem = (
-                f"{self.path}: its {self._lines} lines differ from {HEAD}: a line or the head was "
+                f"{self._name}: its {self._lines} lines differ from {HEAD}: a line or the head was "
                 f"changed; next offsets by head {head.next_offsets()}, by manifest "
                 f"{self._head().next_offsets()}"
             )
-            raise broken(problem)
+            raise self.storage.broken(problem)
 
     def _head(self) -> Head:
         ends = {
@@ -198,21 +222,42 @@ class Manifest:
         return Head(self._read_to, self._content.hexdigest(), dict(sorted(ends.items())))
 
     def _refuse_without_head(self) -> None:
-        if not self.path.exists() or not self.path.stat().st_size:
+        try:
+            line, _, _ = read_document(self.storage, MANIFEST).partition(b"\n")
+        except FileNotFoundError:
             return
-        with self.path.open("rb") as stream:
-            line = stream.readline().rstrip(b"\n")
-        self._refuse_former(parsed(line, self._position()))
-        problem = f"{self.directory / HEAD}: missing, so the end of {MANIFEST} is unknown"
-        raise broken(problem)
+        if not line:
+            return
+        self._refuse_former(parsed(line, self._position(), self.storage.broken))
+        problem = f"{self.storage.at(HEAD)}: missing, so the end of {MANIFEST} is unknown"
+        raise self.storage.broken(problem)
 
     def _refuse_former(self, file: ArchiveFile) -> None:
         if file.schema == FORMER_SCHEMA:
             problem = f"{self._position()}: {FORMER}"
-            raise broken(problem)
+            raise self.storage.broken(problem)
+
+    @property
+    def _name(self) -> str:
+        return self.storage.at(MANIFEST)
 
     def _position(self) -> str:
-        return f"{self.path} line {self._lines + 1}"
+        return f"{self._name} line {self._lines + 1}"
 
 
-__all__ = ["MANIFEST", "ArchiveFile", "BrokenArchive", "Manifest"]
+def open_manifest(archive: Location) -> Manifest:
+    """Return the manifest of the stack's archive (a path), or of the one that a person has named.
+
+    Raises:
+        NoArchive: nothing is archived where a person has named an archive.
+        BrokenArchive: the archive is damaged.
+    """
+    found = Manifest(archive)
+    if isinstance(archive, str) and not found.all_files():
+        problem = f"{found.storage}: no archive: this place doesn't exist, or has no {HEAD}"
+        step = "name the directory that holds _manifest.jsonl, or copy the archive to it"
+        raise NoArchive(problem, KEPT, step)
+    return found
+
+
+__all__ = ["ArchiveFile", "BrokenArchive", "Manifest", "open_manifest"]

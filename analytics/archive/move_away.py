@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from analytics.archive.checked import unlisted
-from analytics.archive.follow import RELEASE_REQUEST, only_archiver
+from analytics.archive.follow import only_archiver
 from analytics.archive.manifest import Manifest
+from analytics.archive.names import RELEASE_REQUEST
 
 _POLL_S: Final = 0.1
 

@@ -29,7 +29,7 @@ def ring_at(
             streamed=known.streamed,
         )
     for file in files[first:]:
-        for row in checked_rows(manifest.directory, file.source):
+        for row in checked_rows(manifest.storage, file.source):
             if row.offset >= end:
                 return ring
             with suppress(Malformed):  # a malformed record is never remembered

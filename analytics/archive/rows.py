@@ -103,7 +103,7 @@ def _write_group(writer: Any, batches: Sequence[Any]) -> int:  # noqa: ANN401 --
 
 def _replace(path: Path, content: Any) -> tuple[int, str]:  # noqa: ANN401 -- as below
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp")  # hidden from Spark
     with temporary.open("wb") as stream:
         stream.write(content)
         stream.flush()

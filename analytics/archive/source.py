@@ -16,32 +16,33 @@ from analytics import kafka
 from analytics.archive.checked import checked_rows
 from analytics.archive.entries import broken
 from analytics.archive.manifest import BrokenArchive, Manifest
+from analytics.archive.names import SOURCE, present
+from analytics.archive.storage import Location, Storage, read_document, storage_of
 from analytics.archive.writer import Arrival, arrival
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.contracts.versions import UnreadableRecord, built, document_of, known
 from cdc.settings import Connections
 
 REPAIR: Final = "`inventory backfill rearchive --yes` moves the archive away and writes it again"
-SOURCE: Final = "source.json"
 KIND: Final = "archive_source"
 _ID: Final = "topic_id"
 
 
-def source_id(directory: Path) -> str | None:
+def source_id(archive: Location | Storage) -> str | None:
     """Return the id of the archived topic, or None for an archive of earlier sources.
 
     Raises:
         BrokenArchive: the file is malformed, or another release wrote it.
     """
-    path = directory / SOURCE
+    storage = storage_of(archive)
     try:
-        row = document_of(KIND, path.read_bytes(), default_version=1)
+        row = document_of(KIND, read_document(storage, SOURCE), default_version=1)
         return built(KIND, row, lambda found: str(found[_ID]))
     except FileNotFoundError:
         return None
     except UnreadableRecord as error:
-        problem = f"{path}: {error}"
-        raise broken(problem) from error
+        problem = f"{storage.at(SOURCE)}: {error}"
+        raise storage.broken(problem) from error
 
 
 def refuse_other_log(settings: Connections, next_offsets: Mapping[int, int]) -> None:
@@ -114,7 +115,7 @@ def _last_records(manifest: Manifest) -> dict[int, Arrival]:
     newest = {file.partition: file for file in manifest.all_files()}  # all_files is in offset order
     found: dict[int, Arrival] = {}
     for number, file in newest.items():
-        [row] = deque(checked_rows(manifest.directory, file.source), maxlen=1)
+        [row] = deque(checked_rows(manifest.storage, file.source), maxlen=1)
         found[number] = Arrival(row.offset, row.kafka_timestamp_ms, row.key, row.value)
     return found
 
@@ -131,7 +132,7 @@ def write_source_id(directory: Path, topic_id: str) -> None:
 
 def refuse_changed_source(directory: Path) -> None:
     """Raise `BrokenArchive` unless the file has exactly the bytes that `write_source_id` writes."""
-    path = directory / SOURCE
+    path = present(directory, SOURCE)
     found = source_id(directory)
     if found is None or path.read_bytes() != _encoded(found):
         problem = f"{path}: changed after it was written"

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from analytics import kafka
 from analytics.archive.checked import checked_content
 from analytics.archive.follow import archive_until
-from analytics.archive.manifest import Manifest
+from analytics.archive.manifest import Manifest, open_manifest
 from analytics.backfill.plan import UnknownRun, ends_of_run
 from analytics.damage import Damage
 from cdc.contracts.times import time_text, us_of
@@ -40,22 +40,25 @@ def history(settings: Connections, until: Until, *, runs: Path) -> tuple[Manifes
     | a time such as `2026-03-02` or `2026-03-02T06:00` | before the first record committed then |
     | None | after the last committed record that is not a heartbeat |
 
+    A named archive has no broker: None means `archived` then.
+
     Raises:
+        NoArchive: the named archive doesn't exist, or its server can't be used.
         UnknownRun: no such run exists, and the text is no time.
         NoBroker: records are needed that are not archived, and `settings` name no broker.
         ArchiveBehind: the archive did not reach the offsets in time.
     """
-    if until is None:
+    if until is None and not settings.archive:
         return _committed(settings)
-    if until == ARCHIVED:
-        manifest = Manifest(settings.archive_dir)
+    if until in (None, ARCHIVED):
+        manifest = open_manifest(settings.archive_location)
         return manifest, _fact_ends(manifest, settings)
     if isinstance(until, str):
         at_us = time_us(until)
         if at_us is not None:
             return _before(settings, at_us)
         until = ends_of_run(runs, until)
-    ends, manifest = dict(until), Manifest(settings.archive_dir)
+    ends, manifest = dict(until), open_manifest(settings.archive_location)
     if not manifest.covers(ends):
         _refuse_without_broker(settings, manifest)
         manifest = archive_until(settings, ends)
@@ -83,7 +86,7 @@ def _end_before(manifest: Manifest, number: int, at_us: int) -> int:
     for file in manifest.files(number):
         if file.newest_commit_us is None or file.newest_commit_us < at_us:
             continue
-        content = pa.BufferReader(checked_content(manifest.directory, file.source))
+        content = pa.BufferReader(checked_content(manifest.storage, file.source))
         columns = pq.read_table(content, columns=["offset", "commit_us"]).to_pydict()
         for offset, commit_us in zip(columns["offset"], columns["commit_us"], strict=True):
             if commit_us is not None and commit_us >= at_us:
@@ -92,37 +95,50 @@ def _end_before(manifest: Manifest, number: int, at_us: int) -> int:
 
 
 def _before(settings: Connections, at_us: int) -> tuple[Manifest, dict[int, int]]:
-    manifest = Manifest(settings.archive_dir)
+    manifest = open_manifest(settings.archive_location)
+    numbers = range(_partitions(settings, manifest))
     newest = [
         max((file.newest_commit_us or 0 for file in manifest.files(number)), default=0)
-        for number in range(settings.partitions)
+        for number in numbers
     ]
     # Without a broker a partition without archived records counts as empty.
-    known = newest if settings.kafka_bootstrap else [at for at in newest if at]
+    known = newest if _has_broker(settings) else [at for at in newest if at]
     reached_us = min(known, default=0)
     if reached_us < at_us:
         manifest, _ = _committed(settings)
-    return manifest, ends_before(manifest, settings.partitions, at_us)
+    return manifest, ends_before(manifest, len(numbers), at_us)
 
 
 def _committed(settings: Connections) -> tuple[Manifest, dict[int, int]]:
-    _refuse_without_broker(settings, Manifest(settings.archive_dir))
+    _refuse_without_broker(settings, open_manifest(settings.archive_location))
     ends = kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
     manifest = archive_until(settings, ends)
     return manifest, _fact_ends(manifest, settings)
 
 
 def _refuse_without_broker(settings: Connections, manifest: Manifest) -> None:
-    if not settings.kafka_bootstrap:
+    if not _has_broker(settings):
         newest = max((file.newest_commit_us or 0 for file in manifest.all_files()), default=0)
-        problem = f"{settings.archive_dir} ends at {time_text(newest)} UTC, and no stack runs here"
-        raise NoBroker(problem, "nothing was computed", "`inventory up`, or `--until archived`")
+        why = "a named archive gets no records" if settings.archive else "no stack runs here"
+        problem = f"{manifest.storage} ends at {time_text(newest)} UTC, and {why}"
+        step = "`--until archived`" if settings.archive else "`inventory up`, or `--until archived`"
+        raise NoBroker(problem, "nothing was computed", step)
+
+
+def _has_broker(settings: Connections) -> bool:
+    return bool(settings.kafka_bootstrap) and not settings.archive
+
+
+def _partitions(settings: Connections, manifest: Manifest) -> int:
+    """Return the number of partitions. That of a named archive's topic is in no setting here."""
+    named = (file.partition + 1 for file in manifest.all_files() if settings.archive)
+    return max(named, default=settings.partitions)
 
 
 def _fact_ends(manifest: Manifest, settings: Connections) -> dict[int, int]:
-    ends = {number: manifest.fact_end(number) for number in range(settings.partitions)}
+    ends = {number: manifest.fact_end(number) for number in range(_partitions(settings, manifest))}
     if not any(ends.values()):
-        problem = f"{settings.archive_dir}: no record is archived"
+        problem = f"{manifest.storage}: no record is archived"
         step = "`inventory backfill run` without --until archives the log of a running stack"
         raise UnknownRun(problem, "nothing was computed", step)
     return ends

@@ -119,7 +119,7 @@ def make_plan(
             logic_revision=chosen.revision,
             code=chosen.code,
             units=units,
-            source_topic_id=source_id(manifest.directory),
+            source_topic_id=source_id(manifest.storage),
             selection=selection,
         )
     )
@@ -161,12 +161,22 @@ def save(plan: Plan, runs: Path) -> Path:
 def refuse_changed(directory: Path, plan: Plan) -> None:
     """Raise `UnknownRun` unless the directory holds exactly `plan` and has its name.
 
-    `plan` is computed from the archive as it is now.
+    `plan` is computed from the archive as it is now. The archive may have another path or URL.
     """
     path = directory / PLAN_FILE
-    if directory.name != plan.run or path.read_bytes() != _encoded(plan):
+    stored = path.read_bytes()
+    if directory.name != plan.run or stored not in (_encoded(plan), _encoded(_moved(plan, stored))):
         problem = f"{path}: differs from plan {plan.run}, which the archive gives for these offsets"
         raise damaged(directory, problem)
+
+
+def _moved(plan: Plan, stored: bytes) -> Plan:
+    """Return the plan with the archive's address in the stored one."""
+    try:
+        address = str(json.loads(stored)["units"][0]["archive"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return plan
+    return replace(plan, units=tuple(replace(unit, archive=address) for unit in plan.units))
 
 
 def _encoded(plan: Plan) -> bytes:

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from analytics.archive.manifest import BrokenArchive, Manifest
+from analytics.archive.manifest import BrokenArchive, open_manifest
+from analytics.archive.storage import NoArchive
 from analytics.backfill.plan import PLAN_FILE, UnknownRun, load
 from analytics.backfill.run import runs_dir
 from analytics.backfill.seal import RUN_MANIFEST, load_report
@@ -20,15 +21,15 @@ def status(settings: Connections | None = None) -> dict[str, Any]:
         runs_dir(known).glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns
     )
     return {
-        "archive": {"directory": str(known.archive_dir)} | _archive_status(known),
+        "archive": {"directory": str(known.archive_location)} | _archive_status(known),
         "runs": [_run_status(path.parent) for path in plans],
     }
 
 
 def _archive_status(settings: Connections) -> dict[str, Any]:
     try:
-        manifest = Manifest(settings.archive_dir)
-    except BrokenArchive as error:
+        manifest = open_manifest(settings.archive_location)
+    except (BrokenArchive, NoArchive) as error:
         return {"problem": str(error)}
     files = manifest.all_files()
     return {

@@ -7,7 +7,8 @@ All units are one job, so a long unit leaves no core without work. Tasks commit 
 themselves (`commits`). The driver reads the commits while the job runs in a thread. So a killed
 driver loses no finished unit.
 
-The tasks read the archive and write results by path, so on a cluster both are shared storage.
+The tasks write results by path, so on a cluster that is shared storage, and so is an archive in a
+directory.
 """
 
 import os
@@ -22,6 +23,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
+from analytics.engines.access import WithAccess
 from analytics.engines.code import write_zip
 from analytics.engines.commits import CommitReader, commits_of
 from analytics.engines.failure import EngineFailed, UnitFailed, read_failure, write_failure
@@ -98,7 +100,8 @@ def _collected(
 ) -> Iterator[Result | UnitFailed]:
     """Run the task over all units as one job. Executors import it by name from the shipped zip."""
     if units:
-        yield from context.parallelize(list(units), len(units)).map(task).collect()
+        job = context.parallelize(list(units), len(units)).map(WithAccess(task, units))
+        yield from job.collect()
 
 
 def _results(
@@ -131,7 +134,7 @@ class _Job:
     def __init__(self, context: Any, units: Sequence[ArchiveUnit], task: "_Task") -> None:  # noqa: ANN401 -- as in `_session`
         self._context = context
         self._units = list(units)
-        self._task = task
+        self._task = WithAccess(task, units)
         self._group = f"backfill-{uuid.uuid4().hex}"
         self._rows: list[ManifestRow] = []
         self._error: Exception | None = None

@@ -15,6 +15,7 @@ from typing import Final, assert_never
 
 from analytics.archive.checked import checked_rows
 from analytics.archive.rows import MALFORMED, ArchiveRow
+from analytics.archive.storage import location_of
 from analytics.digest import as_hex
 from analytics.engines.code import refuse_other_code
 from analytics.engines.commits import commit, commits_of, committed
@@ -149,7 +150,7 @@ def selected_rows(unit: ArchiveUnit, at: CurrentRecord) -> Iterator[ArchiveRow]:
 
 def all_rows(unit: ArchiveUnit, at: CurrentRecord) -> Iterator[ArchiveRow]:
     """Yield the unit's records in offset order, of all keys."""
-    archive, part = Path(unit.archive), {"bucket": unit.bucket, "buckets": unit.buckets}
+    archive, part = location_of(unit.archive), {"bucket": unit.bucket, "buckets": unit.buckets}
     for source in unit.sources:
         at.stage, at.row = "read", None
         for row in checked_rows(archive, source, **part):

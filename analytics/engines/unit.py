@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analytics.archive.checked import refuse_missing
-from analytics.archive.entries import Source, broken
+from analytics.archive.entries import Source
 from analytics.archive.manifest import ArchiveFile, Manifest
 from analytics.engines.code import code_hash
 from analytics.engines.selection import EVERYTHING, Selection
@@ -170,8 +170,8 @@ def units_of(
     """
     if not manifest.covers(ends):
         reached = {number: manifest.next_offset(number) for number in sorted(ends)}
-        problem = f"{manifest.directory}: archived up to {reached}, not up to {dict(ends)}"
-        raise broken(problem)
+        problem = f"{manifest.storage}: archived up to {reached}, not up to {dict(ends)}"
+        raise manifest.storage.broken(problem)
     refuse_missing(manifest)
     computed_by = code or code_hash()
     return tuple(
@@ -189,10 +189,10 @@ def _unit(
     files = [file for file in manifest.files(partition) if file.first_offset < end]
     generations = {file.generation for file in files}
     if len(generations) > 1:
-        problem = f"{manifest.directory}: partition {partition} mixes generations {generations}"
-        raise broken(problem)
+        problem = f"{manifest.storage}: partition {partition} mixes generations {generations}"
+        raise manifest.storage.broken(problem)
     return ArchiveUnit(
-        archive=str(Path(manifest.directory).resolve()),
+        archive=manifest.storage.address,
         partition=partition,
         bucket=bucket,
         buckets=buckets,

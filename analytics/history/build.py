@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 
 from analytics.archive.checked import checked_content
 from analytics.archive.entries import Source
+from analytics.archive.storage import Location
 from analytics.damage import Damage
 from analytics.engines.results import EXPIRED, LATE, OUTPUTS, REJECTED, STATES, read_rows
 from analytics.engines.unit import ManifestRow
@@ -46,7 +46,7 @@ class TablesInUse(Damage):
 class LogPart:
     """The records of an archive before `ends`, with their files by partition."""
 
-    archive: Path
+    archive: Location
     files: Mapping[int, Sequence[Source]]
     ends: Mapping[int, int]
     generation: int

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from analytics.archive.manifest import Manifest
+from analytics.archive.manifest import open_manifest
 from analytics.backfill.diff.tables import SCHEMAS as DIFF_SCHEMAS
 from analytics.backfill.plan import PLAN_FILE, Plan, directory_of, load, partial_text
 from analytics.backfill.run import runs_dir
@@ -95,6 +95,7 @@ def open_history(
         NoHistory: the run is unfinished, or nothing is archived, or `diff` holds no difference.
         UnknownRun: no such run exists, or it is damaged.
         BrokenArchive: the archive is damaged.
+        NoArchive: the named archive doesn't exist, or its server can't be used.
         DamagedResult: a file of the run is damaged.
     """
     _refuse_no_diff(request.diff)
@@ -142,23 +143,23 @@ def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
 
 
 def _read_by(settings: Connections, plan: Plan) -> LogPart:
-    """Return the records that a run has read, from the archive of this home."""
+    """Return the records that a run has read."""
     files = {unit.partition: unit.sources for unit in plan.units}
     generation = max((unit.generation for unit in plan.units), default=0)
-    return LogPart(settings.archive_dir, files, plan.ends, generation)
+    return LogPart(settings.archive_location, files, plan.ends, generation)
 
 
 def _archived(settings: Connections) -> LogPart:
-    manifest = Manifest(settings.archive_dir)
+    manifest = open_manifest(settings.archive_location)
     listed = manifest.all_files()
     if not listed:
-        problem = f"{settings.archive_dir}: nothing is archived yet"
+        problem = f"{manifest.storage}: nothing is archived yet"
         step = "`inventory backfill run` archives and recomputes the history of a running stack"
         raise NoHistory(problem, KEPT, step)
     partitions = sorted({file.partition for file in listed})
     files = {number: [one.source for one in manifest.files(number)] for number in partitions}
     ends = {number: manifest.next_offset(number) for number in partitions}
-    return LogPart(settings.archive_dir, files, ends, max(file.generation for file in listed))
+    return LogPart(settings.archive_location, files, ends, max(file.generation for file in listed))
 
 
 def _log_group(settings: Connections, part: LogPart, out: Path | None) -> Group:

@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from analytics.archive.manifest import MANIFEST, Manifest
+from analytics.archive.manifest import open_manifest
+from analytics.archive.storage import Location
 from analytics.backfill.simulations import FOLDER, MARK, PREFIX
 from analytics.digest import add
 from analytics.engines import local, spark
@@ -48,7 +49,10 @@ Progress = Callable[[int, int, float], None]  # units done, units planned, secon
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A simulation as asked for. `out` None means a directory below `home`."""
+    """A simulation as asked for. `out` None means a directory below `home`.
+
+    `archive` is another one than that of `home`.
+    """
 
     home: Path
     scenarios: tuple[Scenario, ...]
@@ -59,6 +63,7 @@ class Request:
     buckets: int | None = None
     processes: int | None = None
     out: Path | None = None
+    archive: Location | None = None
 
 
 def simulate(request: Request, progress: Progress) -> Report:
@@ -89,11 +94,10 @@ def simulate(request: Request, progress: Progress) -> Report:
 
 def units_for(request: Request) -> tuple[ArchiveUnit, ...]:
     """Return the units of the archive; a unit holds about 150,000 records."""
-    archive = request.home / "archive"
-    if not (archive / MANIFEST).exists():
-        problem = f"{archive}: no archive of stock.events"
+    manifest = open_manifest(request.archive or request.home / "archive")
+    if not manifest.all_files():
+        problem = f"{manifest.storage}: no archive of stock.events"
         raise refused(problem, "`inventory backfill run` writes it from a running stack")
-    manifest = Manifest(archive)
     numbers = sorted({file.partition for file in manifest.all_files()})
     ends = {number: manifest.fact_end(number) for number in numbers}
     buckets = request.buckets or max(1, -(-max(ends.values(), default=0) // _UNIT_RECORDS))

@@ -27,7 +27,7 @@ def python_sums(archive: Path) -> Sums:
     """Sum with a dictionary in one process."""
     manifest, sums = Manifest(archive), defaultdict[str, int](int)
     for file in manifest.all_files():
-        for row in checked_rows(archive, file.source):
+        for row in checked_rows(manifest.storage, file.source):
             if row.table == "sale_line" and row.admission == "new" and row.value and row.key:
                 sums[row.key.decode()] += _units(row.value)
     return dict(sums)

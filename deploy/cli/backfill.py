@@ -85,6 +85,7 @@ def run(
     store: options.Stores = None,
     item: options.Items = None,
     supplier: options.Suppliers = None,
+    archive: options.Archive = "",
     base: options.From = "",
     python: Python = "",
     what_if: options.WhatIf = False,
@@ -97,10 +98,12 @@ def run(
     do. A run that could not be published is refused, unless --what-if allows it. With --from only
     the states are complete. Such a run can't be published, or compared by `backfill diff`.
     """
-    request = options.request_of(engine, until, buckets, (key, store, item, supplier), base)
+    request = options.request_of(
+        engine, until, buckets, (key, store, item, supplier), archive, base
+    )
     cluster = cluster_of(master, conf)
     origin = options.origin_of(code, ref, changes, where, revision)
-    settings = options.settings_for(until)
+    settings = options.settings_for(until, request.archive)
     change = options.change_of(origin)
     manifest, plan = options.plan_of(settings, request, change)
     from analytics.backfill import run as backfills  # noqa: PLC0415 -- reads the environment
@@ -262,9 +265,9 @@ def discard(
 
 
 @backfill.command()
-def status(*, json: Json = False) -> None:
+def status(*, archive: options.Archive = "", json: Json = False) -> None:
     """Show the archive and list all runs."""
-    settings = options.settings_for(options.ARCHIVED)
+    settings = options.settings_for(options.ARCHIVED, options.use_archive(archive))
     from analytics.backfill import status as runs  # noqa: PLC0415 -- loads the file format
 
     found = runs.status(settings)
@@ -283,9 +286,9 @@ def status(*, json: Json = False) -> None:
 
 
 def _refuse_empty(archive: Path) -> None:
-    from analytics.archive.manifest import MANIFEST  # noqa: PLC0415 -- loads the file format
+    from analytics.archive.names import MANIFEST, present  # noqa: PLC0415 -- loads the file format
 
-    if not (archive / MANIFEST).exists():
+    if not present(archive, MANIFEST).exists():
         message = f"{archive}: nothing is archived yet"
         raise StackError(message)
 

@@ -10,7 +10,7 @@ import typer
 from deploy import output
 from deploy.cli import option_checks
 from deploy.cli.backfill import Python, backfill
-from deploy.cli.backfill_options import Json
+from deploy.cli.backfill_options import Archive, Json, use_archive
 from deploy.stack.home import default_home
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def diff(
     python: Python = "",
     out: Out = None,
     html: Html = None,
+    archive: Archive = "",
     json: Json = False,
 ) -> None:
     """Compare the decisions of two finished runs over the same records, without Kafka.
@@ -78,6 +79,7 @@ def diff(
     """
     from analytics.backfill.diff.scratch import DIMENSIONS  # noqa: PLC0415 -- loads decisions
 
+    use_archive(archive)
     for dimension in by:
         option_checks.check_choice("--by", dimension, DIMENSIONS)
     if key is not None:

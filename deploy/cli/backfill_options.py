@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ENGINES: Final = ("local", "spark")
 ARCHIVED: Final = "archived"  # a history that needs no broker
+_ARCHIVE: Final = "INVENTORY_ARCHIVE"
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Engine = Annotated[str, typer.Option(help="Engine: local or spark.")]
@@ -67,6 +68,20 @@ Revision = Annotated[
     int | None,
     typer.Option(min=2, help="Logic revision of the parameters. Default: the next free number."),
 ]
+Archive = Annotated[
+    str,
+    typer.Option(
+        metavar="PATH|URL",
+        help="Archive to read instead of the stack's: a directory, file:// or s3://BUCKET/PATH. "
+        "The AWS_ variables of the environment give access. Default: INVENTORY_ARCHIVE.",
+    ),
+]
+WholeArchive = Annotated[
+    bool,
+    typer.Option(
+        "--whole-archive", help="Read the log up to its newest file, not to the run's end."
+    ),
+]
 Keys = Annotated[
     list[str] | None,
     typer.Option("--key", metavar="STORE|SKU", help="Only this key; repeatable."),
@@ -92,6 +107,7 @@ class Request:
     buckets: int | None
     selection: "Selection"
     base: str = ""
+    archive: str = ""
 
     def flags(self) -> list[str]:
         """Return the options for the command of another tree."""
@@ -106,6 +122,7 @@ class Request:
         flags += [] if self.buckets is None else ["--buckets", str(self.buckets)]
         flags += [] if self.until is None else ["--until", self.until]
         flags += ["--from", self.base] if self.base else []
+        flags += ["--archive", self.archive] if self.archive else []
         return flags + [text for name, values in lists for one in values for text in (name, one)]
 
 
@@ -114,6 +131,7 @@ def request_of(
     until: str | None,
     buckets: int | None,
     filters: Sequence[list[str] | None],
+    archive: str,
     base: str = "",
 ) -> Request:
     """Return the checked request; `filters` are keys, stores, items and suppliers."""
@@ -121,7 +139,8 @@ def request_of(
 
     option_checks.check_choice("--engine", engine, ENGINES)
     option_checks.check_int("--buckets", buckets)
-    return Request(engine, until, buckets, Selection(*(tuple(one or ()) for one in filters)), base)
+    chosen = Selection(*(tuple(one or ()) for one in filters))
+    return Request(engine, until, buckets, chosen, base, use_archive(archive))
 
 
 def origin_of(
@@ -151,12 +170,29 @@ def refuse_other_project(code: Path | None) -> None:
         raise StackError(message)
 
 
-def settings_for(until: str | None) -> "Connections":
+def use_archive(named: str) -> str:
+    """Make the named archive, or that of `INVENTORY_ARCHIVE`, the one that this process reads.
+
+    Return it as a URL or absolute path, also for child processes. Empty: the stack's archive.
+    """
+    found = named or os.environ.get(_ARCHIVE, "")
+    if found and "://" not in found:
+        found = str(Path(found).resolve())
+    if found:
+        os.environ[_ARCHIVE] = found
+    return found
+
+
+def settings_for(until: str | None, archive: str = "") -> "Connections":
     """Return the settings. An archive is enough unless all committed records are asked for.
+
+    A named archive is always enough: no command adds records to it.
 
     Raises:
         StackError: the present end of the log is needed, and no stack runs in this home.
     """
+    if archive:
+        return offline_settings()
     home = Home(default_home())
     has_stack = read_runtime(home).running or ADDRESS in os.environ
     if until is None or has_stack:

@@ -35,6 +35,7 @@ def plan(
     store: options.Stores = None,
     item: options.Items = None,
     supplier: options.Suppliers = None,
+    archive: options.Archive = "",
     what_if: options.WhatIf = False,
     json: options.Json = False,
 ) -> None:
@@ -43,9 +44,9 @@ def plan(
     Nothing is computed. The rules are those of --code, of --ref, of this code, or any of them with
     the parameters of --set. Exit code 2: a run of this change could not be published.
     """
-    request = options.request_of(engine, until, buckets, (key, store, item, supplier))
+    request = options.request_of(engine, until, buckets, (key, store, item, supplier), archive)
     origin = options.origin_of(code, ref, changes, where, revision)
-    settings = options.settings_for(until)
+    settings = options.settings_for(until, request.archive)
     from analytics.backfill.change.planned import planned, refuse_unpublishable  # noqa: PLC0415 -- loads the file format
     from analytics.backfill.run import runs_dir  # noqa: PLC0415 -- as above
 

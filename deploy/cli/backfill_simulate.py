@@ -74,6 +74,7 @@ def simulate(
     store: options.Stores = None,
     item: options.Items = None,
     supplier: options.Suppliers = None,
+    archive: options.Archive = "",
     approval_minutes: Approval = 0,
     order_days: Days = "mon,tue,wed,thu,fri,sat,sun",
     lead_times: LeadTimes = "history",
@@ -108,6 +109,7 @@ def simulate(
         buckets=buckets,
         processes=processes,
         out=out,
+        archive=options.use_archive(archive) or None,
     )
     found = engines.simulate(request, _progress)
     if json:

@@ -7,7 +7,7 @@ import typer
 
 from deploy import output
 from deploy.cli.backfill import backfill
-from deploy.cli.backfill_options import Json
+from deploy.cli.backfill_options import Archive, Json, WholeArchive, use_archive
 from deploy.stack.home import default_home
 
 
@@ -24,10 +24,8 @@ def tables(
         ),
     ] = "last",
     *,
-    archive: Annotated[
-        bool,
-        typer.Option("--archive", help="Read the log up to its newest file, not to the run's end."),
-    ] = False,
+    archive: Archive = "",
+    whole_archive: WholeArchive = False,
     out: Annotated[
         Path | None,
         typer.Option(file_okay=False, help="Directory for the tables. Default: below the home."),
@@ -43,8 +41,9 @@ def tables(
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
     from deploy.cli.sql_history import Source, refusals, written  # noqa: PLC0415 -- loads DuckDB
 
+    use_archive(archive)
     with refusals():
-        request = Source(run, archive, None, out).request
+        request = Source(run, whole_archive, None, out).request
         found = open_history(Connections(home=default_home()), request, written).as_json()
     if json:
         output.as_json(found)

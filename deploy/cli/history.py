@@ -7,6 +7,7 @@ import typer
 
 from deploy import output
 from deploy.cli import option_checks
+from deploy.cli.backfill_options import Archive, use_archive
 from deploy.cli.reports import print_and_exit
 from deploy.errors import StackError
 from deploy.stack.runtime import load_environment
@@ -65,6 +66,7 @@ def explain(
             metavar="TIME", help="Explain the numbers at this business time, ISO 8601, UTC."
         ),
     ] = None,
+    archive: Archive = "",
     json: Json = False,
 ) -> None:
     """Explain an item's numbers: every fact in order, then every line of the arithmetic.
@@ -73,6 +75,7 @@ def explain(
     price. With --json each line is a signed step, a sum or a note. It names row, person and
     position.
     """
+    use_archive(archive)
     load_environment()
     from analytics import explain as explanation  # noqa: PLC0415 -- reads the environment
 

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from deploy import output
+from deploy.cli.backfill_options import Archive, WholeArchive, use_archive
 from deploy.cli.query_output import Form, print_rows
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
@@ -26,10 +27,6 @@ History = Annotated[
 Run = Annotated[
     str | None,
     typer.Option(metavar="RUN", help="Run for --history: its name, last or none. Default: last."),
-]
-Archive = Annotated[
-    bool,
-    typer.Option("--archive", help="Read the log up to its newest file, not to the run's end."),
 ]
 Diff = Annotated[
     Path | None,
@@ -54,7 +51,8 @@ def sql(
     *,
     history: History = False,
     run: Run = None,
-    archive: Archive = False,
+    archive: Archive = "",
+    whole_archive: WholeArchive = False,
     diff: Diff = None,
     question: Asked = "",
     questions: Annotated[
@@ -73,13 +71,20 @@ def sql(
     if history or question or questions:
         from deploy.cli import sql_history  # noqa: PLC0415 -- loads DuckDB
 
-        source = sql_history.Source(run or _LAST, archive, diff)
+        use_archive(archive)
+        source = sql_history.Source(run or _LAST, whole_archive, diff)
         if questions:
             sql_history.list_questions(form)
         else:
             sql_history.query(source, statement, question, form)
         return
-    options = {"--run": run, "--archive": archive, "--diff": diff, "--parquet": parquet}
+    options = {
+        "--run": run,
+        "--archive": archive,
+        "--whole-archive": whole_archive,
+        "--diff": diff,
+        "--parquet": parquet,
+    }
     _refuse_without_history(options)
     _query_postgres(statement, form)
 

@@ -31,7 +31,7 @@ class Source:
     """
 
     run: str
-    archive: bool
+    whole_archive: bool
     diff: Path | None
     out: Path | None = None
 
@@ -39,7 +39,7 @@ class Source:
     def request(self) -> Request:
         """Return the request for its tables."""
         run = None if self.run == _NO_RUN else self.run
-        return Request(run, self.archive, self.out, self.diff)
+        return Request(run, self.whole_archive, self.out, self.diff)
 
 
 def query(source: Source, statement: str, name: str, form: Form) -> None:

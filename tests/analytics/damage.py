@@ -19,7 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analytics.archive.follow import _FLUSH, _LOCK
+from analytics.archive import names
 from analytics.archive.source import write_source_id
 from analytics.backfill.lock import LOCK
 from analytics.backfill.plan import directory_of, load, make_plan
@@ -29,7 +29,7 @@ from analytics.damage import Damage
 from cdc.settings import Connections
 from tests.analytics.histories import PARTITIONS, archived, generate
 
-UNREAD = {_LOCK, _FLUSH, LOCK}  # no reader asks for their content
+UNREAD = {names.LOCK, names.FLUSH, LOCK}  # no reader asks for their content
 TOPIC_ID = "id-of-the-topic"
 
 

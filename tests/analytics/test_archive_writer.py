@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from analytics.archive.head import HEAD
-from analytics.archive.manifest import MANIFEST, Manifest
+from analytics.archive.manifest import Manifest
+from analytics.archive.names import HEAD, MANIFEST
 from analytics.archive.rows import ArchiveRow, read
 from analytics.archive.writer import Arrival, open_writers
 from cdc.contracts.decode import Malformed, decode

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from analytics.archive.manifest import Manifest
-from analytics.archive.source import SOURCE, write_source_id
+from analytics.archive.names import SOURCE
+from analytics.archive.source import write_source_id
 from analytics.backfill.base import UnusableBase, base_of, continued, plan_from
 from analytics.backfill.diff.compared_runs import NotComparable, compared_runs
 from analytics.backfill.plan import Plan, UnknownRun, directory_of, load, make_plan

@@ -16,6 +16,7 @@ from analytics.analyst_views import state_files
 from analytics.archive.checked import checked_rows
 from analytics.archive.entries import UNLISTED
 from analytics.archive.manifest import BrokenArchive, Manifest
+from analytics.archive.names import MANIFEST
 from analytics.archive.ring import ring_at
 from analytics.backfill import publish
 from analytics.backfill.discard import discard
@@ -178,7 +179,7 @@ def test_a_file_more_in_a_partition_is_refused_and_put_aside_by_the_printed_comm
 
 
 def test_bytes_behind_the_head_are_refused_until_the_archiver_has_cut_them(case: Case) -> None:
-    path = case.settings.archive_dir / "manifest.jsonl"
+    path = case.settings.archive_dir / MANIFEST
     with path.open("ab") as stream:
         stream.write(b'{"schema":2')
 

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from typing_extensions import override
 
-from analytics.archive.source import SOURCE, write_source_id
+from analytics.archive.names import SOURCE
+from analytics.archive.source import write_source_id
 from analytics.backfill.diff.compared_runs import ComparedRuns, NotComparable, compared_runs
 from analytics.backfill.diff.comparison import Diff, checked_pairs
 from analytics.backfill.diff.page import write_page

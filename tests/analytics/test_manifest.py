@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from analytics.archive.entries import file_name
-from analytics.archive.head import HEAD
-from analytics.archive.manifest import MANIFEST, ArchiveFile, BrokenArchive, Manifest
+from analytics.archive.manifest import ArchiveFile, BrokenArchive, Manifest
+from analytics.archive.names import HEAD, MANIFEST
 
 
 def a_file(first: int, end: int, *, partition: int = 0) -> ArchiveFile:

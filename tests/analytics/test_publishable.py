@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from analytics.archive.manifest import BrokenArchive, Manifest
-from analytics.archive.source import SOURCE, refuse_other_source, source_id, write_source_id
+from analytics.archive.names import SOURCE
+from analytics.archive.source import refuse_other_source, source_id, write_source_id
 from analytics.backfill import publish
 from analytics.backfill.plan import PLAN_FILE, Plan, UnknownRun, load, make_plan
 from analytics.backfill.publish import NotPublishable, publishable

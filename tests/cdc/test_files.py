@@ -10,9 +10,10 @@ import pytest
 
 from analytics.archive import rows
 from analytics.archive.entries import parsed
-from analytics.archive.head import HEAD, read_head
-from analytics.archive.manifest import MANIFEST, BrokenArchive, Manifest
-from analytics.archive.source import SOURCE, source_id
+from analytics.archive.head import read_head
+from analytics.archive.manifest import BrokenArchive, Manifest
+from analytics.archive.names import HEAD, MANIFEST, SOURCE
+from analytics.archive.source import source_id
 from analytics.backfill.plan import PLAN_FILE, UnknownRun, ends_of_run, load
 from analytics.backfill.seal import RUN_MANIFEST
 from analytics.backfill.units import finished_units

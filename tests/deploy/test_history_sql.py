@@ -108,7 +108,7 @@ def test_a_difference_of_runs_is_queried_beside_the_tables(
         (("--history", "--csv"), "need a statement", "--history"),
         (("SELECT 1", "--run", "last"), "--run belongs to --history", "--history"),
         (("SELECT 1", "--parquet", "x"), "--parquet belongs to --history", "--history"),
-        (("SELECT 1", "--archive"), "--archive belongs to --history", "--history"),
+        (("SELECT 1", "--whole-archive"), "--whole-archive belongs to --history", "--history"),
     ],
 )
 def test_a_refusal_has_the_message_and_the_next_step(

@@ -10,8 +10,9 @@ from typing import TextIO
 import pytest
 from typer.testing import CliRunner, Result
 
-from analytics.archive.follow import RELEASE_REQUEST, only_archiver
+from analytics.archive.follow import only_archiver
 from analytics.archive.manifest import Manifest
+from analytics.archive.names import LOCK, MANIFEST, RELEASE_REQUEST
 from deploy.cli.main import app
 from deploy.doctor.archive import archive as doctor_archive
 from deploy.errors import StackError
@@ -112,7 +113,7 @@ def test_a_lock_that_went_aside_with_its_archive_locks_nothing(
         archive.rename(archive.with_name("aside"))
         if made_again:
             archived(archive, generate(seed=1, records=40))
-            (archive / "lock").touch()
+            (archive / LOCK).touch()
         flock(stream, how)
 
     monkeypatch.setattr(fcntl, "flock", moved_meanwhile)
@@ -132,7 +133,7 @@ def flip_a_byte(archive: Path) -> None:
 
 
 def remove_a_line(archive: Path) -> None:
-    path = archive / "manifest.jsonl"
+    path = archive / MANIFEST
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
 
 

@@ -16,9 +16,8 @@ from pathlib import Path
 import orjson
 from cramjam import zstd
 
-from analytics.archive.head import HEAD
-from analytics.archive.manifest import MANIFEST
-from analytics.archive.source import SOURCE, write_source_id
+from analytics.archive.names import HEAD, MANIFEST, SOURCE
+from analytics.archive.source import write_source_id
 from analytics.backfill.plan import PLAN_FILE, make_plan
 from analytics.backfill.run import execute, runs_dir
 from analytics.backfill.seal import RUN_FILE, RUN_MANIFEST

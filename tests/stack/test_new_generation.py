@@ -21,7 +21,8 @@ from analytics import kafka
 from analytics.archive.follow import archive_until
 from analytics.archive.manifest import BrokenArchive
 from analytics.archive.move_away import move_archive_away
-from analytics.archive.source import SOURCE, source_id
+from analytics.archive.names import SOURCE
+from analytics.archive.source import source_id
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 from inventory.revision import LOGIC_REVISION

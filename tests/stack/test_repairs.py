@@ -20,6 +20,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from analytics.archive.names import HEAD, MANIFEST
 from cdc.capture.admin import admin_client, create_topics, delete_topics
 from cdc.capture.client import ConnectClient, client_of
 from cdc.contracts.topics import (
@@ -113,11 +114,11 @@ def changelogs_made_again(scene: Scene) -> None:
 
 
 def archive_of_the_former_release(scene: Scene) -> None:
-    manifest = scene.own.home.path / "archive" / "manifest.jsonl"
+    manifest = scene.own.home.path / "archive" / MANIFEST
     scene.own.wait_until(manifest.exists)
     assert scene.own.cli("down").returncode == 0
     manifest.write_bytes(b"".join(line + b"\n" for line in kept("archive_file", 1)))
-    (manifest.parent / "head.json").unlink(missing_ok=True)
+    (manifest.parent / HEAD).unlink(missing_ok=True)
     started = scene.own.cli("up", "--detach")
     assert started.returncode == 1
     assert "repair: inventory backfill rearchive --yes && inventory restart archiver" in (

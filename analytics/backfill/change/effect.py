@@ -72,7 +72,7 @@ def policy_images(
         for file in manifest.files(number):
             if file.first_offset >= end:
                 break
-            content = pa.BufferReader(checked_content(manifest.directory, file.source))
+            content = pa.BufferReader(checked_content(manifest.storage, file.source))
             chosen = pq.read_table(content, columns=_COLUMNS, filters=[("table", "=", TABLE.name)])
             for row in chosen.to_pylist():
                 image = _image(row["key"], row["value"], row["offset"])

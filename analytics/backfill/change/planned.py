@@ -190,7 +190,7 @@ def _records(manifest: Manifest, plan: Plan, sources: Sequence[Source]) -> int:
 
 def _selected(manifest: Manifest, plan: Plan, source: Source) -> int:
     """Return the number of a file's records, for all suppliers of the selected keys."""
-    end, content = plan.ends[source.partition], checked_content(manifest.directory, source)
+    end, content = plan.ends[source.partition], checked_content(manifest.storage, source)
     columns = pq.read_table(pa.BufferReader(content), columns=["offset", "key"]).to_pydict()
     return sum(
         offset < end and plan.selection.has_key(key)

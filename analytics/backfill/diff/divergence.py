@@ -93,7 +93,7 @@ def divergence(
     differences = tuple(one for _, one in found)
     offset = _first_offset(differences)
     first = [pair for pair, one in found if one.row["first_offset"] == offset]
-    at = AtRecord(Path(), settings.archive_dir, key, number, offset)
+    at = AtRecord(Path(), settings.archive_location, key, number, offset)
     a, b = (
         SideAtRecord(tuple(_decisions(first, side)), *_explained(run, at, trees))
         for side, run in ((A, runs.a), (B, runs.b))

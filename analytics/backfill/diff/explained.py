@@ -16,6 +16,7 @@ from zlib import crc32
 
 from analytics.archive.checked import checked_rows
 from analytics.archive.rows import MALFORMED
+from analytics.archive.storage import Location, location_of, storage_of
 from analytics.backfill.plan import Plan, load
 from analytics.engines.code import code_hash
 from analytics.engines.unit import ArchiveUnit
@@ -37,7 +38,7 @@ class AtRecord:
     """One key and the record after which it is explained."""
 
     run: Path
-    archive: Path
+    archive: Location
     key: str
     partition: int
     offset: int
@@ -74,7 +75,7 @@ def explained(at: AtRecord) -> Explained | None:
 
 def explained_in(tree: Path, python: str, at: AtRecord) -> Explained | str:
     """Return the explanation by the rules of another tree, or the reason why there is none."""
-    place = [str(at.run.resolve()), str(at.archive.resolve()), at.key]
+    place = [str(at.run.resolve()), storage_of(at.archive).address, at.key]
     command = [python, "-m", _MODULE, *place, str(at.partition), str(at.offset)]
     env = os.environ | {"PYTHONPATH": str(tree)}
     try:
@@ -97,7 +98,7 @@ def _records(plan: Plan, at: AtRecord) -> Iterator[tuple[Record, Admission, int]
 
 
 def _of_unit(
-    unit: ArchiveUnit, archive: Path, key: bytes
+    unit: ArchiveUnit, archive: Location, key: bytes
 ) -> Iterator[tuple[Record, Admission, int]]:
     for source in unit.sources:
         for row in checked_rows(archive, source, bucket=crc32(key), buckets=_ALL_KEYS):
@@ -132,7 +133,7 @@ def _of_json(document: dict[str, Any]) -> Explained:
 def main(given: list[str]) -> int:
     """Print the explanation as JSON."""
     run, archive, key, partition, offset = given
-    found = explained(AtRecord(Path(run), Path(archive), key, int(partition), int(offset)))
+    found = explained(AtRecord(Path(run), location_of(archive), key, int(partition), int(offset)))
     if found is None:
         sys.stderr.write(f"{key}: no record at offset {offset} of partition {partition}\n")
         return 1

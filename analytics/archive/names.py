@@ -1,0 +1,58 @@
+"""Names of the files in an archive's directory, and the upgrade of an archive with former names.
+
+Spark, Arrow and pandas skip files whose names begin with `_` or `.`. So they read the directory as
+one Parquet data set with the column `partition`. The first release wrote the same files without the
+`_`, on which Spark failed.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from analytics.archive.entries import broken
+
+MANIFEST: Final = "_manifest.jsonl"
+HEAD: Final = "_head.json"
+SOURCE: Final = "_source.json"
+LOCK: Final = "_lock"
+FLUSH: Final = "_flush"  # a run writes this file to request the buffered records
+RELEASE_REQUEST: Final = "_aside"  # `rearchive` writes this file to request an archiver's lock
+_DOCUMENTS: Final = (SOURCE, MANIFEST, HEAD)
+_SIGNALS: Final = (FLUSH, RELEASE_REQUEST, LOCK)
+
+
+def former_name(name: str) -> str:
+    """Return the name that the first release gave this file: `head.json` for `_head.json`."""
+    return name.removeprefix("_")
+
+
+def candidates(name: str) -> Iterator[str]:
+    """Yield the names to try in turn: the archiver may rename the file between two attempts."""
+    yield from (name, former_name(name), name)
+
+
+def present(directory: Path, name: str) -> Path:
+    """Return the path of an existing file of either name, else the path of a new one."""
+    paths = [directory / each for each in candidates(name)]
+    return next((path for path in paths if path.exists()), paths[0])
+
+
+def use_present_names(directory: Path) -> None:
+    """Rename the files of the first release. The caller holds the archive's lock.
+
+    Readers accept both names of each file. So a crash between two renames leaves a readable
+    archive, and the next call continues.
+
+    Raises:
+        BrokenArchive: a file has both names.
+    """
+    for name in _DOCUMENTS:
+        former = directory / former_name(name)
+        if not former.exists():
+            continue
+        if (directory / name).exists():
+            problem = f"{former}: an earlier release wrote this file beside {name}"
+            raise broken(problem)
+        former.rename(directory / name)
+    for name in _SIGNALS:
+        (directory / former_name(name)).unlink(missing_ok=True)

@@ -1,0 +1,35 @@
+"""A task that takes the driver's access to the archive's server with it to other machines.
+
+Executors of a cluster don't inherit the driver's environment. Properties of Spark were ruled out:
+they are in the event log and in the arguments of the driver's JVM, which every user can list.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Final, Generic, TypeVar
+
+from analytics.archive.storage import is_url, variables
+from analytics.engines.unit import ArchiveUnit
+
+Result = TypeVar("Result")
+_LOCAL: Final = "file:"
+
+
+class WithAccess(Generic[Result]):
+    """A task that first sets the variables of the process that made it, if its units need them.
+
+    Spark ships it inside the serialized job. Nothing prints it.
+    """
+
+    def __init__(self, task: Callable[[ArchiveUnit], Result], units: Sequence[ArchiveUnit]) -> None:
+        self._task = task
+        self._variables = dict(variables()) if any(map(_is_remote, units)) else {}
+
+    def __call__(self, unit: ArchiveUnit) -> Result:
+        """Run the task over one unit."""
+        os.environ.update(self._variables)
+        return self._task(unit)
+
+
+def _is_remote(unit: ArchiveUnit) -> bool:
+    return is_url(unit.archive) and not unit.archive.startswith(_LOCAL)
