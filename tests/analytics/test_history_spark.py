@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from datetime import UTC, datetime
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 
 import analytics
+from analytics.archive.names import LOCK
+from analytics.archive.rows import SCHEMA
 from analytics.engines.spark import choose_python
 from analytics.history.catalogue import BY_NAME
 from analytics.history.columns import ARROW
@@ -109,6 +112,24 @@ def test_every_table_has_its_rows_and_types_in_spark(
         assert found == [
             (column.name, _TYPES[column.kind].lower()) for column in BY_NAME[name].columns
         ]
+
+
+@pytest.mark.engines
+def test_the_archive_is_one_data_set_for_spark_with_its_partition_column(
+    home: Home, spark: Any
+) -> None:
+    archive = home.settings.archive_dir
+    (archive / LOCK).touch()
+    (archive / "partition=0" / ".seq-000000000000-000000000009.7.tmp").write_bytes(b"half a file")
+
+    found = spark.read.parquet(str(archive))
+
+    counted = [tuple(row) for row in found.groupBy("partition").count().collect()]
+    expected = Counter[int]()
+    for file in home.manifest.all_files():
+        expected[file.partition] += file.rows
+    assert dict(counted) == expected
+    assert set(found.columns) == set(SCHEMA.names)
 
 
 @pytest.mark.engines
