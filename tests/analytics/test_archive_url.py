@@ -1,13 +1,16 @@
 """History from an archive at a path or URL: equal results, and equal refusals of damage."""
 
+import json
 import os
 import re
 import shutil
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from analytics.archive.entries import BrokenArchive
 from analytics.archive.manifest import open_manifest
@@ -17,13 +20,19 @@ from analytics.backfill.ends import NoBroker
 from analytics.backfill.run import RunReport, run, runs_dir
 from analytics.damage import Damage
 from analytics.engines import local
+from analytics.explain_history import history_of
 from analytics.history.opened import Request, open_history
+from analytics.simulation import engine as simulation
+from analytics.simulation.engine import units_for
+from analytics.simulation.scenarios import with_baseline
+from cdc.contracts.partition import partition_of
 from cdc.settings import Connections
 from deploy.cli import main as commands
+from deploy.cli.main import app
 from tests.analytics.histories import PARTITIONS
 from tests.analytics.history_homes import rows
 from tests.analytics.s3_server import BUCKET, Server, running_server
-from tests.analytics.two_runs import Home, _run_here, a_history, a_home
+from tests.analytics.two_runs import Home, _run_here, a_history, a_home, higher_reorder_point
 
 PREFIX = "archive"
 
@@ -143,8 +152,8 @@ def test_damage_at_a_url_is_refused_with_the_message_of_a_directory(
     of_directory = refusal(str(copy))
 
     assert refusal(url) == of_directory
-    # Without its source an archive is readable: the first ones had none.
-    assert (of_directory is None) == (kind == SOURCE and spoil is absent)
+    # The first archives had no source. Only publishing compares its bytes.
+    assert (of_directory is None) == (kind == SOURCE and spoil is not cut)
 
 
 def test_a_half_copied_archive_is_refused(home: Home, server: Server, tmp_path: Path) -> None:
@@ -244,6 +253,52 @@ def refused_command(
         commands.main()
     assert ended.value.code == 1
     return capsys.readouterr().err
+
+
+def test_each_command_about_history_reads_the_url(
+    home: Home, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
+    monkeypatch.setenv("INVENTORY_ARCHIVE", "")
+
+    def answer(*command: str, code: int = 0) -> Any:
+        done = CliRunner().invoke(app, [*command, "--archive", url, "--json"])
+        assert done.exit_code == code, done.output
+        return json.loads(done.stdout)
+
+    records = sum(file.rows for file in home.manifest.all_files())
+    planned = answer("backfill", "plan", "--what-if")
+    finished = answer("backfill", "run", "--what-if")
+    assert f"--archive {url}" in planned["command"]
+    assert planned["records"] == finished["records"] == records
+    assert finished["run"] == planned["run"]
+    archive = answer("backfill", "status")["archive"]
+    assert (archive["directory"], archive["records"]) == (url, records)
+    assert answer("backfill", "tables")["rows"]["log"] == records
+    [row] = answer("sql", "--history", "SELECT count(*) AS n FROM log")
+    assert row == {"n": records}
+
+    at_url = Home(settings(tmp_path, url), open_manifest(url))
+    other = at_url.run(higher_reorder_point)
+    found = answer("backfill", "diff", finished["run"], other, "--key", "L0|S3", code=1)
+    assert found["record"]["verdict"] == "applied"
+
+
+def test_explain_and_simulate_read_the_url(home: Home, url: str, tmp_path: Path) -> None:
+    key, path = "L0|S3", home.settings.archive_dir
+    number = partition_of(key.encode(), PARTITIONS)
+    of_path, of_url = (
+        history_of(settings(tmp_path, archive), key, number) for archive in (str(path), url)
+    )
+    scenarios = with_baseline([])
+    units = [
+        units_for(simulation.Request(tmp_path, scenarios, archive=archive))
+        for archive in (path, url)
+    ]
+
+    assert of_url == of_path
+    assert of_url.row_offsets
+    assert [unit.sources for unit in units[1]] == [unit.sources for unit in units[0]] != []
 
 
 def test_a_named_archive_needs_no_broker_and_gets_no_records(url: str, tmp_path: Path) -> None:

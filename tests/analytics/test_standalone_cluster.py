@@ -5,11 +5,14 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from analytics.archive.manifest import open_manifest
+from analytics.archive.source import write_source_id
 from analytics.backfill.plan import Plan, make_plan, save
 from analytics.backfill.run import execute
 from analytics.backfill.units import finished_units
@@ -21,6 +24,7 @@ from deploy.stack.home import PROJECT
 from deploy.stack.processes import wait_until
 from tests.analytics.hidden_project import python_without_project
 from tests.analytics.histories import PARTITIONS, archived, generate
+from tests.analytics.s3_server import running_server
 
 pytestmark = [pytest.mark.soak, pytest.mark.engines]
 
@@ -66,25 +70,27 @@ def a_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cluster")
 
 
-@pytest.fixture(name="master", scope="module")
+@pytest.fixture(name="address", scope="module")
 def a_master(scratch: Path) -> Iterator[str]:
     with standalone(scratch / "cluster", cores=CORES) as cluster:
         yield cluster.address
 
 
 @pytest.fixture(name="start", scope="module")
-def a_start(scratch: Path, master: str) -> Callable[..., subprocess.Popen[str]]:
+def a_start(scratch: Path, address: str) -> Callable[..., subprocess.Popen[str]]:
     """Start a program as a driver whose executors use a Python without this project."""
     python = python_without_project(scratch / "python")
 
-    def start(program: str, *arguments: str, has_project: bool = True) -> subprocess.Popen[str]:
+    def start(
+        program: str, *arguments: str, has_project: bool = True, master: str = ""
+    ) -> subprocess.Popen[str]:
         script = scratch / "driver.py"
         script.write_text(program)
         variables = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
         if has_project:
             variables["PYTHONPATH"] = str(PROJECT)
         return subprocess.Popen(  # noqa: S603 -- a script of this module
-            [python, str(script), master, *arguments],
+            [python, str(script), master or address, *arguments],
             cwd=scratch,
             env=variables,
             stdout=subprocess.PIPE,
@@ -183,6 +189,55 @@ def test_a_lost_executor_costs_only_the_units_that_it_computed(
         json.loads(line)["unit"] for line in (run / "manifest.jsonl").read_bytes().splitlines()
     ]
     assert len(names) == len(set(names))
+
+
+def test_executors_read_a_bucket_and_no_file_or_process_list_shows_the_credentials(
+    tmp_path: Path,
+    scratch: Path,
+    start: Callable[..., subprocess.Popen[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of_directory = a_plan(tmp_path)
+    write_source_id(tmp_path / "archive", "id-of-the-topic")
+    with running_server(tmp_path) as server:
+        for name, text in server.variables.items():
+            monkeypatch.setenv(name, text)
+        archive = open_manifest(server.copy(tmp_path / "archive", "archive"))
+        plan = make_plan(archive, engine="spark", ends=of_directory.ends, buckets=BUCKETS)
+        for runs, master in ((tmp_path / "cluster", ""), (tmp_path / "local", "local[2]")):
+            run = save(plan, runs)
+            driver = start(DRIVER, str(run), master=master)
+            seen = command_lines_until_the_end_of(driver)
+            printed, _ = driver.communicate(timeout=WITHIN_S)
+
+            assert printed.splitlines()[-1] == local_digest(of_directory, tmp_path / "here")
+            assert b"driver.py" in seen
+            for secret in (server.key.encode(), server.secret.encode()):
+                assert secret not in seen
+                assert files_with(secret, run, scratch) == []
+
+
+def command_lines_until_the_end_of(driver: subprocess.Popen[str]) -> bytes:
+    """Return the arguments of all processes while the driver runs, as every user can list them."""
+    seen = set[bytes]()
+
+    def has_ended() -> bool:
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                seen.add((process / "cmdline").read_bytes())
+        return driver.poll() is not None
+
+    assert wait_until(has_ended, timeout_s=WITHIN_S)
+    return b"\n".join(seen)
+
+
+def files_with(secret: bytes, *directories: Path) -> list[Path]:
+    return [
+        path
+        for directory in directories
+        for path in directory.rglob("*")
+        if path.is_file() and secret in path.read_bytes()
+    ]
 
 
 def executors_below(scratch: Path) -> list[int]:
