@@ -32,6 +32,7 @@ VARIABLES: Final = (
     "AWS_ENDPOINT_URL_S3",
 )
 _S3: Final = ("s3", "s3a", "s3n")
+_SCHEMES: Final = ("http", "https")
 _CONNECT_S: Final = 5.0
 _REQUEST_S: Final = 60.0
 _LONGEST: Final = 300
@@ -233,10 +234,12 @@ def _s3() -> Any:  # noqa: ANN401 -- fsspec and pyarrow publish no types
     from pyarrow.fs import S3FileSystem  # noqa: PLC0415 -- starts the client's threads
 
     known = os.environ
-    address = urlsplit(known.get("AWS_ENDPOINT_URL_S3") or known.get("AWS_ENDPOINT_URL", ""))
-    given = (
-        {"endpoint_override": address.netloc, "scheme": address.scheme} if address.netloc else {}
-    )
+    endpoint = known.get("AWS_ENDPOINT_URL_S3") or known.get("AWS_ENDPOINT_URL", "")
+    address = urlsplit(endpoint)
+    if endpoint and address.scheme not in _SCHEMES:
+        message = "AWS_ENDPOINT_URL: expected http://HOST:PORT or https://HOST"
+        raise ValueError(message)
+    given = {"endpoint_override": address.netloc, "scheme": address.scheme} if endpoint else {}
     client = S3FileSystem(
         region=known.get("AWS_REGION") or known.get("AWS_DEFAULT_REGION"),
         connect_timeout=_CONNECT_S,

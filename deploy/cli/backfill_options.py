@@ -174,12 +174,20 @@ def use_archive(named: str) -> str:
     """Make the named archive, or that of `INVENTORY_ARCHIVE`, the one that this process reads.
 
     Return it as a URL or absolute path, also for child processes. Empty: the stack's archive.
+
+    Raises:
+        NoArchive: the URL has credentials. It is not printed.
     """
     found = named or os.environ.get(_ARCHIVE, "")
-    if found and "://" not in found:
+    if not found:
+        return ""
+    from analytics.archive.storage import is_url, storage_of  # noqa: PLC0415 -- only with an archive
+
+    if is_url(found):
+        storage_of(found)
+    else:
         found = str(Path(found).resolve())
-    if found:
-        os.environ[_ARCHIVE] = found
+    os.environ[_ARCHIVE] = found
     return found
 
 

@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,10 +31,13 @@ from cdc.contracts.partition import partition_of
 from cdc.settings import Connections
 from deploy.cli import main as commands
 from deploy.cli.main import app
+from deploy.stack.home import PROJECT
 from tests.analytics.histories import PARTITIONS
 from tests.analytics.history_homes import rows
 from tests.analytics.s3_server import BUCKET, Server, running_server
 from tests.analytics.two_runs import Home, _run_here, a_history, a_home, higher_reorder_point
+
+pytestmark = pytest.mark.engines  # starts a server, and asks one that is away
 
 PREFIX = "archive"
 
@@ -186,7 +191,13 @@ def with_an_unknown_key(patch: pytest.MonkeyPatch) -> None:
     patch.setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
 
 
-@pytest.mark.parametrize("spoil", [refuse, with_another_secret, with_an_unknown_key])
+def without_scheme(patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("AWS_ENDPOINT_URL", "127.0.0.1:9000")
+
+
+@pytest.mark.parametrize(
+    "spoil", [refuse, with_another_secret, with_an_unknown_key, without_scheme]
+)
 def test_a_server_that_refuses_or_is_away_is_one_message_without_secrets(
     url: str,
     tmp_path: Path,
@@ -226,10 +237,12 @@ def test_a_url_with_credentials_is_refused_and_not_repeated(
     monkeypatch: pytest.MonkeyPatch,
     hidden: str,
 ) -> None:
-    printed = refused_command(tmp_path, f"s3://{hidden}history/archive", capsys, monkeypatch)
+    archive = f"s3://{hidden}history/archive"
+    for verb in ("plan", "status"):
+        printed = refused_command(tmp_path, archive, capsys, monkeypatch, verb)
 
-    assert "has a user name, a password or options" in printed
-    assert "SECRET" not in printed
+        assert "has a user name, a password or options" in printed
+        assert "SECRET" not in printed
 
 
 def test_an_unknown_kind_of_url_is_refused(
@@ -243,16 +256,19 @@ def refused_command(
     archive: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
+    verb: str = "plan",
 ) -> str:
     """Return what the command prints before it ends with exit code 1."""
     monkeypatch.setenv("INVENTORY_HOME", str(home / "home"))
     monkeypatch.setenv("INVENTORY_ARCHIVE", "")
-    command = ["inventory", "backfill", "plan", "--archive", archive]
+    command = ["inventory", "backfill", verb, "--archive", archive]
     monkeypatch.setattr("sys.argv", command)
     with pytest.raises(SystemExit) as ended:
         commands.main()
     assert ended.value.code == 1
-    return capsys.readouterr().err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    return printed.err
 
 
 def test_each_command_about_history_reads_the_url(
@@ -282,6 +298,25 @@ def test_each_command_about_history_reads_the_url(
     other = at_url.run(higher_reorder_point)
     found = answer("backfill", "diff", finished["run"], other, "--key", "L0|S3", code=1)
     assert found["record"]["verdict"] == "applied"
+
+
+def test_processes_of_the_pool_read_the_bucket(home: Home, url: str, tmp_path: Path) -> None:
+    expected = computed(tmp_path / "here", str(home.settings.archive_dir)).digest
+    command = [sys.executable, "-m", "deploy.cli.main", "backfill", "run", "--what-if", "--json"]
+    variables = {"INVENTORY_HOME": str(tmp_path / "home"), "INVENTORY_ARCHIVE": url}
+
+    done = subprocess.run(  # noqa: S603 -- our own command
+        command,
+        env=os.environ | variables,
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["digest"] == expected
+    assert all(" units: partition=" in line for line in done.stderr.splitlines())
 
 
 def test_explain_and_simulate_read_the_url(home: Home, url: str, tmp_path: Path) -> None:
