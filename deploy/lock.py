@@ -2,8 +2,8 @@
 
 `dev.txt` holds everything and decides the versions. It constrains the smaller files, so any of them
 are consistent together. The bench's peers and the S3 server of the tests are resolved separately,
-each from its `.in`. The resolver's own lock file is not kept, because it records where packages came
-from.
+each from its `.in`. The resolver's own lock file is not kept, because it records where packages
+came from.
 """
 
 import os

@@ -98,9 +98,8 @@ def run(
     do. A run that could not be published is refused, unless --what-if allows it. With --from only
     the states are complete. Such a run can't be published, or compared by `backfill diff`.
     """
-    request = options.request_of(
-        engine, until, buckets, (key, store, item, supplier), archive, base
-    )
+    filters = (key, store, item, supplier)
+    request = options.request_of(engine, until, buckets, filters, archive, base)
     cluster = cluster_of(master, conf)
     origin = options.origin_of(code, ref, changes, where, revision)
     settings = options.settings_for(until, request.archive)

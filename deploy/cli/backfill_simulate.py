@@ -111,11 +111,7 @@ def simulate(
         out=out,
         archive=options.use_archive(archive) or None,
     )
-    found = engines.simulate(request, _progress)
-    if json:
-        output.as_json(found.as_json() | {"directory": str(found.directory)})
-    else:
-        _print(found, tuple(dict.fromkeys(by or ())))
+    _show(engines.simulate(request, _progress), tuple(dict.fromkeys(by or ())), json=json)
 
 
 def _refuse_wrong(
@@ -166,6 +162,13 @@ def _progress(done: int, planned: int, seconds: float) -> None:
     shown = f"{left // _MINUTE} min {left % _MINUTE} s" if left >= _MINUTE else f"{left} s"
     after = "" if done == planned else f", about {shown} left"
     output.errors.print(f"{done} of {planned} units simulated{after}")
+
+
+def _show(found: "Report", dimensions: Sequence[str], *, json: bool) -> None:
+    if json:
+        output.as_json(found.as_json() | {"directory": str(found.directory)})
+    else:
+        _print(found, dimensions)
 
 
 def _print(found: "Report", dimensions: Sequence[str]) -> None:
