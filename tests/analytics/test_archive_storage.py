@@ -1,6 +1,8 @@
 """An archive at any URL of fsspec, here in memory, without a server."""
 
+import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from analytics.archive.entries import BrokenArchive
 from analytics.archive.manifest import Manifest, open_manifest
 from analytics.archive.names import HEAD, MANIFEST, former_name
 from analytics.archive.storage import Directory, NoArchive, location_of, storage_of
+from analytics.engines.access import WithAccess
+from analytics.engines.unit import ArchiveUnit, units_of
 from tests.analytics.histories import archived, generate
 
 PLACE = "/bucket/archive"
@@ -96,3 +100,23 @@ def test_the_archive_of_the_stack_keeps_its_path(tmp_path: Path) -> None:
 
     assert found == Directory(tmp_path)
     assert storage_of(location_of(found.address)) == found
+
+
+@pytest.mark.parametrize(
+    ("archive", "expected"),
+    [("/srv/archive", None), ("file:///srv/archive", None), ("s3://bucket/archive", "hidden")],
+)
+def test_a_shipped_task_has_the_credentials_only_for_an_archive_at_a_url(
+    manifest: Manifest, monkeypatch: pytest.MonkeyPatch, archive: str, expected: str | None
+) -> None:
+    [unit, *_] = units_of(manifest, {0: manifest.next_offset(0)}, buckets=1)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden")
+    task = WithAccess(secret_of_executor, [replace(unit, archive=archive)])
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+
+    assert "hidden" not in repr(task)
+    assert task(unit) == expected
+
+
+def secret_of_executor(_unit: ArchiveUnit) -> str | None:
+    return os.environ.get("AWS_SECRET_ACCESS_KEY")
