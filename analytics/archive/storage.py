@@ -157,7 +157,8 @@ class Remote:
             raise FileNotFoundError(2, os.strerror(2), self.at(name)) from error
         except Exception as error:
             # Each file system has errors of its own.
-            problem = f"{self.at(name)}: {' '.join(str(error).split()):.{_LONGEST}}"
+            cause = " ".join(str(error).split())[:_LONGEST].rstrip(".")
+            problem = f"{self.at(name)}: {cause}"
             raise NoArchive(problem, KEPT, _CHECK) from error
 
     @override

@@ -32,11 +32,13 @@ def _archive_status(settings: Connections) -> dict[str, Any]:
     except (BrokenArchive, NoArchive) as error:
         return {"problem": str(error)}
     files = manifest.all_files()
+    named = sorted({file.partition for file in files}) if settings.archive else []
     return {
         "files": len(files),
         "records": sum(file.rows for file in files),
         "next_offsets": {
-            str(number): manifest.next_offset(number) for number in range(settings.partitions)
+            str(number): manifest.next_offset(number)
+            for number in named or range(settings.partitions)
         },
     }
 

@@ -284,12 +284,13 @@ def test_each_command_about_history_reads_the_url(
 
     records = sum(file.rows for file in home.manifest.all_files())
     planned = answer("backfill", "plan", "--what-if")
-    finished = answer("backfill", "run", "--what-if")
+    finished = answer("backfill", "run")
     assert f"--archive {url}" in planned["command"]
     assert planned["records"] == finished["records"] == records
     assert finished["run"] == planned["run"]
     archive = answer("backfill", "status")["archive"]
     assert (archive["directory"], archive["records"]) == (url, records)
+    assert set(archive["next_offsets"]) == {str(f.partition) for f in home.manifest.all_files()}
     assert answer("backfill", "tables")["rows"]["log"] == records
     [row] = answer("sql", "--history", "SELECT count(*) AS n FROM log")
     assert row == {"n": records}
