@@ -28,6 +28,11 @@ from tests.inventory.decision_inputs import NOW_US, policy
 from tests.oracle.generate import written
 
 FAMILIES = [*families.FAMILIES]
+ON_EVERY_RECORD = [
+    code
+    for code, family in families.FAMILIES.items()
+    if family.shape != families.NO_SHAPE and not family.is_periodic
+]
 PERMILLE = st.integers(0, 1000)
 LATER_US = st.one_of(
     st.just(0),
@@ -111,7 +116,7 @@ def quantity_policies(draw: st.DrawFn) -> ItemLocation:
     """Families that order on every record, with every rounding, minimum and limit."""
     reorder_point = draw(units(200))
     return policy(
-        replenish_family=draw(st.sampled_from(["sQ", "sS", "par", "cover"])),
+        replenish_family=draw(st.sampled_from(ON_EVERY_RECORD)),
         reorder_point_units=reorder_point,
         order_up_to_units=reorder_point + draw(st.integers(1, 200)),
         order_quantity_units=draw(st.integers(1, 60)),

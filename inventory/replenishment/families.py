@@ -47,8 +47,8 @@ class Family:
     `typed` and `computed` are the columns behind levels of that kind. A family without `computed`
     has typed levels always. The first level is the demand of the protection span plus safety stock.
     With a `span_column` it is the demand of that span alone. In a family of `TWO_LEVELS`, computed
-    S - s is `batch` of the demand of `batch_column`'s span. `batch_text` explains it with the
-    fields `demand` (units), `lot` (Q) and `span` (days).
+    S - s is `batch` of the demand of `batch_column`'s span, so both have to be stated. `batch_text`
+    explains it with the fields `demand` (units), `lot` (Q) and `span` (days).
     """
 
     code: str

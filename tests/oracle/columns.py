@@ -59,6 +59,12 @@ FAMILIES = (
     "par",
     "cover",
 )
+# Their typed levels and limits (11.8), and the families that order on order days only (5.1).
+LOTS = ("sQ",)
+TWO_LEVELS = ("sS", "RsS", "cover")
+BASE_STOCK = ("RS", "par")
+ALWAYS_TYPED = ("par",)
+PERIODIC = ("RS", "RsS")
 DEMAND = {
     "demand_method": text("ewma", "tsb", default="ewma"),
     "demand_alpha_permille": number(0, 1000, 125),

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.oracle.arithmetic import DAY, ceil, weekday
+from tests.oracle.columns import PERIODIC
 from tests.oracle.levels import Levels, Policy, Quantity, levels_of, quantity_of
 
 
@@ -107,7 +108,7 @@ class Machine:
         return self.event.answers is not None and self.event.answers == self.episode.id
 
     def may_order_today(self) -> bool:
-        if self.policy["replenish_family"] not in ("RS", "RsS"):
+        if self.policy["replenish_family"] not in PERIODIC:
             return True
         allowed = self.policy["order_days_mask"] >> weekday(self.stream) & 1
         return self.event.reviewed and allowed == 1

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.oracle.arithmetic import ceil, floor, half_even, isqrt
+from tests.oracle.columns import ALWAYS_TYPED, BASE_STOCK, LOTS, PERIODIC
 
 Policy = dict[str, Any]
 
@@ -49,19 +50,16 @@ def levels_of(policy: Policy, d: int, mad: int) -> Levels | None:
     family = policy["replenish_family"]
     if family == "off":
         return None
-    if family == "par":
-        upto = policy["order_up_to_units"]
-        return Levels(0, upto - 1, upto)
-    if policy["levels"] == "fixed":
+    if policy["levels"] == "fixed" or family in ALWAYS_TYPED:
         return _typed(policy, family)
     return _computed(policy, family, d, mad)
 
 
 def _typed(policy: Policy, family: str) -> Levels:
     s, upto = policy["reorder_point_units"], policy["order_up_to_units"]
-    if family == "sQ":
+    if family in LOTS:
         return Levels(0, s, None)
-    if family == "RS":
+    if family in BASE_STOCK:
         return Levels(0, upto - 1, upto)
     return Levels(0, s, upto)
 
@@ -71,16 +69,16 @@ def _computed(policy: Policy, family: str, d: int, mad: int) -> Levels:
     if family == "cover":
         s = span(d, policy["min_cover_centidays"])
         return Levels(0, s, max(s + 1, span(d, policy["max_cover_centidays"])))
-    protection = lead + review if family in ("RS", "RsS") else lead
+    protection = lead + review if family in PERIODIC else lead
     safety = safety_stock(policy, d, mad, protection)
     base = span(d, protection) + safety
-    if family == "sQ":
+    if family in LOTS:
         return Levels(safety, base, None)
+    if family in BASE_STOCK:
+        return Levels(safety, base - 1, base)
     if family == "sS":
         cycle = span(d, policy["cycle_centidays"])
         return Levels(safety, base, base + max(1, policy["order_quantity_units"], cycle))
-    if family == "RS":
-        return Levels(safety, base - 1, base)
     return Levels(safety, base, base + max(1, span(d, review)))
 
 

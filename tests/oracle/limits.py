@@ -3,7 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.oracle.columns import Limit, Row, business_times, is_after_2000, read_row
+from tests.oracle.columns import (
+    ALWAYS_TYPED,
+    BASE_STOCK,
+    LOTS,
+    TWO_LEVELS,
+    Limit,
+    Row,
+    business_times,
+    is_after_2000,
+    read_row,
+)
 
 
 def _require(name: str, *, holds: bool) -> None:
@@ -41,12 +51,13 @@ def _price_change(row: Row) -> None:
 
 
 def _item_location(row: Row) -> None:
-    family, fixed = row["replenish_family"], row["levels"] == "fixed"
-    if family == "sQ":
+    family = row["replenish_family"]
+    typed = row["levels"] == "fixed" or family in ALWAYS_TYPED
+    if family in LOTS:
         _require("order_quantity_units", holds=row["order_quantity_units"] >= 1)
-    if family in ("sS", "RsS", "cover") and fixed:
+    if family in TWO_LEVELS and typed:
         _require("order_up_to", holds=row["order_up_to_units"] > row["reorder_point_units"])
-    if family == "par" or (family == "RS" and fixed):
+    if family in BASE_STOCK and typed:
         _require("order_up_to", holds=row["order_up_to_units"] >= 1)
 
 

@@ -3,10 +3,12 @@
 import pytest
 
 from inventory.model.arithmetic import weekday_of
+from inventory.replenishment.families import FAMILIES
 from tests.inventory.decision_inputs import NOW_US, policy, word
 from tests.inventory.replenishment.test_episode_states import HOLDS
 from tests.inventory.replenishment.test_episode_table import FIRST, Key
 
+PERIODIC = [family.code for family in FAMILIES.values() if family.is_periodic]
 TODAY = 1 << weekday_of(NOW_US)
 
 
@@ -15,13 +17,14 @@ def periodic(family="RsS", mask=TODAY, **columns):
         replenish_family=family,
         reorder_point_units=20,
         order_up_to_units=60,
+        order_quantity_units=40,
         order_days_mask=mask,
         **columns,
     )
 
 
-@pytest.mark.domain("5.1 family RS", "5.1 family RsS", "5.3 cell idle × B ≤ s")
-@pytest.mark.parametrize("family", ["RS", "RsS"])
+@pytest.mark.domain("5.1 family *", "5.3 cell idle × B ≤ s")
+@pytest.mark.parametrize("family", PERIODIC)
 @pytest.mark.parametrize(
     ("mask", "reviewed", "opens"),
     [(TODAY, True, True), (TODAY, False, False), (127 - TODAY, True, False), (127, True, True)],

@@ -50,3 +50,16 @@ def test_a_family_of_two_computed_levels_explains_the_second(family: Family) -> 
 
 def test_the_second_model_knows_the_same_families() -> None:
     assert tuple(FAMILIES) == second_model.FAMILIES
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=by_code)
+def test_the_second_model_sorts_the_family_alike(family: Family) -> None:
+    expected = {
+        "LOTS": family.shape == LOTS,
+        "TWO_LEVELS": family.shape == TWO_LEVELS,
+        "BASE_STOCK": family.shape == BASE_STOCK,
+        "ALWAYS_TYPED": bool(family.typed) and not family.computed,
+        "PERIODIC": family.is_periodic,
+    }
+
+    assert {name: family.code in getattr(second_model, name) for name in expected} == expected
