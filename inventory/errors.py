@@ -20,7 +20,7 @@ LIMIT: Final = "limit"
 COUNT_BEYOND_HORIZON: Final = "count_beyond_horizon"
 OVERFLOW: Final = "overflow"
 
-# In order of precedence: the first that applies is the verdict (domain.md 11.2).
+# In order of precedence: the first that applies is the reason of the rejection (domain.md 11.2).
 REASONS: Final = (
     MALFORMED,
     BEFORE_DEDUPE_HORIZON,
@@ -51,14 +51,18 @@ class Rejected(InventoryError):
 
 
 class BrokenInvariant(InventoryError):
-    """An impossible state of the log or of a key. Continuing would spread it to other records."""
+    """The log or a key's state is in a condition that the rules exclude.
+
+    The process must stop: records folded after it would get wrong results too.
+    """
 
 
 def short_text(found: object, most: int = 80) -> str:
-    """Return `found` as text for an error message, at most `most` characters.
+    """Return `repr(found)` for an error message, cut to `most` characters.
 
-    `repr` fails for lists nested a thousand deep and for numbers with thousands of digits. The type
-    is shown instead, so that such a value costs only its own record.
+    `repr` fails for lists nested a thousand deep and for numbers with thousands of digits. For
+    those, return the name of the type. Only the record with that value is then rejected, and the
+    fold continues.
     """
     try:
         return repr(found)[:most]

@@ -1,8 +1,9 @@
-"""The revision of the rules: it names the consumer group, the changelogs and the outputs.
+"""The logic revision: the number of the rules.
 
-A change that alters a result adds an entry to `CHANGES` and raises `LOGIC_REVISION`.
-`tests/golden/test_results.py` fails while either is missing. A revision of parameters has its line
-in `inventory/parameters/chosen.py`.
+It is part of the names of the consumer group, the changelogs and the output topics. A change of
+the rules that changes a result raises `LOGIC_REVISION` and adds an entry to `CHANGES`.
+`tests/golden/test_results.py` fails while either is missing. A revision that only sets parameters
+has its line in `inventory/parameters/chosen.py`.
 """
 
 from collections.abc import Mapping

@@ -1,1 +1,4 @@
-"""Explanation of a key's numbers in fixed lines (domain.md 5, Explanation), for every reader."""
+"""The explanation of a key's numbers, as lines in a fixed order (domain.md 5, Explanation).
+
+The item page, `inventory explain` and `inventory backfill diff` print these same lines.
+"""

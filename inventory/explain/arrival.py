@@ -7,15 +7,16 @@ ON_TIME, COUNTED, UNCOUNTED = "on_time", "late_counted", "late_uncounted"
 
 
 def arrival(business_us: int, written_us: int, late_lines: int | None) -> str:
-    """Return the outcome of the sale or return line with `business_us`.
+    """Return the outcome of the sale or return line whose business time is `business_us`.
 
-    A line is late if its window was closed (end and grace passed) on the key's clock at arrival. A
-    row stores no commit time. For a live key, `written_us` is therefore the row's last write: never
-    later than the commit time that the workers judged by, and earlier by the length of the
-    transaction. For a replayed key it is the newest business time before the line.
+    A line is late if its window was closed when it arrived: stream time ≥ window end + grace. A
+    table row does not hold its commit time, so the caller passes an estimate of the stream time as
+    `written_us` (µs since 1970 UTC). For a live key it is the time of the row's last write. The
+    commit follows that write by the length of the transaction. For a replayed key it is the
+    newest business time before the line.
 
-    `late_lines` is the late-line count of the window's row, None if there is no row. If it is 0,
-    the line was on time: a row that was corrected later was written again, not late.
+    `late_lines` counts the late lines of the window, None if the window has no row. 0 means that
+    the line was on time. Its last write may be late all the same, because of a correction.
     """
     start_us = window_start(business_us)
     if late_lines == 0 or not is_closed(start_us, written_us):

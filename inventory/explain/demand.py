@@ -1,4 +1,4 @@
-"""Demand lines: sold, out of stock, observed and rate of the last complete days (domain.md 3.3)."""
+"""Lines that explain the demand rate by the complete days behind it (domain.md 3.3)."""
 
 from collections.abc import Iterator
 
@@ -12,10 +12,11 @@ from inventory.replenishment.levels import demand_micro
 
 
 def demand_section(state: KeyState, *, has_windows: bool) -> Section:
-    """Return the lines from the rate of final days over each retained day to the current rate.
+    """Return the section `demand`: rate of final days + changes by later days = learned rate.
 
-    `has_windows` is True if the state has its window rows. Without them, one line covers all
-    retained days.
+    Each complete day within the horizon has lines of its own. They need the state's window rows.
+    If `has_windows` is False, one line has the sum of these days' changes. Rates are in
+    micro-units a day.
     """
     rules = rules_of(state.policy, state.timeline)
     demand, final = state.demand, state.final_demand
@@ -60,7 +61,7 @@ def _days(state: KeyState, rules: Rules, stream_time_us: int) -> Iterator[Line]:
 
 
 def _shown(state: KeyState, rules: Rules, span: tuple[int, int]) -> tuple[Line, ...]:
-    """Return the lines of the day that begins at the end of `span`."""
+    """Return the lines of the day that begins at `span[1]`; `span[0]` is the horizon (µs)."""
     day_us = span[1]
     day_end = last_day_end(state.final_demand, state.stock, state.windows, span, rules)
     starts = sorted(start for start in state.windows if day_us <= start < day_us + DAY_US)

@@ -72,7 +72,7 @@ def units_text(units: int | None) -> str:
 
 
 def money_text(minor: int | None) -> str:
-    """Return minor units as text with two decimals: `1,234.50`."""
+    """Return an amount in minor units as text in major ones: `1,234.50` for 123450, – for None."""
     if minor is None:
         return UNKNOWN
     major, rest = divmod(abs(minor), 100)
@@ -135,7 +135,10 @@ def visible_lines(section: Section) -> tuple[Line, ...]:
 
 
 def label(line: Line) -> str:
-    """Return the label of a line."""
+    """Return the label for the line's name.
+
+    A name that `_LABELS` lacks loses its unit and its underscores: `packed_units` is `Packed`.
+    """
     if line.name in _LABELS:
         return _LABELS[line.name]
     name = line.name
@@ -145,7 +148,11 @@ def label(line: Line) -> str:
 
 
 def text(line: Line, time_text: Callable[[int], str]) -> str:
-    """Return the line's value as text. Steps carry their sign; codes lose their underscores."""
+    """Return the line's value as text.
+
+    A positive `add` line begins with `+`. In a code, blanks replace the underscores. `time_text`
+    formats the values of `_us` names.
+    """
     amount = line.amount
     if not isinstance(amount, int):
         return UNKNOWN if amount is None else amount.replace("_", " ")

@@ -1,4 +1,4 @@
-"""All sections of a key in fixed order, for the command line and the item page."""
+"""The complete explanation of a key: all its sections in a fixed order."""
 
 from inventory.explain.demand import demand_section
 from inventory.explain.lines import Line, Section, Source, note
@@ -12,10 +12,11 @@ from inventory.model.value import value
 
 @value
 class Provenance:
-    """The log position of a state, the logic revision that made it, and its as-of time.
+    """The origin of a state, for the last section of its explanation.
 
-    A decision carries the policy position: the offset up to which its policy and other inputs were
-    known. That is the position of the state.
+    The section prints the state's own position as the policy position: the offset up to which the
+    policy and all other inputs of a decision are included. `as_of_us` is the partition's as-of
+    time, None if it is unknown.
     """
 
     partition: int
@@ -29,9 +30,10 @@ class Provenance:
 def explain(
     state: KeyState, facts: StockFacts | None, provenance: Provenance, *, has_windows: bool
 ) -> tuple[Section, ...]:
-    """Return stock, demand, levels, quantity, price, need and source of a key.
+    """Return the sections stock, demand, levels, quantity, price, hold and source, in this order.
 
-    `facts` is None if only the state is available. `has_windows` is True if it has its window rows.
+    `facts` is None if the caller has no access to the tables. `has_windows` is True if the state
+    includes its window rows.
     """
     return (
         stock_section(state, facts),
@@ -47,11 +49,11 @@ def explain(
 def explain_at(
     facts: StockFacts, price: PriceRow | None, at_us: int, state: KeyState | None = None
 ) -> tuple[Section, ...]:
-    """Return the explanation for a business time: stock and price then, and the need known then.
+    """Return the explanation of a key at the business time `at_us` (µs since 1970 UTC).
 
-    On-hand and the price in force use the facts of today, late ones included. Demand, levels,
-    quantity and need come from `state`: a fold of the log up to that time, with its window rows.
-    They are left out if `state` is None.
+    `facts` and `price` are on-hand and the price in force at that time, as known today. They
+    include facts that arrived later. Demand, levels, quantity and need come from `state`, a fold of
+    the log up to that time with its window rows. Without a state these sections are missing.
     """
     price_lines = Section("price", price_in_force(price))
     at = note("business_at_us", at_us)

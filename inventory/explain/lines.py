@@ -12,7 +12,7 @@ Amount = int | str | None
 
 @value
 class Source:
-    """The row that a line comes from and its author, None if not known."""
+    """The table row that a line comes from. `actor` wrote it, None if that is unknown."""
 
     table: str
     id: int
@@ -23,8 +23,8 @@ class Source:
 class Line:
     """One named value. The name ends with its unit.
 
-    `part` is the line's role in sums: `add` is a signed step, `sum` equals all steps of its section
-    so far, `note` takes no part. `detail` adds what a number alone cannot show.
+    `part` is the line's role in the sums of its section. `add` is a signed step. `sum` equals the
+    total of all `add` lines above it. `note` takes no part. `detail` is a short text for people.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Section:
 
 
 def gaps(sections: tuple[Section, ...]) -> tuple[str, ...]:
-    """Return the sums that differ from their steps. The result is empty if all sums add up."""
+    """Return one message for each `sum` line that differs from the `add` lines above it."""
     return tuple(_gaps(sections))
 
 
@@ -54,13 +54,16 @@ def _gaps(sections: tuple[Section, ...]) -> Iterator[str]:
             if line.part == ADD and isinstance(line.amount, int):
                 total += line.amount
             elif line.part != NOTE and line.amount != total:
-                yield f"{section.name}.{line.name}: {line.amount}, but its parts give {total}"
+                yield f"{section.name}.{line.name}: {line.amount}, but its steps give {total}"
 
 
 def with_actors(
     sections: tuple[Section, ...], actors: Mapping[tuple[str, int], str | None]
 ) -> tuple[Section, ...]:
-    """Return the sections with actors added to rows that carry none yet."""
+    """Return the sections with actors filled in where a line's source has none.
+
+    `actors` maps (table, row id) to the author.
+    """
     return tuple(
         Section(section.name, tuple(_with_actor(line, actors) for line in section.lines))
         for section in sections
@@ -76,15 +79,15 @@ def _with_actor(line: Line, actors: Mapping[tuple[str, int], str | None]) -> Lin
 
 
 def add(name: str, amount: int, detail: str = "", source: Source | None = None) -> Line:
-    """Return a signed step."""
+    """Return an `add` line: a signed step of the sums below it."""
     return Line(name, amount, ADD, detail, source)
 
 
 def total(name: str, amount: int, detail: str = "") -> Line:
-    """Return the sum of the section's steps so far."""
+    """Return a `sum` line. `amount` must equal the section's steps so far; `gaps` checks it."""
     return Line(name, amount, SUM, detail)
 
 
 def note(name: str, amount: Amount, detail: str = "", source: Source | None = None) -> Line:
-    """Return a value that takes no part in sums."""
+    """Return a `note` line: a value that takes no part in sums."""
     return Line(name, amount, NOTE, detail, source)

@@ -29,7 +29,11 @@ from inventory.replenishment.quantity import (
 
 
 def levels_section(state: KeyState) -> Section:
-    """Return the lines from span and safety stock to s and S, or the reason if there are none."""
+    """Return the section `levels`: demand of the span + safety stock = s, then S (domain.md 5.1).
+
+    A family with s = S - 1 shows S first. Without a policy or with family off, the only line has
+    the reason.
+    """
     policy, s = state.policy, state.reorder_point_units
     if policy is None or s is None:
         reason = "no policy" if policy is None else "replenishment is off"
@@ -48,7 +52,7 @@ def levels_section(state: KeyState) -> Section:
 
 
 def _start(state: KeyState, policy: ItemLocation, first_units: int) -> tuple[Line, ...]:
-    """Return the steps of the level that the family computes first."""
+    """Return the steps that add up to the family's first level, `first_units` if it is typed."""
     if has_typed_levels(policy):
         return (add("typed_units", first_units),)
     rate = demand_micro(policy, state.demand.rate_micro)
@@ -88,7 +92,11 @@ def _batch(state: KeyState, policy: ItemLocation) -> str:
 
 
 def quantity_section(state: KeyState) -> Section:
-    """Return need, pack, minimum, limit and flags of an order at B, if B ≤ s."""
+    """Return the section `quantity`: the steps from need to order quantity (domain.md 5.2).
+
+    The steps are pack rounding, minimum and limit. If B > s, the only line shows B - s. A key that
+    decides nothing has one line with the reason.
+    """
     policy, s, base = state.policy, state.reorder_point_units, state.base_position_units
     if policy is None or s is None:
         return Section("quantity", (note("quantity_units", None, "no reorder point"),))
@@ -135,7 +143,11 @@ def _need(policy: ItemLocation, level: Levels, base_units: int, need: int) -> tu
 
 
 def hold_section(state: KeyState, decision: Source | None) -> Section:
-    """Return the state of the need, its reason and the inventory position."""
+    """Return the section `hold`: the need's state, and B + requested = inventory position.
+
+    In a hold, the reason is that of the last output, and otherwise the state's. `decision` is a
+    person's latest decision on the need.
+    """
     episode = state.episode
     decided = None if episode.last_output is None else episode.last_output.reason
     reason = decided if episode.state.startswith("held") else episode.reason

@@ -20,7 +20,7 @@ from inventory.pricing.targets import (
 
 @value
 class _Evaluation:
-    """An evaluation at the state's stream time, with its inputs."""
+    """The inputs of a price evaluation at the state's stream time, and its signal, None if none."""
 
     policy: ItemLocation
     market: Market
@@ -31,9 +31,11 @@ class _Evaluation:
 
 
 def price_section(state: KeyState, *, has_windows: bool) -> Section:
-    """Return the price row in force, the floor, and the candidate of an evaluation at this time.
+    """Return the section `price`: price in force, floor, candidate and open proposal.
 
-    `has_windows` is True if the state has its window rows. Without them, no signal can be judged.
+    The candidate is the price that an evaluation at the state's stream time would give. It needs
+    the window rows, because signals read the sales of 24 hours. If `has_windows` is False, a line
+    states that instead.
     """
     now_us = state.stream_time_us
     row = None if now_us is None else in_force(state.timeline, now_us)
@@ -53,7 +55,7 @@ def price_section(state: KeyState, *, has_windows: bool) -> Section:
 
 
 def price_in_force(row: PriceRow | None) -> tuple[Line, ...]:
-    """Return the lines of a timeline row, with its `price_change` as source."""
+    """Return the lines of the price in force, or one line without a value if there is none."""
     if row is None:
         return (note("price_minor", None, "no price was ever set"),)
     detail = row.kind if row.step == 0 else f"{row.kind}, step {row.step}"

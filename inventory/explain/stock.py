@@ -24,7 +24,10 @@ class CountFact:
 
 @value
 class Cause:
-    """The sum of one cause since the last count; `detail` splits it further."""
+    """The on-hand movements of one cause after the last count, summed over `rows` table rows.
+
+    `detail` splits the sum further, as text.
+    """
 
     name: str
     on_hand_units: int
@@ -45,7 +48,10 @@ class Document:
 
 @value
 class StockFacts:
-    """A key's stock from the tables: last count, causes in the order of `CAUSES`, documents."""
+    """A key's stock by the tables: the last count, what moved it since, and open documents.
+
+    `count` is None before the first count. `causes` are in the order of `CAUSES`.
+    """
 
     count: CountFact | None
     causes: tuple[Cause, ...]
@@ -53,16 +59,17 @@ class StockFacts:
 
     @property
     def on_hand_units(self) -> int:
-        """Return on-hand by these facts."""
+        """Return on-hand = units of the last count (0 without one) + Σ causes."""
         counted = 0 if self.count is None else self.count.units
         return counted + sum(cause.on_hand_units for cause in self.causes)
 
 
 def stock_section(state: KeyState | None, facts: StockFacts | None) -> Section:
-    """Return the lines from the last count to B. Without a state they end at on-hand by the facts.
+    """Return the section `stock`: the steps from the last count to B.
 
-    The sums are the state's. A separate line shows units of facts that the state lacks, because
-    they have not arrived yet or were rejected.
+    All sums are the state's. If the facts give another sum, one more line has the difference:
+    records of these facts have not arrived at the state yet, or were rejected. Without a state the
+    lines end at on-hand by the facts. Without facts there is one line of movements.
     """
     if state is None:
         found = StockFacts(None, (), ()) if facts is None else facts

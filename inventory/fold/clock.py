@@ -1,4 +1,4 @@
-"""The stream-time clock of a key, moved by the log only (domain.md 3.1, 11.3)."""
+"""The stream time of a key. It follows from the log alone (domain.md 3.1, 11.3)."""
 
 from inventory.log.validation import Change
 from inventory.model.fact import Fact
@@ -9,9 +9,11 @@ REPLAYED = "replayed"
 
 
 def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, int | None]:
-    """Return the clock mode and stream time (µs or None) after the record.
+    """Return the clock mode and the stream time (µs since 1970 UTC, or None) after the record.
 
-    Snapshot rows move no time.
+    Live: max(old stream time, `commit_us`). Replayed: the greatest of the old stream time, the
+    business times of both images, and `reviewed_at` if the record raises it. A snapshot row
+    leaves the stream time as it is. None means that no record of the key set it yet.
     """
     after = change.after
     mode = after.clock_mode if isinstance(after, ItemLocation) else state.clock_mode

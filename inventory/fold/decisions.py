@@ -1,4 +1,4 @@
-"""Decisions about a key after its stock has changed: levels, need and price (domain.md 11.1)."""
+"""The last steps of a fold: levels, replenishment and pricing after a record (domain.md 11.1)."""
 
 from typing import Final
 
@@ -42,14 +42,18 @@ _EVALUATE = PricingTrigger(evaluate=True)
 _NO_TRIGGER = ReplenishmentTrigger()
 _NOTHING: Final[tuple[Output, ...]] = ()
 
-# Tables whose rows can change a need. The others only change stock or prices.
+# Rows of these tables can answer or decide a need, raise `reviewed_at` or change its columns. Rows
+# of other tables act on a need only through stock.
 _NEED_FACTS = (ItemLocation, PurchaseOrderLine, ShipmentLine, ReorderDecision)
 
 
 def levels_after(
     before: KeyState, policy: ItemLocation | None, demand: Demand
 ) -> tuple[int, int | None, int | None]:
-    """Return SS, s and S after the record. They depend on policy and demand only."""
+    """Return SS, s and S after the record (domain.md 5.1).
+
+    They depend on policy and demand only. If neither changed, the old levels are returned.
+    """
     if policy is before.policy and demand is before.demand:
         return before.safety_stock_units, before.reorder_point_units, before.order_up_to_units
     level = levels(policy, demand.rate_micro, demand.mad_micro)
@@ -59,9 +63,10 @@ def levels_after(
 def decide(
     before: KeyState, after: KeyState, change: Change
 ) -> tuple[KeyState, tuple[Output, ...]]:
-    """Decide replenishment, then pricing.
+    """Return the state after the decisions about need and price, and their outputs.
 
-    Snapshot rows and keys without stream time decide nothing.
+    There are at most two outputs: first one of the need, then one of the price proposal. A
+    snapshot row and a key without stream time decide nothing (domain.md 2.2, 11.3).
     """
     now_us = after.stream_time_us
     if change.op == "r" or now_us is None:
@@ -93,16 +98,16 @@ def decide(
 
 
 def base_position(stock: Stock, policy: ItemLocation | None) -> int:
-    """Return B, the base position that triggers and quantities use (domain.md 1)."""
+    """Return B = max(0, on-hand) + max(0, on-order) - allocated (domain.md 1)."""
     allocated = 0 if policy is None else policy.allocated_units
     return base_position_units(stock.on_hand_units, stock.on_order_units, allocated)
 
 
 def _may_need(state: KeyState, change: Change) -> bool:
-    """Return True if the record can change the need or its counters.
+    """Return True if the record can change the episode (domain.md 5.3).
 
-    Stale decision rows are counted even when no need is open. An idle key above its reorder point
-    stays idle after every other change, because no other column of domain.md 5.3 applies.
+    The check saves time. An idle key whose B is above s stays idle after most records. A decision
+    row changes even an idle episode, because stale decisions are counted.
     """
     episode = state.episode
     if episode.state != IDLE or isinstance(change.after, ReorderDecision):
@@ -161,7 +166,10 @@ def _differ(before: Fact | None, after: Fact | None, columns: tuple[str, ...]) -
 
 
 def _is_priced(state: KeyState, change: Change) -> bool:
-    """Return True if the record can change pricing. A stale price decision is counted too."""
+    """Return True if the record can change the price episode.
+
+    A decision row always can, because stale decisions are counted.
+    """
     if state.price_episode.id is not None:
         return True
     if change.op == "c" and isinstance(change.after, PriceDecision):
@@ -185,9 +193,10 @@ def _pricing_trigger(before: KeyState, after: KeyState, change: Change) -> Prici
 
 
 def pricing_inputs(state: KeyState, now_us: int, *, with_recent_sales: bool) -> PricingInputs:
-    """Return the pricing inputs.
+    """Return the inputs of a price decision at `now_us`.
 
-    `with_recent_sales` False skips the 24-hour sales, which only evaluation uses.
+    `sold_last_24h_units` is 0 if `with_recent_sales` is False or pricing is off. Only an evaluation
+    reads it, and the sum over 144 windows takes time.
     """
     stock, demand, policy = state.stock, state.demand, state.policy
     with_recent_sales = with_recent_sales and policy is not None and policy.price_mode != "off"
@@ -207,7 +216,7 @@ def pricing_inputs(state: KeyState, now_us: int, *, with_recent_sales: bool) -> 
 
 
 def _sold_last_24h(windows: dict[int, WindowRow], now_us: int) -> int:
-    """Return the units sold in the 144 closed windows that end in (E - DAY, E]."""
+    """Return the units sold in the 144 windows that end in (E - DAY, E] (domain.md 6.1)."""
     end_us = evaluation_us(now_us) or 0
     first_us = end_us - DAY_US
     sold = [row.sold_units for start_us, row in windows.items() if first_us <= start_us < end_us]

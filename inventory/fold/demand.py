@@ -17,7 +17,7 @@ Windows = dict[int, WindowRow]
 
 @value
 class Rules:
-    """The policy columns and prices that apply to a day."""
+    """The policy columns and prices that the demand of a day depends on (domain.md 3.3)."""
 
     trading_windows: int
     trading_from_window: int
@@ -27,7 +27,7 @@ class Rules:
     timeline: tuple[PriceRow, ...]
 
     def trading_before(self, window: int) -> int:
-        """Return the number of trading windows among the day's first `window` windows."""
+        """Return the number of trading windows among the day's windows 0 … `window` - 1."""
         first, over = self.trading_from_window, self.trading_from_window + self.trading_windows
         wrapped = min(window, max(0, over - WINDOWS_PER_DAY))
         return wrapped + max(0, min(window, over, WINDOWS_PER_DAY) - first)
@@ -59,10 +59,11 @@ def rules_of(policy: ItemLocation | None, timeline: tuple[PriceRow, ...]) -> Rul
 def last_day_end(
     demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
 ) -> DayEnd:
-    """Return the end of the last day of `span` = [from, until), in epoch microseconds.
+    """Return demand and stock at the end of the last day of `span`.
 
-    The walk starts with `stock`'s opening values. `span` therefore starts at the horizon, or with
-    the oldest fact of a key that has no horizon yet.
+    `span` is [from, until) in µs since 1970 UTC, whole days. Its start must be the horizon, because
+    `stock.opening_units` are on-hand there. For a key without a horizon it is the day of its oldest
+    fact.
     """
     day_end = opening(demand, stock)
     return continue_days(day_end, facts_of(stock, windows, span), span, rules)
@@ -71,18 +72,18 @@ def last_day_end(
 def learn_days(
     demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
 ) -> Days:
-    """Return the end of each day of `span`, which starts at the horizon as in `last_day_end`."""
+    """Return demand and stock at the end of each day of `span`, a span as in `last_day_end`."""
     day_end = opening(demand, stock)
     return days_from(day_end, facts_of(stock, windows, span), span, rules)
 
 
 def opening(demand: Demand, stock: Stock) -> DayEnd:
-    """Return the end of the day before the horizon."""
+    """Return demand and stock at the horizon: the end of the last final day."""
     return DayEnd(demand, stock.opening_units, stock.opening_count is not None)
 
 
 def facts_of(stock: Stock, windows: Windows, span: tuple[int, int]) -> Facts:
-    """Return the rows and counts in `span` by the start of their day."""
+    """Return the window rows and counts in `span` = [from, until), by the start of their day."""
     first_us, end_us = span
     facts: Facts = {}
     for start_us, row in windows.items():
@@ -95,7 +96,7 @@ def facts_of(stock: Stock, windows: Windows, span: tuple[int, int]) -> Facts:
 
 
 def continue_days(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> DayEnd:
-    """Continue through the days of `span`; `day_end` is the end of the day before."""
+    """Return the end of the last day of `span`. `day_end` is the end of the day before it."""
     day_us, end_us = span
     for fact_day_us in sorted(facts):
         if day_us <= fact_day_us < end_us:
@@ -106,7 +107,7 @@ def continue_days(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: R
 
 
 def days_from(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> Days:
-    """Return the end of every day of `span`; `day_end` is the end of the day before."""
+    """Return the end of every day of `span`, in order. `day_end` is the end of the day before."""
     days: Days = ()
     for day_us in range(*span, DAY_US):
         known = facts.get(day_us)
@@ -119,8 +120,11 @@ def days_from(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules
 
 
 def _without_facts(day_end: DayEnd, day_us: int, until_us: int, rules: Rules) -> DayEnd:
-    """Walk days without facts. Before the record has begun, they change nothing."""
-    # While out of stock, no window is open: nothing is observed and no window is quiet.
+    """Return the day end after the days [`day_us`, `until_us`), none of which has a fact.
+
+    They change nothing before the first day of the record, and nothing while the key is out of
+    stock: `out` is then N, so the days are not observed and have no quiet window.
+    """
     if (
         day_us == until_us
         or not day_end.demand.begun
@@ -143,7 +147,7 @@ def _without_facts(day_end: DayEnd, day_us: int, until_us: int, rules: Rules) ->
 
 
 def _days_of_one_price(timeline: tuple[PriceRow, ...], day_us: int, until_us: int) -> int:
-    """Return the number of days from `day_us` on that begin before the next price does."""
+    """Return the number of days in [`day_us`, `until_us`) that start before the next price row."""
     for row in timeline:
         if day_us < row.effective_from_us < until_us:
             return -((day_us - row.effective_from_us) // DAY_US)
@@ -151,7 +155,10 @@ def _days_of_one_price(timeline: tuple[PriceRow, ...], day_us: int, until_us: in
 
 
 def _unsold(rates: _Rates, days: int, rules: Rules) -> _Rates:
-    """Observe `days` days without a sale, stopping when another one changes nothing."""
+    """Return the rates after `days` observed days without a sale.
+
+    The loop stops early once one more day leaves all rates equal.
+    """
     for _ in range(days):
         after = _observe(rates, 0, rules)
         if after == rates:
@@ -174,7 +181,10 @@ def _next_day(
 
 
 def _begun(rules: Rules) -> Demand:
-    """Return the demand after the record's first day, which is not observed."""
+    """Return the demand after the record's first day, which is not observed (domain.md 3.3).
+
+    With `initial_rate_micro`, rate = it and mad = half_even(it, 2). Otherwise both are unknown.
+    """
     rate = rules.initial_rate_micro
     if rate is None:
         return Demand(begun=True)
@@ -185,10 +195,11 @@ def _begun(rules: Rules) -> Demand:
 def day_totals(
     day_end: DayEnd, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
 ) -> tuple[int, int, int]:
-    """Return the day's units sold, its windows out of stock, and on-hand at its end.
+    """Return `sold` and `out` of the day (domain.md 3.3), and on-hand at its end.
 
-    A window with more units retracted than counted sells 0, not a negative number. On-hand is
-    constant between two windows with facts, so all windows between them are judged at once.
+    `sold` is Σ max(0, units sold) over all windows. `out` counts trading windows with no unit sold
+    and on-hand ≤ 0 before their start. Before the first count no window is out. On-hand is constant
+    between two windows with facts, so all windows between them are judged at once.
     """
     if not day_end.is_counted and not counts:
         sold, level = 0, day_end.on_hand_units
@@ -223,9 +234,9 @@ def _is_live(row: WindowRow) -> bool:
 
 
 def _level_after(level: int, row: WindowRow | None, counts: list[Count] | tuple[Count, ...]) -> int:
-    """Return on-hand at the end of a window.
+    """Return on-hand at the end of a window, from `level` at its start.
 
-    Its last count states on-hand at the end of its second.
+    Without a count: level + Σ moves. Otherwise: units of the last count + Σ moves of later seconds.
     """
     moves = {} if row is None else row.moves
     if not counts:
@@ -252,7 +263,11 @@ def _observe_day(
 
 
 def observed_micro(sold_units: int, open_windows: int, step: int, rules: Rules) -> int | None:
-    """Return the observed units per day in micro-units, or None for a day that is not observed."""
+    """Return obs = half_even(sold·10^6·N, open windows) in micro-units a day (domain.md 3.3).
+
+    `open_windows` is N - out. None means that the day is not observed: 4·(N - out) < N, or the
+    price step at its start is not 0.
+    """
     if 4 * open_windows < rules.trading_windows or step != 0:
         return None
     return half_even(sold_units * MICRO * rules.trading_windows, open_windows)

@@ -1,7 +1,7 @@
-"""The contribution of one row image to its key: one image, one effect (domain.md 2.3).
+"""The effects of a change: contribution(after) - contribution(before) (domain.md 2.2, 2.3).
 
-A change is the effect of its after-image minus that of its before-image. Both are signed parts,
-which the folds of stock and windows add up.
+Each row image has at most one effect, with its sign applied. `fold.stock` and `fold.sales` add the
+effects to stock and windows.
 """
 
 from inventory.model.fact import Effect, Fact
@@ -13,7 +13,10 @@ Effects = tuple[Effect, ...]
 
 
 def effects_of(before: Fact | None, after: Fact | None) -> Effects:
-    """Return the contribution of `after` minus that of `before`: at most one effect per image."""
+    """Return the retracted effect of `before`, then the effect of `after`.
+
+    An image without an effect, for example a draft count, adds none.
+    """
     old = None if before is None else before.effect(-1)
     new = None if after is None else after.effect(1)
     if old is None:
@@ -22,7 +25,10 @@ def effects_of(before: Fact | None, after: Fact | None) -> Effects:
 
 
 def touches_complete_days(effects: Effects, stream_time_us: int) -> bool:
-    """Return True if a movement or line lies before the first incomplete day."""
+    """Return True if a movement or sale line belongs to a day that is already complete.
+
+    The demand of the retained days must then be evaluated again (domain.md 3.3).
+    """
     for effect in effects:
         at_us = effect.at_us
         if (effect.moved_units or effect.line_units) and at_us < complete_before_us(stream_time_us):
@@ -31,7 +37,7 @@ def touches_complete_days(effects: Effects, stream_time_us: int) -> bool:
 
 
 def approved(fact: Fact | None) -> Count | None:
-    """Return the count that an image asserts. Other facts, drafts and voids give None."""
+    """Return the count of an approved `stock_count` image, and None for every other fact."""
     if isinstance(fact, StockCount) and fact.status == "approved":
         return Count(fact.business_at_us, fact.id, fact.units, fact.kind)
     return None

@@ -1,4 +1,7 @@
-"""Folding of days that pass the horizon into opening values; they become final (domain.md 2.4)."""
+"""The fold of days that pass the horizon into opening values (domain.md 2.4).
+
+Such a day is final. Later movements of that day still change stock, but demand no more.
+"""
 
 from bisect import bisect_left
 
@@ -22,7 +25,7 @@ Windows = dict[int, WindowRow]
 
 @value
 class Passed:
-    """The parts of a key's state that change when days become final or complete."""
+    """The fields of a key's state that change when days become final or complete."""
 
     stock: Stock
     windows: Windows
@@ -32,10 +35,12 @@ class Passed:
 
 
 def pass_days(before: KeyState, now_us: int) -> Passed:
-    """Fold the days that the horizon of `now_us` passes, oldest first; learn from complete ones.
+    """Return the state's fields once stream time is `now_us` (µs since 1970 UTC).
 
-    All facts, the policy and the prices are those of `before`, from before the record that moves
-    the time. If the key had no stream time, the days begin with its oldest fact.
+    Days before the new horizon are folded into the opening values, oldest first. Demand is learned
+    from all complete days. Facts, policy and prices are those of `before`, without the record that
+    moves the time (domain.md 11.1). If the key had no stream time, the first day is that of its
+    oldest fact.
     """
     stock, windows, horizon_at_us = before.stock, before.windows, horizon_us(now_us) or 0
     last, days = _new_day_ends(before, (horizon_at_us, complete_before_us(now_us)))
@@ -47,7 +52,10 @@ def pass_days(before: KeyState, now_us: int) -> Passed:
 
 
 def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:
-    """Return the stock with everything before the horizon folded into its opening values."""
+    """Return the stock after its first `folded_counts` counts passed the horizon.
+
+    `opening_units` is on-hand at the new horizon.
+    """
     return Stock(
         stock.on_hand_units,
         stock.unavailable_units,
@@ -62,9 +70,10 @@ def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:
 
 
 def _new_day_ends(before: KeyState, span: tuple[int, int]) -> tuple[DayEnd, Days]:
-    """Return the day ends before and in `span` = [new horizon, end of complete days).
+    """Return the day end at the new horizon, and those of the complete days after it.
 
-    Days that were complete before are not walked again: the state holds their ends.
+    `span` is [new horizon, end of the last complete day). The state holds the ends of days that
+    were complete before, so only newly complete days are computed.
     """
     horizon_at_us, complete_us = span
     rules = rules_of(before.policy, before.timeline)
@@ -80,7 +89,10 @@ def _new_day_ends(before: KeyState, span: tuple[int, int]) -> tuple[DayEnd, Days
 
 
 def _known_ends(before: KeyState, horizon_at_us: int, rules: Rules) -> tuple[int, Days]:
-    """Return the oldest retained day, the end of the day before it, and each complete day's end."""
+    """Return the start of the oldest retained day (µs), and the day ends that are known already.
+
+    The first day end is that of the day before it. The others belong to the complete days after.
+    """
     stock, windows, old_us = before.stock, before.windows, before.stream_time_us
     first = opening(before.final_demand, stock)
     if old_us is None:

@@ -35,17 +35,17 @@ class Partition:
     def apply(self, record: Record) -> FoldResult:
         """Judge the record by the ring, fold it into its key's state and store the result.
 
-        A record at or before its key's position changes nothing and is `Replayed`.
+        A record at or before its key's position is `Replayed`: only the ring changes.
 
         Raises:
-            BrokenInvariant: the ring is over its limit.
+            BrokenInvariant: the ring has more than `MOST_MEMBERS` members.
         """
         return self._fold(record, self.ring.admit(record))
 
     def apply_admitted(self, record: Record, admission: Admission) -> FoldResult:
-        """Fold a record whose admission an archive has stored. The ring is unchanged.
+        """Fold a record with the ring's verdict that the archive stored. The ring is unchanged.
 
-        As in `apply`, a malformed record moves no commit time (domain.md 11.2).
+        As in `apply`, a malformed record leaves the newest commit time alone (domain.md 11.2).
         """
         newest_us = self._newest_admitted_us
         if admission is not Admission.MALFORMED and (

@@ -1,9 +1,9 @@
-"""The fold: state and record in, state and outputs out. It calls every rule that decides.
+"""The fold: a function of a key's state and a record that returns the next state and outputs.
 
-Order inside a record (domain.md 11.1): idempotence; table, op and images; limits; the stream time
-that the record would set; the count horizon; folding of the days that now pass the horizon (by the
-rules from before the record); lateness; effect; demand; replenishment; pricing; range. A rejected
-record leaves the state as it was, stream time included.
+It takes the steps of domain.md 11.1 in their order: idempotence; table, op and images; limits; the
+stream time that the record would set; the count horizon; the days that now pass the horizon, by
+the rules from before the record; lateness; effect; demand; replenishment; pricing; range. A
+rejected record leaves the state as it was, stream time included.
 """
 
 from dataclasses import replace
@@ -40,7 +40,12 @@ _NO_ROWS: Final[tuple[int, ...]] = ()
 
 @value
 class Applied:
-    """The record had its effect on the key."""
+    """The record had its effect on the key.
+
+    `late` is the net of its sales in expired windows. `windows_changed` and `windows_dropped` are
+    the starts (µs) of the window rows that it changed and of those that its stream time expired,
+    in ascending order.
+    """
 
     state: KeyState
     late: LateSale | None = None
@@ -83,9 +88,10 @@ class Replayed:
 
 @value
 class Refused:
-    """A rule forbids the record. It changes nothing.
+    """A rule rejects the record. The key's state stays as it was, its position included.
 
-    `reason` is one of `inventory.errors.REASONS`; `detail` shows the value found.
+    `reason` is one of `inventory.errors.REASONS`; `detail` shows the value found. `state` is None
+    if no record of the key was applied before.
     """
 
     state: KeyState | None
@@ -176,14 +182,18 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
 
 
 def _dropped(before: KeyState, passed: KeyState | Passed) -> tuple[int, ...]:
-    """Return the starts of the rows that passed the horizon, in ascending order."""
+    """Return the starts of the window rows that the new horizon expired, in ascending order."""
     if passed.windows is before.windows:
         return _NO_ROWS
     return tuple(sorted([start for start in before.windows if start not in passed.windows]))
 
 
 def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> None:
-    """Raise `Rejected` for an approved count over the daily limit or before the horizon."""
+    """Reject approved counts before the horizon, and more than 1,000 a day (domain.md 11.4).
+
+    Raises:
+        Rejected: with reason `limit` or `count_beyond_horizon`.
+    """
     old, new = approved(change.before), approved(change.after)
     if old is None and new is None:
         return
@@ -200,7 +210,11 @@ def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> No
 
 
 def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> Stock:
-    """Replace the row's count, found by its id: the last applied image is in force."""
+    """Return the stock with the row's former count replaced by the one of the after-image.
+
+    The former count is found by its id, because a rejected change leaves an older image in force
+    than the before-image (domain.md 11.2).
+    """
     old, new = approved(change.before), approved(change.after)
     for count in (old, new):
         if count is not None:
@@ -215,7 +229,7 @@ def _policy_after(before: KeyState, change: Change) -> ItemLocation | None:
 
 
 def _timeline_after(before: KeyState, change: Change, now_us: int | None) -> tuple[PriceRow, ...]:
-    """Return the prices after the record, without those that no later decision can need."""
+    """Return the price rows after the record, pruned by domain.md 11.9."""
     timeline, fact = before.timeline, change.after
     if isinstance(fact, PriceChange):
         timeline = add_row(timeline, fact)

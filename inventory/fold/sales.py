@@ -1,4 +1,4 @@
-"""Window rows: the changes of a record, and sales too late for any window (domain.md 3.2)."""
+"""The effect of sale lines and movements on window rows, and late sales (domain.md 3.2)."""
 
 from inventory.fold.effects import Effects
 from inventory.model.arithmetic import WINDOW_US
@@ -9,11 +9,14 @@ from inventory.model.windows import is_closed
 Windows = dict[int, WindowRow]
 Starts = tuple[int, ...]
 
-_NO_ROW = WindowRow(0)  # stands for a window without a row; its start is never read
+_NO_ROW = WindowRow(0)  # all counters 0, for a window without a row; its start is never read
 
 
 def late_sale(effects: Effects, horizon_at_us: int | None) -> LateSale | None:
-    """Return the net of the lines in expired windows, or None if units and amount are 0."""
+    """Return the net of the record's lines in expired windows (domain.md 11.5).
+
+    Units sold are positive, returned ones negative. None means that units and amount are both 0.
+    """
     units = amount = 0
     if horizon_at_us is not None:
         for effect in effects:
@@ -26,10 +29,10 @@ def late_sale(effects: Effects, horizon_at_us: int | None) -> LateSale | None:
 def with_effects(
     windows: Windows, effects: Effects, horizon_at_us: int | None, stream_time_us: int | None
 ) -> tuple[Windows, Starts]:
-    """Return the retained rows after `effects`, and the starts of the changed ones in order.
+    """Return the retained rows after `effects`, and the starts of changed rows, ascending.
 
-    `stream_time_us` is the stream time after the record. Without a change the rows are the same
-    object.
+    `stream_time_us` is the stream time after the record. If no row changes, the same dictionary is
+    returned.
     """
     after = windows
     changed: Starts = ()

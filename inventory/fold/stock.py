@@ -55,7 +55,7 @@ def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -
 
 
 def without_count(stock: Stock, windows: Windows, count_id: int) -> Stock:
-    """Return the stock without the retained counts of this id, unchanged if there are none."""
+    """Return the stock without the retained counts of row `count_id`, unchanged if none is."""
     indexes = [index for index, count in enumerate(stock.counts) if count.id == count_id]
     for index in reversed(indexes):
         count = stock.counts[index]
@@ -65,7 +65,7 @@ def without_count(stock: Stock, windows: Windows, count_id: int) -> Stock:
 
 
 def with_count(stock: Stock, windows: Windows, count: Count) -> Stock:
-    """Return the stock after an approved count. Later movements are added to its units."""
+    """Return the stock with an approved count added. Movements of later seconds count on top."""
     index = bisect_left(stock.counts, _order(count), key=_order)
     counts = (*stock.counts[:index], count, *stock.counts[index:])
     variance = _variance(replace(stock, counts=counts), windows, index)
@@ -73,7 +73,7 @@ def with_count(stock: Stock, windows: Windows, count: Count) -> Stock:
 
 
 def net_between(windows: Windows, after_us: int | None, until_us: int) -> int:
-    """Return Σ retained movements in (`after_us`, `until_us`], without lower end for None."""
+    """Return Σ retained movements in (`after_us`, `until_us`]. None means from the horizon on."""
     total = 0
     for start_us in _starts_between(windows, after_us, until_us):
         moves = windows[start_us].moves
@@ -111,9 +111,10 @@ def _variance(stock: Stock, windows: Windows, index: int) -> int:
 def _restated(
     stock: Stock, counts: tuple[Count, ...], next_index: int, count: Count, gained: int
 ) -> Stock:
-    """Return the stock with `counts`, after Σ variances gained `gained` at `count`.
+    """Return the stock with `counts`, whose insertion or removal of `count` adds a variance.
 
-    The variance of the next count falls by the same amount. Without a next count, on-hand changes.
+    `gained` is the added variance in units. The variance of the next count, at `next_index`, falls
+    by the same amount. Without a next count, on-hand rises by it.
     """
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     if count.kind != OPENING_KIND:

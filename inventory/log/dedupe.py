@@ -1,8 +1,8 @@
-"""Recognition of records that the connector sends again (domain.md 4).
+"""The dedupe ring, which recognises records that the connector sends again (domain.md 4).
 
-The ring depends on the log alone. It holds the identities of the partition's records whose commit
-time lies within 120 s of the newest commit time so far. It forgets nothing while the partition's
-snapshot lasts. Every replay of the same log gives the same verdicts.
+It holds the identities of a partition's records whose commit time lies within 120 s of the newest
+commit time so far, both ends included. While the partition's snapshot lasts, it forgets nothing.
+The ring depends on the log alone, so every replay of a log gives the same verdicts.
 """
 
 from collections import deque
@@ -24,7 +24,10 @@ _STREAMED_OPS = frozenset({"c", "u", "d"})
 
 
 class Admission(Enum):
-    """A record's verdict from the history of its partition, before any rule checks its contents."""
+    """The ring's verdict on a record, from the earlier records of its partition.
+
+    The archive stores it with the record. Rules about table, op and images come later.
+    """
 
     NEW = "new"
     RESENT = "resent"
@@ -34,9 +37,10 @@ class Admission(Enum):
 
 
 def identity_of(record: Record) -> Identity | None:
-    """Return (table, primary key, lsn, op), without lsn for a snapshot row. None is no identity.
+    """Return (table, primary key, lsn, op), or (table, primary key, None, "r") for a snapshot row.
 
-    A commit time outside ±(2^53 - 1) belongs to no transaction, so such a record has no identity.
+    None means that the record is malformed (domain.md 11.2): its commit time lies outside
+    ±(2^53 - 1), an image is no row or has no integer id, or a change has no lsn.
     """
     if not -MAX_STORED <= record.commit_us <= MAX_STORED:
         return None
@@ -69,37 +73,40 @@ class Ring:
     def __init__(self) -> None:
         self._commits: dict[Identity, int] = {}
         self._arrived: deque[Member] = deque()
-        self._oldest_us: int | None = None  # lowest remembered time; None: nothing is forgotten
+        self._oldest_us: int | None = None  # lowest commit time in the ring; None: no lower end
         self.newest_commit_us: int | None = None
         self.highest_lsn: int | None = None
         self.streamed = False  # a c, u or d was read: the snapshot is over
         self.newest_resent_us: int | None = None  # highest commit time of a member sent again
 
     def __len__(self) -> int:
-        """Return the number of stored members, including those that are due to be forgotten."""
+        """Return the number of stored members. Some may be older than the horizon of 120 s."""
         return len(self._arrived)
 
     @property
     def span_us(self) -> int:
-        """Return the commit time (µs) from the oldest stored member to the newest record, or 0."""
+        """Return newest commit time - commit time of the first stored member in µs, at least 0."""
         if not self._arrived or self.newest_commit_us is None:
             return 0
         return max(0, self.newest_commit_us - self._arrived[0][0])
 
     def replayed_from(self, next_offset: int) -> int:
-        """Return the offset from which a replay rebuilds this ring: its first member's offset.
+        """Return the offset from which a replay rebuilds this ring: that of its first member.
 
-        An empty ring returns `next_offset`, the offset that is read next. A snapshot row may be
-        sent again with a later commit time, which the ring ignores. Once its first commit time has
-        left the horizon, a replay from the first member would take that row for new. The result is
-        therefore 0 while the later time is within the horizon.
+        For an empty ring it is `next_offset`, the offset that is read next. It is 0 while a member
+        that was sent again with a later commit time is within the horizon by that time. The ring
+        keeps the first commit time of such a snapshot row. Once that time has left the horizon, a
+        replay from the first member would judge the second copy as new.
         """
         if self.newest_resent_us is not None and self._remembers(self.newest_resent_us):
             return 0
         return self._arrived[0][2] if self._arrived else next_offset
 
     def admit(self, record: Record) -> Admission:
-        """Judge `record` against all earlier ones of its partition, then remember it.
+        """Return the verdict on `record` and add its identity to the ring.
+
+        Malformed and re-sent records, and those older than the horizon, aren't added. Call this
+        for each record of the partition, in offset order.
 
         Raises:
             BrokenInvariant: the ring has more than `MOST_MEMBERS` members.
@@ -121,10 +128,11 @@ class Ring:
         return admission
 
     def note_resent(self, record: Record, known_us: int | None = None) -> None:
-        """Move on after a member that is sent again, and note its commit time if that is later.
+        """Update the ring's newest commit time and highest lsn from a record that was re-sent.
 
-        If `known_us` is None, only a snapshot row's commit time may be later: its identity has no
-        lsn.
+        Its identity keeps its first commit time `known_us`. A later commit time is stored in
+        `newest_resent_us`. If `known_us` is None, only a snapshot row is taken as later: identities
+        of changes hold an lsn, so both copies have the same commit time.
         """
         commit_us = record.commit_us
         is_later = record.op == "r" if known_us is None else commit_us > known_us
@@ -134,11 +142,11 @@ class Ring:
         self._forget()
 
     def replay(self, record: Record) -> None:
-        """Remember a record that this worker judged before a restart."""
+        """Add a record that was judged before a restart. Its verdict is not needed again."""
         self.admit(record)
 
     def identities(self) -> tuple[Member, ...]:
-        """Return all remembered members in order of arrival."""
+        """Return the members within the horizon, in order of arrival."""
         self._forget()
         return tuple(member for member in self._arrived if self._remembers(member[0]))
 
@@ -151,9 +159,9 @@ class Ring:
         newest_resent_us: int | None = None,
         members: Iterable[Member] = (),
     ) -> None:
-        """Restore the ring from before a restart.
+        """Restore the ring as it was before a restart, on an empty ring.
 
-        Without `members`, the caller replays them afterwards.
+        Without `members`, the caller replays their records afterwards.
         """
         self.newest_commit_us = newest_commit_us
         self.highest_lsn = highest_lsn
@@ -166,7 +174,12 @@ class Ring:
             self._arrived.append(member)
 
     def _verdict(self, record: Record) -> Admission:
-        """Return the verdict on a record that is not in the ring. The ring is unchanged."""
+        """Return the verdict on a record whose identity is not in the ring (domain.md 4).
+
+        A snapshot row after the first change is `SNAPSHOT_AFTER_START`. A change is
+        `BEFORE_DEDUPE_HORIZON` if its commit time < newest - 120 s and its lsn ≤ the highest so
+        far. The ring is unchanged.
+        """
         if record.op == "r":
             return Admission.SNAPSHOT_AFTER_START if self.streamed else Admission.NEW
         newest_us, highest = self.newest_commit_us, self.highest_lsn
@@ -207,7 +220,11 @@ class Ring:
             self._sweep()
 
     def _sweep(self) -> None:
-        """Drop expired members that stayed behind an older member with a later commit time."""
+        """Drop every member older than the horizon.
+
+        `_forget` stops at the first member within the horizon. Members with earlier commit times
+        that arrived after it remain until this sweep.
+        """
         kept: deque[Member] = deque()
         for member in self._arrived:
             if self._remembers(member[0]):

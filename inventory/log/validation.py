@@ -1,6 +1,6 @@
-"""Validation of a record into a change: all checks that do not need the stock.
+"""The checks that turn a record into a change, in the order of the reason codes (domain.md 11.2).
 
-The checks run in the order of the reason codes (domain.md 11.2).
+They need no state. The fold makes the others, for example the horizon of counts.
 """
 
 from typing import NoReturn
@@ -46,12 +46,12 @@ class Change:
 
 
 def validate(record: Record, admission: Admission, *, is_known_key: bool) -> Change:
-    """Return the change in `record`, which must not be a re-sent one.
+    """Return the change in `record`. `admission` is the ring's verdict, any but `RESENT`.
 
-    `is_known_key` skips the check of a key that passed it before.
+    `is_known_key` True skips the check of the key's pattern: an earlier record passed it.
 
     Raises:
-        Rejected: with the first reason that applies.
+        Rejected: with the first reason of domain.md 11.2 that applies.
     """
     parse = PARSERS.get(record.table)
     if parse is None or admission is not Admission.NEW or record.op not in _OPS:
@@ -73,7 +73,7 @@ def validate(record: Record, admission: Admission, *, is_known_key: bool) -> Cha
 def _changed(
     record: Record, parse: Parser, before: dict[str, object], after: dict[str, object] | None
 ) -> Change:
-    """Return the change of a row that existed before."""
+    """Return the change of a `u` or `d`, whose before-image is `before`."""
     if after is not None and before["id"] != after["id"]:
         detail = f"id must not change, got {before['id']} and {after['id']}"
         raise Rejected(KEY_MISMATCH, detail)
@@ -108,7 +108,10 @@ def _why_malformed(record: Record) -> str:
 
 
 def _image(record: Record, name: str, image: object) -> dict[str, object]:
-    """Return an image that the operation requires. Admission guarantees a row or None."""
+    """Return an image that the operation requires, or raise `Rejected` if it is None.
+
+    The ring judged an image of another type as malformed already.
+    """
     if isinstance(image, dict):
         return image
     detail = f"{record.table} {record.op}: {name} is missing"

@@ -1,1 +1,1 @@
-"""The value types of the rules."""
+"""The value types of the rules: states, facts, outputs, and the arithmetic that they share."""

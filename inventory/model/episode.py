@@ -1,4 +1,4 @@
-"""The two state machines of a key: a need and a price proposal."""
+"""The states of a key's two state machines, for needs and for price proposals."""
 
 from inventory.model.ids import ProposalId, ReorderId
 from inventory.model.outputs import PriceOutput, ReorderOutput
@@ -7,11 +7,13 @@ from inventory.model.value import value
 
 @value
 class Episode:
-    """State of replenishment (domain.md 5.3).
+    """The state of a key's replenishment (domain.md 5.3).
 
-    `state` is one of idle, open, held-snoozed, held-rejected, held-short. `id` is None in idle and
-    names the last closed need in held-rejected and held-short. `quantity_units` is None outside
-    open. A worker sends `last_output` again on a skipped replay and on its timer.
+    `state` is idle, open, held-snoozed, held-rejected or held-short. `id` is the need's id, None in
+    idle; in held-rejected and held-short the need is closed already. `revision` is that of the
+    need, 0 in idle. `quantity_units` is None outside open. `until_us` and `floor_units` are set in
+    the holds only. A worker sends `last_output` again when it reads a record twice, and at regular
+    intervals.
     """
 
     state: str = "idle"
@@ -27,13 +29,17 @@ class Episode:
 
 @value
 class PriceEpisode:
-    """State of pricing (domain.md 6.3). `id` is None while nothing is proposed."""
+    """The state of a key's pricing (domain.md 6.3).
+
+    `id` and `proposal_price_minor` are None while no proposal is open. `revision` remains that of
+    the last one.
+    """
 
     id: ProposalId | None = None
     revision: int = 0
     proposal_price_minor: int | None = None
     blocked_until_us: int | None = None
-    reason: str | None = None  # of the last evaluation without a proposal
+    reason: str | None = None  # of the last closing, or of the last evaluation without a proposal
     stale_decisions: int = 0
     last_output: PriceOutput | None = None
 

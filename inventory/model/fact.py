@@ -1,8 +1,8 @@
-"""Facts, and the contribution of one to its key: one image, one effect (domain.md 2.3).
+"""The protocol of facts, and the effect of a row image on its key (domain.md 2.3).
 
-Times are epoch microseconds (`_us`). `business_at_us` is min(occurred, recorded), floored to the
-second (domain.md 2.1). It depends on the image alone, so a retraction has the same time as the
-original.
+Times (`_us`) are microseconds since 1970 UTC. `business_at_us` is min(occurred, recorded), floored
+to the second (domain.md 2.1). It depends on the image alone, so a retraction has the same time as
+the original.
 """
 
 from typing import Protocol
@@ -12,11 +12,12 @@ from inventory.model.value import value
 
 @value
 class Effect:
-    """The contribution of one row image, added (`sign` 1) or retracted (`sign` -1), signs applied.
+    """The contribution of one row image (domain.md 2.3), added (`sign` 1) or retracted (`sign` -1).
 
-    A movement of on-hand and a sale or return line lie at the second `at_us`. `line_units` is the
-    quantity of a line as in its row, 0 for an image that is no line. Only the line's own numbers
-    are unsigned, because the sign of its quantity separates sales from returns.
+    `moved_units`, `unavailable_units`, `on_order_units` and `in_transit_units` include the sign, so
+    they can be summed. `line_units` and `line_minor` are the quantity and amount of a sale line as
+    in its row, without the sign: a quantity below 0 is a return. Both are 0 for other tables. The
+    movement and the line lie at the second `at_us`.
     """
 
     sign: int
@@ -30,7 +31,7 @@ class Effect:
 
 
 class Fact(Protocol):
-    """A row image of a captured table, checked and typed. Each table has a class of its own."""
+    """A row image of a captured table that passed its checks. Each table has its own class."""
 
     @property
     def id(self) -> int:
@@ -42,13 +43,13 @@ class Fact(Protocol):
         ...
 
     def business_times(self) -> tuple[int, ...]:
-        """Return the business times of this image, at any status (domain.md 11.3)."""
+        """Return the business times of this image (µs), in every status (domain.md 11.3)."""
         ...
 
 
 @value
 class WithoutEffect:
-    """Part of a fact that moves no stock by itself."""
+    """Base of facts that change no stock and no window by themselves."""
 
     def effect(self, sign: int) -> Effect | None:
         """Return None."""
@@ -58,7 +59,7 @@ class WithoutEffect:
 
 @value
 class WithoutTimes:
-    """Part of a fact without business times."""
+    """Base of facts of tables that have no business time."""
 
     def business_times(self) -> tuple[int, ...]:
         """Return no time."""

@@ -1,4 +1,7 @@
-"""Positions in the log, and ids of the needs and proposals opened there (domain.md 1, 4)."""
+"""Positions in the log, and the ids of needs and price proposals (domain.md 1, 4).
+
+An id contains the position of the record that opened it, so every replay gives the same id.
+"""
 
 from typing import NewType
 
@@ -21,15 +24,15 @@ class Position:
 
 
 def reorder_id(key: InvKey, opened_at: Position) -> ReorderId:
-    """Return the id of the need that the record at `opened_at` opened; equal in every replay."""
+    """Return `R:{key}:{generation}-{offset}` of the record that opened the need (domain.md 1)."""
     return ReorderId(f"R:{key}:{opened_at.generation}-{opened_at.offset}")
 
 
 def proposal_id(key: InvKey, opened_at: Position) -> ProposalId:
-    """Return the id of the price proposal opened by the record at `opened_at`; equal in replays."""
+    """Return `P:{key}:{generation}-{offset}` of the record that opened it (domain.md 6.3)."""
     return ProposalId(f"P:{key}:{opened_at.generation}-{opened_at.offset}")
 
 
 def generation_of(opened: str) -> int:
-    """Return the generation of the log in which this need or price proposal was opened."""
+    """Return the generation in the id of a need or price proposal: 3 for `R:L|S:3-17`."""
     return int(opened.rpartition(":")[2].partition("-")[0])

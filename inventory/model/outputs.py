@@ -1,4 +1,4 @@
-"""Outputs of a fold: decisions with the numbers behind them (domain.md 5.3, 6.3)."""
+"""The outputs of a fold: revisions of needs and prices, late sales (domain.md 3.2, 5.3, 6.3)."""
 
 from inventory.model.ids import ProposalId, ReorderId
 from inventory.model.value import value
@@ -8,7 +8,8 @@ from inventory.model.value import value
 class ReorderOutput:
     """One revision of a need. A status other than `open` carries no quantity and no flags.
 
-    `terms` holds the named integers of the arithmetic in a fixed order (domain.md 5.2), for people.
+    `terms` are the named inputs and steps of the quantity in a fixed order (domain.md 5), for
+    people.
     """
 
     id: ReorderId
@@ -25,7 +26,12 @@ class ReorderOutput:
 
 @value
 class PriceOutput:
-    """One revision of a price proposal."""
+    """One revision of a price proposal (domain.md 6.3). Prices are in minor units.
+
+    A closing revision repeats the last open one, with its own status and reason. `prior_minor` is
+    None for a raise, or if the reduced price has no history. `terms` are the inputs in a fixed
+    order, for people.
+    """
 
     id: ProposalId
     revision: int
@@ -45,7 +51,10 @@ class PriceOutput:
 
 @value
 class LateSale:
-    """The net of one source record outside all windows (domain.md 3.2): signed units and amount."""
+    """The net of one source record in expired windows, as in `stock.late` (domain.md 3.2).
+
+    Units sold are positive, units returned negative.
+    """
 
     units: int
     amount_minor: int

@@ -1,6 +1,7 @@
-"""The policy row of a key, the only row image that a state holds completely.
+"""The policy of a key: its `item_location` row, the only row that a state holds completely.
 
-It belongs to the model because a state contains it. All other code treats it as one of the facts.
+The class is in the model because `KeyState` contains it. `inventory.tables.item_location` parses
+it.
 """
 
 from inventory.model.fact import WithoutEffect, WithoutTimes
@@ -10,7 +11,7 @@ from inventory.model.value import Referable, value
 
 @value
 class ItemLocation(Referable, WithoutEffect, WithoutTimes):
-    """An item ranged at a location, with every policy column that decisions about the key need."""
+    """An item ranged at a location, with its policy columns (domain.md 2.6)."""
 
     id: int
     inv_key: InvKey

@@ -1,4 +1,7 @@
-"""The prices of one key over time: a tuple of rows sorted by (effective_from_us, id)."""
+"""The prices of one key over time (domain.md 6.1, 6.2, 11.9).
+
+A timeline is a tuple of rows, sorted by (effective_from_us, id).
+"""
 
 from itertools import zip_longest
 from typing import Protocol
@@ -13,7 +16,7 @@ ROWS_BEFORE_HISTORY = 2
 
 @value
 class PriceRow:
-    """One price from `effective_from_us` until the next row."""
+    """One price, in force from `effective_from_us` until the next row's (µs since 1970 UTC)."""
 
     effective_from_us: int
     id: int
@@ -26,11 +29,14 @@ Timeline = tuple[PriceRow, ...]
 
 
 class PricedFact(Protocol):
-    """The columns of a `price_change` row; a protocol, because facts are built on the model."""
+    """The columns of a `price_change` row that a timeline needs.
+
+    It is a protocol, because `inventory.tables` imports this package and not the other way round.
+    """
 
     @property
     def effective_from_us(self) -> int:
-        """Return the time from which the price holds."""
+        """Return the time from which the price is in force (µs since 1970 UTC)."""
         ...
 
     @property
@@ -40,12 +46,12 @@ class PricedFact(Protocol):
 
     @property
     def price_minor(self) -> int:
-        """Return the price."""
+        """Return the price in minor units, 1…10^9."""
         ...
 
     @property
     def step(self) -> int:
-        """Return the step on the markdown or raise ladder; 0 is regular."""
+        """Return the step: 0 regular, 1 … on the markdown ladder, -1 … on the raise ladder."""
         ...
 
     @property
@@ -99,8 +105,8 @@ def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
     """Return the rows that a later decision can still need (domain.md 11.9).
 
     These are future rows, rows back to 31 days before min(stream time, first cut of the run in
-    force), and two rows before. Those two give the price at the start of the span and its
-    direction.
+    force), and the two rows before those. The newer of the two is the price in force at the start
+    of that span. The older one shows whether it was a cut or a raise.
     """
     is_long = len(timeline) > ROWS_BEFORE_HISTORY
     # The horizon is never later than this, so most keys return here.
@@ -118,10 +124,10 @@ def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
 
 
 def prior_price(timeline: Timeline, effective_at_us: int, *, progressive: bool) -> int | None:
-    """Return the lowest price in force in the 30 days before a reduction (domain.md 6.2).
+    """Return the lowest price in force in [end - 30 d, end) before a reduction (domain.md 6.2).
 
-    The span is half-open. It ends before `effective_at_us`, or for `progressive` before the first
-    of an unbroken run of cuts. None means that there is no history.
+    `end` is `effective_at_us`. With `progressive` it is the first cut of the unbroken run of cuts.
+    None means that no price was in force in the interval.
     """
     end_us = effective_at_us
     if progressive:

@@ -1,7 +1,7 @@
-"""Range check of stored integers: a record with a result outside ±(2^53 - 1) is rejected.
+"""The range check of stored integers: ±(2^53 - 1) (domain.md 0, 11.1).
 
-Only numbers that the record may have changed are checked. The rest was checked when it changed
-(domain.md 0).
+A record with a result outside the range is rejected as `overflow`. Only numbers that the record
+may have changed are checked, because each number was checked when it changed.
 """
 
 from collections.abc import Collection
@@ -24,7 +24,9 @@ _OUTPUT_FIELDS = {
 def check_ranges(
     before: KeyState, after: KeyState, changed: tuple[int, ...], outputs: tuple[Output, ...]
 ) -> None:
-    """Reject the record if any number that it changed leaves the range.
+    """Check every number of `after` that the record may have changed, and its outputs.
+
+    `changed` are the starts of the changed window rows.
 
     Raises:
         Rejected: with reason `overflow`.
@@ -62,7 +64,7 @@ def _check_reference(after: KeyState) -> None:
 
 
 def check_time(stream_time_us: int | None) -> None:
-    """Reject the record if the stream time that it would set leaves the range.
+    """Check the stream time that a record would set.
 
     Raises:
         Rejected: with reason `overflow`.

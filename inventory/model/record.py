@@ -7,9 +7,10 @@ from inventory.model.value import value
 class Record:
     """A decoded record, unchecked.
 
-    `before` and `after` are row images: mappings with the column names of domain.md 2.6, times as
-    epoch microseconds, or None. They are typed `object` because nothing has been checked yet. `lsn`
-    is the Postgres log sequence number, `commit_us` Debezium's `source.ts_us`.
+    `op` is Debezium's operation, normally c, u, d or r. `before` and `after` are row images, or
+    None. An image should map the columns of domain.md 2.6 to values, times as µs since 1970 UTC. It
+    is typed `object` because nothing has checked it yet. `lsn` is the Postgres log sequence number,
+    `commit_us` is Debezium's `source.ts_us` (µs since 1970 UTC).
     """
 
     offset: int

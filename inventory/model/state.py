@@ -1,6 +1,7 @@
-"""The state of one key. States are values: a fold builds a new one and never mutates one.
+"""The state of one key (domain.md 1, 2.4, 3).
 
-Dictionaries inside count as values too. Copy them before a change.
+A fold builds a new state and never changes an old one. That includes the dictionaries inside:
+copy one before changing it.
 """
 
 from dataclasses import field, replace
@@ -26,10 +27,11 @@ class Count:
 
 @value
 class Stock:
-    """The buckets of a key and the inputs of the count rule (domain.md 2.4).
+    """The stock quantities of a key and the inputs of the count rule (domain.md 2.4).
 
-    `counts` are the retained ones in the order (at_us, id). `opening_units` is on-hand by all facts
-    before the horizon, `opening_count` the last count among them.
+    `counts` are the retained counts in the order (at_us, id). `opening_units` is on-hand by all
+    facts before the horizon, `opening_count` the last count among them. `sum_movements_units` is
+    Σ movements. `shrink_units` is -Σ variances of the counts whose kind is not `opening`.
     """
 
     on_hand_units: int = 0
@@ -44,17 +46,17 @@ class Stock:
 
     @property
     def is_counted(self) -> bool:
-        """Return True if the facts in force include a count."""
+        """Return True if an approved count is in force (`stock_known` of domain.md 2.4)."""
         return self.opening_count is not None or bool(self.counts)
 
     @property
     def last_count(self) -> Count | None:
-        """Return the count that re-bases on-hand, or None before the first."""
+        """Return C, the count that on-hand starts from (domain.md 2.4), or None without one."""
         return self.counts[-1] if self.counts else self.opening_count
 
     @property
     def sum_variances_units(self) -> int:
-        """Return Σ variances, by the identity on-hand = Σ movements + Σ variances."""
+        """Return Σ variances = on-hand - Σ movements (domain.md 2.4)."""
         return self.on_hand_units - self.sum_movements_units
 
 
@@ -62,8 +64,8 @@ class Stock:
 class WindowRow:
     """One ten-minute window of a key (domain.md 3.2).
 
-    `moves` maps each second (epoch microseconds) to its net on-hand movement, 0 left out.
-    `had_line` stays True once a sale or return line changed the row.
+    `moves` maps a second (µs since 1970 UTC) to its net on-hand movement. Seconds with a net of 0
+    are left out. `had_line` stays True once a sale or return line changed the row.
     """
 
     start_us: int
@@ -80,10 +82,10 @@ class WindowRow:
 
 @value
 class Demand:
-    """Demand learned from complete days (domain.md 3.3). None is unknown.
+    """The demand learned from complete days (domain.md 3.3). None is unknown.
 
-    `begun` is True after the first day of the record. `tsb_p_micro` and `tsb_z_micro` are known
-    only while `tsb` made the last observation.
+    `begun` is True after the first day of the record. Rates, deviation and z are in micro-units a
+    day, p in millionths. p and z are known only while method `tsb` made the last observation.
     """
 
     begun: bool = False
@@ -98,7 +100,7 @@ class Demand:
 
 @value
 class DayEnd:
-    """The end of a day: demand so far, on-hand, and True if a count exists by then."""
+    """The demand, on-hand and existence of a count at the end of a UTC day."""
 
     demand: Demand
     on_hand_units: int
@@ -113,13 +115,13 @@ NO_DEMAND = Demand()
 class KeyState:
     """The complete state of one key at one position.
 
-    `stock`, `windows` and `final_demand` go together: rows and counts before the horizon of
-    `stream_time_us` are folded into `stock.opening_units` and into `final_demand`. `demand` is
-    `final_demand` and the retained complete days after it.
+    Window rows and counts before the horizon of `stream_time_us` are folded into
+    `stock.opening_units` and `final_demand`. So `stock`, `windows` and `final_demand` must belong
+    to the same horizon. `demand` is `final_demand` after the retained complete days.
 
-    `days` are the ends of these days, cached so that no day is walked twice. They follow from the
-    rest: no record carries them and comparisons ignore them. `days` is None in a state that was
-    just restored.
+    `days` caches the ends of these days, so that each is computed once. They can be computed from
+    the other fields: no changelog record contains them, and comparisons ignore them. `days` is None
+    in a state that was just restored.
     """
 
     inv_key: InvKey
@@ -143,12 +145,12 @@ class KeyState:
 
     @property
     def key(self) -> InvKey:
-        """Return the key, under the attribute name that owners of positions share."""
+        """Return `inv_key`. Other values with a key and a position call it `key` too."""
         return self.inv_key
 
     @property
     def on_hand_units(self) -> int:
-        """Return on-hand by the count rule."""
+        """Return on-hand by the count rule (domain.md 2.4). It may be negative."""
         return self.stock.on_hand_units
 
     @property
@@ -178,7 +180,7 @@ class KeyState:
 
     @property
     def stock_known(self) -> bool:
-        """Return True if the facts in force include a count."""
+        """Return True if an approved count is in force (domain.md 2.4)."""
         return self.stock.is_counted
 
 
@@ -208,5 +210,5 @@ def with_episodes(state: KeyState, episode: Episode, price_episode: PriceEpisode
 
 
 def with_windows(state: KeyState, windows: dict[int, WindowRow]) -> KeyState:
-    """Return the same state with these rows: it joins level and rows from two changelogs."""
+    """Return the state with `windows` as its rows. A restore joins two changelogs with it."""
     return replace(state, windows=windows, days=None)

@@ -1,4 +1,4 @@
-"""The class decorator of all values: slotted, comparable, not mutated.
+"""The class decorator of all value types: slotted, comparable, and immutable for type checkers.
 
 `dataclass(frozen=True)` would enforce immutability at run time and make construction several times
 as expensive. The fold builds a state per record, so the type checker enforces it instead.

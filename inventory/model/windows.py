@@ -14,7 +14,7 @@ WINDOWS_PER_DAY: Final = 144
 
 
 def horizon_us(stream_time_us: int | None) -> int | None:
-    """Return the start of the oldest retained UTC day: today and three days before are retained."""
+    """Return (day(stream time) - 3)·DAY: today and the three days before are retained."""
     if stream_time_us is None:
         return None
     return (stream_time_us // DAY_US - RETAINED_DAYS_BEFORE_TODAY) * DAY_US
@@ -29,19 +29,22 @@ def has_same_days(old_us: int | None, now_us: int) -> bool:
 
 
 def is_closed(start_us: int, stream_time_us: int | None) -> bool:
-    """Return True if the grace of the window that starts at `start_us` is over."""
+    """Return True if stream time ≥ `start_us` + W + grace, so that the window is closed."""
     return stream_time_us is not None and stream_time_us >= start_us + WINDOW_US + GRACE_US
 
 
 def complete_before_us(stream_time_us: int) -> int:
-    """Return the end of the last complete day: stream time ≥ its end + grace (domain.md 3.3)."""
+    """Return the end of the last complete day, floor(stream time - grace, DAY)·DAY (domain.md 3.3).
+
+    A day is complete when stream time ≥ its end + grace.
+    """
     return (stream_time_us - GRACE_US) // DAY_US * DAY_US
 
 
 def evaluation_us(stream_time_us: int | None) -> int | None:
-    """Return E of domain.md 6.1: the end of the last closed window.
+    """Return E = window(stream time - grace): the end of the last closed window (domain.md 6.1).
 
-    Prices are evaluated when it moves.
+    A record that moves E is a trigger of a price evaluation.
     """
     if stream_time_us is None:
         return None

@@ -1,1 +1,1 @@
-"""Policy parameters that a logic revision sets over the policy rows of the log (domain.md 2.6)."""
+"""Policy columns that a logic revision sets instead of the log's values (domain.md 2.6)."""

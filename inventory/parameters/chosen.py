@@ -1,8 +1,8 @@
 """The parameters of this logic revision. The project's own sources set none.
 
-`inventory backfill run --set` writes another form of this module into a copy of the sources. So new
-parameters are code with a revision of their own: the same commands compute, compare, review and
-publish them.
+`inventory backfill run --set` copies the sources and writes this module anew in the copy. New
+parameters are therefore code with their own logic revision, and the same commands compute, compare,
+review and publish them.
 """
 
 from typing import Final

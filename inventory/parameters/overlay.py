@@ -1,7 +1,7 @@
-"""An overlay: policy columns that rules set over those of the log's `item_location` rows.
+"""Overlays: rules that replace policy columns of the log's `item_location` rows.
 
-Most of what people call logic is policy, and policy is data in the log. An overlay answers "what if
-these parameters had been in force from the first record on", without a change of the log.
+Policy is data in the log. An overlay computes what would have happened if other parameters had been
+in force from the first record on. The log itself is unchanged.
 
 Example: `((("replenish_family", "sS"),), (("hysteresis_units", 3),))` sets the hysteresis of every
 item of family sS to 3 units. A row of another family stays as it is.
@@ -35,7 +35,7 @@ def is_affected(row: Mapping[str, object], rule: OverlayRule) -> bool:
 def applied(row: Mapping[str, object], overlay: Overlay) -> Mapping[str, object]:
     """Return the row image with the columns that the rules set. The input is unchanged.
 
-    Rules apply in order. So a later rule reads the values that earlier ones have set.
+    Rules apply in order: the `where` of a later rule sees the values that earlier rules have set.
     """
     for rule in overlay:
         if is_affected(row, rule):

@@ -1,1 +1,1 @@
-"""Price signals, targets, gates and the life of a price proposal."""
+"""Rule-made price proposals: signals, price targets, gates and proposal states (domain.md 6)."""

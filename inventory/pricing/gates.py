@@ -1,4 +1,8 @@
-"""Gates that block a price change: cool-down, no-touch times, one change a day (domain.md 6.2)."""
+"""The gates, which block a price change for a time (domain.md 6.2).
+
+They are the cool-down after a change, the policy's no-touch times, and the limit of one rule-made
+change per key and UTC day.
+"""
 
 from inventory.model.arithmetic import HOUR_US, day_of
 from inventory.model.policy import ItemLocation
@@ -10,7 +14,10 @@ COOLDOWN, NO_TOUCH, ONE_PER_DAY = "cooldown", "no_touch", "one_per_day"
 def closed_gate(
     policy: ItemLocation, timeline: Timeline, effective_at_us: int, *, side: int
 ) -> str | None:
-    """Return the first gate that blocks a change at `effective_at_us`, or None if all are open."""
+    """Return the first gate that blocks a change at `effective_at_us`, or None if none does.
+
+    `side` is the direction of the change: `signals.UP` or `signals.DOWN`.
+    """
     if _is_cooling(policy, timeline, effective_at_us, side=side):
         return COOLDOWN
     until_us, from_us = policy.no_touch_until_us, policy.no_touch_from_us
@@ -27,10 +34,11 @@ def closed_gate(
 def _is_cooling(
     policy: ItemLocation, timeline: Timeline, effective_at_us: int, *, side: int
 ) -> bool:
-    """Return True during the cool-down after the last change of the price.
+    """Return True if `effective_at_us` < the last change's effective_from + cool-down.
 
-    An `initial` row is no change. The cool-down is doubled if this change has the other direction,
-    or if the last one was a rollback.
+    The last change is the last row whose kind is not `initial`, future rows included. The cool-down
+    is doubled if the new change has the other direction, or if the last one was a rollback
+    (domain.md 6.2, 11.9).
     """
     last = next((at for at in reversed(range(len(timeline))) if timeline[at].kind != "initial"), -1)
     if last < 0:

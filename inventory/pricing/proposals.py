@@ -1,4 +1,4 @@
-"""One price proposal from opening to closing (domain.md 6.3, 11.9)."""
+"""The state machine of a price proposal, from its opening to its closing (domain.md 6.3, 11.9)."""
 
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ DEFAULT_COOLDOWN_HOURS = 168
 
 @value
 class PricingInputs:
-    """The inputs of a price decision after the record."""
+    """The inputs of a price decision: the key's state after the record, at `stream_time_us`."""
 
     policy: ItemLocation | None
     timeline: tuple[PriceRow, ...]
@@ -64,10 +64,11 @@ class PricingInputs:
 
 @value
 class PricingTrigger:
-    """The triggers of a price decision in the record.
+    """The reasons for which a record may change a price proposal.
 
     `evaluate` is True if the record raised `reviewed_at`, moved E, or changed cost or a price
-    column (11.9). `price_row` and `decision` are inserted rows only.
+    column (domain.md 11.9). `price_row` and `decision` are the row that the record inserts, if it
+    is one of these tables.
     """
 
     evaluate: bool = False
@@ -98,7 +99,11 @@ def next_proposal(
     inputs: PricingInputs,
     trigger: PricingTrigger,
 ) -> Step:
-    """Make at most one transition and one output for the record at `at`."""
+    """Return the price episode after the record at `at`, and its output if there is one.
+
+    The first that applies decides (domain.md 11.9): accepted, superseded, a person's decision,
+    policy off, expired, evaluation. After a closing there is no evaluation.
+    """
     current = _after_decision(episode, trigger)
     closed = _closed(current, inputs, trigger)
     if closed is not None:
@@ -124,7 +129,10 @@ def _after_decision(episode: PriceEpisode, trigger: PricingTrigger) -> PriceEpis
 
 
 def _closed(episode: PriceEpisode, inputs: PricingInputs, trigger: PricingTrigger) -> Step | None:
-    """Return the closing of an open proposal by anything but an evaluation, or None."""
+    """Return the step that closes the open proposal for a cause other than an evaluation.
+
+    None means that no proposal is open or that nothing closes it.
+    """
     if episode.id is None or episode.last_output is None:
         return None
     if trigger.price_row is not None:
@@ -145,7 +153,11 @@ def _closed(episode: PriceEpisode, inputs: PricingInputs, trigger: PricingTrigge
 def _refused(
     episode: PriceEpisode, decision: PriceDecision | None, cooldown_end_us: int
 ) -> Step | None:
-    """Return the closing by a reject, blocked for a cool-down, or by a snooze, until its time."""
+    """Return the step of a decision that closes the proposal, or None.
+
+    A reject blocks new proposals until `cooldown_end_us`, a snooze until its `until_at`. A snooze
+    without `until_at` blocks like a reject.
+    """
     if decision is None or decision.proposal_id != episode.id:
         return None
     if decision.action == "reject":
@@ -162,14 +174,20 @@ def _cooldown_us(policy: ItemLocation | None) -> int:
 
 
 def _regular_minor(policy: ItemLocation | None) -> int | None:
-    """Return the regular price of an active, priced key. None switches pricing off."""
+    """Return the regular price of a key whose pricing is on, and None otherwise.
+
+    Pricing is on if the policy is active, `price_mode` is not off and a regular price is set.
+    """
     if policy is None or policy.status != "active" or policy.price_mode == "off":
         return None
     return policy.regular_minor
 
 
 def _candidate(policy: ItemLocation, regular_minor: int, inputs: PricingInputs) -> _Candidate | str:
-    """Return the candidate at the next possible window, or the reason for none."""
+    """Return the price to propose, effective at `effective_at_us`, or the reason for none.
+
+    The reason is one of the codes of domain.md 11.9, or the clamps joined by commas.
+    """
     effective_us = effective_at_us(inputs.stream_time_us, policy.lead_minutes)
     row = in_force(inputs.timeline, effective_us)
     frame = PriceFrame(
@@ -205,7 +223,10 @@ def _candidate(policy: ItemLocation, regular_minor: int, inputs: PricingInputs) 
 
 
 def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
-    """Return the inputs of the signals."""
+    """Return the inputs of the signals (domain.md 6.1).
+
+    They count as observed if stock is known and at least 14 days were observed.
+    """
     available_units = inputs.on_hand_units - inputs.allocated_units
     return Market(
         available_units=available_units,
@@ -220,7 +241,11 @@ def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
 
 
 def clamped_to(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamped | str:
-    """Return the signal's price within every clamp, or the reason why its step gives none."""
+    """Return the price of the signal's step after clamps and ending, or the reason for none.
+
+    The reasons are `ladder_end` (no such step) and `no_change` (its target is not on the signal's
+    side of the old price).
+    """
     target = target_minor(policy, frame.regular_minor, signal.step)
     if target is None:
         return "ladder_end"
@@ -234,7 +259,7 @@ def clamped_to(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamp
 def _prior_minor(
     policy: ItemLocation, inputs: PricingInputs, effective_us: int, signal: Signal
 ) -> int | None:
-    """Return the prior price of a reduction. A raise is announced without one."""
+    """Return the prior price of a reduction, and None for a raise (domain.md 6.2)."""
     if signal.side != DOWN:
         return None
     progressive = policy.prior_rule == "progressive"
@@ -242,7 +267,7 @@ def _prior_minor(
 
 
 def _proposed(key: InvKey, at: Position, episode: PriceEpisode, found: _Candidate) -> Step:
-    """Open a proposal or amend it under the same id. The same price changes nothing."""
+    """Return the step that opens a proposal, or amends the open one if the price differs."""
     if episode.id is not None and episode.proposal_price_minor == found.new_minor:
         return episode, None
     is_new = episode.id is None
@@ -295,10 +320,13 @@ def _close(
     *,
     blocked_until_us: int | None = None,
 ) -> Step:
-    """Close the proposal: its last revision repeats the last output with the final status."""
+    """Return the step that closes the open proposal.
+
+    Its output repeats the last one with the next revision, the final status and the reason.
+    """
     shown = episode.last_output
     if shown is None:
-        problem = f"price proposal {episode.id}: an open proposal has an output"
+        problem = f"price proposal {episode.id} is open, but its state has no last output"
         raise ValueError(problem)
     output = replace(shown, revision=episode.revision + 1, status=status, reason=reason)
     after = PriceEpisode(

@@ -1,4 +1,4 @@
-"""The signals for another price (domain.md 6.1). The first that holds wins."""
+"""The signals, conditions on which a rule proposes another price (domain.md 6.1)."""
 
 from inventory.model.arithmetic import MINUTE_US, WINDOW_US, ceil_div
 from inventory.model.policy import ItemLocation
@@ -13,7 +13,10 @@ SIGNALS = (BELOW_FLOOR, SCARCE, OVERSTOCK, IDLE, RESTORE)  # in order of precede
 
 @value
 class Signal:
-    """A signal's step; `side` is `DOWN` if the price has to fall and `UP` if it has to rise."""
+    """A signal that applies, with the price step to propose.
+
+    `side` is `UP` if the price has to rise and `DOWN` if it has to fall.
+    """
 
     name: str
     step: int
@@ -22,7 +25,11 @@ class Signal:
 
 @value
 class Market:
-    """The inputs of the signals: stock, supply and demand of the key."""
+    """The inputs of the signals: stock, supply and demand of the key (domain.md 6.1).
+
+    `available_units` is on-hand - allocated. `rate_micro` is the demand rate d in micro-units a
+    day. `is_observed` False leaves only the signal `below_floor`.
+    """
 
     available_units: int
     supply_units: int
@@ -32,29 +39,35 @@ class Market:
     is_observed: bool
 
     def cover_centidays(self) -> int | None:
-        """Return the cover of the supply in centidays. None is unbounded, for a demand of 0."""
+        """Return how long the supply lasts in hundredths of a day, None for a demand of 0."""
         return cover_centidays(supply_units=self.supply_units, rate_micro=self.rate_micro)
 
 
 def supply(*, available_units: int, in_transit_units: int) -> int:
-    """Return the units available and in transit; each counts as 0 if negative."""
+    """Return max(0, available-to-sell) + max(0, in-transit) (domain.md 6.1)."""
     return max(0, available_units) + max(0, in_transit_units)
 
 
 def cover_centidays(*, supply_units: int, rate_micro: int) -> int | None:
-    """Return the centidays that the supply lasts at this daily rate, floored. None: no demand."""
+    """Return floor(supply·10^8, d) in hundredths of a day; None is unbounded, for d = 0."""
     return None if rate_micro == 0 else supply_units * 100_000_000 // rate_micro
 
 
 def effective_at_us(stream_time_us: int, lead_minutes: int) -> int:
-    """Return the start of the first window after the lead time, so that a window has one price."""
+    """Return ceil(stream time + lead time, W)·W: the next window start, in µs (domain.md 6.2).
+
+    Prices change only at window starts, so all sales of a window have the same price in force.
+    """
     return ceil_div(stream_time_us + lead_minutes * MINUTE_US, WINDOW_US) * WINDOW_US
 
 
 def first_signal(
     policy: ItemLocation, market: Market, step: int, *, is_below_floor: bool
 ) -> Signal | None:
-    """Return the first signal that holds. All but `below_floor` need known stock and 14 days."""
+    """Return the first signal of domain.md 6.1 that applies, or None.
+
+    `step` is the price step in force. Without `market.is_observed` only `below_floor` can apply.
+    """
     if is_below_floor:
         return Signal(BELOW_FLOOR, step, UP)
     if not market.is_observed:

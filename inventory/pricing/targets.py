@@ -1,4 +1,7 @@
-"""From a price step to a price: floor, target, clamps and endings (domain.md 6.2)."""
+"""The computation of a price from a price step (domain.md 6.2).
+
+A step has a target price. Clamps limit it, and the allowed endings round it.
+"""
 
 from inventory.model.arithmetic import PRICE_MAX, PRICE_MIN, ceil_div
 from inventory.model.policy import ItemLocation
@@ -10,7 +13,7 @@ ENDING, ENDING_UP = "ending", "ending_up"
 
 @value
 class Clamped:
-    """The resulting price or None, and the clamps hit in the order in which they applied."""
+    """A price after the clamps, None if none is left, and the clamps hit, in their order."""
 
     price_minor: int | None
     clamps: tuple[str, ...]
@@ -18,7 +21,11 @@ class Clamped:
 
 @value
 class PriceFrame:
-    """The fixed prices and endings that bound a new price."""
+    """The prices in minor units and the endings that limit a new price.
+
+    `old_minor` is the price in force when the new one would start. `endings` are the allowed last
+    two digits; an empty tuple allows all.
+    """
 
     old_minor: int
     regular_minor: int
@@ -27,13 +34,20 @@ class PriceFrame:
 
 
 def floor_minor(cost_minor: int, margin_permille: int, tax_bp: int) -> int:
-    """Return the lowest price that covers cost, margin and tax: two divisions, both rounded up."""
+    """Return floor = ceil(ceil(cost·1000, 1000 - margin‰)·(10000 + tax_bp), 10000) in minor units.
+
+    It is the lowest price that covers cost, margin and tax (domain.md 6.2).
+    """
     net_minor = ceil_div(cost_minor * 1000, 1000 - margin_permille)
     return ceil_div(net_minor * (10_000 + tax_bp), 10_000)
 
 
 def target_minor(policy: ItemLocation, regular_minor: int, step: int) -> int | None:
-    """Return the price of a step before any clamp, or None if the ladder has no such step."""
+    """Return the target of step k before any clamp, or None if the ladder has no such step.
+
+    k = 0: regular. k > 0: floor(regular·(1000 - ladder[k]), 1000).
+    k < 0: floor(regular·(1000 + raise[-k]), 1000).
+    """
     if step == 0:
         return regular_minor
     ladder = policy.ladder_permille if step > 0 else policy.raise_permille
@@ -44,7 +58,11 @@ def target_minor(policy: ItemLocation, regular_minor: int, step: int) -> int | N
 
 
 def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
-    """Return a cut no lower than floor, step and total reduction allow, on an allowed ending."""
+    """Return the reduced price for `target` (domain.md 6.2, Down).
+
+    It is ≥ floor, ≥ old - floor(old·max_step, 1000), ≥ regular - floor(regular·max_off, 1000) and
+    < old, with an allowed ending. It is None if there is no such price.
+    """
     lowest = (
         (FLOOR, frame.floor_minor),
         (MAX_STEP, frame.old_minor - frame.old_minor * policy.max_step_permille // 1000),
@@ -67,7 +85,11 @@ def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clampe
 
 
 def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
-    """Return a raise within step and ceiling, never below floor, on an allowed ending."""
+    """Return the raised price for `target` (domain.md 6.2, Up).
+
+    It is ≤ old + floor(old·max_step, 1000), ≤ regular + floor(regular·cap, 1000), ≥ floor and
+    > old, with an allowed ending. It is None if there is no such price.
+    """
     highest = (
         (MAX_STEP, frame.old_minor + frame.old_minor * policy.max_step_permille // 1000),
         (CEILING, frame.regular_minor + frame.regular_minor * policy.cap_permille // 1000),
@@ -97,7 +119,7 @@ def raised_to_floor(frame: PriceFrame) -> Clamped:
 
 
 def _clamped(price_minor: int | None, clamps: tuple[str, ...]) -> Clamped:
-    """Drop a price that a price row may not have: outside 1…10^9 (domain.md 6.2)."""
+    """Return the result, with None instead of a price outside 1…10^9 (domain.md 6.2, Range)."""
     is_price = price_minor is not None and PRICE_MIN <= price_minor <= PRICE_MAX
     return Clamped(price_minor if is_price else None, clamps)
 
@@ -123,5 +145,5 @@ def smallest_allowed(frame: PriceFrame, at_least: int) -> int | None:
 
 
 def _endings(frame: PriceFrame) -> list[int]:
-    """Return the endings in 0…99. An ending is the last two digits, so no price has another one."""
+    """Return the endings in 0…99. Others are ignored: no price has them as its last two digits."""
     return [ending for ending in frame.endings if 0 <= ending < 100]  # noqa: PLR2004 -- two digits

@@ -1,1 +1,1 @@
-"""Reorder levels, order quantities and the life of a need."""
+"""Replenishment: families, reorder levels, order quantities and needs (domain.md 5)."""

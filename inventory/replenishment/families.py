@@ -1,8 +1,8 @@
 """The replenishment families (domain.md 5.1), one value each. No other module lists them.
 
-The parser's limits, levels, terms, explanations, forms and pages read these values. Tests compare
-SQL's CHECKs and the table of docs/domain.md with them. A new family follows
-docs/how-to/add-a-replenishment-family.md.
+Parser, levels, explanations, forms and pages read these values. Tests compare SQL's CHECKs and the
+table of docs/domain.md with them. docs/how-to/add-a-replenishment-family.md has the steps for a new
+family.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from typing import Final
 from inventory.model.policy import ItemLocation
 from inventory.model.value import value
 
-# Shapes of the levels. Each has one limit, which keeps its formulas defined.
+# Shapes of a family's levels. Each has a limit, without which its formulas are not defined (11.8).
 NO_SHAPE: Final = "no levels"
 LOTS: Final = "s and multiples of Q"  # Q ≥ 1
 TWO_LEVELS: Final = "s and S"  # typed: S > s
@@ -24,7 +24,7 @@ SAFETY_COLUMNS: Final = (
     "service_z_micro",
 )
 
-# S - s of computed levels, from the policy, the demand of the batch's span, and s.
+# Returns S - s in units from the policy, the demand of the span in `batch_column`, and s.
 Batch = Callable[[ItemLocation, int, int], int]
 
 
@@ -42,22 +42,24 @@ def _rest_of_demand(_: ItemLocation, demand_units: int, reorder_point_units: int
 
 @value
 class Family:
-    """A rule that turns a policy into s and S, with its texts and the columns that it reads.
+    """A rule that computes s and S from a policy, with its texts and the columns that it reads.
 
-    `typed` and `computed` are the columns behind levels of that kind. A family without `computed`
-    has typed levels always. The first level is the demand of the protection span plus safety stock.
-    With a `span_column` it is the demand of that span alone. In a family of `TWO_LEVELS`, computed
-    S - s is `batch` of the demand of `batch_column`'s span, so both have to be stated. `batch_text`
-    explains it with the fields `demand` (units), `lot` (Q) and `span` (days).
+    `typed` are the columns that a person fills in if `levels` is fixed, `computed` those if it is
+    computed. A family without `computed` always has typed levels.
+
+    The first computed level is span(P) + SS(P), or span(`span_column`) if the family has one. It is
+    s, and S for `BASE_STOCK`. In a family of `TWO_LEVELS`, S - s is `batch` of
+    span(`batch_column`), so both are required. `batch_text` explains that to people, with the
+    fields `demand` (units), `lot` (Q) and `span` (days).
     """
 
     code: str
-    label: str  # in a choice
-    summary: str  # behind the code
+    label: str  # text of the option in a form
+    summary: str  # shown after the code
     shape: str
     typed: tuple[str, ...] = ()
     computed: tuple[str, ...] = ()
-    is_periodic: bool = False  # orders only on a review on an order day
+    is_periodic: bool = False  # orders only on a record that raises reviewed_at on an order day
     span_column: str = ""
     batch_column: str = ""
     batch: Batch = _demand
@@ -145,7 +147,7 @@ FAMILIES: Final[dict[str, Family]] = {
 
 
 def family_of(policy: ItemLocation) -> Family:
-    """Return the family of a policy. The parser refuses any other code."""
+    """Return the family of a policy. The parser rejects a row with an unknown code."""
     return FAMILIES[policy.replenish_family]
 
 
@@ -155,20 +157,20 @@ def has_typed_levels(policy: ItemLocation) -> bool:
 
 
 def protection_centidays(policy: ItemLocation) -> int:
-    """Return P: the time that an order placed now must last until the next one can arrive."""
+    """Return P = L, or L + R in periodic families, in hundredths of a day (domain.md 1)."""
     if family_of(policy).is_periodic:
         return policy.lead_time_centidays + policy.review_centidays
     return policy.lead_time_centidays
 
 
 def first_centidays(policy: ItemLocation) -> int:
-    """Return the span whose demand the first computed level covers."""
+    """Return the span of the first computed level in hundredths of a day: `span_column` or P."""
     column = family_of(policy).span_column
     return span_of(policy, column) if column else protection_centidays(policy)
 
 
 def batch_centidays(policy: ItemLocation) -> int:
-    """Return the span behind S - s of a family of `TWO_LEVELS`."""
+    """Return the span whose demand gives S - s, in hundredths of a day; for `TWO_LEVELS` only."""
     return span_of(policy, family_of(policy).batch_column)
 
 

@@ -1,4 +1,4 @@
-"""Reorder point and order-up-to level of a policy (domain.md 5.1). `families` has the families."""
+"""The computation of safety stock SS, reorder point s and order-up-to level S (domain.md 5.1)."""
 
 from math import isqrt
 
@@ -22,7 +22,10 @@ SIGMA_PER_MAD_MICRO = 1_253_314  # √(π/2): standard over mean deviation of a 
 
 @value
 class Levels:
-    """SS, s and S. `s` is None without a policy or with family `off`, `S` also for sQ."""
+    """SS, s and S in units. s and S are None without a policy or with family off, S also for sQ.
+
+    SS is 0 for typed levels and for family `cover`.
+    """
 
     safety_stock_units: int
     reorder_point_units: int | None
@@ -33,31 +36,36 @@ NO_LEVELS = Levels(0, None, None)
 
 
 def demand_micro(policy: ItemLocation | None, rate_micro: int | None) -> int:
-    """Return the demand rate d: `rate_micro`, or the initial rate until a day is observed."""
+    """Return d in micro-units a day: `rate_micro`, or while it is None the initial rate or 0."""
     if rate_micro is not None:
         return rate_micro
     return 0 if policy is None else policy.initial_rate_micro or 0
 
 
 def deviation_micro(demand: int, rate_micro: int | None, mad_micro: int | None) -> int:
-    """Return the mean absolute deviation. For an unknown rate it is half of `demand`."""
+    """Return mad in micro-units a day: half_even(`demand`, 2) while rate or mad is unknown."""
     if rate_micro is None or mad_micro is None:
         return half_even(demand, 2)
     return mad_micro
 
 
 def sigma_micro(mad_micro: int) -> int:
-    """Return the standard deviation of daily demand from its mean absolute deviation."""
+    """Return sigma = half_even(mad·1253314, 10^6), the standard deviation of daily demand."""
     return half_even(mad_micro * SIGMA_PER_MAD_MICRO, 1_000_000)
 
 
 def span_units(rate_micro: int, centidays: int) -> int:
-    """Return the demand of a span in units, rounded up."""
+    """Return span(x) = ceil(d·x_centidays, 10^8): the demand of the span in units."""
     return ceil_div(rate_micro * centidays, 100_000_000)
 
 
 def safety_stock_units(policy: ItemLocation, rate_micro: int, sigma: int) -> int:
-    """Return SS of the policy's protection span by its safety method; `sigma` is in micro-units."""
+    """Return SS in units (domain.md 5.1).
+
+    Method `fixed`: as typed. `days`: span(safety_centidays). `service`: ceil(z·isqrt(V), 10^14)
+    with V = 100·sigma²·P + d²·sigma_L². d and sigma are in micro-units a day, P and sigma_L in
+    hundredths of a day, z in millionths (domain.md 1).
+    """
     if policy.safety_method == "fixed":
         return policy.safety_stock_units
     if policy.safety_method == "days":
@@ -69,7 +77,10 @@ def safety_stock_units(policy: ItemLocation, rate_micro: int, sigma: int) -> int
 
 
 def levels(policy: ItemLocation | None, rate_micro: int | None, mad_micro: int | None) -> Levels:
-    """Return the levels of the policy and the current demand. `rate_micro` None is unknown."""
+    """Return the typed levels of the policy, or those computed from its demand (domain.md 5.1).
+
+    `rate_micro` and `mad_micro` are None until a day was observed.
+    """
     if policy is None or policy.replenish_family == OFF.code:
         return NO_LEVELS
     family = family_of(policy)

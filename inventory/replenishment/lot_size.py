@@ -1,4 +1,4 @@
-"""The economic order quantity, a source for a typed batch Q (domain.md 5.1)."""
+"""The economic order quantity, which people may type as the batch Q (domain.md 5.1)."""
 
 from math import isqrt
 

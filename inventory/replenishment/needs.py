@@ -1,4 +1,4 @@
-"""One need from opening to answer: the state machine of domain.md 5.3."""
+"""The state machine of a need, from its opening to its answer (domain.md 5.3)."""
 
 from dataclasses import replace
 
@@ -43,9 +43,9 @@ LONGEST_HOLD_US = 90 * DAY_US
 
 @value
 class ReplenishmentInputs:
-    """The inputs of a replenishment decision after the record.
+    """The inputs of a replenishment decision: the key's state after the record.
 
-    `level` skips computing the levels. With None they are computed.
+    `level` are the levels of this policy and demand. If it is None, `next_episode` computes them.
     """
 
     policy: ItemLocation | None
@@ -61,9 +61,9 @@ class ReplenishmentInputs:
 
 @value
 class _Now:
-    """One evaluation: the record's triggers, and the levels and B after it.
+    """The values that one evaluation reads: the record's triggers, and levels and B after it.
 
-    `policy` is None while the key is not active; `inactive_reason` then holds the reason.
+    `policy` is None while the key is not active. `inactive_reason` then has the reason.
     """
 
     key: InvKey
@@ -77,11 +77,11 @@ class _Now:
 
     @property
     def reorder_point_units(self) -> int:
-        """Return s. It is read only while the key is active."""
+        """Return s in units, and 0 for a key without levels."""
         return self.level.reorder_point_units or 0
 
     def is_due(self) -> bool:
-        """Return True if B ≤ s. At the reorder point an order is due."""
+        """Return True if B ≤ s. The comparison is inclusive (domain.md 5.1)."""
         return self.base_units <= self.reorder_point_units
 
 
@@ -89,7 +89,7 @@ Step = tuple[Episode, ReorderOutput | None]
 
 
 def base_position_units(on_hand_units: int, on_order_units: int, allocated_units: int) -> int:
-    """Return B = max(0, on-hand) + max(0, on-order) - allocated, for triggers and quantities."""
+    """Return B = max(0, on-hand) + max(0, on-order) - allocated (domain.md 1)."""
     return max(0, on_hand_units) + max(0, on_order_units) - allocated_units
 
 
@@ -100,7 +100,10 @@ def next_episode(
     inputs: ReplenishmentInputs,
     trigger: ReplenishmentTrigger,
 ) -> Step:
-    """Make at most one transition and one output for the record at `at`."""
+    """Return the episode after the record at `at`, and its output if there is one.
+
+    There is at most one transition (domain.md 5.3).
+    """
     inactive = inactive_reason(inputs.policy, stock_known=inputs.stock_known)
     level = inputs.level
     if level is None:
@@ -128,7 +131,7 @@ def next_episode(
 
 
 def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
-    """Return the reason why a key can have no need, or "" for an active one."""
+    """Return the first reason why the key is not active, or "" if it is (domain.md 5.3, 11.7)."""
     if policy is None:
         return "no_policy"
     if not stock_known:
@@ -139,13 +142,17 @@ def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
 
 
 def _after_decision(episode: Episode, now: _Now) -> Episode:
-    """Return the episode after the record's decision: stale ones counted, holds ended."""
+    """Return the episode after two effects of the record that need no transition.
+
+    A decision on another id is counted as stale. A `resume` and a changed replenishment column end
+    a hold: its `until_us` becomes the stream time.
+    """
     decision = now.trigger.decision
     named = decision is not None and decision.reorder_id == episode.id
     if decision is not None and not named and decision.action != "approve":
         episode = replace(episode, stale_decisions=episode.stale_decisions + 1)
     resumed = named and decision is not None and decision.action == "resume"
-    # The end is written into the state, so a hold that waits for an order day stays over.
+    # The state stores the end, so that a hold which then waits for an order day remains over.
     if episode.until_us is not None and (resumed or now.trigger.columns_changed):
         return replace(episode, until_us=now.inputs.stream_time_us)
     return episode
@@ -197,7 +204,10 @@ def _from_snoozed(episode: Episode, now: _Now) -> Step:
 
 
 def _from_closed_hold(episode: Episode, now: _Now) -> Step:
-    """Leave held-rejected or held-short. Its id is closed: the hold only delays the next one."""
+    """Return the step from held-rejected or held-short, whose need is closed already.
+
+    The hold only delays the opening of the next need.
+    """
     if now.policy is None:
         return _idle(episode, now.inactive_reason), None
     if _is_gone(now.policy, now):
@@ -216,7 +226,11 @@ def _from_closed_hold(episode: Episode, now: _Now) -> Step:
 
 
 def _ended(episode: Episode, now: _Now) -> Step | None:
-    """Apply the table columns that `open` and `held-snoozed` share, in order of precedence."""
+    """Return the step of the first column of domain.md 5.3 that ends or holds an open need.
+
+    The columns are answered, not active, reject, snooze and B > s + h. They are the same for the
+    states open and held-snoozed. None means that none of them applies.
+    """
     if episode.id in now.trigger.answered_ids:
         return _accepted(episode, now)
     if now.policy is None:
@@ -233,7 +247,7 @@ def _ended(episode: Episode, now: _Now) -> Step | None:
 
 
 def _is_gone(policy: ItemLocation, now: _Now) -> bool:
-    """Return True if B > s + h: one sale does not bring it back to the reorder point."""
+    """Return True if B > s + h. h is `hysteresis_units`, or max(1, ceil(s,10)) if that is null."""
     slack = policy.hysteresis_units
     if slack is None:
         slack = max(1, ceil_div(now.reorder_point_units, 10))
@@ -245,7 +259,11 @@ def _is_over(episode: Episode, now: _Now) -> bool:
 
 
 def _may_order(policy: ItemLocation, now: _Now) -> bool:
-    """Return True unless a periodic family lacks a review on an order day."""
+    """Return True if a need may open now.
+
+    A periodic family needs a record that raises `reviewed_at`, on a day whose bit is set in
+    `order_days_mask`. Other families may always order.
+    """
     if not family_of(policy).is_periodic:
         return True
     bit = policy.order_days_mask >> weekday_of(now.inputs.stream_time_us) & 1
@@ -300,7 +318,10 @@ def _accepted(episode: Episode, now: _Now) -> Step:
 
 
 def _held(episode: Episode, now: _Now, decision: NeedDecision, state: str) -> Step:
-    """Start the hold of a person's decision. Only a snooze names its end."""
+    """Return the step into the hold of a reject or snooze (domain.md 5.3, 11.7).
+
+    Until = stream time + 7 days, or for a snooze its `until_at`, at most stream time + 90 days.
+    """
     stream_time_us = now.inputs.stream_time_us
     until_us = stream_time_us + HOLD_US
     if state == SNOOZED and decision.until_at_us is not None:
@@ -329,7 +350,7 @@ def _cancelled(episode: Episode, now: _Now, code: str, idle_reason: str) -> Step
 
 def _id_of(episode: Episode) -> ReorderId:
     if episode.id is None:
-        problem = f"episode {episode.state}: only idle has no reorder id"
+        problem = f"episode in state {episode.state} has no reorder id; only idle may have none"
         raise ValueError(problem)
     return episode.id
 
@@ -343,7 +364,7 @@ def _output(
     quantity: Quantity | None = None,
     reason: str | None = None,
 ) -> ReorderOutput:
-    """Return one revision. Only `open` carries a quantity, its flags and their terms."""
+    """Return one revision of a need. `quantity` is None for every status but `open`."""
     inputs = now.inputs
     return ReorderOutput(
         id=need_id,

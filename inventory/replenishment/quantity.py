@@ -1,4 +1,4 @@
-"""Order quantity: trigger, need, pack, minimum, limits, guard (domain.md 5.2)."""
+"""The computation of an order quantity, steps 2 to 6 of domain.md 5.2."""
 
 from inventory.model.arithmetic import ceil_div
 from inventory.model.policy import ItemLocation
@@ -14,7 +14,11 @@ COVER_OVER_GUARD = "cover_over_guard"
 
 @value
 class Quantity:
-    """An order quantity. `units` None is no order, with a `reason`. Flags are sorted."""
+    """An order quantity q, with the steps of its computation as `terms`.
+
+    If `units` is None there is no order, and `reason` is `limit_below_minimum`. A flag forbids
+    automatic approval. There is at most one.
+    """
 
     units: int | None
     reason: str | None
@@ -23,7 +27,7 @@ class Quantity:
 
 
 def need_units(policy: ItemLocation, level: Levels, base_units: int) -> int:
-    """Return the units missing before any rounding; for sQ the fewest batches that pass s."""
+    """Return need n = S - B; for sQ the smallest m·Q, m ≥ 1, with B + m·Q > s (domain.md 5.1)."""
     reorder_point = level.reorder_point_units or 0
     if level.order_up_to_units is None:
         batches = (reorder_point - base_units) // policy.order_quantity_units + 1
@@ -32,7 +36,11 @@ def need_units(policy: ItemLocation, level: Levels, base_units: int) -> int:
 
 
 def packed_units(policy: ItemLocation, need: int) -> int:
-    """Return the need in packs, at least one, and in full pallets if it comes close to one."""
+    """Return the need rounded to packs by `pack_rounding`, at least one pack (domain.md 5.2).
+
+    With a pallet f = `pallet_packs`·p: if (q mod f)·1000 ≥ `pallet_permille`·f > 0, q is rounded up
+    to the next multiple of f.
+    """
     pack = policy.pack_units
     rest = need % pack
     up = policy.pack_rounding == "up" or (
@@ -48,13 +56,16 @@ def packed_units(policy: ItemLocation, need: int) -> int:
 
 
 def least_units(policy: ItemLocation) -> int:
-    """Return the smallest order that the supplier accepts, in whole packs."""
+    """Return least = max(p, ceil(`moq_units`, p)·p): the smallest order, a multiple of packs."""
     pack = policy.pack_units
     return max(pack, ceil_div(policy.moq_units, pack) * pack)
 
 
 def limit_units(policy: ItemLocation, base_units: int) -> int | None:
-    """Return the largest order that policy and capacity allow, in whole packs. None is no limit."""
+    """Return floor(limit, p)·p with limit = min(`max_order_units`, `capacity_units` - B).
+
+    Nulls are ignored. None means that there is no limit.
+    """
     limits = []
     if policy.max_order_units is not None:
         limits.append(policy.max_order_units)
@@ -66,7 +77,10 @@ def limit_units(policy: ItemLocation, base_units: int) -> int | None:
 
 
 def guard_flags(policy: ItemLocation, rate_micro: int, stock_units: int) -> tuple[str, ...]:
-    """Return the reasons to review an order that raises the position to `stock_units`."""
+    """Return the flags of an order that raises B to B + q = `stock_units` (domain.md 5.2, 6).
+
+    d = 0: `no_demand_history`. (B + q)·10^6 > d·`guard_days`: `cover_over_guard`.
+    """
     if rate_micro == 0:
         return (NO_DEMAND_HISTORY,)
     if stock_units * 1_000_000 > rate_micro * policy.guard_days:
@@ -75,13 +89,13 @@ def guard_flags(policy: ItemLocation, rate_micro: int, stock_units: int) -> tupl
 
 
 def order_units(policy: ItemLocation, level: Levels, base_units: int) -> int | None:
-    """Return the units of `order_quantity` without its terms, to check for a change."""
+    """Return the units of `order_quantity`. It is faster, because it builds no terms."""
     packed = packed_units(policy, need_units(policy, level, base_units))
     return _limited(packed, least_units(policy), limit_units(policy, base_units))
 
 
 def _limited(packed: int, least: int, limit: int | None) -> int | None:
-    """Apply the minimum, then the limit. Return None if the limit is below the minimum."""
+    """Return min(max(packed, least), limit), or None if that is below `least`."""
     raised = max(packed, least)
     units = raised if limit is None else min(raised, limit)
     return None if units < least else units
@@ -90,7 +104,7 @@ def _limited(packed: int, least: int, limit: int | None) -> int | None:
 def order_quantity(
     policy: ItemLocation, level: Levels, base_units: int, rate_micro: int | None
 ) -> Quantity:
-    """Return the quantity of a triggered need, B ≤ s, by the five later steps of domain.md 5.2."""
+    """Return the order quantity of a need whose trigger, B ≤ s, applies (domain.md 5.2)."""
     need = need_units(policy, level, base_units)
     packed = packed_units(policy, need)
     least = least_units(policy)

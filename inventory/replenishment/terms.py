@@ -1,7 +1,7 @@
-"""The terms that a reorder carries: from stock to B, and from demand to s and S (domain.md 5).
+"""The named inputs and steps that each revision of a need contains, called terms (domain.md 5).
 
-They are part of a decision's record, so their names and order never change. `inventory.explain`
-shows people a key's current numbers.
+The terms are part of a decision's record, so their names and order never change. For a key's
+current numbers see `inventory.explain`.
 """
 
 from inventory.model.policy import ItemLocation
@@ -24,7 +24,10 @@ Terms = tuple[Term, ...]
 
 
 def stock_terms(on_hand_units: int, on_order_units: int, allocated_units: int) -> Terms:
-    """Return the terms from stock to B. Each clamp is the units that it adds, for correct sums."""
+    """Return the terms that add up to B: on-hand + on-order - allocated, and two clamps.
+
+    A clamp term holds the units that max(0, …) adds, 0 for a quantity that is not negative.
+    """
     return (
         ("on_hand_units", on_hand_units),
         ("on_hand_clamp_units", max(0, -on_hand_units)),
@@ -41,7 +44,10 @@ def stock_terms(on_hand_units: int, on_order_units: int, allocated_units: int) -
 def level_terms(
     policy: ItemLocation | None, level: Levels, rate_micro: int | None, mad_micro: int | None
 ) -> Terms:
-    """Return the terms from demand to s and S: none without levels, few for typed levels."""
+    """Return the terms from demand to s and S.
+
+    There are none without levels. Typed levels have family, kind of levels, rate, s and S only.
+    """
     if policy is None or level.reorder_point_units is None:
         return ()
     ends: Terms = (

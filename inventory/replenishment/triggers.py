@@ -1,7 +1,7 @@
-"""The triggers of a replenishment decision.
+"""The parts of a record that can trigger a change of a need (domain.md 5.3).
 
-The rules of replenishment know policies and states, and no captured table: a table's limits depend
-on the family. So a decision row is described by the columns that they read.
+`inventory.tables` imports the replenishment families, so this package can't import its tables. A
+protocol therefore describes the decision row.
 """
 
 from typing import Protocol
@@ -10,7 +10,7 @@ from inventory.model.value import value
 
 
 class NeedDecision(Protocol):
-    """The columns of a `reorder_decision` row."""
+    """The columns of a `reorder_decision` row that replenishment reads."""
 
     @property
     def reorder_id(self) -> str:
@@ -24,22 +24,23 @@ class NeedDecision(Protocol):
 
     @property
     def until_at_us(self) -> int | None:
-        """Return the end of a snooze."""
+        """Return the end of a snooze in µs since 1970 UTC; None means stream time + 7 days."""
         ...
 
     @property
     def reason(self) -> str | None:
-        """Return the person's reason."""
+        """Return the reason that a person gave, None if they gave none."""
         ...
 
 
 @value
 class ReplenishmentTrigger:
-    """The triggers of a replenishment decision in the record.
+    """The triggers of a replenishment decision in one record.
 
-    `answered_ids` are the reorder ids that the after-image carries and the before-image did not.
-    `decision` is an inserted row only. `reviewed` is True if the record raised `reviewed_at`.
-    `columns_changed` is True if a replenishment column changed (domain.md 2.6).
+    `answered_ids` has the `reorder_id` of an order line or `transfer_in` row if the before-image
+    did not have it. `decision` is an inserted `reorder_decision` row. `reviewed` is True if the
+    record raised `reviewed_at`. `columns_changed` is True if it changed a replenishment column
+    (domain.md 2.6).
     """
 
     answered_ids: tuple[str, ...] = ()

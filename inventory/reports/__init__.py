@@ -1,1 +1,1 @@
-"""Figures that are computed from states and facts for reading only."""
+"""Figures for people, computed from states and facts. No rule of the fold reads them."""

@@ -1,9 +1,10 @@
 """Hopping windows and selling sessions of a key, computed from its ten-minute windows.
 
-Both are views: nothing is stored, and no other rule reads them. They count `sold_units`; returns
-never lower them, as they never lower demand. The caller passes the units sold by window start,
-which limits how far back the answer goes. A worker's state holds today and three days, the read
-model every window since its first record.
+Nothing stores them, and no rule reads them. They count `sold_units`, so returns never lower them.
+
+The caller passes the units sold by window start (µs since 1970 UTC). A worker's state has the
+windows of today and of the three days before, the read model has all windows since its first
+record.
 """
 
 from collections.abc import Mapping
@@ -52,9 +53,9 @@ def last_hop_end_us(now_us: int) -> int:
 
 
 def hop(sold: Sold, *, span_us: int, end_us: int, now_us: int) -> Hop:
-    """Return the units sold in the `span_us` before `end_us`. Both are multiples of a window.
+    """Return the units sold in [`end_us` - `span_us`, `end_us`). Both are multiples of W.
 
-    An event at `end_us` is in the next hop, as an event at a window's end is in the next window.
+    `now_us` decides whether the hop is settled.
     """
     starts = range(end_us - span_us, end_us, WINDOW_US)
     units = sum(sold.get(start, 0) for start in starts)
@@ -78,7 +79,7 @@ def hops(sold: Sold, *, span_us: int, count: int, now_us: int) -> tuple[Hop, ...
 
 
 def sessions(sold: Sold, gap_us: int = SESSION_GAP_US) -> tuple[Session, ...]:
-    """Return the selling sessions of a key, oldest first. They partition the windows with sales.
+    """Return the selling sessions of a key, oldest first. Each window with sales is in one.
 
     Two successive windows with units sold belong to one session if the gap between them is less
     than `gap_us`. The gap is from the end of the first to the start of the second. With 30 minutes,

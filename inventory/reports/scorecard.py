@@ -1,7 +1,7 @@
-"""A supplier's actual performance: lead times, fill, punctuality, discrepancies (domain.md 7).
+"""The figures of a supplier's scorecard (domain.md 7).
 
-Lead times are in hundredths of a day. Every function takes the numbers of settled lines. The caller
-chooses how many days back they go.
+Lead times are in hundredths of a day. The functions take numbers of settled order lines. The caller
+selects these lines, normally those of 180 days.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ CHANGE_PERMILLE = 100
 
 @value
 class LeadTime:
-    """Distribution of the lead times of `receipts` receipts, in centidays."""
+    """The lead times of `receipts` receipts, in hundredths of a day: mean, deviation, p50, p90."""
 
     receipts: int
     mean_centidays: int
@@ -26,12 +26,15 @@ class LeadTime:
 
 
 def receipt_centidays(ordered_us: int, received_us: int) -> int:
-    """Return the lead time of one receipt in hundredths of a day, rounded half to even."""
+    """Return half_even((received - ordered)·100, DAY): one lead time in hundredths of a day."""
     return half_even((received_us - ordered_us) * 100, DAY_US)
 
 
 def lead_time(centidays: Sequence[int]) -> LeadTime | None:
-    """Return mean, deviation and two percentiles, or None without a receipt."""
+    """Return mean = half_even(Σx, n), sd = floor(isqrt(n·Σx² - (Σx)²), n) and two percentiles.
+
+    None means that there is no receipt.
+    """
     n = len(centidays)
     if n == 0:
         return None
@@ -53,15 +56,16 @@ def percentile(ranked: Sequence[int], percent: int) -> int:
 
 
 def share_permille(part: int, whole: int) -> int | None:
-    """Return thousandths, rounded down, or None if `whole` is 0."""
+    """Return floor(1000·part, whole), or None if `whole` is 0."""
     return None if whole == 0 else 1000 * part // whole
 
 
 def is_written_back(found: LeadTime, mean_centidays: int, sd_centidays: int) -> bool:
-    """Return True if ≥ 5 receipts differ from the policy by more than 10 % in mean or deviation.
+    """Return True if a job should write the mean and deviation to `item_location` (domain.md 7).
 
-    If the policy's value is 0, every other value differs. A mean below 0 (orders recorded after
-    their goods) is never written back.
+    It needs at least 5 receipts and a mean or deviation that differs from the policy's by more than
+    10 % of it. If the policy's value is 0, every other value differs. A mean below 0 is never
+    written: such orders were recorded after their goods.
     """
     if found.receipts < LEAST_RECEIPTS or found.mean_centidays < 0:
         return False

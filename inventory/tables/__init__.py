@@ -1,1 +1,1 @@
-"""Facts of the captured tables: columns, limits, parsing."""
+"""The captured tables, one module each: its columns, the limits of their values, its fact."""

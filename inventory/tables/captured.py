@@ -33,9 +33,9 @@ Parser = Callable[[str, Row], Fact]
 class CapturedTable:
     """A table of schema `retail` whose changes are records of `stock.events`.
 
-    `columns` are its own columns with their types in SQL, in the order of domain.md 2.6. `parse`
-    checks an image and returns the fact, or raises `Rejected`. Rows with movements move on-hand or
-    unavailable; inbound rows are on order or in transit.
+    `columns` are its columns beside `COMMON`, with their types in SQL, in the order of domain.md
+    2.6. `parse` takes key and image, and returns the fact or raises `Rejected`. `has_movements` is
+    True if its rows can change on-hand or unavailable, `has_inbound` if on-order or in-transit.
     """
 
     name: str
@@ -46,5 +46,5 @@ class CapturedTable:
 
     @property
     def times(self) -> tuple[str, ...]:
-        """Return the columns that hold a point in time. Decoding makes integers of them."""
+        """Return the `timestamptz` columns. Decoding turns them into µs since 1970 UTC."""
         return tuple(name for name, kind in (*COMMON, *self.columns) if kind == TIME)

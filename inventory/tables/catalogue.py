@@ -1,7 +1,7 @@
-"""Every captured table, in the order of the publication. A new table adds its line here.
+"""The list of captured tables, in the order of Postgres' publication.
 
-docs/how-to/add-a-captured-table.md has the steps. Topics, decoding, the connector and the checks of
-SQL read this list or are tested against it.
+Topics, decoding and the connector use this list, or tests compare them with it.
+docs/how-to/add-a-captured-table.md has the steps for a new table.
 """
 
 from collections.abc import Mapping

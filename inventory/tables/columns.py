@@ -1,7 +1,7 @@
-"""Readers for one column of a row image: types and ranges of domain.md 0, 2.6 and 11.8.
+"""Functions that read and check one column of a row image (domain.md 0, 2.6, 11.8).
 
-A value that breaks a rule raises `Rejected` with reason `limit`. Null counts as absent. A row is a
-mapping from column name to a decoded value: integer, text, bool, list or None.
+A value of the wrong type or range raises `Rejected` with reason `limit`. Null counts as absent. A
+row maps column names to decoded values: integer, text, bool, list or None.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ FIRST_BUSINESS_US: Final = 946_684_800_000_000  # 2000-01-01
 
 
 def refuse(column: str, rule: str, seen: object) -> NoReturn:
-    """Raise `Rejected`, because `column` holds `seen` and must be `rule`."""
+    """Raise `Rejected` with reason `limit`: `column` must be `rule`, and `seen` is not."""
     detail = f"{column} must be {rule}, got {short_text(seen)}"
     raise Rejected(LIMIT, detail)
 
@@ -83,7 +83,7 @@ def optional_integer(row: Row, column: str) -> int | None:
 
 
 def text(row: Row, column: str) -> str:
-    """Return a required text without NUL. Postgres can neither hold nor store a text with NUL."""
+    """Return a required text without NUL, a character that Postgres can't store."""
     found = row.get(column)
     if type(found) is not str or "\0" in found:
         refuse(column, "a text without NUL", found)
@@ -116,7 +116,7 @@ def truth(row: Row, column: str, *, default: bool) -> bool:
 
 
 def integers(row: Row, column: str, default: tuple[int, ...], low: int | None) -> tuple[int, ...]:
-    """Return a list of integers as a tuple, each ≥ `low` unless `low` is None."""
+    """Return a list of integers as a tuple, or `default`. Each is ≥ `low` unless `low` is None."""
     found = row.get(column)
     if found is None:
         return default
@@ -129,7 +129,10 @@ def integers(row: Row, column: str, default: tuple[int, ...], low: int | None) -
 
 
 def business_us(row: Row, column: str) -> int:
-    """Return min(`column`, `recorded_at`), floored to the second (domain.md 2.1)."""
+    """Return min(`column`, `recorded_at`) floored to the second, in µs (domain.md 2.1).
+
+    A result before 2000-01-01 is rejected (domain.md 0).
+    """
     stated, recorded = row.get(column), row.get("recorded_at")
     if type(stated) is not int:
         refuse(column, "a time in microseconds", stated)
@@ -142,11 +145,11 @@ def business_us(row: Row, column: str) -> int:
 
 
 def optional_business_us(row: Row, column: str) -> int | None:
-    """Return the business time of `column`, or None if the event has not happened yet."""
+    """Return the business time of `column`, or None if the column is null."""
     return None if row.get(column) is None else business_us(row, column)
 
 
 def check_origin(row: Row) -> None:
-    """Check the time and author of the write: every table has them, and no rule reads them."""
+    """Check `recorded_at` and `recorded_by` of a table whose rules read neither."""
     optional_integer(row, "recorded_at")
     optional_text(row, "recorded_by")

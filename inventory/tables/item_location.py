@@ -1,6 +1,6 @@
-"""`item_location`: the policy of a key, sixty columns, each with a default and a limit.
+"""`item_location`: the policy of a key, with a limit and mostly a default for each column.
 
-The fact itself is `inventory.model.policy.ItemLocation`, because a state contains it.
+The class of the fact is `inventory.model.policy.ItemLocation`, because a state contains it.
 """
 
 from dataclasses import fields
@@ -111,17 +111,20 @@ PRICE_COLUMNS: Final = (
 
 
 def parse(key: str, row: Row) -> ItemLocation:
-    """Return the policy row of `key`. A family's own limits apply only while that family is set."""
+    """Return the policy of `key`, with the overlay of this logic revision, or raise `Rejected`.
+
+    The limits of a family apply only while that family is set (domain.md 11.8).
+    """
     return parse_overlaid(key, row, OVERLAY)
 
 
 def parse_overlaid(key: str, row: Row, overlay: Overlay) -> ItemLocation:
-    """Return the policy row of `key` with the columns that the overlay sets."""
+    """Return the policy of `key`, with the columns that `overlay` sets, or raise `Rejected`."""
     return parse_policy(key, applied(row, overlay))
 
 
 def parse_policy(key: str, row: Row) -> ItemLocation:
-    """Return the policy row of `key` as its columns state it, whatever this revision sets."""
+    """Return the policy of `key` as in its row, without any overlay, or raise `Rejected`."""
     check_origin(row)
     policy = ItemLocation(
         id=integer(row, "id"),
@@ -227,7 +230,10 @@ _LISTS: Final = ("ladder_permille", "raise_permille", "endings")
 
 
 def _columns() -> Columns:
-    """Return the columns of SQL: the fields of the policy, times without their unit."""
+    """Return the columns in SQL with their types.
+
+    They are the fields of `ItemLocation` in their order. A time has no suffix `_us` in SQL.
+    """
     kinds = {
         **dict.fromkeys(_TEXTS, TEXT),
         **dict.fromkeys(_TIMES, TIME),

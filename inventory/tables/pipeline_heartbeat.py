@@ -1,4 +1,4 @@
-"""`pipeline_heartbeat`: one row per partition, updated in place."""
+"""`pipeline_heartbeat`: one row per partition, which a job updates every second."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ from inventory.tables.columns import Row, check_origin, integer, optional_intege
 
 @value
 class Heartbeat(WithoutEffect, WithoutTimes):
-    """A heartbeat row. It moves the as-of time of its partition and nothing else."""
+    """A heartbeat row. Its change moves the as-of time of its partition and no key's state."""
 
     id: int
     beat: int

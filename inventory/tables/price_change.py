@@ -1,4 +1,4 @@
-"""`price_change`: one row of the price timeline. Rows are inserted only."""
+"""`price_change`: a price of a key from a time on. Rows are inserted and never changed."""
 
 from typing import Final
 
@@ -19,13 +19,16 @@ from inventory.tables.columns import (
 )
 
 KINDS: Final = ("initial", "rule", "manual", "emergency", "rollback")
-STEP_MIN: Final = -(2**31)  # the one column of 2.6 that is no bigint
+STEP_MIN: Final = -(2**31)  # `step` is the only integer column of 2.6 that is no bigint
 STEP_MAX: Final = 2**31 - 1
 
 
 @value
 class PriceChange(WithoutEffect, WithoutTimes):
-    """One row of the price timeline."""
+    """A price that is in force from `effective_from_us` until the key's next price (domain.md 6.1).
+
+    `proposal_id` is set if it answers a price proposal. Prices are in minor units.
+    """
 
     id: int
     effective_from_us: int
@@ -37,7 +40,7 @@ class PriceChange(WithoutEffect, WithoutTimes):
 
 
 def parse(_: str, row: Row) -> PriceChange:
-    """Return the price, or raise `Rejected`."""
+    """Return the price, or raise `Rejected`, for example for a price below its floor."""
     check_origin(row)
     price = price_minor(row, "price_minor")
     floor = at_least(row, "floor_minor", 0)

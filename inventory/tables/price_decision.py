@@ -20,7 +20,10 @@ ACTIONS: Final = ("approve", "reject", "snooze")
 
 @value
 class PriceDecision(WithoutEffect, WithoutTimes):
-    """A decision on a price proposal, by a person or by an automatic rule."""
+    """A decision on a price proposal (domain.md 6.3).
+
+    `until_at_us` is the end of a snooze in µs since 1970 UTC, None for one cool-down.
+    """
 
     id: int
     proposal_id: str

@@ -31,7 +31,10 @@ class PurchaseOrderLine(WithoutTimes):
     cancelled_units: int
 
     def effect(self, sign: int) -> Effect | None:
-        """Return the units on order."""
+        """Return on-order = confirmed, or ordered while that is null, - cancelled.
+
+        The status has no effect (domain.md 2.3).
+        """
         ordered = self.ordered_units if self.confirmed_units is None else self.confirmed_units
         return Effect(sign, on_order_units=sign * (ordered - self.cancelled_units))
 

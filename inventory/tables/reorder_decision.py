@@ -20,7 +20,10 @@ ACTIONS: Final = ("approve", "reject", "snooze", "resume")
 
 @value
 class ReorderDecision(WithoutEffect, WithoutTimes):
-    """A decision on a reorder, by a person or by an automatic rule."""
+    """A decision on a need (domain.md 5.3).
+
+    `until_at_us` is the end of a snooze in µs since 1970 UTC, None for 7 days of stream time.
+    """
 
     id: int
     reorder_id: str

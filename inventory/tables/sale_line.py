@@ -24,7 +24,7 @@ CONDITIONS: Final = (RESALEABLE, DAMAGED, DISCARDED)
 
 @value
 class SaleLine:
-    """One line of a till receipt. A negative quantity is a return."""
+    """One line of a till receipt. A negative quantity is a return, a positive one a sale."""
 
     id: int
     quantity_units: int
@@ -33,7 +33,11 @@ class SaleLine:
     business_at_us: int
 
     def effect(self, sign: int) -> Effect | None:
-        """Return the movement, and the line for its window."""
+        """Return the change of stock, and the quantity and amount for the window (domain.md 2.3).
+
+        A sale lowers on-hand. A return raises on-hand if `resaleable`, unavailable if `damaged`,
+        and nothing if `discarded`.
+        """
         quantity = self.quantity_units
         moved = unavailable = 0
         if quantity > 0 or self.condition == RESALEABLE:

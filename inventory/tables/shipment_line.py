@@ -1,4 +1,4 @@
-"""`shipment_line`: one leg of a movement of goods."""
+"""`shipment_line`: goods from a supplier, or one side of a transfer between locations."""
 
 from typing import Final
 
@@ -23,7 +23,11 @@ STATUSES: Final = ("planned", "shipped", "received")
 
 @value
 class ShipmentLine:
-    """One leg of a movement of goods. A time is None until it has happened."""
+    """Goods of one item from a supplier, or out of or into this location by a transfer.
+
+    `leg` is `supplier_in`, `transfer_out` or `transfer_in`. A business time is None while its
+    column is null. `order_units` are the units that a receipt takes off its order line.
+    """
 
     id: int
     leg: str
@@ -38,7 +42,7 @@ class ShipmentLine:
     received_business_at_us: int | None
 
     def effect(self, sign: int) -> Effect | None:
-        """Return the effect of the leg in its status."""
+        """Return the effect of the leg in its status (domain.md 2.3), None if it has none yet."""
         if self.leg == "transfer_out":
             if self.status == "planned" or self.shipped_business_at_us is None:
                 return None
@@ -53,15 +57,15 @@ class ShipmentLine:
         return Effect(sign, on_order_units=on_order, in_transit_units=shipped)
 
     def business_times(self) -> tuple[int, ...]:
-        """Return the times of shipping and receipt that have happened."""
+        """Return the business times of shipping and receipt, without those that are null."""
         times = (self.shipped_business_at_us, self.received_business_at_us)
         return tuple(at_us for at_us in times if at_us is not None)
 
 
 def _receipt(line: ShipmentLine, sign: int) -> Effect:
-    """Return the effect of a receipt.
+    """Return the effect of a receipt: +received, +damaged to unavailable, -`order_units` on order.
 
-    One record moves every bucket, so no decision sees half of it.
+    One record changes all three, so no decision is taken in between. A transfer has no order line.
     """
     settled = line.order_units if line.leg == "supplier_in" else 0
     return Effect(
@@ -99,7 +103,11 @@ def parse(_: str, row: Row) -> ShipmentLine:
 
 
 def _check_progress(line: ShipmentLine) -> None:
-    """Check the columns of each status: an event that has not happened has no units and no time."""
+    """Check the units and times against the status (domain.md 2.6, 11.8), or raise `Rejected`.
+
+    A line that is not received has no received or damaged units. A planned line has no shipped
+    units. A shipped line has a shipping time, and a received line a time of receipt.
+    """
     arrived = line.received_units + line.damaged_units
     if line.status == "received":
         if line.leg == "transfer_out":

@@ -1,4 +1,4 @@
-"""`stock_adjustment`: a booked correction of stock."""
+"""`stock_adjustment`: units that a person books in or out, with a reason."""
 
 from typing import Final
 
@@ -35,7 +35,7 @@ REASONS: Final = tuple(SIGNS)
 
 @value
 class StockAdjustment:
-    """A booked correction. Its reason decides which bucket moves, and in which direction."""
+    """Units booked by hand. `SIGNS` of the reason decides whether they are added or removed."""
 
     id: int
     reason: str
@@ -43,18 +43,18 @@ class StockAdjustment:
     business_at_us: int
 
     def effect(self, sign: int) -> Effect | None:
-        """Return the movement of on-hand and of unavailable."""
+        """Return the changes of on-hand and unavailable, by `SIGNS` (domain.md 2.3)."""
         on_hand, unavailable = SIGNS[self.reason]
         moved = sign * self.quantity_units
         return Effect(sign, self.business_at_us, on_hand * moved, unavailable * moved)
 
     def business_times(self) -> tuple[int, ...]:
-        """Return the time of the correction."""
+        """Return the business time of the adjustment."""
         return (self.business_at_us,)
 
 
 def parse(_: str, row: Row) -> StockAdjustment:
-    """Return the correction, or raise `Rejected`."""
+    """Return the adjustment, or raise `Rejected`."""
     optional_text(row, "recorded_by")
     return StockAdjustment(
         integer(row, "id"),

@@ -13,7 +13,7 @@ STATUSES: Final = ("draft", "approved", "void")
 
 @value
 class StockCount(WithoutEffect):
-    """A stock count. Only status `approved` sets on-hand."""
+    """A stock count. Only an approved one takes part in the count rule (domain.md 2.4)."""
 
     id: int
     units: int
@@ -22,7 +22,7 @@ class StockCount(WithoutEffect):
     business_at_us: int
 
     def business_times(self) -> tuple[int, ...]:
-        """Return the time of the count."""
+        """Return the business time of the count, in every status."""
         return (self.business_at_us,)
 
 

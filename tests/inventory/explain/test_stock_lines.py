@@ -101,7 +101,7 @@ def test_a_cause_says_how_many_rows_it_adds_up() -> None:
 def test_a_sum_that_its_steps_do_not_give_is_named() -> None:
     lines = (Line("a_units", 2, ADD), note("b_units", 9), Line("c_units", 3, SUM))
 
-    assert gaps((Section("stock", lines),)) == ("stock.c_units: 3, but its parts give 2",)
+    assert gaps((Section("stock", lines),)) == ("stock.c_units: 3, but its steps give 2",)
 
 
 def test_people_are_put_behind_rows_without_a_name() -> None:

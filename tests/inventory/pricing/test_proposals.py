@@ -249,7 +249,7 @@ def test_a_scheduled_price_is_the_old_one():
 
 def test_an_open_proposal_without_an_output_is_a_defect():
     broken = PriceEpisode(id=ProposalId("P:x"), revision=1)
-    with pytest.raises(ValueError, match="has an output"):
+    with pytest.raises(ValueError, match="has no last output"):
         next_proposal(
             KEY, at(2), broken, market(priced(), old=999, **BUSY), PricingTrigger(evaluate=True)
         )
