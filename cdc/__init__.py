@@ -1,1 +1,1 @@
-"""The shared wire formats and capture: everything that Postgres, Debezium and Kafka agree on."""
+"""Change capture from Postgres to Kafka, and the formats of all records that processes exchange."""

@@ -19,9 +19,9 @@ def recorded_revision(connection: psycopg.Connection[Any]) -> int | None:
 
 
 def former_revision(connection: psycopg.Connection[Any]) -> int | None:
-    """Return the revision that decided before the newest switch.
+    """Return the revision that decided before the newest switch, for a rollback to it.
 
-    None if there was no switch, or if the newest one went back already.
+    It is None if there was no switch, or if the newest one was a rollback itself.
     """
     row = connection.execute(_NEWEST).fetchone()
     return None if row is None or row[1] is None or row[2] is not None else int(row[1])

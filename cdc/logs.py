@@ -1,8 +1,7 @@
-"""JSON logging on standard error: one constant event name, everything else as fields.
+"""The log format of all processes: one JSON object a line on standard error.
 
-Every process of the project uses this format for its own events, those of libraries, warnings, and
-uncaught exceptions. Tracebacks hold files and lines but no local variables, because those hold
-passwords.
+Own events, libraries' messages, warnings and uncaught exceptions all use it. Tracebacks have files
+and lines but no local variables, because these may contain passwords.
 """
 
 import logging
@@ -17,7 +16,7 @@ import structlog
 from structlog.tracebacks import ExceptionDictTransformer
 
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
-# Local variables of a failed call may hold URLs with passwords: tracebacks name lines only.
+# Local variables of a failed call may contain URLs with passwords.
 WITHOUT_LOCALS: Final = structlog.processors.ExceptionRenderer(
     ExceptionDictTransformer(show_locals=False)
 )

@@ -1,4 +1,4 @@
-"""Main loop of a process that works in one database until a signal ends it."""
+"""The main loop of a process that works with one database until a signal ends it."""
 
 import signal
 import threading
@@ -9,7 +9,7 @@ import psycopg
 import structlog
 
 RETRY_AFTER_S: Final = 1.0
-# A dead server must not hold a statement for the minutes that TCP would wait.
+# If the server is dead, a statement fails after 10 s instead of the minutes of TCP's default.
 _OPTIONS: Final[Mapping[str, Any]] = {
     "connect_timeout": 5,
     "tcp_user_timeout": 10_000,
@@ -32,12 +32,10 @@ def stop_event() -> threading.Event:
 def work_in_database(
     url: str, name: str, work: Callable[[Connection], None], stop: threading.Event
 ) -> None:
-    """Call `work` with a connection named `name` until `stop`; connect again after a lost one.
+    """Call `work` with a connection, and again with a new one after each lost connection.
 
-    The connection commits each statement. `work` returns when `stop` is set.
-
-    Raises:
-        Exception: `work` raised something else than a lost database.
+    The connection's `application_name` is `name`, and it commits each statement. `work` should
+    return once `stop` is set. Its exceptions other than `psycopg.OperationalError` are raised.
     """
     while not stop.is_set():
         try:

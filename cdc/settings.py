@@ -1,7 +1,7 @@
-"""Addresses and secrets of the services, read once from the environment and masked when printed.
+"""The addresses and secrets of the services, from `INVENTORY_*` environment variables.
 
-`inventory up` sets these variables for every child process. Commands read them from the running
-stack.
+`inventory up` sets these variables for every process that it starts. Commands take them from the
+running stack. Secrets are masked when printed.
 """
 
 from pathlib import Path
@@ -13,7 +13,10 @@ from cdc.contracts.topics import APP_ID
 
 
 class Connections(BaseSettings):
-    """Addresses that any process may need. Environment variables carry the prefix `INVENTORY_`."""
+    """The addresses and secrets that any process may need.
+
+    `kafka_bootstrap` is the variable `INVENTORY_KAFKA_BOOTSTRAP`, and so on.
+    """
 
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
 

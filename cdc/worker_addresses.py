@@ -1,6 +1,6 @@
-"""HTTP addresses of the stream workers of this deployment.
+"""The HTTP addresses of the stream workers of this deployment.
 
-The owner of a partition is not stored anywhere: each worker answers it on request
+No file has the owner of a partition. Each worker returns its own partitions on request
 (docs/decisions/0012-asked-workers-forward-once.md).
 """
 
@@ -13,7 +13,7 @@ from cdc.settings import Connections
 
 
 class WorkerAddresses(BaseSettings):
-    """The configured worker addresses. Without the variable, the local stack's file has them."""
+    """The variable `INVENTORY_WORKER_URLS`, comma-separated; "" means the local stack's workers."""
 
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True)
 
@@ -21,7 +21,10 @@ class WorkerAddresses(BaseSettings):
 
 
 def worker_urls(settings: Connections) -> dict[str, str]:
-    """Return name and URL of all workers that may be running, read from scratch each time."""
+    """Return the URL of each worker that may be running, by name.
+
+    Without `INVENTORY_WORKER_URLS` they come from `runtime.json` of the home, read at each call.
+    """
     given = WorkerAddresses().worker_urls
     if given:
         urls = [url.strip().rstrip("/") for url in given.split(",") if url.strip()]

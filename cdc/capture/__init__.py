@@ -1,1 +1,4 @@
-"""Change capture from Postgres to Kafka: the connector, its client and the topics."""
+"""Change capture from Postgres to Kafka.
+
+The package creates topics and publication, registers the Debezium connector and keeps it running.
+"""

@@ -1,7 +1,7 @@
-"""Creation of all topics with the settings of `cdc.contracts.topics`, and a check of the settings.
+"""Functions that create, check and delete topics and consumer groups.
 
-A missing topic blocks Connect's producer for ever, also for topics that exist. Topics are therefore
-created before the connector is registered.
+`cdc.contracts.topics` defines the topics' settings. Create all topics before you register the
+connector: a missing one blocks Connect's producer for ever, also for topics that exist.
 """
 
 import time
@@ -34,7 +34,10 @@ _ALREADY_DELETED: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.GROUP_ID
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One setting of an existing topic that differs from the contract."""
+    """A difference between a topic in the broker and its definition in `cdc.contracts.topics`.
+
+    `setting` is the name of a setting, "partitions", or "topic" if the topic is missing.
+    """
 
     topic: str
     setting: str
@@ -43,7 +46,7 @@ class Drift:
 
 
 def admin_client(bootstrap: str) -> AdminClient:
-    """Return an admin client that logs no connection errors while a broker starts."""
+    """Return an admin client that doesn't log the connection errors of a starting broker."""
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
 
@@ -52,12 +55,12 @@ def committed_offsets(
 ) -> dict[int, int]:
     """Return the group's committed offset of each partition that has one.
 
-    A consumer makes the request. librdkafka's admin client ends the process (SIGSEGV, librdkafka
-    issue 5040) if a broker is not the group's coordinator yet, as in its first seconds. This
-    function retries until there is a coordinator or `timeout_s` is over.
+    While the broker has no coordinator for the group, as in its first seconds, the request is
+    repeated for `timeout_s`. A consumer makes it, because librdkafka's admin client ends the
+    process in that situation (SIGSEGV, librdkafka issue 5040).
 
     Raises:
-        KafkaException: the broker does not answer in time, or refuses.
+        KafkaException: the broker doesn't answer in time, or answers with an error.
     """
     deadline = time.monotonic() + timeout_s
     while True:
@@ -96,12 +99,14 @@ def broker_answers(bootstrap: str, *, timeout_s: float = 2.0) -> bool:
 def create_topics(
     bootstrap: str, topics: Iterable[Topic] = TOPICS, *, replication: int = 1
 ) -> tuple[str, ...]:
-    """Create missing topics and set the contract's settings on all. Return the created names.
+    """Create missing topics and correct the settings of existing ones. Return the created names.
 
-    The broker confirms a creation before it lists the topic. Return once it lists all of them.
+    The broker confirms a creation before it lists the topic. The function returns once all created
+    topics are listed. It doesn't change the number of partitions of an existing topic.
 
     Raises:
         TimeoutError: a created topic is not listed after 30 s.
+        KafkaException: the broker can't create a topic or change its settings.
     """
     client = admin_client(bootstrap)
     topics = tuple(topics)
@@ -128,7 +133,7 @@ def create_topics(
 
 
 def _update_settings(client: AdminClient, topics: Iterable[Topic]) -> None:
-    """Set the current settings on topics that earlier sources created."""
+    """Set the settings of existing topics that differ from their definition."""
     drifted = [
         ConfigResource(
             ResourceType.TOPIC,
@@ -149,17 +154,25 @@ def _update_settings(client: AdminClient, topics: Iterable[Topic]) -> None:
 
 
 def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
-    """Delete the topics that exist. Return once the broker lists none of them."""
+    """Delete the topics that exist. Return once the broker lists none of them.
+
+    Raises:
+        TimeoutError: a topic is still listed after 30 s.
+    """
     wanted = list(names)
     client = admin_client(bootstrap)
     _wait_deleted(client.delete_topics(wanted, operation_timeout=_TIMEOUT_S).values())
-    _wait_for_list(client, lambda listed: listed & set(wanted), "are still there", "deletion")
+    _wait_for_list(client, lambda listed: listed & set(wanted), "are still listed", "deletion")
 
 
 def _wait_for_list(
     client: AdminClient, waiting: Callable[[set[str]], set[str]], state: str, change: str
 ) -> None:
-    """Return once `waiting` returns none of the topics that the broker lists."""
+    """Return once `waiting`, called with the listed topics, returns an empty set.
+
+    Raises:
+        TimeoutError: it returns names for 30 s. `state` and `change` complete the message.
+    """
     deadline = time.monotonic() + _TIMEOUT_S
     while names := waiting(set(client.list_topics(timeout=_TIMEOUT_S).topics)):
         if time.monotonic() > deadline:
@@ -171,10 +184,11 @@ def _wait_for_list(
 def delete_group(bootstrap: str, group: str, *, within_s: float = _TIMEOUT_S) -> None:
     """Delete a consumer group with its offsets, if it exists.
 
-    A member that ended without leaving stays until its session times out: wait `within_s` for it.
+    A killed process remains a member until its session times out. The deletion is therefore
+    repeated for `within_s` seconds while the group has members.
 
     Raises:
-        KafkaException: it still has members (NON_EMPTY_GROUP), or the broker cannot delete it.
+        KafkaException: it still has members (NON_EMPTY_GROUP), or the broker can't delete it.
     """
     client = admin_client(bootstrap)  # an answer arrives only while its client lives
     deadline = time.monotonic() + within_s
@@ -200,7 +214,7 @@ def _wait_deleted(futures: Iterable[Future[None]]) -> None:
 
 
 def topic_drift(bootstrap: str, topics: Iterable[Topic] = TOPICS) -> tuple[Drift, ...]:
-    """Return every difference between broker and contract, missing topics included."""
+    """Return every difference between the broker's topics and their definitions."""
     client = admin_client(bootstrap)
     existing = client.list_topics(timeout=_TIMEOUT_S).topics
     found: list[Drift] = []

@@ -1,7 +1,6 @@
-"""Client of Connect's REST API: it registers the Debezium connector and waits for streaming.
+"""The client of Kafka Connect's REST API, and functions that wait until the connector streams.
 
-A PUT restarts the connector's tasks, so it is skipped if Connect already has our configuration. The
-connector is ready only when its replication slot is active: status RUNNING comes earlier.
+The connector streams only once its replication slot is active. Its status is RUNNING earlier.
 """
 
 import json
@@ -29,12 +28,16 @@ _FAILED_FOR_S: Final = 60.0
 
 
 class CaptureError(RuntimeError):
-    """Connect refused the connector or did not start it in time."""
+    """Connect refused a request about the connector, or didn't start it in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorState:
-    """The state of the connector and its only task, from Connect's status."""
+    """The state of the connector and of its only task.
+
+    Each is a state of Connect (RUNNING, PAUSED, STOPPED, FAILED, UNASSIGNED), or UNREGISTERED or
+    UNREACHABLE. `trace` is the error text, "" without one.
+    """
 
     connector: str
     task: str
@@ -52,7 +55,7 @@ class ConnectorState:
 
 
 def connector_config(host: str, port: int, dbname: str = "retail") -> dict[str, str]:
-    """Return the committed connector definition with our tables and the address of one Postgres."""
+    """Return `connector.json` with the tables filled in and the address of one Postgres."""
     text = DEFINITION.read_text(encoding="utf-8")
     for name, tables in (("<captured>", CAPTURED), ("<reference>", REFERENCE_TABLES)):
         text = text.replace(name, "|".join(tables))
@@ -74,7 +77,11 @@ def _problems(answer: Mapping[str, Any]) -> str:
 
 
 class ConnectClient:
-    """The calls of Connect's REST API that this project makes."""
+    """A client for the connector `CONNECTOR` in Connect's REST API.
+
+    Except for `healthy`, `state` and `snapshot_ended`, its methods raise `httpx.HTTPError` if
+    Connect can't be reached or answers with an error.
+    """
 
     def __init__(self, url: str, password: str, *, timeout_s: float = 30.0) -> None:
         self._http = httpx.Client(base_url=url, auth=(ACCOUNT, password), timeout=timeout_s)
@@ -84,7 +91,7 @@ class ConnectClient:
         self._http.close()
 
     def healthy(self) -> bool:
-        """Return True if the Connect worker has joined its group and answers for its connectors."""
+        """Return True if Connect's worker has joined its group and answers requests."""
         try:
             return self._http.get("/health").status_code == HTTPStatus.OK
         except httpx.HTTPError:
@@ -100,7 +107,7 @@ class ConnectClient:
             raise CaptureError(message)
 
     def current_config(self) -> dict[str, str] | None:
-        """Return the configuration in Connect, or None before the first registration."""
+        """Return the connector's configuration in Connect, or None if it is not registered."""
         answer = self._http.get(f"/connectors/{CONNECTOR}/config")
         if answer.status_code == HTTPStatus.NOT_FOUND:
             return None
@@ -109,24 +116,33 @@ class ConnectClient:
         return found
 
     def register(self, config: Mapping[str, str], *, timeout_s: float = 60.0) -> bool:
-        """Register `config` with Connect. Return False if it was registered already."""
+        """Register `config` with Connect. Return False if Connect has the same one already.
+
+        A PUT restarts the connector's task, so it is sent for a different configuration only.
+
+        Raises:
+            CaptureError: Connect finds errors in it, or refuses it for `timeout_s`.
+        """
         deadline = time.monotonic() + timeout_s
         if self.current_config() == dict(config):
             return False
         self.validate(config)
         while True:
             answer = self._http.put(f"/connectors/{CONNECTOR}/config", json=dict(config))
-            # 409 means that the group rebalances. The same call succeeds a moment later.
+            # Connect answers 409 during a rebalance of its group. The same call succeeds later.
             if answer.status_code != HTTPStatus.CONFLICT or time.monotonic() > deadline:
                 break
             time.sleep(_POLL_S)
         if answer.is_error:
-            message = f"connector {CONNECTOR}: PUT gave {answer.status_code}: {answer.text[:500]}"
+            message = (
+                f"connector {CONNECTOR}: Connect answered {answer.status_code} and kept its "
+                f"former configuration: {answer.text[:500]}"
+            )
             raise CaptureError(message)
         return True
 
     def state(self) -> ConnectorState:
-        """Return the state of connector and task: `UNASSIGNED` if Connect names none."""
+        """Return the state of connector and task. It is `UNREACHABLE` if Connect doesn't answer."""
         try:
             answer = self._http.get(f"/connectors/{CONNECTOR}/status")
         except httpx.HTTPError as error:
@@ -142,10 +158,10 @@ class ConnectClient:
         )
 
     def snapshot_ended(self) -> bool:
-        """Return True if the log holds the complete snapshot, so that no restart repeats it.
+        """Return True if the source log has the complete snapshot, so that no restart repeats it.
 
-        Connect stores its offsets only after the records are acknowledged, so they are the
-        evidence.
+        Connect stores offsets only after the broker has acknowledged the records. The result is
+        therefore read from the stored offsets, and False if Connect doesn't answer.
         """
         try:
             answer = self._http.get(f"/connectors/{CONNECTOR}/offsets")
@@ -163,10 +179,13 @@ class ConnectClient:
         self._http.put(f"/connectors/{CONNECTOR}/stop").raise_for_status()
 
     def delete_offsets(self, config: Mapping[str, str]) -> None:
-        """Stop the connector, registered with `config` if it is missing, and delete its offsets.
+        """Stop the connector and delete its stored offsets, so that it takes a new snapshot.
 
-        Connect keeps the offsets of a connector that was deleted, and deletes only those of one
-        that is stopped.
+        Connect keeps offsets when a connector is deleted, and can delete them only for a stopped
+        one. A missing connector is therefore registered first, stopped, with `config`.
+
+        Raises:
+            CaptureError: Connect refuses for 60 s. The offsets remain.
         """
         if self.state().connector == "UNREGISTERED":
             body = {"name": CONNECTOR, "config": dict(config), "initial_state": "STOPPED"}
@@ -176,7 +195,7 @@ class ConnectClient:
         deadline = time.monotonic() + _FAILED_FOR_S
         while True:
             answer = self._http.delete(f"/connectors/{CONNECTOR}/offsets")
-            # Refused until its task has ended, and while the group rebalances.
+            # Connect refuses until the task has ended, and while its group rebalances.
             if not answer.is_error or time.monotonic() > deadline:
                 break
             time.sleep(_POLL_S)
@@ -194,7 +213,7 @@ class ConnectClient:
             self.resume()
 
     def restart_failed(self) -> None:
-        """Restart the connector or task only if it has failed."""
+        """Restart those of connector and task that have failed."""
         self._http.post(
             f"/connectors/{CONNECTOR}/restart",
             params={"includeTasks": "true", "onlyFailed": "true"},
@@ -202,13 +221,13 @@ class ConnectClient:
 
 
 def client_of(variables: Mapping[str, str], *, timeout_s: float) -> ConnectClient:
-    """Return a client for the Connect that a stack's `INVENTORY_*` variables name."""
+    """Return a client for `INVENTORY_CONNECT_URL` and `INVENTORY_CONNECT_PASSWORD`."""
     password = variables.get("INVENTORY_CONNECT_PASSWORD", "")
     return ConnectClient(variables["INVENTORY_CONNECT_URL"], password, timeout_s=timeout_s)
 
 
 def slot_active(database_url: str, slot: str = SLOT) -> bool:
-    """Return True if Postgres streams to the connector now."""
+    """Return True if a process reads from the replication slot now."""
     statement = "SELECT active FROM pg_replication_slots WHERE slot_name = %s"
     with psycopg.connect(database_url, connect_timeout=5, autocommit=True) as connection:
         row = connection.execute(statement, (slot,)).fetchone()
@@ -220,7 +239,11 @@ def wait_streaming(
 ) -> ConnectorState:
     """Return once connector and task run and the slot is active.
 
-    A row that was committed earlier may reach the topic by a snapshot only.
+    All rows committed from then on are streamed. An earlier row may be in the topic only if the
+    connector takes a snapshot.
+
+    Raises:
+        CaptureError: that is not so after `timeout_s`, or it has failed for 60 s.
     """
     return _until(
         client.state,
@@ -230,7 +253,13 @@ def wait_streaming(
 
 
 def wait_captured(client: ConnectClient, database_url: str, *, timeout_s: float) -> ConnectorState:
-    """Return once the connector streams and the log holds its snapshot of at least one row."""
+    """Return once the connector streams and has stored the end of its snapshot.
+
+    The snapshot must have at least one row.
+
+    Raises:
+        CaptureError: that is not so after `timeout_s`, or it has failed for 60 s.
+    """
     return _until(
         client.state,
         lambda state: state.running and slot_active(database_url) and client.snapshot_ended(),
@@ -245,9 +274,11 @@ def _until(
     timeout_s: float,
     failed_for_s: float = _FAILED_FOR_S,
 ) -> ConnectorState:
-    """Poll until accepted.
+    """Read the state every 0.1 s until `accept` returns True, and return it.
 
-    Give up early on a lasting failure: Connect never restarts a failed task.
+    Raises:
+        CaptureError: after `timeout_s`, or once the state was failed for `failed_for_s`. Connect
+            doesn't restart a failed task.
     """
     began = alive_at = time.monotonic()
     while True:

@@ -1,11 +1,11 @@
-"""Keep change capture in its requested state: `python -m cdc.capture.reconciler`.
+"""`python -m cdc.capture.reconciler`: a process that keeps change capture in its requested state.
 
 Every second it compares the connector with its definition and with `app.capture`. It registers a
 connector that is missing or differs, resumes one that was paused or stopped, and restarts a failed
 task. Connect keeps the offsets of a deleted connector, so a new registration loses no change.
 
-After damage to publication or slot it stops the connector. A log without some of the changes gives
-wrong numbers without an error; pages and `inventory status` report a log that has stopped.
+If publication, replica identity or slot are damaged, it stops the connector. Otherwise changes
+would be missing from the log without any error. Pages and `inventory status` report the stop.
 """
 
 import os
@@ -44,7 +44,11 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Report:
-    """The last comparison, as `read_model.service_heartbeat` shows it."""
+    """The result of the last comparison, stored in `read_model.service_heartbeat.detail`.
+
+    `repaired` is the last repair, `repairs` their number since the process started. `problem` is
+    damage, or the reason why a repair failed.
+    """
 
     connector: str = ""
     task: str = ""
@@ -54,12 +58,12 @@ class Report:
     paused_by: str = ""
 
     def detail(self) -> dict[str, str | int]:
-        """Return the report as a document."""
+        """Return the report as a JSON object."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 class Reconciler:
-    """Repairs of one connector, with their limits."""
+    """Repairs the connector. Restarts of a failed task are limited by `RestartPolicy`."""
 
     def __init__(self, client: ConnectClient, config: dict[str, str]) -> None:
         self.report = Report()
@@ -68,7 +72,9 @@ class Reconciler:
         self._restart_policy = RestartPolicy()
 
     def reconcile(self, connection: Connection, now: float) -> None:
-        """Compare once, and repair what is safe.
+        """Compare once, make at most one repair, and update `report`.
+
+        A repair that Connect refuses is logged. The next call tries it again.
 
         Raises:
             psycopg.Error: Postgres does not answer.
@@ -123,13 +129,16 @@ def _streams(connection: Connection) -> bool:
 
 
 def config_of(database_url: str) -> dict[str, str]:
-    """Return the connector's definition for the Postgres of this address."""
+    """Return the connector's definition with host and port of `database_url`."""
     parts = conninfo_to_dict(database_url)
     return connector_config(str(parts["host"]), int(parts.get("port") or 5432))
 
 
 def run(connections: Connections, stop: threading.Event) -> None:
-    """Compare and repair until `stop`; wait for a lost database and for another reconciler."""
+    """Compare and repair until `stop`.
+
+    While another reconciler runs, or the database is lost, this one waits.
+    """
     url = connections.database_url.get_secret_value()
     password = connections.connect_password.get_secret_value()
     client = ConnectClient(connections.connect_url, password, timeout_s=_REQUEST_S)

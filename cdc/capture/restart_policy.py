@@ -1,4 +1,4 @@
-"""Limits of automatic restarts of a failed connector or task."""
+"""The limits of automatic restarts of a failed connector or task."""
 
 from typing import Final
 
@@ -8,10 +8,10 @@ _HOUR_S: Final = 3600.0
 
 
 class RestartPolicy:
-    """The rule for restarting a failed task: after 5 s, and at most five times an hour.
+    """The rule for restarts of a failed task: 5 s after its failure, at most five in an hour.
 
-    A row that the connector can't process fails at every restart, and each restart reads the log
-    again from the last commit.
+    If the connector can't process a row, every restart fails. Each of them also reads Postgres'
+    write-ahead log again, from the last confirmed position.
     """
 
     def __init__(self) -> None:
@@ -19,7 +19,10 @@ class RestartPolicy:
         self._failed_since: float | None = None
 
     def is_restart_due(self, now: float, *, failed: bool) -> bool:
-        """Return True if a task seen as `failed` at `now` (seconds) is due for a restart."""
+        """Return True if the task failed at least 5 s ago and was restarted < 5 times in an hour.
+
+        Call this regularly. `failed` is the task's state at `now`, in seconds of a monotonic clock.
+        """
         if not failed:
             self._failed_since = None
             return False

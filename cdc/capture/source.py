@@ -1,10 +1,9 @@
-"""Postgres' side of change capture: publication, slot, and the one row of `app.capture`.
+"""Change capture in Postgres: the publication, the replication slot and the row of `app.capture`.
 
-Postgres 18 decodes a change with the publications that existed when it was written. A change that
-was committed while the publication was missing, or lacked its table, is skipped with a warning in
-the server's log. Creating the publication again does not bring such a change back. The row
-therefore stores the identity of the publication that the log began with: object ids, which a second
-CREATE changes.
+Postgres 18 decodes a change with the publications that existed when it was written. If the
+publication was missing then, or lacked the table, the change is skipped with a warning in the
+server's log. A publication that is created again doesn't bring it back. `app.capture` therefore
+stores the object ids of the publication that the source log began with. A second CREATE has others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,7 +55,10 @@ WHERE paused_by <> %(by)s
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A state of publication or slot that makes the log lack changes permanently."""
+    """A state of Postgres in which changes are permanently missing from the source log.
+
+    `part` is publication, replica identity or slot. `found` describes its state.
+    """
 
     part: str
     found: str
@@ -78,7 +80,7 @@ def slot_of(connection: Connection) -> Slot | None:
 
 
 def publication_problem(connection: Connection) -> str:
-    """Return the difference between the publication and the contract, or an empty text."""
+    """Return the first difference between the publication and its definition, "" without one."""
     row = connection.execute(_PUBLICATION, (PUBLICATION,)).fetchone()
     if row is None:
         return "does not exist"
@@ -93,9 +95,10 @@ def publication_problem(connection: Connection) -> str:
 
 
 def identity_problem(connection: Connection) -> str:
-    """Return the tables whose updates and deletes reach the log without the whole former row.
+    """Return the tables whose replica identity is not FULL as text, "" without one.
 
-    The row of a heartbeat is never deleted and its update is no movement.
+    Their updates and deletes arrive without the complete before-image. Heartbeat rows don't need
+    one: they are never deleted, and their updates change no stock.
     """
     tables = [table for table in (*CAPTURED, *REFERENCE_TABLES) if table != "pipeline_heartbeat"]
     wrong = [str(name) for (name,) in connection.execute(_IDENTITY, (tables,)).fetchall()]
@@ -103,7 +106,7 @@ def identity_problem(connection: Connection) -> str:
 
 
 def damage_of(connection: Connection) -> Damage | None:
-    """Return the damage that makes the log lack changes permanently, or None.
+    """Return the first damage to publication, replica identity or slot, or None.
 
     A missing slot is damage only after a capture has streamed. Before that, Debezium creates it.
     """
@@ -128,12 +131,12 @@ def damage_of(connection: Connection) -> Damage | None:
 
 
 def store_publication(connection: Connection) -> None:
-    """Store the identity of the publication that captures the log now."""
+    """Store the present publication's object ids as those that the source log began with."""
     connection.execute(_RECORD, {"found": Jsonb(_identity(connection))})
 
 
 def clear_publication(connection: Connection) -> None:
-    """Clear the stored publication of the former log, and a pause of its capture."""
+    """Delete the stored object ids and any pause, before a new source log begins."""
     connection.execute(_RECORD, {"found": None})
     connection.execute(_PAUSE, {"by": ""})
 
@@ -150,10 +153,10 @@ def request_pause(connection: Connection, by: str) -> None:
 
 
 def create_publication(connection: Connection) -> bool:
-    """Create the publication as the contract defines it. Return False if it already exists so.
+    """Create the publication as defined. Return False if it exists in that form already.
 
-    The owner of the tables calls this before a complete new capture only. A change from before this
-    moment reaches no log through the new publication. Each table's replica identity is set to FULL.
+    Each table's replica identity is set to FULL. Call this as the tables' owner, and only before a
+    complete new capture: the new publication contains no change that was committed before.
     """
     for table in TABLES:
         statement = sql.SQL("ALTER TABLE {} REPLICA IDENTITY FULL")
@@ -176,7 +179,10 @@ def _recorded(connection: Connection) -> Mapping[str, str] | None:
 
 
 def _identity(connection: Connection) -> dict[str, str]:
-    """Return ids of the publication and of its tables' entries; each ALTER changes one of them."""
+    """Return object id and xmin of the publication and its entries, by name.
+
+    Each ALTER or second CREATE changes one of them.
+    """
     rows = connection.execute(_PUBLICATION, (PUBLICATION,)).fetchall()
     tables = connection.execute(_TABLES, (PUBLICATION,)).fetchall()
     entries = [(PUBLICATION, row[0]) for row in rows] + [(row[0], row[1]) for row in tables]

@@ -1,1 +1,1 @@
-"""Record formats: topics, decoding, state, decisions, rejections."""
+"""The formats of records and files, and the names and settings of all topics."""

@@ -1,7 +1,7 @@
-"""Versioned documents of the workers' HTTP answers.
+"""The versioned documents of the workers' HTTP answers.
 
-`ADDRESSES` maps each address to the kind of its schema. `PROBLEM` is the kind of every refusal. As
-with records, a reader accepts the versions that it knows and no other.
+A kind names the JSON schema of an answer: `answer_key` is `schemas/answer_key.v1.json`. As with
+records, a reader accepts the versions that it knows and no other.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from cdc.contracts.versions import check_version, known
 
 Document = dict[str, Any]
 
-# Version of documents without `schema`: that release wrote fewer fields.
+# Version of documents without the field `schema`, which an earlier release wrote.
 _DEFAULT_VERSION: Final = 1
 
 KEY: Final = "answer_key"
@@ -25,7 +25,8 @@ LIVE: Final = "answer_live"
 READY: Final = "answer_ready"
 PROBLEM: Final = "answer_problem"
 
-# Address to the kind of its answer with status 200, and of health, live and ready also with 503.
+# The kind of each address' answer with status 200. Health, live and ready use it with 503 too. All
+# other answers are of kind `PROBLEM`.
 ADDRESSES: Final[Mapping[str, str]] = {
     "/iq/v1/keys/{key}": KEY,
     "/iq/v1/store/on-hand/{key}": ON_HAND,
@@ -45,7 +46,7 @@ def versioned(kind: str, document: Document) -> Document:
 
 
 def checked(kind: str, document: Document) -> Document:
-    """Return the document if this code knows its version. Without `schema` it is version 1.
+    """Return the document if this code knows its version. One without `schema` has version 1.
 
     Raises:
         UnknownVersion: the document has another version.

@@ -1,7 +1,8 @@
-"""Records of `reorder.events` and `price.events`: one revision of a need or of a price proposal.
+"""The records of `reorder.events` and `price.events`.
 
-They are level-triggered (design: same id, higher revision wins). A consumer may see a revision any
-number of times and may miss all but the last.
+Each is one revision of a need or of a price proposal. Of two records with the same id, the higher
+revision is valid. A consumer may get a revision any number of times, and may miss all but the last
+(domain.md 4).
 """
 
 import json
@@ -25,7 +26,11 @@ class NotADecision(UnreadableRecord):
 
 @value
 class DecisionContext:
-    """The key of a decision, its source record, as-of time and logic revision."""
+    """The key of a decision and its origin.
+
+    `origin` is the position of the state that decided. `as_of_us` is the partition's as-of time in
+    µs since 1970 UTC.
+    """
 
     inv_key: str
     origin: Origin
@@ -55,7 +60,7 @@ class ReorderEvent:
 
 @value
 class PriceEvent:
-    """One revision of a price proposal."""
+    """One revision of a price proposal, with its origin."""
 
     output: PriceOutput
     at: DecisionContext

@@ -1,9 +1,8 @@
-"""Decoder from the bytes of one `stock.events` record to a `Record` for the rules.
+"""The decoder of `stock.events`: from a record's bytes to a `Record` for the rules.
 
-Only a record without identity is refused here (domain.md 11.2: `malformed`). Everything else is
-passed on unchanged, wrong column types included. The fold judges it, so that live workers and
-recomputations give the same reason. Timestamps become integer microseconds without passing through
-a float.
+It refuses only bytes that are no Debezium envelope (domain.md 11.2: `malformed`). Everything else
+is returned, wrong column types included, because the fold gives the reason. Live workers and
+recomputations then give the same one. Timestamps become integer microseconds, never floats.
 """
 
 from datetime import datetime
@@ -27,11 +26,11 @@ TIMESTAMP_COLUMNS: Final = {table.name: table.times for table in CAPTURED}
 def decode(key: bytes | None, value: bytes | None, *, offset: int) -> Record:
     """Return the record with this key and value.
 
-    A missing key becomes "". Bytes that are not UTF-8 become lone surrogates. Neither is a key of
-    domain.md 0, so the fold rejects both as `key_mismatch`.
+    A missing key becomes "". Key bytes that are not UTF-8 become lone surrogates. Neither is a key
+    by domain.md 0, so the fold rejects both as `key_mismatch`.
 
     Raises:
-        Malformed: no identity can be formed from `value`.
+        Malformed: `value` is no envelope; see `parse_envelope`.
     """
     envelope = parse_envelope(value)
     columns = TIMESTAMP_COLUMNS.get(envelope.table, ())
@@ -49,7 +48,7 @@ def decode(key: bytes | None, value: bytes | None, *, offset: int) -> Record:
 
 
 def _with_integer_times(image: object, columns: tuple[str, ...]) -> object:
-    """Return `image`, freshly parsed and not shared, with its times replaced in place."""
+    """Replace the times of `columns` in `image`, and return the same object."""
     if type(image) is dict:
         for column in columns:
             text = image.get(column)
@@ -59,10 +58,10 @@ def _with_integer_times(image: object, columns: tuple[str, ...]) -> object:
 
 
 def timestamp_us(text: object) -> int | str:
-    """Return epoch microseconds of Debezium's ISO text, such as `2026-11-21T02:48:05.032085Z`.
+    """Return µs since 1970 UTC of Debezium's ISO text, such as `2026-11-21T02:48:05.032085Z`.
 
-    Any other value returns text, which the fold rejects as `limit`. A bare number becomes text too:
-    its unit (seconds, milliseconds or microseconds) would be a guess.
+    For any other value return a text, which the fold rejects as `limit`. That includes a number,
+    because its unit (seconds, milliseconds or microseconds) is unknown.
     """
     if type(text) is not str:
         return f"not a timestamp: {short_text(text)}"

@@ -1,4 +1,4 @@
-"""A history of one partition as JSON lines, folded without any service.
+"""The fold of a history from JSON lines, without any service.
 
 Input, one object a line, in log order of one partition of generation 1:
     {"offset": int, "table": str, "op": "c|u|d|r", "key": "L|SKU",
@@ -26,7 +26,7 @@ _FIELDS = frozenset({"offset", "table", "op", "key", "before", "after", "lsn", "
 
 
 class HistoryError(ValueError):
-    """A line that is no record of the format; `line_number` counts from 1."""
+    """A line of a history that is no record of the format. `line_number` counts from 1."""
 
     def __init__(self, line_number: int, reason: str) -> None:
         super().__init__(f"line {line_number}: {reason}")
@@ -37,7 +37,7 @@ class HistoryError(ValueError):
 def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[str]:
     """Fold the history and yield the output lines, without newlines.
 
-    With `every`, the key lines also follow each `every`-th record, with "at": offset.
+    With `every` = n, the lines of all keys also follow each n-th record, with its offset as "at".
 
     Raises:
         HistoryError: a line is not JSON, or not a record of the format.
@@ -213,7 +213,7 @@ def _counters(row: WindowRow) -> list[int]:
 
 
 def _rate_and_mad(state: KeyState) -> tuple[int | None, int | None]:
-    """Return rate and deviation, or their initial values before the first observation."""
+    """Return rate and mad in micro-units a day, or their initial values before the first day."""
     demand = state.demand
     if demand.rate_micro is not None:
         return demand.rate_micro, demand.mad_micro

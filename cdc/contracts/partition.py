@@ -1,7 +1,7 @@
-"""The partitioner of keys: the Java client's murmur2 over the key's bytes.
+"""The function from key to partition: murmur2 of the key's bytes, as in Kafka's Java client.
 
-Connect, aiokafka and librdkafka (`murmur2_random`) agree on this function for every key.
-librdkafka's default is CRC32, so every confluent-kafka producer sets `partitioner`.
+Connect and aiokafka use it by default. librdkafka uses it with `partitioner=murmur2_random`; its
+default is CRC32, so every confluent-kafka producer of this project sets that option.
 """
 
 from typing import Final
@@ -31,5 +31,5 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_of(key: bytes, partitions: int = 12) -> int:
-    """Return the partition of `key` among `partitions`, as every producer of this project does."""
+    """Return the partition of `key`, in 0 … `partitions` - 1."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions

@@ -1,13 +1,12 @@
-"""The progress of a partition: a header on the changelog records of each chunk.
+"""The progress of a partition: headers on the last level record of each chunk.
 
-The header is written in the same transaction as the state it describes, so the state itself names
-the next offset. A group offset is only a hint. It may be ahead (Faust may commit a record that was
-never handled) or behind (the usual case after a crash). A worker reads a gap from the topic and
-recognises records that it has already handled.
+Progress and state are written in one transaction, so the state's next offset is exact. The group's
+committed offset is only a hint. It may be too far ahead (Faust may commit a record that was never
+handled) or too far behind (after a crash). A worker therefore reads a gap from the topic, and
+recognises records that it has handled already.
 
-The last level record of a chunk carries the header. The last record of a partition's changelog is
-the last of its key, so compaction never removes it. Workers restore from it. Sinks and the live
-feed read the partition's progress from it.
+Compaction never removes the last record of a changelog partition, so the newest progress remains.
+Workers restore from it. Sinks and the live feed read as-of times from it.
 """
 
 import json
@@ -34,16 +33,16 @@ Headers = Iterable[Header]
 
 @value
 class Progress:
-    """The partition-wide part of a state.
+    """The part of a partition's state that belongs to no key.
 
-    `next_offset` is the first offset without effect so far. The next three are the dedupe ring's
-    needs beyond the records of its horizon (domain.md 4): the newest commit time, the highest lsn
-    ever seen, and True once a change has ended the snapshot phase. `source_topic_id` is the
-    broker's id of the topic of these offsets. A topic that was deleted and created again has the
-    same offsets and other records at them. None is unknown, as in version 1.
+    `next_offset` is the first offset of `stock.events` that the state doesn't include. The dedupe
+    ring needs `newest_commit_us`, `highest_lsn` and `streamed`, which is True once a change has
+    ended the snapshot phase (domain.md 4). `source_topic_id` is the broker's id of `stock.events`:
+    a topic that was deleted and created again has other records at the same offsets. It is None in
+    records of version 1.
 
-    The dedupe ring is replayed from `ring_from`. That offset has its own header, which earlier code
-    ignores. Without the header it is 0, the beginning of the log.
+    The ring is replayed from offset `ring_from`, which has its own header. Without that header it
+    is 0, the beginning of the log.
     """
 
     next_offset: int
@@ -84,7 +83,11 @@ def decode_progress(payload: bytes) -> Progress:
 
 
 def progress_in(headers: Headers) -> Progress | None:
-    """Return the progress among a record's headers, or None."""
+    """Return the progress in a record's headers, or None if they have none.
+
+    Raises:
+        UnreadableRecord: a header is of another version, or no progress.
+    """
     found = None
     ring_from = 0
     for name, payload in headers:
@@ -112,13 +115,16 @@ def decode_ring(payload: bytes) -> int:
 
 
 def is_heartbeat(key: bytes) -> bool:
-    """Return True if a topic key belongs to a partition's heartbeat, which is no item."""
+    """Return True if a record's key is that of a partition's heartbeat row: `~heartbeat|n`."""
     return key.startswith(_HEARTBEATS)
 
 
 @value
 class Beat:
-    """The content of a heartbeat, which is no part of a key's state: count and commit time."""
+    """The number and commit time (µs since 1970 UTC) of a heartbeat.
+
+    They are in a header, because a key's state doesn't contain them.
+    """
 
     beat: int
     commit_us: int
@@ -132,12 +138,12 @@ def beat_of(record: Record) -> Beat | None:
 
 
 def encode_beat(beat: Beat) -> bytes:
-    """Return the value of the header on a heartbeat key's level record."""
+    """Return the value of the header `beat`, on the level record of a heartbeat's key."""
     return _dumps({"schema": _BEAT_SCHEMA, "beat": beat.beat, "commit_us": beat.commit_us})
 
 
 def beat_in(headers: Headers) -> Beat | None:
-    """Return the heartbeat among a record's headers, or None.
+    """Return the heartbeat in a record's headers, or None if they have none.
 
     Raises:
         UnreadableRecord: it is of another version, or no heartbeat.

@@ -1,7 +1,8 @@
-"""Records of `stock.rejected` and `stock.late`: facts without their normal effect, with evidence.
+"""The records of `stock.rejected` and `stock.late`.
 
-Both are written before the changelog record that covers them, because no later state can produce
-them again (domain.md 4). Their id is the position of the source record, so consumers upsert.
+A worker writes them in the transaction of the state that caused them, because no later state can
+produce them again (domain.md 4). Their id is the position of the source record. A record that is
+written again has the same id, so consumers upsert.
 """
 
 import json
@@ -31,7 +32,10 @@ class Origin:
 
 @value
 class Rejection:
-    """A source record that had no effect: its original bytes and the reason."""
+    """A source record that had no effect, with its original bytes and the reason.
+
+    `reason` is a code of domain.md 11.2. `topic` is the topic of the source record.
+    """
 
     origin: Origin
     topic: str
@@ -46,7 +50,10 @@ class Rejection:
 
 @value
 class Late:
-    """Signed units and amount of one source record that no live window counts (domain.md 3.2)."""
+    """The net of one source record in expired windows (domain.md 3.2).
+
+    Units and amount sold are positive, returned ones negative.
+    """
 
     origin: Origin
     inv_key: str
@@ -57,7 +64,10 @@ class Late:
 
 
 def truncated(content: bytes | None, detail: str) -> tuple[bytes | None, str]:
-    """Return a refused record's bytes, cut to `MOST_BYTES`, and the detail, which notes the cut."""
+    """Return a rejected record's bytes and detail. Longer bytes are cut to `MOST_BYTES`.
+
+    The detail then states the original length.
+    """
     if content is None or len(content) <= MOST_BYTES:
         return content, detail
     detail = f"{detail} (first {MOST_BYTES} of {len(content)} bytes kept here)"
@@ -147,7 +157,7 @@ def _late(row: dict[str, Any]) -> Late:
 
 
 def position_json(origin: Origin) -> dict[str, int]:
-    """Return the position as all records of this project write it."""
+    """Return the position as a JSON object, the same in all record formats."""
     return {
         "generation": origin.generation,
         "partition": origin.partition,

@@ -1,9 +1,9 @@
-"""A rejected change event that a person sends again.
+"""The change event that replays a rejected record.
 
-The same bytes would be rejected again. Their commit time is older than the ring's horizon, so a
-replay and a second delivery would look alike (docs/domain.md 4). The new event has the images, the
-operation and the log position of the original, and the commit time of the replay. The key's clock
-moves to that moment, as for any fact that arrives now.
+The original bytes would be rejected again: their commit time is older than the ring's horizon
+(domain.md 4). The new event has the original's images, operation and lsn, and the time of the
+replay as commit time. A live key's stream time moves to that time, as for any fact that arrives
+then.
 """
 
 from typing import Final
@@ -12,7 +12,8 @@ import orjson
 
 from cdc.contracts.envelope import parse_envelope
 
-# Reasons that a replay can change: older than the ring, or a limit or table of older code.
+# Records with these reasons may be accepted at a replay: the commit time is new, and newer code may
+# have another limit or table.
 REPLAYABLE: Final = frozenset(
     {"before_dedupe_horizon", "overflow", "limit", "unknown_table", "unknown_op"}
 )

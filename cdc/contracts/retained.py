@@ -1,8 +1,7 @@
-"""The number of a key's window rows: a header on levels that don't carry all of them.
+"""The header `retained`: the number of a key's window rows.
 
-Level and rows are one state in two topics. A row that is missing in its topic (deleted by hand or
-lost by a broker) leaves no trace there. The level holds the number of rows, so a restore detects
-it.
+A level that doesn't contain all of its key's rows has it. The rows are in another topic. If one is
+missing there (deleted by hand or lost by a broker), a restore detects it by the number.
 """
 
 from functools import lru_cache
@@ -31,7 +30,7 @@ def decode_retained(payload: bytes) -> int:
 
 
 def retained_in(headers: Headers) -> int | None:
-    """Return the number of rows from a level's headers, or None if the level carries all rows."""
+    """Return the number of rows in a level's headers, or None if the level contains all rows."""
     for name, payload in headers:
         if name == HEADER:
             return decode_retained(payload)

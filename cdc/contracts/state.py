@@ -1,11 +1,12 @@
-"""The state of a key as bytes: canonical JSON, so that equal states are equal byte for byte.
+"""The encoding of a key's state as canonical JSON: equal states are equal bytes.
 
-There are three records. A *level* is the state of a key without its window rows. It also carries
-the rows that the chunk changed ("rows") and the starts of those that it dropped ("dropped"). Level
-and rows are one state in two topics, and restore lets the level overwrite older rows
-(docs/domain.md 4). A *window* is one row with its key and position. A *state* is everything, for
-digests, comparisons and queries. Canonical means sorted names, no blanks, UTF-8. Rows, moves and
-terms are lists in their own order.
+Canonical means sorted names, no blanks, UTF-8. Rows, moves and terms are lists in their own order.
+There are three kinds of records:
+- A *level* is the state without its window rows. It also contains the rows that the chunk changed
+  ("rows") and the starts of those that it removed ("dropped"). Level and window records are one
+  state in two topics. In a restore, rows in the level replace older ones (domain.md 4).
+- A *window* is one window row with its key and position.
+- A *state* is the complete state, for digests, comparisons and queries.
 """
 
 from collections.abc import Iterable
@@ -31,20 +32,26 @@ from inventory.revision import LOGIC_REVISION
 
 
 def window_key(inv_key: InvKey, start_us: int) -> bytes:
-    """Return the topic key of one window row. By assignment it is in the partition of its level."""
+    """Return the record key of one window row: `LOCATION|SKU@start_us`.
+
+    Writers choose the partition themselves: that of the level, not that of this key's hash.
+    """
     return f"{inv_key}@{start_us}".encode()
 
 
 def encode_level(state: KeyState, changed_rows: Iterable[int]) -> bytes:
-    """Return the level with the rows of `changed_rows`. Starts without a row are "dropped"."""
+    """Return the level with the rows that start at `changed_rows` (µs).
+
+    A start that has no row in the state becomes "dropped".
+    """
     return encode_changed(state, changed_rows)[0]
 
 
 def encode_changed(state: KeyState, changed_rows: Iterable[int]) -> tuple[bytes, dict[int, bytes]]:
-    """Return the level of `encode_level`, and the window record of each row that it carries.
+    """Return the level of `encode_level`, and the window record of each row in it by its start.
 
-    The records equal those of `encode_window`, by start in ascending order. Each row is encoded
-    once.
+    The window records equal those of `encode_window` and are in ascending order. Encoding both at
+    once is faster, because each row is encoded only once.
     """
     starts, windows = sorted(set(changed_rows)), state.windows
     rows = {
@@ -59,7 +66,7 @@ def encode_changed(state: KeyState, changed_rows: Iterable[int]) -> tuple[bytes,
 
 
 def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
-    """Return the state with only the carried rows, and the starts of the dropped ones.
+    """Return the state with only the rows that the level contains, and the dropped starts.
 
     Raises:
         UnknownVersion: written by another version of this code.
@@ -70,12 +77,12 @@ def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
 
 
 def encode_window(key: InvKey, row: WindowRow, position: Position) -> bytes:
-    """Return one window row's record. `position` is that of its state."""
+    """Return the window record of one row. `position` is that of the key's state."""
     return canonical(window_document(key, row_document(row), position_document(position)))
 
 
 def decode_window(content: bytes) -> tuple[InvKey, WindowRow, Position]:
-    """Return the key, the row and its position.
+    """Return the key, the row and the position in a window record.
 
     Raises:
         UnknownVersion: written by another version of this code.

@@ -1,7 +1,7 @@
-"""The parts of a key's state as documents: dictionaries of names and plain values.
+"""Functions that turn a key's state into documents: dictionaries of names and plain values.
 
-The names are in alphabetical order here, because sorting sorted names costs the encoder less than
-half. `canonical` sorts them in any case.
+The names are in alphabetical order in the code. `canonical` sorts them anyway, which takes less
+than half the time for sorted names.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,8 @@ SCHEMA: Final = 1
 
 Document = dict[str, Any]
 
-# By object id. An entry is removed with its policy, before another object can get that id.
+# Encoded policies by object id. An entry is removed when its policy is freed, before another object
+# can get that id.
 _POLICIES: Final[dict[int, tuple[ref[ItemLocation], orjson.Fragment]]] = {}
 
 
@@ -81,10 +82,10 @@ def level_document(state: KeyState) -> Document:
 
 
 def _policy_json(policy: ItemLocation) -> orjson.Fragment:
-    """Return the policy's JSON from its first encoding: nearly half of a level, rarely changed.
+    """Return the policy's JSON, encoded once and then cached as long as a state refers to it.
 
-    An entry of about 1.6 kB lives as long as a state holds the policy. A cache of fixed size was
-    useless once more keys than that alternated.
+    A policy is nearly half of a level and rarely changes. An entry takes about 1.6 kB. A cache of
+    fixed size would have no hits once more keys than its size alternate.
     """
     known = _POLICIES.get(id(policy))
     if known is not None:

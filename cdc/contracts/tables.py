@@ -1,8 +1,9 @@
-"""Tables, views and functions of Postgres that packages besides `ledger` use.
+"""The tables, views and functions of Postgres that packages other than `ledger` use.
 
-Statements keep plain names, so that people can read, search and run them (decision 0030). A test
-fails for a statement with a name that is missing here, another one for a name or a column here
-that Postgres doesn't have. Code that builds SQL takes names and columns from here.
+SQL statements in the code contain names as plain text, so that people can search for them and run
+the statements (decision 0030). One test fails if a statement has a name that is not in this module.
+Another fails if a name or column of this module doesn't exist in Postgres. Code that builds SQL
+imports names and columns from here.
 """
 
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ LATE_SALE: Final = "read_model.late_sale"
 REJECTED: Final = "read_model.rejected"
 HEARTBEAT: Final = "read_model.heartbeat"
 
-# The rows of the read model that come from the log. A change of revision empties them.
+# Tables of the read model that the projector fills. It empties them for another logic revision.
 FROM_THE_LOG: Final = (STOCK, SALES_WINDOW, LATE_SALE, REJECTED, HEARTBEAT)
 RELATIONS: Final = frozenset(
     {

@@ -1,4 +1,4 @@
-"""Exact conversion between epoch microseconds and UTC datetimes of Python and Postgres."""
+"""Exact conversion between UTC datetimes and integer microseconds since 1970 UTC."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final

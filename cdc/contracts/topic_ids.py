@@ -1,8 +1,7 @@
-"""A file of the broker's topic ids by name, to identify the source topics of derived data.
+"""The file format of topic ids, which show whether a topic was deleted and created again.
 
-A topic that was deleted and created again has the same name and, after a while, the same offsets.
-Only its id differs. Workers store such a file beside their directories, a publication beside its
-run.
+Such a topic has the same name and, after a while, the same offsets. Only the id that the broker
+gave it differs. Workers store their topics' ids in `topics.json`, a publication beside its run.
 """
 
 import json

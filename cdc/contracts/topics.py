@@ -1,7 +1,7 @@
-"""Every topic of the project: one `Topic` each, created by our own admin step.
+"""The names and settings of all topics of the project. No other module defines any.
 
-Auto-creation is off. A topic created with the broker's defaults (one partition, seven days) loses
-history silently. Only this module defines topic names and their settings.
+`cdc.capture.admin` creates them. Auto-creation is off, because a topic with the broker's defaults
+has one partition and deletes its records after seven days.
 """
 
 from dataclasses import dataclass, field
@@ -16,11 +16,12 @@ REFERENCE_TABLES: Final = ("product", "location", "supplier")
 
 _DAY_MS: Final = 86_400_000
 _FOREVER: Final = "-1"
-# Changelog timestamps are processing time, so a row must outlive window retention plus grace.
+# Kafka deletes a record this long after it was written. A key without new records still needs its
+# last window rows, so this is far longer than the four retained days.
 WINDOW_RETENTION_MS: Final = 400 * _DAY_MS
-# A level carries the window rows that its chunk changed, each with its moves. A rejected record
-# carries its original bytes. Both exceed the broker's default of 1 MB, and a refused record stops a
-# worker.
+# A level contains the window rows that its chunk changed, each with its moves. A rejected record
+# contains its original bytes. Both may exceed the broker's default of 1 MB, and a record that the
+# broker refuses ends the worker.
 LARGEST_RECORD_BYTES: Final = 8_388_608
 _LARGE: Final = {"max.message.bytes": str(LARGEST_RECORD_BYTES)}
 _COMPACT: Final = {
@@ -44,7 +45,7 @@ _COMPACT_DELETE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Name, partitions and the settings on which correctness depends."""
+    """A topic with the settings on which correctness depends, by Kafka's names."""
 
     name: str
     partitions: int = PARTITIONS
@@ -52,17 +53,16 @@ class Topic:
 
 
 def application_id(revision: int = LOGIC_REVISION) -> str:
-    """Return the consumer group and changelog prefix of one logic revision."""
+    """Return `inventory-v{revision}`: the consumer group and prefix of the changelog topics."""
     return f"inventory-v{revision}"
 
 
 @dataclass(frozen=True, slots=True)
 class OutputTopics:
-    """Names of the topics that only workers of one logic revision write.
+    """The names of the topics that only workers of one logic revision write.
 
-    The outputs of the first revision have the names that external consumers know. Those of later
-    revisions carry their number, so that a consumer gets decisions of other rules only by
-    subscribing to them.
+    The changelogs always have the revision in their names. The other topics have it from revision 2
+    on, so that consumers of `reorder.events` don't get decisions of other rules.
     """
 
     on_hand_changelog: str
