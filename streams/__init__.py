@@ -1,1 +1,4 @@
-"""The live side: workers that hold the state of every key, and the sinks that read their output."""
+"""The stream processes: workers, which compute the state of every key, and sinks.
+
+Sinks write the workers' output into Postgres.
+"""

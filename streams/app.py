@@ -1,7 +1,8 @@
-"""The Faust application: membership, assignment, agents and timers. No other module creates one.
+"""The Faust application of a worker. No other module creates one.
 
-Every setting on which correctness depends is explicit. Faust's tables, recovery, windows and
-`exactly_once` are not used: state and transactions belong to `streams.engine`.
+Faust is used for group membership, assignment of partitions, agents and timers. Its tables,
+recovery, windows and `exactly_once` are not used: `streams.engine` has its own state and
+transactions. Every setting on which correctness depends is explicit.
 """
 
 from typing import Any, Final
@@ -13,7 +14,7 @@ from typing_extensions import override
 from cdc.contracts.topics import APP_ID, PARTITIONS
 from streams.settings import WorkerSettings
 
-FETCH_BYTES: Final = 1 << 20  # of one partition; in bulk a record takes about 100 bytes
+FETCH_BYTES: Final = 1 << 20  # per partition; a compressed record takes about 100 bytes
 
 _TOPICS: Final[dict[str, Any]] = {
     "topic_partitions": PARTITIONS,
@@ -25,11 +26,11 @@ _TOPICS: Final[dict[str, Any]] = {
 _STREAM: Final[dict[str, Any]] = {
     # The default of 4,096 makes the fetcher sleep a second whenever a partition runs ahead.
     "stream_buffer_maxsize": 65_536,
-    "stream_wait_empty": True,  # a revoke waits for the batch in work
+    "stream_wait_empty": True,  # a revocation waits until the present batch is processed
     "stream_processing_timeout": 60,
     "broker_commit_interval": 1.0,
-    # Unbounded by default. A poll is processed before the next one, so this also bounds how long
-    # one partition waits for the others.
+    # Unlimited by default. The records of one poll are processed before the next poll, so this also
+    # limits the time for which one partition waits for the others.
     "broker_max_poll_records": 5_000,
     "broker_request_timeout": 30,
     "consumer_auto_offset_reset": "earliest",
@@ -50,20 +51,20 @@ _WEB: Final[dict[str, Any]] = {
 
 
 class NoTables(TableManager):
-    """Replacement for Faust's table manager, for an app without tables.
+    """A replacement for Faust's table manager, for an app without tables.
 
-    Faust's own waits a second at each start for agents to register tables before it subscribes.
-    During that second, no worker would fold the partitions of a worker that was killed.
+    Before it subscribes, Faust's own waits a second for agents to register tables. In a worker that
+    restarts after a kill, its partitions would be idle for one more second.
     """
 
     @override
     async def sleep(self, n: object) -> None:
-        """Yield to the event loop once, without the wait."""
+        """Yield to the event loop once instead of sleeping `n` seconds."""
         await super().sleep(0)
 
 
 def create_app(settings: WorkerSettings) -> faust.App:
-    """Return the app of one worker. Its consumer group is the app id, which has the revision."""
+    """Return the app of one worker. Its consumer group is `APP_ID`, which names the revision."""
     return faust.App(
         APP_ID,
         version=1,  # keeps the id unchanged; from 2 on Faust appends the number

@@ -1,8 +1,8 @@
-"""Exit codes of workers and sinks. A restart cures some failures; others need an operator.
+"""The exit codes of workers and sinks, with their meanings and repair commands.
 
 The numbers follow sysexits.h where it has a suitable one. The supervisor restarts the process after
-any of them, with a growing delay, and stores the last code. `inventory doctor` explains it and
-shows the repair command that the process logged.
+any of them, with a growing delay, and stores the last code. If a restart is not enough, an operator
+must act: `inventory doctor` shows the meaning and the repair command that the process logged.
 """
 
 from enum import IntEnum
@@ -21,7 +21,7 @@ _ACCEPT_UNDECODABLE: Final = (
 
 
 class ExitCode(IntEnum):
-    """The reason for a worker's end. The last log line before it has the details."""
+    """The exit code of a worker or sink. The last line of its log has the details."""
 
     FAILED = 1
     UNREADABLE = 65
@@ -40,15 +40,15 @@ MEANINGS: Final = {
     ExitCode.LOG_MISMATCH: "a topic was deleted, recreated, truncated or got more partitions",
     ExitCode.BROKER: "the broker could not be reached or refused",
     ExitCode.BROKEN_INVARIANT: "state and log contradict each other",
-    ExitCode.DISK: "the disk was full, or took no file",
+    ExitCode.DISK: "the disk was full, or a file could not be written",
     ExitCode.FENCED: "another worker owned a partition, or a transaction took too long",
     ExitCode.SCHEMA_BREAK: "more than 1 % of the last records could not be decoded",
-    ExitCode.STUCK: "records or partitions waited and nothing moved",
+    ExitCode.STUCK: "records or partitions waited without progress",
 }
 
 
-# The repair command for errors that name none; no entry if a restart suffices. `inventory verify`
-# is not a repair: it waits for the stopped worker and compares nothing.
+# The repair command for errors without a command of their own. Codes without an entry need only the
+# supervisor's restart. `inventory verify` repairs nothing, and it waits while a worker is stopped.
 REPAIRS: Final = {
     ExitCode.UNREADABLE: f"{REBUILD}{_OR_NEWER}",
     ExitCode.LOG_MISMATCH: REBUILD,
@@ -59,15 +59,15 @@ REPAIRS: Final = {
 
 
 def repair_of_code(code: int) -> str:
-    """Return the repair command for an exit code, or "" if no command fits all its reasons."""
+    """Return the repair command for an exit code, or "" if it has none."""
     return REPAIRS[ExitCode(code)] if code in list(REPAIRS) else ""
 
 
 def repair_at_topic(topic: str, code: ExitCode) -> str:
     """Return the repair command for a sink that can't continue in `topic`.
 
-    A rebuild writes the changelogs again. Topics of decisions, late sales and rejected records are
-    written again only with the complete log.
+    A rebuild writes only the changelogs again. For decisions, late sales and rejected records a new
+    generation of the log is needed.
     """
     is_changelog = topic in (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
     comment = _OR_NEWER if code is ExitCode.UNREADABLE else ""
@@ -75,7 +75,7 @@ def repair_at_topic(topic: str, code: ExitCode) -> str:
 
 
 def meaning_of(code: int) -> str:
-    """Return the meaning of a worker's exit code. A negative code is the signal that ended it."""
+    """Return the meaning of an exit code. A negative code is the signal that ended the process."""
     if code < 0:
         return f"signal {-code}"
     return MEANINGS[ExitCode(code)] if code in list(ExitCode) else f"exit code {code}"

@@ -1,6 +1,6 @@
-"""The form of the rules in this process: Python source, or machine code compiled from it.
+"""A check for the form of the rules in this process: Python, or machine code compiled from it.
 
-The environment that starts the process chooses the form (`inventory workers compile`).
+`inventory workers compile` compiles them.
 """
 
 from inventory.fold import record as fold

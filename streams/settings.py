@@ -1,4 +1,4 @@
-"""Settings of the stream processes, read once at start from `INVENTORY_*` variables."""
+"""The settings of workers and sinks, read once at start from `INVENTORY_*` variables."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from streams.engine.undecodable import PERMILLE
 
 
 class StreamSettings(Connections):
-    """Addresses, and the few options that change cost or latency but never a result."""
+    """The settings that workers and sinks share: addresses, secrets and the log level."""
 
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
 
@@ -18,14 +18,14 @@ class StreamSettings(Connections):
 
 
 class WorkerSettings(StreamSettings):
-    """Settings of one worker.
+    """The settings of one worker. Except for `undecodable_permille`, they never change a result.
 
-    `worker_id` is its static group membership. A worker that restarts under its id within the
-    session gets its partitions back, and no other worker's partitions move.
+    `worker_id` is its static id in the consumer group. A worker that restarts under the same id
+    within `session_timeout_s` gets its partitions back, and no other partitions move. Settings
+    that end with `_s` are in seconds.
 
-    `undecodable_permille` of the last 1,000 records may be undecodable before a worker stops. An
-    operator who has checked that they are no facts can raise the limit, so that the worker
-    continues.
+    A worker stops once more than `undecodable_permille` of a partition's last 1,000 records can't
+    be decoded. An operator who has checked that these are no facts can raise the limit.
     """
 
     worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")
@@ -40,25 +40,31 @@ class WorkerSettings(StreamSettings):
 
     @property
     def heartbeat_s(self) -> float:
-        """Return the group heartbeat interval (s): two of three may be lost within a session."""
+        """Return the interval of group heartbeats in seconds: a third of the session timeout."""
         return self.session_timeout_s / 3
 
     @property
     def snapshot_dir(self) -> Path:
-        """Return the directory of this worker's snapshots. Deleting it costs time only."""
+        """Return the directory of this worker's snapshots.
+
+        Deleting it only makes the next restore longer.
+        """
         return self.worker_dir / self.worker_id / "snapshots"
 
     @property
     def topics_file(self) -> Path:
-        """Return the path of the file with the ids of the topics behind this revision's state.
+        """Return the path of the file with the ids of the topics that this revision's state uses.
 
-        All workers share it, so that a worker that never ran here before knows them too.
+        All workers share it, so that a new worker knows the ids too.
         """
         return self.worker_dir / "topics.json"
 
 
 class SinkSettings(StreamSettings):
-    """Settings of the projector and the actuator."""
+    """The settings of the projector and the actuator.
+
+    They read at most `sink_batch_records` at once, and wait at most `sink_poll_ms` for them.
+    """
 
     sink_batch_records: int = Field(default=20_000, ge=1, le=200_000)
     sink_poll_ms: int = Field(default=50, ge=1, le=5_000)

@@ -1,1 +1,1 @@
-"""The hot path of a worker: chunks, state, transactions, restore. It does not use Faust."""
+"""The part of a worker that computes: chunks, state, transactions and restore, without Faust."""

@@ -1,7 +1,7 @@
-"""Assembly of a partition's states from the levels and window rows of its two changelogs.
+"""The assembly of a partition's states from its two changelogs, levels and window rows.
 
-States stay in the encoded form of the changelog, because most keys are not touched in the next
-hour. Decoding all of them first took three times as long.
+States remain encoded as in the changelog, because most keys get no record in the next hour.
+Decoding all of them at restore takes three times as long.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ BLOCKS_AT_ONCE: Final = 4  # a few milliseconds of work
 
 
 class Assembly:
-    """A builder of states from levels and window rows of one partition, in changelog order.
+    """A builder of the states of partition `number`, from its changelog records in order.
 
-    Both changelogs are compacted: each key and each window occurs at least once, last with its
-    newest content. A level overwrites the rows that it carries. With a snapshot as `base`, only
-    later records are read. They may start too early, because the newest wins.
+    Of each key and each window, the last record has the newest content. A level also overwrites the
+    window rows that it contains. With a snapshot's states as `base`, only later changelog records
+    need to be added. Adding some earlier ones too is harmless.
 
-    `open_keys` are the keys with an open decision. `carried` holds the starts of the rows that each
-    level carried.
+    `open_keys` are the keys with an open need or price proposal. `carried` maps a key to the starts
+    of the window rows that its last level contains.
     """
 
     def __init__(
@@ -96,15 +96,15 @@ class Assembly:
         self.records += 1
 
     async def states(self, next_offset: int) -> ColdStates:
-        """Return all states; those of the base are updated in place.
+        """Return all states. With a base, it is the base, updated in place.
 
-        It yields to the event loop between blocks. `next_offset` is the first offset without
-        effect: rows of a key without a level are accepted only from there on.
+        The event loop gets control between blocks. `next_offset` is that of the restored progress.
+        Window rows of a key without a level are ignored if their position is not before it.
 
         Raises:
             TornChangelogs: a window row is newer than its level. They are written in one
                 transaction, so one of the changelogs has lost records.
-            LogMismatch: rows that a level counts are missing, or the level of rows.
+            LogMismatch: window rows that a level counts are missing, or window rows have no level.
         """
         self._store_levels()
         cold = self._levels if self._base is None else self._base

@@ -1,9 +1,11 @@
-"""States at rest: compressed documents in blocks, decoded one by one when a record needs them.
+"""States at rest: compressed blocks of encoded states, decoded one by one when a record needs them.
 
-A key at rest takes 150 bytes instead of 5,000 as an object. A snapshot file consists of these
-blocks, so a restart reads a file instead of decoding a million documents. Two alternatives were
-rejected. A store on disk (RocksDB) writes a value before the broker has acknowledged it, but no
-value may be ahead of the changelog. With `mmap`, an access could wait for the disk within a chunk.
+A state at rest takes 150 bytes; as an object it takes 5,000. A snapshot file consists of these
+blocks, so a restart reads it without decoding a million states.
+
+Two alternatives were rejected. A store on disk (RocksDB) writes a value before the broker has
+acknowledged it, but no value may be ahead of the changelog. With `mmap`, an access could wait for
+the disk within a chunk.
 """
 
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
@@ -17,9 +19,9 @@ from cdc.contracts.state import decode_state, encode_state
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 
-SLOTS: Final = 32  # policies repeat among keys: 16 need a third more bytes, 64 twice the time
-BLOCK_BYTES = 256 << 10  # of documents; a key with all its windows takes half of this
-_SMALL: Final = 8 << 10  # compressed bytes; few large documents fill a block too
+SLOTS: Final = 32  # documents in a block: 16 need a third more bytes, 64 twice the time
+BLOCK_BYTES = 256 << 10  # most bytes of documents; a key with all its windows takes half of this
+_SMALL: Final = 8 << 10  # compressed bytes below which a block with empty slots is rewritten
 _LEVEL: Final = 1
 _SEPARATOR: Final = b"\n"  # JSON escapes newlines
 
@@ -28,19 +30,26 @@ Document = tuple[InvKey, bytes]
 
 @dataclass(slots=True)
 class Block:
-    """Documents of up to `SLOTS` keys. None replaces a key that a newer block holds."""
+    """The compressed documents of up to `SLOTS` keys.
+
+    `keys` has the key of each document, or None once a newer block contains that key.
+    """
 
     payload: bytes
     keys: list[InvKey | None]
 
     @property
     def live(self) -> int:
-        """Return the number of current documents."""
+        """Return the number of documents that no newer block supersedes."""
         return len(self.keys) - self.keys.count(None)
 
     @property
     def sparse(self) -> bool:
-        """Return True if the block is worth rewriting: half superseded, or small and half empty."""
+        """Return True if the block should be rewritten together with others.
+
+        That is so if at most half of its documents are current. A block below `_SMALL` bytes should
+        also be rewritten if its current documents fill at most half of `SLOTS`.
+        """
         live = self.live
         return live * 2 <= (SLOTS if len(self.payload) < _SMALL else len(self.keys))
 
@@ -51,7 +60,11 @@ class Block:
 
 @dataclass(slots=True)
 class ColdStates:
-    """One document per key. Only `add…` methods change it, so a written block can be shared."""
+    """The encoded states of many keys, one document per key.
+
+    Only the `add…` methods change it. The bytes of a block never change, so a snapshot can use
+    them.
+    """
 
     blocks: dict[int, Block] = field(default_factory=dict)
     _slots: dict[InvKey, int] = field(default_factory=dict)
@@ -78,7 +91,10 @@ class ColdStates:
         return None if document is None else decode_state(document)
 
     def document(self, key: InvKey) -> bytes | None:
-        """Return the stored bytes: a state, or a changelog level with the rows that it carried."""
+        """Return the stored bytes of `key`, or None.
+
+        They are an encoded state, or during a restore a level as in the changelog.
+        """
         slot_number = self._slots.get(key)
         if slot_number is None:
             return None
@@ -88,18 +104,21 @@ class ColdStates:
         return self._last_decoded[1][slot]
 
     def in_order(self, keys: Iterable[InvKey]) -> list[InvKey]:
-        """Return the keys block by block, unknown ones first. Each block is decompressed once."""
+        """Return the keys sorted by block, unknown ones first.
+
+        A caller that reads documents in this order decompresses each block only once.
+        """
         return sorted(keys, key=lambda key: (self._slots.get(key, -1), key))
 
     def add(self, states: Iterable[KeyState]) -> Iterator[list[InvKey]]:
-        """Store `states` at rest. Yields the keys of each block, so that the caller can pause."""
+        """Encode `states` and store them. Yield the keys of each block, so that callers can pause.
+
+        The blocks are stored only while the caller iterates.
+        """
         return self.add_documents((state.key, encode_state(state)) for state in states)
 
     def add_documents(self, documents: Iterable[Document]) -> Iterator[list[InvKey]]:
-        """Store encoded states at rest.
-
-        Yields the keys of each block, so that the caller can pause.
-        """
+        """Store encoded states, as `add` does."""
         gathered: list[Document] = []
         size = 0
         for document in documents:
@@ -112,7 +131,7 @@ class ColdStates:
             yield self._close(gathered)
 
     def add_block(self, payload: bytes, keys: list[InvKey | None]) -> None:
-        """Add one complete block of a snapshot file."""
+        """Add a compressed block, for example of a snapshot file. `keys` are those of its slots."""
         number = self._next
         self._next += 1
         block = Block(payload, keys)
@@ -123,7 +142,7 @@ class ColdStates:
         self.blocks[number] = block
 
     def sparse(self) -> Iterator[Document]:
-        """Yield the current documents of sparse blocks, to be rewritten."""
+        """Yield the current documents of sparse blocks. Adding them again replaces the blocks."""
         for block in [b for b in self.blocks.values() if b.sparse]:
             documents = block.documents()
             for slot, key in enumerate(list(block.keys)):
@@ -149,10 +168,11 @@ class ColdStates:
 
 
 class States(dict[InvKey, KeyState]):
-    """Decoded states in use over encoded states at rest. A state in use has priority.
+    """A dictionary of all states of a partition: decoded ones in use, all others at rest.
 
-    It is a dictionary by inheritance, because the rules expect one. With `keep_decoded`, a
-    state that was looked up stays decoded: for the fold, which will change it, but not for queries.
+    A state in use has priority over the same key's at rest. It inherits from dict, because the
+    rules expect one. With `keep_decoded`, a state that was looked up remains decoded. The fold
+    needs that, because it changes the state next. Queries don't.
     """
 
     __slots__ = ("_cold", "_keep_decoded", "_new")
@@ -230,10 +250,10 @@ class States(dict[InvKey, KeyState]):
         return super().__len__()
 
     def drop_decoded(self, keys: Iterable[InvKey]) -> None:
-        """Drop the decoded states of `keys`. The caller guarantees that those at rest are equal."""
+        """Drop the decoded states of `keys`. The caller guarantees that equal ones are at rest."""
         for key in keys:
             super().pop(key, None)
 
     def mark_at_rest(self, keys: Iterable[InvKey]) -> None:
-        """Record that these keys are at rest now, whether or not they are also in use."""
+        """Record that states of `keys` were added to those at rest. They may also be in use."""
         self._new.difference_update(keys)

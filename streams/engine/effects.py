@@ -1,4 +1,7 @@
-"""The effects of one chunk: collected while it is folded, turned into sends at its end."""
+"""The effects of one chunk.
+
+`Effects` collects them while the chunk is folded. `Writer` encodes them into records at its end.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -39,10 +42,12 @@ from streams.engine.records import Send, Stage
 
 @dataclass(slots=True)
 class Effects:
-    """Effects of a chunk on one partition.
+    """The effects of a chunk on one partition.
 
-    `rows` has every key whose level must be written, with the windows that changed. Of several
-    revisions of one decision only the last is kept, because it has the highest offset.
+    `rows` maps each key whose level must be written to the starts of its changed window rows.
+    `decisions` has the last revision of each id, with the state that decided it. `beats` has the
+    newest heartbeat by its key. `expired` has window records by key and start. The numbers count
+    records by verdict.
     """
 
     rows: dict[InvKey, set[int]] = field(default_factory=dict)
@@ -57,7 +62,7 @@ class Effects:
     undecodable: int = 0
 
     def add_changed(self, key: InvKey, rows: Iterable[int]) -> None:
-        """Register the key's level and these window rows for sending."""
+        """Add the key's level and the window rows that start at `rows` to those to be sent."""
         known = self.rows.get(key)
         if known is None:
             self.rows[key] = set(rows)
@@ -65,9 +70,10 @@ class Effects:
             known.update(rows)
 
     def keep_expired(self, before: KeyState, rows: Iterable[int]) -> None:
-        """Keep the last content of rows that this chunk changed and that now expire.
+        """Store the records of rows that this chunk changed before they expired.
 
-        The state drops them before the chunk is written, but the read model shows them for ever.
+        `before` is the state that still has these rows. The next state lacks them, but the read
+        model keeps expired rows and must get their last content.
         """
         changed = self.rows.get(before.key, ())
         for start in rows:
@@ -76,12 +82,12 @@ class Effects:
                 self.expired[before.key, start] = content
 
     def add_decisions(self, outputs: Iterable[Output], state: KeyState) -> None:
-        """Store the outputs of one record, the last revision of each id only."""
+        """Add the outputs of one record. A later revision of an id replaces an earlier one."""
         for output in outputs:
             self.decisions[output.id] = (output, state)
 
     def add_resend(self, key: InvKey, state: KeyState, rows: Iterable[int]) -> None:
-        """Register the key's level, rows and last decisions for sending again, unchanged."""
+        """Add the key's present level, window rows and last decisions to those to be sent."""
         self.rows.setdefault(key, set()).update(row for row in rows if row in state.windows)
         for output in (state.episode.last_output, state.price_episode.last_output):
             if output is not None:
@@ -97,7 +103,7 @@ class ChangedKey(NamedTuple):
 
 @dataclass(slots=True)
 class Writer:
-    """Encoder of effects into records for one partition of one generation."""
+    """An encoder of effects into the records of one partition and generation."""
 
     generation: int
     partition: int
@@ -105,16 +111,17 @@ class Writer:
     def stages(
         self, effects: Effects, states: dict[InvKey, KeyState], progress: Progress
     ) -> list[Stage]:
-        """Return all sends of a chunk, encoded in one call; see `staged`."""
+        """Return the records of a chunk like `staged`, with `changed_keys` encoded in one go."""
         return self.staged(effects, list(self.changed_keys(effects, states)), progress)
 
     def staged(
         self, effects: Effects, changed: Iterable[ChangedKey], progress: Progress
     ) -> list[Stage]:
-        """Return the sends of a chunk.
+        """Return the records of a chunk in up to three stages, without empty ones.
 
-        Each becomes visible no later than those after it (domain.md 4). Records that no later state
-        can produce again come first. A level precedes its window rows.
+        The stages are: rejected records and late sales; levels; window rows and decisions. No
+        record may become visible before those of an earlier stage (domain.md 4). The last level has
+        the progress in its headers.
         """
         refusals = [*self._rejections(effects), *self._lates(effects)]
         levels, windows = _changelogs(effects, changed)
@@ -128,7 +135,7 @@ class Writer:
     def decision_sends(
         self, decisions: Iterable[tuple[Output, KeyState]], progress: Progress
     ) -> Iterator[Send]:
-        """Yield one record per decision."""
+        """Yield one record per decision. Its as-of time is that of `progress`."""
         for output, state in decisions:
             key = state.key
             at = DecisionContext(
@@ -150,7 +157,10 @@ class Writer:
     def changed_keys(
         self, effects: Effects, states: dict[InvKey, KeyState]
     ) -> Iterator[ChangedKey]:
-        """Yield level and window rows key by key. This is most of a chunk's encoding."""
+        """Yield the changelog records of each changed key.
+
+        This is most of the work of encoding a chunk, so callers may pause between two keys.
+        """
         for key, rows in effects.rows.items():
             state = states[key]
             level, changed = encode_changed(state, [row for row in rows if row in state.windows])
@@ -166,7 +176,7 @@ class Writer:
 
 
 def _changelogs(effects: Effects, changed: Iterable[ChangedKey]) -> tuple[list[Send], list[Send]]:
-    """Return the levels and the window rows, expired rows first."""
+    """Return the records of levels, and those of window rows with expired ones first."""
     levels = []
     windows = [
         Send(SALES_WINDOWS_CHANGELOG, window_key(key, start), content)

@@ -1,22 +1,21 @@
-"""Tuning of Python's cyclic garbage collector for a process that holds the values of many keys.
+"""Settings of Python's cyclic garbage collector for a process with the states of many keys.
 
-Values of the fold hold no cycle, so reference counting frees them. By default the collector still
-scans young objects after every 700 new containers, and all keys from time to time. Cycles come from
-the broker's clients and the web server, and can wait longer. Switching the collector off would keep
-them for ever.
+States contain no reference cycle, so reference counting frees them. By default the collector still
+scans young objects after every 700 new containers, and all states from time to time. Cycles come
+from the broker's clients and the web server. They are collected too, but less often.
 
-A full collection takes half a second for 60,000 keys and stops every thread, the group's heartbeats
-included. The objects that many records have decoded are therefore hidden from it.
+A full collection takes half a second for 60,000 decoded keys. It stops every thread, the one of the
+group's heartbeats included. After many keys were decoded, their objects are therefore excluded from
+collections.
 """
 
 import gc
 from typing import Final
 
-# New containers before the youngest generation is collected; the next two count collections of the
-# generation before. The product of the first two bounds one collection while keys arrive. A million
-# took 350 ms, and all queries waited.
+# The arguments of `gc.set_threshold`. The first two multiply to the number of new containers that
+# one collection scans while keys are decoded. For a million it took 350 ms, and all queries waited.
 THRESHOLDS: Final = (10_000, 5, 2_000)
-FREEZE_AFTER_KEYS: Final = 20_000  # keys decoded since the last time; fewer are scanned quickly
+FREEZE_AFTER_KEYS: Final = 20_000  # newly decoded keys; scanning fewer takes little time
 
 
 def collect_rarely() -> None:
@@ -25,17 +24,20 @@ def collect_rarely() -> None:
 
 
 class CollectorFreeze:
-    """Hides the objects of many newly decoded keys from the collector.
+    """Excludes the objects of newly decoded keys from collections (`gc.freeze`).
 
-    Hidden objects are still freed when their last reference goes, but hidden cycles are not. It
-    therefore happens only after a flood.
+    Excluded objects are still freed with their last reference, but excluded cycles never are. So
+    this is done only after many keys were decoded.
     """
 
     def __init__(self) -> None:
         self._known = 0
 
     def freeze_if_grown(self, in_use: int) -> bool:
-        """Hide newly decoded objects if `in_use` has grown enough; return True if it has."""
+        """Freeze all objects if `in_use`, the number of decoded keys, grew by `FREEZE_AFTER_KEYS`.
+
+        Return True if they were frozen.
+        """
         self._known = min(self._known, in_use)
         if in_use - self._known < FREEZE_AFTER_KEYS:
             return False

@@ -1,4 +1,4 @@
-"""A reader of committed records of real topics by offset, without a consumer group."""
+"""The `Log` over Kafka: a reader of committed records by offset, without a consumer group."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -19,15 +19,18 @@ FETCH_BYTES = 4 << 20
 BATCH = 20_000
 POLL_MS = 200
 DESCRIBED_S = 30.0
-STALLED_AFTER_S = 60.0  # longest time without records although some are there
+STALLED_AFTER_S = 60.0  # longest time without a record before the end of the range
 
 
 class ReadStalled(Exception):
-    """Records that must exist did not arrive."""
+    """No record arrived for a minute, although the topic continues after the last one."""
 
 
 class KafkaLog:
-    """A `Log` over Kafka. It serves one reader at a time, so every user opens its own."""
+    """A `Log` over Kafka, used as an asynchronous context manager.
+
+    Only one `read` may be in progress, so every user opens a log of its own.
+    """
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
@@ -60,7 +63,7 @@ class KafkaLog:
     async def all_bounds(
         self, topic: str, partitions: Iterable[int]
     ) -> Mapping[int, tuple[int, int]]:
-        """Return the bounds of several partitions, with two requests in total."""
+        """Return the bounds of several partitions as `bounds` does, with two requests in total."""
         tps = [TopicPartition(topic, number) for number in partitions]
         first = await self._consumer.beginning_offsets(tps)
         end = await self._consumer.end_offsets(tps)
@@ -89,11 +92,11 @@ class KafkaLog:
     ) -> AsyncIterator[Sequence[LogRecord]]:
         """Yield the records of [start, end), in order and in batches.
 
-        The end is checked by position, so markers, aborted and compacted records there don't block
-        it.
+        It ends when the consumer's position reaches `end`. The last offsets may thus be transaction
+        markers, aborted records or compacted ones.
 
         Raises:
-            ReadStalled: no record came for a minute.
+            ReadStalled: no record arrived for a minute.
         """
         if start >= end:
             return
@@ -116,7 +119,8 @@ class KafkaLog:
                 yield records
             elif loop.time() - last_records_s > STALLED_AFTER_S:
                 problem = (
-                    f"{topic}[{partition}]: no record from {position} on, expected up to {end}"
+                    f"{topic}[{partition}]: no record arrived from offset {position} on for "
+                    f"{STALLED_AFTER_S:g} s, expected up to {end}"
                 )
                 raise ReadStalled(problem)
 
@@ -144,7 +148,7 @@ def _found(topic: str, answer: Any) -> FoundTopic:  # noqa: ANN401 -- no types i
 
 
 def _describe(bootstrap: str, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
-    """Use another client, because aiokafka's newest metadata request has no topic ids."""
+    """Return `found_topics` from librdkafka's client. aiokafka's requests have no topic ids."""
     return found_topics(_admin(bootstrap), topics)
 
 
@@ -152,10 +156,10 @@ _ONE_AT_A_TIME = Lock()
 
 
 def _admin(bootstrap: str) -> AdminClient:
-    """Return the process's only admin client. Moving partitions use it again and again.
+    """Return the process's only admin client.
 
-    With `cache` alone, threads that call at once would create one client each. A client without a
-    reference closes before it has answered.
+    The lock is needed besides `cache`: threads that call at the same time would create one client
+    each. A client to which no reference remains closes before it has answered.
     """
     with _ONE_AT_A_TIME:
         return _kept_admin(bootstrap)

@@ -1,8 +1,8 @@
-"""The facts that a restore needs of a level, found in its bytes without parsing.
+"""A search for the few facts that a restore needs in a level's bytes, without parsing them.
 
-Parsing takes most of the time of a cold restore, and most levels are not used soon afterwards. The
-bytes are canonical (`cdc.contracts.state`): names are sorted, so the name before and after each
-value is known. Bytes of any other form are parsed, and refused there if invalid.
+Parsing all levels would take most of the time of a restore, and most are not used soon. The bytes
+are canonical JSON (`cdc.contracts.state`) with sorted names, so the names before and after each
+value are known. Bytes of any other form are parsed instead.
 """
 
 import re
@@ -31,7 +31,10 @@ _START: Final = re.compile(rb'"start_us":(-?\d+)')
 
 @value
 class LevelFacts:
-    """The key of a level, True for an open decision, and the starts of the rows it carries."""
+    """The facts of a level: its key and the starts of the window rows that it contains.
+
+    `is_open` is True if the key has an open need or price proposal.
+    """
 
     key: InvKey
     is_open: bool
@@ -54,7 +57,7 @@ def _parsed(content: bytes) -> LevelFacts:
 
 
 def _scanned(content: bytes) -> LevelFacts | None:
-    """Return the facts without parsing, or None if the bytes do not have the expected form."""
+    """Return the facts without parsing, or None if the bytes don't have the expected form."""
     revision = content.find(_REVISION)
     key = content.rfind(_KEY, 0, revision)
     rows = content.find(_ROWS, revision)

@@ -1,13 +1,13 @@
-"""One chunk of one partition: decode, fold, acknowledge, publish.
+"""The processing of one chunk of a partition: decode, fold, wait for the broker, publish.
 
-This is the hot path of a worker, without Faust and without Kafka. Its rules:
+All records of a worker pass this module, which uses neither Faust nor Kafka. Its rules:
 
 - Between the first and the last change of state, only `sleep(0)` between complete records is
   awaited. It lets queries run; they read published state only.
-- The state changes before the acknowledgement. The caller therefore ends the process if this
-  raises: only a restore leads back to the former state.
-- Undecodable bytes cost one record. Undecodable bytes by the hundred mean a broken schema and stop
-  the worker.
+- The state changes before the broker acknowledges the chunk. If anything raises, the caller ends
+  the process, because only a restore gives the former state.
+- A record that can't be decoded is rejected. More than 1 % of them stop the worker, because then
+  the producer's schema has changed.
 """
 
 import asyncio
@@ -30,25 +30,25 @@ from streams.engine.effects import Effects, Writer
 from streams.engine.records import Broker, SourceRecord, Stage
 from streams.engine.store import OwnedPartition
 
-SLICE_S = 0.005  # of the event loop; queries, transactions and heartbeats run in between
-CLOCK_EVERY = 25  # steps between two readings of the clock; a key at rest takes 0.2 ms
+SLICE_S = 0.005  # longest work without yielding to queries, transactions and heartbeats
+CLOCK_EVERY = 25  # records between two readings of the clock; decoding a state takes 0.2 ms
 REFUSED_IN_A_ROW = 1_000  # domain.md 4, before_dedupe_horizon
 LATE_REASON = "window_expired"
 
 
 class Gap(Exception):
-    """Offsets between the last handled record and this chunk were never delivered."""
+    """The chunk begins after the next offset: the records in between were not delivered."""
 
 
 class _TimeSlice:
-    """A time slice on the event loop. After it, other tasks run."""
+    """A limit of `SLICE_S` for work on the event loop, after which other tasks run."""
 
     def __init__(self) -> None:
         self._steps = 0
         self._until_s = time.perf_counter() + SLICE_S
 
     async def step(self) -> None:
-        """Count one step of work, and yield to the event loop once the slice is used up."""
+        """Call this after each record. It yields to the event loop once the slice is over."""
         self._steps += 1
         if self._steps % CLOCK_EVERY == 0 and time.perf_counter() >= self._until_s:
             await asyncio.sleep(0)
@@ -60,23 +60,25 @@ async def handle_chunk(
 ) -> Effects:
     """Fold `chunk` into the partition and return once the broker has acknowledged its output.
 
-    Records below `owned.next_offset` change nothing. The output that an earlier process wrote for
-    them is written again. An empty result is not sent. Offsets missing within the chunk count as
-    holes in the log, so a consumer's records are divided by `records.unbroken` first.
+    Records below `owned.next_offset` change nothing, but the output that an earlier process wrote
+    for them is written again. If there is no output, nothing is sent.
+
+    Offsets missing within the chunk are taken as offsets without records. Divide a consumer's
+    records by `records.unbroken` first.
 
     Raises:
-        Gap: the chunk begins after `owned.next_offset`; nothing was done.
-        SchemaBreak: more than 1 % of the last records can't be decoded.
+        Gap: the chunk begins after `owned.next_offset`. Nothing was changed.
+        SchemaBreak: more than the configured share of the last 1,000 records can't be decoded.
         BrokenInvariant: the state or the ring can't be trusted any more.
         Fenced: another worker owns the partition now.
     """
     if chunk and chunk[0].offset > owned.next_offset:
         problem = (
             f"{STOCK_EVENTS}[{owned.number}]: expected offset {owned.next_offset}, "
-            f"got {chunk[0].offset}"
+            f"got {chunk[0].offset}; nothing was folded"
         )
         raise Gap(problem)
-    owned.in_work = True  # stays True if anything below fails: such a state is in no snapshot
+    owned.in_work = True  # remains True if anything below fails, so that no snapshot is taken
     async with owned.fold_lock:
         effects = await _fold(chunk, owned)
         stages = await _staged(effects, owned)
@@ -102,7 +104,7 @@ async def _fold(chunk: Sequence[SourceRecord], owned: OwnedPartition) -> Effects
 
 
 async def _staged(effects: Effects, owned: OwnedPartition) -> list[Stage]:
-    """Return the chunk's sends. Encoding takes about as long as the fold, so it yields as well."""
+    """Return the chunk's records to send. Encoding takes as long as the fold, so it yields too."""
     writer = Writer(owned.partition.generation, owned.number)
     time_slice = _TimeSlice()
     changed = []
@@ -113,9 +115,9 @@ async def _staged(effects: Effects, owned: OwnedPartition) -> list[Stage]:
 
 
 async def republish_open(owned: OwnedPartition, broker: Broker) -> int:
-    """Send the open decisions of a partition again and return their number.
+    """Send the last revision of each open need and price proposal again. Return their number.
 
-    Consumers ignore revisions that they know.
+    Consumers ignore revisions that they have already.
     """
     effects = Effects()
     for key in sorted(owned.open_keys):
@@ -185,7 +187,7 @@ def _collect(
 
 
 def _changed(record: Record, rows: Sequence[int], effects: Effects) -> None:
-    """Register the level of the record's key, these window rows, and a heartbeat's content."""
+    """Add the level of the record's key, its rows `rows` and a heartbeat's content to `effects`."""
     key = InvKey(record.key)
     effects.add_changed(key, rows)
     beat = beat_of(record)
@@ -206,14 +208,17 @@ def _refuse(
     if owned.refused_in_a_row >= REFUSED_IN_A_ROW:
         problem = (
             f"{STOCK_EVENTS}[{owned.number}]@{source.offset}: {owned.refused_in_a_row} records in "
-            "a row are older than the dedupe horizon; compare Postgres with the log before you "
-            "continue"
+            "a row are older than the dedupe horizon, so the worker stops; compare the rows in "
+            "Postgres with the log before you start it again"
         )
         raise BrokenInvariant(problem)
 
 
 def _resend(source: SourceRecord, owned: OwnedPartition, effects: Effects) -> None:
-    """Send state and decisions of the record's key again if an earlier process handled it."""
+    """Add the present output of the record's key again if an earlier process handled the record.
+
+    That process may have died before its consumers got all of it.
+    """
     if source.offset >= owned.restored_offset or source.key is None:
         return
     key = InvKey(source.key.decode("utf-8", "surrogateescape"))

@@ -1,8 +1,8 @@
-"""A broker in memory: topics with partitions, transactions, and a hook before every effect.
+"""A broker in memory, against which tests and simulations run the engine.
 
-It belongs to the engine because it defines the guarantees that the engine relies on. The hook may
-raise, like a process that dies there, or wait while others continue. Uncommitted records are lost:
-an aborted transaction uses up their offsets, and no reader of committed records sees them.
+It has topics with partitions and transactions, with the guarantees that the engine relies on. A
+hook is called before every effect. It may raise, like a process that dies there, or wait while
+others continue. Readers never get records of an aborted transaction, but their offsets are used.
 """
 
 from collections import defaultdict
@@ -18,15 +18,18 @@ EffectHook = Callable[[str], Awaitable[None]]
 
 
 class Crash(Exception):
-    """The process dies here."""
+    """A simulated death of the process, raised by a hook."""
 
 
 async def undisturbed(_effect: str) -> None:
-    """Permit every effect at once."""
+    """Do nothing: the hook of a run without faults."""
 
 
 class MemoryBroker:
-    """A `Broker` (through `writer`) and a `Log`. All times are given by the test."""
+    """A broker in memory. It is a `Log`, and `writer` returns a `Broker`.
+
+    It reads no clock: the test passes every time.
+    """
 
     def __init__(self) -> None:
         self.topics: dict[TopicAndPartition, list[LogRecord]] = defaultdict(list)
@@ -50,7 +53,7 @@ class MemoryBroker:
         return [record.value or b"" for record in self.topics[topic, partition]]
 
     def compact(self, topic: str, partition: int) -> None:
-        """Keep the last record of each key, as Kafka's log cleaner does. Offsets are unchanged."""
+        """Remove all but the last record of each key, as compaction does. Offsets are unchanged."""
         tp = (topic, partition)
         last = {record.key: record.offset for record in self.topics[tp]}
         self.topics[tp] = [
@@ -94,14 +97,14 @@ class MemoryBroker:
         return self._open[partition]
 
     def commit(self, transaction: "Transaction") -> None:
-        """Show all records of a transaction at once."""
+        """Make all records of a transaction visible to readers."""
         del self._open[transaction.partition]
         for topic, record in transaction.sent:
             self.topics[topic, transaction.partition].append(record)
         self._finish(transaction)
 
     def next_offset(self, tp: TopicAndPartition) -> int:
-        """Return the offset of the next record, uncommitted ones and markers counted."""
+        """Return the offset of the next record, after markers and aborted records."""
         records = self.topics[tp]
         behind = records[-1].offset + 1 if records else self._firsts[tp]
         return max(behind, self._ends[tp])
@@ -130,10 +133,11 @@ class MemoryBroker:
         """Yield the records of [start, end) in small batches.
 
         Raises:
-            LogMismatch: the first of them was deleted; a reader must not continue elsewhere.
+            LogMismatch: the record at `start` was deleted, so a part would be missing.
         """
         if start < self._firsts[topic, partition]:
-            problem = f"{topic}[{partition}]@{start}: out of range"
+            first = self._firsts[topic, partition]
+            problem = f"{topic}[{partition}]@{start}: out of range, the topic begins at {first}"
             raise LogMismatch(problem)
         found = [r for r in self.topics[topic, partition] if start <= r.offset < end]
         for index in range(0, len(found), READ_BATCH):
@@ -141,7 +145,7 @@ class MemoryBroker:
 
 
 class Transaction:
-    """Records that are in the log but not visible yet, in the order of sending."""
+    """The records of an open transaction, in the order of sending. No reader gets them yet."""
 
     def __init__(self, broker: MemoryBroker, partition: int) -> None:
         self._broker = broker
@@ -151,14 +155,11 @@ class Transaction:
 
     @property
     def positions(self) -> Positions:
-        """Return the offset after each topic's last record.
-
-        As in a real broker, markers don't count.
-        """
+        """Return the offset after each topic's last record, not counting the marker after it."""
         return dict(self._next)
 
     def append(self, send: Send) -> None:
-        """Append the record after everything in the log of its topic."""
+        """Append a record after the last offset of its topic."""
         offset = self._next.get(send.topic)
         if offset is None:
             offset = self._broker.next_offset((send.topic, self.partition))
@@ -179,7 +180,7 @@ class MemoryWriter:
         return self._broker.epochs[partition] != self._epoch
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Commit all stages together, with the hook called before every effect.
+        """Commit all stages in one transaction. Call the hook before every effect.
 
         Raises:
             Fenced: at the first effect after another owner initialised the producer.

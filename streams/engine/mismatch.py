@@ -1,8 +1,7 @@
-"""Checks that a log fits the restored state, and repair commands where it does not.
+"""Checks that topics and restored state belong together, with repair commands if they don't.
 
-A broker serves a topic that was deleted and created again, or truncated, without an error. A worker
-that continued would have incomplete history in a state that looks complete. It therefore stops
-(fault F16).
+A broker answers without an error if a topic was deleted and created again, or truncated. A worker
+that continued with it would compute wrong states. It therefore stops (fault F16).
 """
 
 from collections.abc import Mapping
@@ -17,12 +16,12 @@ from streams.engine.records import TopicIds
 from streams.exit_codes import NEW_GENERATION, REBUILD, START_AGAIN
 
 REPAIR: Final = f"`{REBUILD}` makes the changelogs from {STOCK_EVENTS} again"
-LOST: Final = "history is missing: bring the topic itself back, or begin a new generation"
+LOST: Final = "history is missing: restore the topic itself, or begin a new generation"
 _RETIRE: Final = f"inventory revision retire {LOGIC_REVISION} --delete"
 
 
 class LogMismatch(Exception):
-    """Topic and changelog don't belong together: deleted, recreated or truncated (fault F16).
+    """A topic was deleted, created again or truncated, so that it contradicts the state (F16).
 
     `repair` is the command that an operator should run.
     """
@@ -33,17 +32,18 @@ class LogMismatch(Exception):
 
 
 class TornChangelogs(BrokenInvariant):
-    """One changelog is ahead of the other, although each chunk writes both in one transaction."""
+    """A changelog has lost records: the other one, written in the same transactions, is ahead."""
 
     repair = REBUILD
 
 
 @value
 class Topics:
-    """Source and changelogs of one partition at the beginning of a restore.
+    """The topics of one partition at the beginning of a restore: source and changelogs.
 
-    `ids` are read first of all. A topic that is created again afterwards then has another id than
-    the state. `bounds` are the first offset and the offset after the last record.
+    `ids` are read before everything else. If a topic is created again during the restore, its new
+    id differs from the stored one. `bounds` are the first offset and the offset after the last
+    record.
     """
 
     ids: TopicIds
@@ -53,35 +53,41 @@ class Topics:
 def refuse_other_counts(partitions: Mapping[str, int], expected: int) -> None:
     """Raise `LogMismatch` unless each topic has the `expected` number of partitions.
 
-    With one more, nearly every key's next record goes to another partition than those before.
+    With another number, most keys' next records are in another partition than their state.
     """
     is_known = expected == PARTITIONS
     for topic, found in partitions.items():
         if found != expected:
             wanted = f"{expected}" if is_known else f"{expected} (INVENTORY_PARTITIONS)"
-            problem = f"{topic} has {found} partitions, keys are divided among {wanted}"
+            problem = f"{topic} has {found} partitions, but its keys were divided among {wanted}"
             raise LogMismatch(problem, repair_of_topic(topic) if is_known else START_AGAIN)
 
 
 def repair_of_topic(topic: str) -> str:
-    """Return the repair command for a topic that is not the same as before."""
+    """Return the repair command for a topic that was deleted, created again or truncated."""
     return NEW_GENERATION if topic == STOCK_EVENTS else REBUILD
 
 
 def repair_phrase(topic: str) -> str:
-    """Return the repair of a topic as a phrase for messages."""
+    """Return the repair for such a topic as the end of a message."""
     return LOST if topic == STOCK_EVENTS else REPAIR
 
 
 def refuse_truncated_levels(number: int, first: int) -> None:
-    """Raise `LogMismatch` if the levels lack their beginning. Compaction never removes it."""
+    """Raise `LogMismatch` if the level changelog begins after offset 0.
+
+    Compaction leaves the first offset unchanged, so the topic was truncated.
+    """
     if first > 0:
         problem = f"{ON_HAND_CHANGELOG}[{number}] begins at {first}, it was truncated; {REPAIR}"
         raise LogMismatch(problem)
 
 
 def refuse_unfinished(number: int, progress: Progress | None) -> None:
-    """Raise `LogMismatch` if the levels are an interrupted publication: no chunk ends at 0."""
+    """Raise `LogMismatch` if a publication of the changelogs was interrupted.
+
+    Its levels have the progress 0 until it ends. No worker's chunk has that progress.
+    """
     if progress is not None and progress.next_offset == 0:
         problem = (
             f"{ON_HAND_CHANGELOG}[{number}] holds an incomplete published backfill; "
@@ -92,10 +98,10 @@ def refuse_unfinished(number: int, progress: Progress | None) -> None:
 
 
 def refuse_other_generation(number: int, own_generation: int, found: int | None) -> None:
-    """Raise `LogMismatch` if the state was made from another generation of the log.
+    """Raise `LogMismatch` if the state comes from another generation than `own_generation`.
 
-    The generation is part of every position and id. Positions of a later generation compare as
-    newer than all of an earlier one, so a state must not mix two generations.
+    `found` is None for changelogs without a progress. The generation is part of every position and
+    id, and any position of a later generation is newer. So a state must not mix generations.
     """
     if found not in (None, own_generation):
         problem = (
@@ -106,7 +112,7 @@ def refuse_other_generation(number: int, own_generation: int, found: int | None)
 
 
 def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None:
-    """Raise `LogMismatch` unless the source topic is the one whose offset `progress` holds."""
+    """Raise `LogMismatch` unless the source topic is that of `progress` and has its next offset."""
     found, known = topics.ids[STOCK_EVENTS], progress.source_topic_id
     if known not in (None, found):
         problem = (
@@ -127,7 +133,7 @@ def refuse_truncated_source(number: int, progress: Progress, first: int) -> None
     """Raise `LogMismatch` if the source topic begins after the records that the ring needs."""
     if first > progress.ring_from:
         problem = (
-            f"{STOCK_EVENTS}[{number}] begins at {first}, it was truncated: records from "
-            f"{progress.ring_from} on that are sent again could not be told from new ones; {LOST}"
+            f"{STOCK_EVENTS}[{number}] begins at {first}, it was truncated: the records from "
+            f"{progress.ring_from} on are needed to recognise records that are sent again; {LOST}"
         )
         raise LogMismatch(problem, NEW_GENERATION)

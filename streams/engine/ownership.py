@@ -1,8 +1,8 @@
-"""The partitions of this worker, and their way from assigned to ready.
+"""The partitions of this worker, from their assignment until they can be folded and queried.
 
-A rebalance revokes every partition and returns most of them. A returned partition keeps its state
-if no other worker has written to its changelog in between, which the broker shows. A writer that
-this check missed would fence our next transaction and end this process.
+A rebalance revokes every partition and assigns most of them again. Such a partition keeps its
+state, unless its changelog shows that another worker has written in between. If that check missed
+another writer, the broker would refuse our next transaction and this process would end.
 """
 
 import asyncio
@@ -29,10 +29,10 @@ log = structlog.get_logger(__name__)
 
 
 class Fencing(Broker, Protocol):
-    """A broker that can become the only writer of a partition."""
+    """A broker that can make this process the only writer of a partition."""
 
     async def own(self, partitions: Iterable[int]) -> None:
-        """Fence former owners out."""
+        """Fence all other writers of these partitions."""
         ...
 
     async def disown(self, partitions: Iterable[int]) -> None:
@@ -41,12 +41,16 @@ class Fencing(Broker, Protocol):
 
 
 class _Overtaken(Exception):
-    """A later rebalance has given the partition to another worker."""
+    """A later rebalance has assigned the partition to another worker, so its restore stops."""
 
 
 @dataclass(slots=True)
 class Restores:
-    """Counters of this process for partitions taken over."""
+    """The counters of partitions that became ready in this process.
+
+    `kept` of them kept their state. `records` are changelog records read for the others, `seconds`
+    the time from the beginning of each takeover.
+    """
 
     partitions: int = 0
     kept: int = 0
@@ -54,7 +58,7 @@ class Restores:
     seconds: float = 0.0
 
     def add(self, owned: OwnedPartition, *, kept: bool, seconds: float) -> None:
-        """Count one partition that became ready. A `kept` one was not read again."""
+        """Count one partition that became ready. A `kept` one was not restored from its topics."""
         self.partitions += 1
         self.kept += kept
         self.records += 0 if kept else owned.restored_records
@@ -62,16 +66,16 @@ class Restores:
 
 
 async def no_snapshot(_partition: int) -> Snapshot | None:
-    """Return None: restore from the changelogs alone."""
+    """Return None, so that partitions are restored from the changelogs alone."""
     return None
 
 
 class Ownership:
     """All partitions of this process.
 
-    A partition is assigned, then ready. `ready` holds only partitions that may be folded and
-    queried. Each takeover waits for the one before, because a half-initialised producer can't be
-    cancelled.
+    `assigned` are the partitions that the group assigned to it. `ready` are those of them whose
+    state is restored; only these may be folded and queried. The takeover after a rebalance waits
+    for the one before, because the initialisation of a producer can't be cancelled.
     """
 
     def __init__(
@@ -107,7 +111,10 @@ class Ownership:
         return self._is_assigned and self.assigned == self.ready.keys()
 
     async def revoked(self) -> None:
-        """Give up every partition. Call this when no chunk is in work."""
+        """Move every partition out of `ready`, but keep its state for the next assignment.
+
+        Call this when no chunk is being folded.
+        """
         self._lost.update(self.ready)
         self.ready = {}
         self.assigned = frozenset()
@@ -116,7 +123,7 @@ class Ownership:
         await self._notify()
 
     async def assign(self, partitions: Iterable[int]) -> None:
-        """Start to take `partitions` over. Returns before that is done."""
+        """Start to take `partitions` over in a task. Return before any of them is ready."""
         self.assigned = frozenset(partitions)
         self._is_assigned = True
         self.rebalances += 1
@@ -125,7 +132,7 @@ class Ownership:
         await self._notify()
 
     async def owned(self, partition: int) -> OwnedPartition | None:
-        """Return the partition once it is ready, or None if it is not assigned here."""
+        """Wait until the partition is ready, and return it. Return None if it is not assigned."""
         async with self._moved:
             await self._moved.wait_for(
                 lambda: partition in self.ready or partition not in self.assigned
@@ -208,7 +215,7 @@ class Ownership:
             return owned
 
     def _keep_for_takeover(self, partition: int, owned: OwnedPartition | None) -> None:
-        """Leave a state to the next takeover, which checks whether it is still the newest."""
+        """Keep a state for the next takeover. That one checks whether it is still the newest."""
         if owned is not None:
             self._lost.setdefault(partition, owned)
 
@@ -224,7 +231,7 @@ class Ownership:
 
 
 async def _is_current(former: OwnedPartition, reader: Log) -> bool:
-    """Return True if no other worker has moved the partition further than `former` did."""
+    """Return True if the changelog's newest progress is not beyond that of `former`."""
     first, end = await reader.bounds(ON_HAND_CHANGELOG, former.number)
     newest = await newest_progress(former.number, max(first, end - TAIL), end, reader)
     return newest is not None and newest.next_offset <= former.next_offset

@@ -1,11 +1,13 @@
-"""A partition's changelogs, written from a finished recomputation instead of a replay of its log.
+"""The publication of a finished recomputation as a partition's changelogs and outputs.
 
-The result equals, byte for byte, that of a worker which takes the complete history as one chunk:
-effects, records, transactions and fence are the worker's own. Such a chunk is too large for one
-transaction. Every level therefore carries the progress 0 until the last transaction writes the true
-one. No chunk ends at 0, and no worker continues from it (`mismatch.refuse_unfinished`). Decisions,
-late and rejected records go to the revision's own outputs, as in a replay. Only the last decisions
-of each key are written, which is what compaction would leave.
+The records equal, byte for byte, those of a worker that folds the complete history as one chunk.
+They are written by the worker's own code, with the same fence.
+
+The history is too large for one transaction. Every level therefore has the progress 0 until the
+last transaction writes the true one. No worker's chunk has the progress 0, and no worker restores
+from it (`mismatch.refuse_unfinished`). Decisions, late sales and rejected records go to the output
+topics of the logic revision. Of each key only the last decisions are written, as compaction would
+leave them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,7 +27,7 @@ from streams.engine.restore import CHANGELOGS, START
 from streams.engine.store import OwnedPartition
 
 SOURCES: Final = (*CHANGELOGS, STOCK_EVENTS)  # topics whose ids a publication needs
-STATES_AT_ONCE: Final = 1_000  # in a transaction: a few megabytes
+STATES_AT_ONCE: Final = 1_000  # per transaction: a few megabytes
 ROWS_AT_ONCE: Final = 5_000
 REFUSALS_AT_ONCE: Final = 100  # of up to 667 kB each
 
@@ -33,7 +35,7 @@ T = TypeVar("T")
 
 
 class History(Protocol):
-    """The result of all records of one partition before `end`."""
+    """The result of a recomputation of partition `number` from all records before offset `end`."""
 
     @property
     def number(self) -> int: ...  # noqa: D102 -- a protocol's fields, described above
@@ -46,7 +48,10 @@ class History(Protocol):
 
     @property
     def newest_commit_us(self) -> int | None:
-        """Return the dedupe ring's newest commit time. The topic holds the ring's members."""
+        """Return the dedupe ring's newest commit time in µs since 1970 UTC, None if it has none.
+
+        A worker reads the ring's members from the topic.
+        """
         ...
 
     @property
@@ -72,25 +77,25 @@ class History(Protocol):
         ...
 
     def expired(self) -> Iterable[tuple[InvKey, int, bytes]]:
-        """Yield key, start and last record of each window row that no state holds any more."""
+        """Yield key, start and last window record of each window row that has expired."""
         ...
 
     def lates(self) -> Iterable[Late]:
-        """Yield the sales that no window counts."""
+        """Yield the late sales of expired windows."""
         ...
 
     def rejections(self) -> Iterable[Rejection]:
-        """Yield the records without effect."""
+        """Yield the rejected records."""
         ...
 
 
 class Publication:
-    """The writer of one partition.
+    """The publication of one partition. `topic_ids` has the ids of the topics in `SOURCES`.
 
-    The broker's producer must be initialised before: it is the fence. All partitions are begun,
-    then written, then concluded. A worker that starts in between finds each of them unfinished.
-    After an interruption, start again from the beginning: no step depends on what was written
-    before. `topic_ids` has those of `SOURCES`.
+    Initialise the broker's producer first, because that fences other writers. Then call `begin` for
+    all partitions, `write` for all, and `write_progress` for all. A worker that starts in between
+    refuses the unfinished partitions. After an interruption, start again with `begin`: no step
+    depends on what was written before.
     """
 
     def __init__(self, history: History, broker: Broker, topic_ids: TopicIds) -> None:
@@ -111,7 +116,7 @@ class Publication:
         self.transactions = 0
 
     async def begin(self) -> None:
-        """Write one key. From then on the changelog marks the partition as unfinished.
+        """Write the first key with progress 0, which marks the partition as unfinished.
 
         Raises:
             Fenced: another process has initialised the partition's producer.
@@ -121,7 +126,7 @@ class Publication:
             await self._write_states(first, self._history.beats())
 
     async def write(self) -> None:
-        """Write everything but the progress.
+        """Write all states, expired window rows, rejected records and late sales, with progress 0.
 
         Raises:
             Fenced: another process has initialised the partition's producer.
@@ -141,9 +146,10 @@ class Publication:
             await self._send(self._stages(Effects(lates=lates)))
 
     async def write_progress(self) -> bool:
-        """Write the progress with the last key's level. Return False if there is no key.
+        """Write the last key's level again, with the true progress. Call this after `write`.
 
-        A worker writes no progress then either: it replays such a partition.
+        Return False if there is no key. A worker has no progress in such a partition either, and
+        replays it.
 
         Raises:
             Fenced: another process has initialised the partition's producer.

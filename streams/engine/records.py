@@ -1,7 +1,7 @@
-"""Input and output of the engine: source records, sends, and the broker that acknowledges them.
+"""The interfaces of the engine to a broker: its records, and protocols to write and read them.
 
-The broker is a protocol. Tests run the engine against `streams.engine.memory`, a worker against
-transactional producers, with the same code in between.
+`streams.engine.memory` implements the protocols for tests, `transactions` and `kafka_log` for
+workers.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -20,10 +20,10 @@ class SourceRecord:
 
 
 def unbroken(chunk: Sequence[SourceRecord]) -> Iterator[Sequence[SourceRecord]]:
-    """Yield parts of the chunk that skip no offset. There are several if two fetches met in it.
+    """Divide the chunk where offsets are missing: [5, 6, 9] gives [5, 6] and [9].
 
-    A consumer that was moved to another offset delivers what it finds there. The missed offsets
-    would otherwise lie within a chunk, where no check finds them.
+    Offsets can be missing if the consumer was moved to another offset between two fetches. The fold
+    checks only a chunk's first offset, so it would not notice a gap within one.
     """
     begin = 0
     for index in range(1, len(chunk)):
@@ -35,7 +35,7 @@ def unbroken(chunk: Sequence[SourceRecord]) -> Iterator[Sequence[SourceRecord]]:
 
 @value
 class Send:
-    """One record to write into the partition that the source record came from."""
+    """One record to write into `topic`, in the same partition as the source record's."""
 
     topic: str
     key: bytes | None
@@ -43,7 +43,7 @@ class Send:
     headers: tuple[tuple[str, bytes], ...] = ()
 
 
-Stage = Sequence[Send]
+Stage = Sequence[Send]  # records that must become visible before those of the next stage
 TopicIds = Mapping[str, str]  # topic -> id that the broker gave it at its creation
 Positions = Mapping[str, int]  # topic -> offset after the last record, in one partition
 
@@ -57,20 +57,20 @@ class FoundTopic:
 
 
 class Fenced(Exception):
-    """Another worker owns the partition now: this process may not write to it any more."""
+    """Another process has initialised the partition's producer, so this one can't write to it."""
 
 
 class Broker(Protocol):
-    """Writes to one partition, atomically and in stages."""
+    """A writer of records into the partitions of all topics, in transactions."""
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Return once all stages are committed, in order, all or none.
+        """Write all stages, in order and all or none. Return once the broker has committed them.
 
-        The positions after the last record of each topic come from the broker's answer. The end of
-        the log is no substitute: it may hold another owner's records.
+        Return the offset after the last record that was written to each topic. These offsets come
+        from the broker's answer. The topic's end may be later, after another owner's records.
 
         Raises:
-            Fenced: another worker initialised the partition's producer after this one.
+            Fenced: another process initialised the partition's producer after this one.
         """
         ...
 
@@ -83,7 +83,7 @@ class LogRecord:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...] = ()
-    at_ms: int = 0  # time of writing, by the writer's clock
+    at_ms: int = 0  # time of writing by the writer's clock, in ms since 1970 UTC
 
 
 class Log(Protocol):

@@ -1,10 +1,9 @@
-"""Restore of a partition's state from its two changelogs and the recent part of its source topic.
+"""The restore of a partition from its two changelogs and the recent part of its source topic.
 
-Faust's own recovery is not used. It completes by event offsets and hangs if a transaction marker or
-a compacted record is last. Here a reader ends by position.
+A snapshot only shortens the restore. If the changelogs contradict it, they are read completely.
 
-A snapshot only shortens the restore. If the log contradicts it, the complete changelogs are read
-instead.
+Faust's own recovery is not used. It waits for the record at the last offset, and never ends if that
+is a transaction marker or a compacted record. Here a reader ends when its position reaches the end.
 """
 
 import structlog
@@ -30,7 +29,7 @@ from streams.engine.snapshot import Snapshot
 from streams.engine.store import OwnedPartition
 
 CHANGELOGS = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
-TAIL = 64  # offsets; every chunk ends its levels with the progress, then comes a marker
+TAIL = 64  # offsets before an end in which to look for a progress: the last level of a chunk has it
 START = Progress(0, None, None, streamed=False)
 
 logger = structlog.get_logger(__name__)
@@ -39,17 +38,17 @@ logger = structlog.get_logger(__name__)
 async def restore(
     number: int, generation: int, log: Log, snapshot: Snapshot | None = None
 ) -> OwnedPartition:
-    """Return the partition as its last acknowledged chunk left it.
+    """Return the partition with the state after its last acknowledged chunk.
 
-    Call this only after the partition's producer was initialised: from then on the former owner
-    can't add to the changelogs. A snapshot that the log contradicts is discarded.
+    Initialise the partition's producer first. From then on the former owner can't write to the
+    changelogs. A snapshot that contradicts the changelogs is discarded, with a warning in the log.
 
     Raises:
-        LogMismatch: the source topic is not the one of the restored offset or does not contain
-            it, or a changelog is truncated or of another generation.
-        UnreadableRecord: a changelog holds a record of an unknown version.
+        LogMismatch: the source topic is not that of the restored state or lacks its next offset,
+            or a changelog is truncated or of another generation.
+        UnreadableRecord: a changelog record is of an unknown version.
         BrokenInvariant: the changelogs contradict each other.
-        Fenced: another worker has written to them since.
+        Fenced: another worker wrote to them during the restore.
     """
     names = (*CHANGELOGS, STOCK_EVENTS)
     ids = await log.topic_ids(names)
@@ -82,12 +81,9 @@ async def _restored_from_start(
 
 
 async def _refuse_overtaken(number: int, topics: Topics, log: Log, seen: Exception) -> None:
-    """Raise `Fenced` if the changelogs grew during the restore, instead of a contradiction.
+    """Raise `Fenced` if a changelog grew during the restore. That explains the error `seen`.
 
-    Our own producer has written nothing yet, so another worker has initialised a newer one.
-
-    Raises:
-        Fenced: a changelog has become longer.
+    This process has written nothing yet, so another worker has initialised a newer producer.
     """
     for topic in CHANGELOGS:
         _, end = await log.bounds(topic, number)
@@ -102,8 +98,8 @@ async def _refuse_overtaken(number: int, topics: Topics, log: Log, seen: Excepti
 async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | None:
     """Return the reason why the snapshot can't be an earlier state of these changelogs, or None."""
     for topic in CHANGELOGS:
-        # Positions alone are not enough. In changelogs rebuilt with other chunk sizes, the levels
-        # may reach the same progress at the same offset while the window rows do not.
+        # Comparing positions alone is not enough. If a changelog was rebuilt with other chunk
+        # sizes, its levels may have the same progress at the same offset, but its rows may not.
         if snapshot.topic_ids.get(topic) != topics.ids[topic]:
             return f"{topic} was deleted and recreated since the snapshot was taken"
         first, end = topics.bounds[topic]
@@ -114,12 +110,12 @@ async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | 
     first, _ = topics.bounds[ON_HAND_CHANGELOG]
     newest = await newest_progress(snapshot.number, max(first, at - TAIL), at, log)
     if newest is None:
-        return f"{ON_HAND_CHANGELOG} says nothing about the time before {at}"
+        return f"{ON_HAND_CHANGELOG} has no progress in the {TAIL} offsets before {at}"
     # A broker that lost the end of a topic keeps its id.
     if newest.next_offset != snapshot.changelog_next_offset:
         return (
-            f"{ON_HAND_CHANGELOG} had reached {newest.next_offset} at {at}, "
-            f"the snapshot saw {snapshot.changelog_next_offset}"
+            f"{ON_HAND_CHANGELOG} has the progress {newest.next_offset} before offset {at}, "
+            f"the snapshot has {snapshot.changelog_next_offset}"
         )
     return None
 

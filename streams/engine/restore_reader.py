@@ -13,7 +13,7 @@ SLICE: Final = 500  # records between two yields to the event loop
 
 
 class RestoreReader:
-    """A `Log` on top of another one. It calls `on_progress` after each batch of records."""
+    """A `Log` that reads another one and calls `on_progress` after each batch of its records."""
 
     def __init__(self, log: Log, on_progress: Callable[[], None]) -> None:
         self._log = log
@@ -30,7 +30,10 @@ class RestoreReader:
     async def read(
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[Sequence[LogRecord]]:
-        """Yield the other log's records in batches that take milliseconds."""
+        """Yield the other log's records in batches of at most `SLICE`.
+
+        The event loop gets control between two batches.
+        """
         async for batch in self._log.read(topic, partition, start, end):
             for begin in range(0, len(batch), SLICE):
                 if begin > 0:

@@ -1,8 +1,7 @@
-"""A check that a restore found all window rows that a key's level counts.
+"""A check that a restore found as many window rows of each key as its level counts.
 
-Missing rows leave no trace by themselves: a key without its last hours looks like one that sold
-nothing then. No worker deletes single rows from a changelog, but an operator may truncate it, and a
-broker may lose its beginning.
+Without it, a key whose last rows are missing would look like one that sold nothing then. No worker
+deletes rows from the changelog. But an operator may truncate it, and a broker may lose records.
 """
 
 from collections.abc import Container
@@ -16,15 +15,16 @@ from inventory.model.ids import InvKey
 from streams.engine.mismatch import REPAIR, LogMismatch
 
 _DAY_MS: Final = DAY_US // 1000
-# The topic may drop rows that were not written for that long. A key that had no record meanwhile
-# still counts them. The margin of 10 days covers the days between its rows and its last level.
+# The broker may delete rows that were not written for `WINDOW_RETENTION_MS`. The level of a key
+# without later records still counts them. Rows may be some days older than the level: 10 at most.
 _AGED_DAYS: Final = WINDOW_RETENTION_MS // _DAY_MS - 10
 
 
 class Retained:
     """The row count of each key's newest level, and the day on which that level was written.
 
-    A level without the header carries all of its rows, or is older than the header.
+    A level without the header `retained` is not checked. It contains all of its rows, or was
+    written by a release without that header.
     """
 
     def __init__(self, number: int) -> None:
@@ -34,7 +34,7 @@ class Retained:
         self._newest_day = 0
 
     def store_count(self, key: InvKey, headers: Headers, at_ms: int) -> None:
-        """Store the row count of the changelog's next level.
+        """Store the row count in the headers of `key`'s next level, written at `at_ms`.
 
         Raises:
             UnreadableRecord: the header is of an unknown version.
@@ -64,10 +64,10 @@ class Retained:
     def check_others(
         self, checked: Container[InvKey], carried: dict[InvKey, tuple[int, ...]]
     ) -> None:
-        """Check the keys that are not in `checked`: their rows are those that their levels carry.
+        """Check the keys that are not in `checked`. Their only rows are those in their levels.
 
         Raises:
-            LogMismatch: rows of one of them were not found.
+            LogMismatch: a level counts more rows than it contains.
         """
         for key in self._counts:
             if key not in checked:

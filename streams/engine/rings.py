@@ -1,4 +1,4 @@
-"""The dedupe ring of a restored partition. Its content depends on the source topic alone."""
+"""The restore of a partition's dedupe ring from its source topic (domain.md 4)."""
 
 from collections.abc import AsyncIterator
 
@@ -12,18 +12,18 @@ from streams.engine.records import Log
 from streams.engine.snapshot import Snapshot
 from streams.engine.undecodable import RECENT
 
-LOOK_BACK = RECENT  # records; undecodable ones among them are counted again in any case
+LOOK_BACK = RECENT  # records that are read in any case, to count undecodable ones again
 
 
 async def rebuild_ring(
     ring: Ring, number: int, progress: Progress, log: Log, base: Snapshot | None
 ) -> list[int]:
-    """Fill the new `ring` with the records before `progress.next_offset` in its horizon.
+    """Fill the empty `ring` from the records before `progress.next_offset`.
 
-    The progress names the first offset. Commit times can't, because they go back when a clock is
-    set back. The replay starts at the snapshot's offset if that lies in the range, otherwise at the
-    range's beginning. The result is the offsets of undecodable records, of the last `LOOK_BACK` at
-    least.
+    The first record that it needs is at `progress.ring_from`. If the snapshot `base` is not older
+    than that, its ring is taken and only later records are replayed.
+
+    Return the offsets of undecodable records, of at least the last `LOOK_BACK` records.
 
     Raises:
         LogMismatch: the topic was truncated within the records that the ring needs.
@@ -48,7 +48,7 @@ async def rebuild_ring(
 
 
 def _is_between(known: Progress, wanted: Progress) -> bool:
-    """Return True if a snapshot lies between the ring's first offset and the next offset."""
+    """Return True if ring_from ≤ the snapshot's next offset ≤ the restored next offset."""
     return wanted.ring_from <= known.next_offset <= wanted.next_offset
 
 
@@ -70,7 +70,10 @@ def _resume(
 async def _records(
     log: Log, number: int, start: int, end: int
 ) -> AsyncIterator[tuple[int, Record | None]]:
-    """Yield offset and record of [start, end) of the source; None for an undecodable record."""
+    """Yield offset and record of [start, end) of the source topic.
+
+    The record is None if it can't be decoded.
+    """
     async for batch in log.read(STOCK_EVENTS, number, start, end):
         for source in batch:
             try:

@@ -1,11 +1,12 @@
-"""A partition's state in a file, so that a restart reads only the end of the changelogs.
+"""The snapshot file of a partition, with which a restart reads only the end of the changelogs.
 
-A snapshot is a copy of acknowledged state at one moment: all states, progress, dedupe ring and the
-positions in both changelogs that they include. A damaged file costs only the time of a full
-restore: `load` refuses an invalid file, `restore` one that the log contradicts.
+It has the acknowledged state at one moment: all states, progress, dedupe ring, and the offsets up
+to which they include both changelogs. `load` refuses an invalid file and `restore` one that
+contradicts the changelogs. Then the restore reads the complete changelogs and takes longer.
 
-The file has a magic line, then frames of length, CRC-32 and content. The first frame is the head
-and counts the others: the ring, then keys and documents of every block (`streams.engine.cold`).
+The file has a magic line and then frames. A frame is its length (8 bytes), its CRC-32 (4 bytes) and
+its content. The first frame is the head, with the number of blocks. The second is the ring. Two
+frames follow for each block of `streams.engine.cold`: its keys and its documents.
 """
 
 import os
@@ -32,7 +33,7 @@ from streams.engine.records import Positions, TopicIds
 from streams.engine.store import OwnedPartition
 
 FORMAT: Final = known("snapshot")[-1]
-MOST_BYTES: Final = 1 << 30  # no partition of this system needs more
+MOST_BYTES: Final = 1 << 30  # a larger file is neither written nor read
 MOST_FILES: Final = 48
 _SUFFIX: Final = ".snapshot"
 _UNFINISHED: Final = ".unfinished"
@@ -46,7 +47,11 @@ class SnapshotRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The content of a file: the state of one partition at one moment."""
+    """The content of a file: the acknowledged state of partition `number` at one moment.
+
+    `positions` are the offsets up to which it includes both changelogs. `changelog_next_offset` is
+    the progress that the level changelog has before its position.
+    """
 
     number: int
     generation: int
@@ -67,13 +72,18 @@ def file_of(directory: Path, number: int, generation: int) -> Path:
 
 
 def snapshot_of(owned: OwnedPartition) -> Snapshot:
-    """Return the partition as acknowledged now. Its changed states go to rest with `freeze`.
+    """Return the snapshot of the partition's present state. `freeze` must follow it directly.
+
+    The snapshot shares `owned.cold`, to which `freeze` adds the states that are only in use.
 
     Raises:
-        RuntimeError: a chunk is in work, or failed.
+        RuntimeError: a chunk is being folded or has failed, so not all is acknowledged.
     """
     if owned.in_work:
-        problem = f"partition {owned.number}: a snapshot holds acknowledged records only"
+        problem = (
+            f"partition {owned.number}: no snapshot while a chunk is not acknowledged; the last "
+            "file is unchanged"
+        )
         raise RuntimeError(problem)
     return Snapshot(
         number=owned.number,
@@ -91,11 +101,12 @@ def snapshot_of(owned: OwnedPartition) -> Snapshot:
 
 
 def freeze(owned: OwnedPartition) -> Iterator[int]:
-    """Move changed states to rest. Yields the number of keys after each block, for a pause.
+    """Add the changed states to those at rest. Yield after each block, so that callers can pause.
 
-    Take the image first and call this before anything else happens. Chunks may be folded between
-    the blocks: the states that they change stay in use, above those at rest. States that did not
-    change since the last call are no longer held in use.
+    Call this directly after `snapshot_of`, before another chunk is folded. The states to move are
+    chosen at the call. Chunks may be folded between two blocks: the states that these change remain
+    in use. Decoded states that did not change since the last call are dropped. The yielded numbers
+    are the keys of each block.
     """
     # States that an earlier freeze did not finish count as changed too.
     owned.freezing |= owned.unfrozen
@@ -119,11 +130,11 @@ def _freeze(owned: OwnedPartition, states: Iterable[KeyState]) -> Iterator[int]:
 
 
 def save(owned: OwnedPartition, directory: Path) -> Path:
-    """Write the partition's snapshot at once, for tests and for a stop.
+    """Write the partition's snapshot without pauses, for tests and when the worker stops.
 
     Raises:
-        RuntimeError: a chunk is in work.
-        OSError: the disk refuses it; an earlier snapshot is unchanged.
+        RuntimeError: a chunk is being folded or has failed.
+        OSError: the file can't be written; an earlier snapshot is unchanged.
         SnapshotRefused: it is larger than `MOST_BYTES`.
     """
     taken = snapshot_of(owned)
@@ -133,11 +144,11 @@ def save(owned: OwnedPartition, directory: Path) -> Path:
 
 
 def write(snapshot: Snapshot, directory: Path) -> Path:
-    """Write all frames under a temporary name, sync to disk, then replace the last file.
+    """Write the file under a temporary name, sync it to disk, and rename it. Return its path.
 
     Raises:
-        OSError: the disk refuses it.
-        SnapshotRefused: it is larger than `MOST_BYTES`.
+        OSError: the file can't be written; an earlier snapshot is unchanged.
+        SnapshotRefused: it would be larger than `MOST_BYTES`; an earlier snapshot is unchanged.
     """
     directory.mkdir(parents=True, exist_ok=True)
     path = file_of(directory, snapshot.number, snapshot.generation)
@@ -158,10 +169,11 @@ def write(snapshot: Snapshot, directory: Path) -> Path:
 def load(directory: Path, number: int, generation: int) -> Snapshot | None:
     """Return the partition's snapshot, or None if there is no file.
 
-    Every byte is checked here, so no later access fails.
+    The checksum of every frame is checked here.
 
     Raises:
-        SnapshotRefused: incomplete, or of another partition, generation, revision or format.
+        SnapshotRefused: the file is damaged, incomplete, larger than `MOST_BYTES`, or of another
+            partition, generation, logic revision or format.
     """
     path = file_of(directory, number, generation)
     try:
@@ -183,9 +195,8 @@ def load(directory: Path, number: int, generation: int) -> Snapshot | None:
 def prune(directory: Path) -> None:
     """Delete unfinished files of a crash, and all but the `MOST_FILES` newest snapshots.
 
-    Call this while nothing is being written. Partitions that moved to other workers leave files
-    behind. These shorten the restore if the partition returns soon, and are replaced or pruned
-    otherwise.
+    Call this while no snapshot is being written. Files of partitions that moved to other workers
+    are kept within that number: they shorten the restore if the partition returns.
     """
     for unfinished in directory.glob("*" + _UNFINISHED):
         unfinished.unlink(missing_ok=True)
@@ -216,7 +227,7 @@ def _write_frame(file: BinaryIO, content: bytes) -> int:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Sync the directory. Before that, a power failure may lose the new name."""
+    """Sync the directory to disk, so that a power failure doesn't undo the renaming."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -225,7 +236,7 @@ def _sync_directory(directory: Path) -> None:
 
 
 def _identity(number: int, generation: int) -> dict[str, int]:
-    """Return the head's fields that must match before a file is read."""
+    """Return the fields of the head that must be equal for a file to be used."""
     return {
         "format": FORMAT,
         "schema": STATE_SCHEMA,

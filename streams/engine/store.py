@@ -1,8 +1,8 @@
-"""State of one owned partition: the fold's working state, and the published state for queries.
+"""The state of one partition in this process: one dictionary for the fold, another for queries.
 
-The fold's states change while a chunk is in work. Queries read `published`, which changes only
-after the broker has acknowledged the chunk. States are values, so both dictionaries share them and
-the states at rest below them (`streams.engine.cold`).
+The fold changes `states` while it handles a chunk. Queries read `published`, which changes only
+after the broker has acknowledged the chunk. Both share the states themselves, which never change,
+and the states at rest (`streams.engine.cold`).
 """
 
 import asyncio
@@ -20,15 +20,15 @@ from streams.engine.undecodable import Undecodable
 class OwnedPartition:
     """One partition of `stock.events` whose state is in this process.
 
-    `next_offset` is the first offset that has had no effect yet. Offsets below `restored_offset`
-    had their effect in an earlier process: if read again, the output for their keys is written
-    again. `unsent_rows` maps a restored key to the window rows of its last changelog record,
-    because those may have to be written again with it.
+    `next_offset` is the first offset of the source that the state doesn't include. Records below
+    `restored_offset` were handled by an earlier process. If one is read again, the output of its
+    key is written again. `unsent_rows` maps a restored key to the starts of the window rows in its
+    last level, which are then written again too.
 
-    `positions` are the offsets up to which the state includes both changelogs: read at restore,
-    then acknowledged by the broker. `topic_ids` distinguish those changelogs and the source topic
-    from later topics of the same name. `changelog_next_offset` is the progress that the level
-    changelog holds there. It is less than `next_offset` after records that changed no key.
+    `positions` are the offsets up to which the state includes both changelogs. `topic_ids` are the
+    broker's ids of source and changelogs, by which a topic that is created again is recognised.
+    `changelog_next_offset` is the newest progress in the level changelog. It is less than
+    `next_offset` after records that changed no key.
     """
 
     def __init__(
@@ -54,23 +54,23 @@ class OwnedPartition:
         self.positions: dict[str, int] = {}
         self.topic_ids: dict[str, str] = {}
         self.changelog_next_offset = progress.next_offset
-        # Changed since they were last moved to rest, and on their way there (`snapshot.freeze`).
-        # Dictionaries, because a set's order differs by process, and blocks must be equal.
+        # Keys that changed since the last `snapshot.freeze`, and keys that it is moving to rest.
+        # Dictionaries, because the order of a set differs by process, and blocks must be equal.
         self.unfrozen: dict[InvKey, None] = dict.fromkeys(in_use)
         self.freezing: dict[InvKey, None] = {}
         self.open_keys = {key for key in open_at_rest if key not in in_use}
         self.open_keys.update(key for key, state in in_use.items() if has_open(state))
-        self.in_work = False  # a chunk has changed the state and is not acknowledged
+        self.in_work = False  # True while a chunk has changed the state and is not acknowledged
         self.refused_in_a_row = 0
         self.undecodable = Undecodable(number)
         self.restored_records = 0  # changelog records read for this restore
-        self.handled = 0  # records seen since then, replays included
+        self.handled = 0  # records of the source handled since the restore, replayed ones included
         self.lock = asyncio.Lock()  # one chunk or republication at a time
-        # Shared by a worker's partitions: one folds, the others wait.
+        # The worker replaces it by one lock for all partitions, so that only one folds at a time.
         self.fold_lock = asyncio.Lock()
 
     def progress(self) -> Progress:
-        """Return the partition's part of the next changelog record."""
+        """Return the progress to write with the next chunk."""
         ring = self.partition.ring
         return Progress(
             self.next_offset,

@@ -1,9 +1,8 @@
-"""The real broker: one transactional producer per partition.
+"""The `Broker` over Kafka: one transactional producer per partition.
 
-The producer is the fence. A new owner of a partition initialises the producer first. From that
-moment the broker refuses the former owner's writes, however long that process was paused. Group
-generations can't do that: a process that was paused beyond its session writes before it learns of
-the new one.
+A new owner of a partition initialises its producer first. From then on the broker refuses the
+former owner's writes, however long that process was paused. The group's generation can't do that: a
+process that was paused longer than its session writes before it learns of the new generation.
 """
 
 import asyncio
@@ -21,16 +20,17 @@ from streams.engine.records import Fenced, Positions, Send, Stage
 BATCH_BYTES = 262_144
 # The producer checks a batch's size before compression, the broker after it.
 REQUEST_BYTES = LARGEST_RECORD_BYTES
-# Long enough for a busy machine. The next owner ends a former owner's transaction at once. Readers
-# wait this long only if there is no next owner.
+# The broker aborts a transaction that is open for longer. A new owner's initialisation aborts it at
+# once, so readers wait this long only if there is no new owner.
 TRANSACTION_TIMEOUT_MS = 60_000
 REQUEST_TIMEOUT_MS = 30_000
-# The broker has aborted such a transaction; a producer that waits for replicas would retry.
+# Time for a whole transaction. After it, the broker has aborted the transaction, but a producer
+# that waits for replicas would retry for ever.
 ANSWER_S = 90.0
 
 
 class Answer(NamedTuple):
-    """The offsets [begin, end) that the broker gave a batch's records."""
+    """The offsets [begin, end) that the broker gave the records of a batch in `topic`."""
 
     topic: str
     begin: int
@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 class PartitionProducers:
     """A `Broker` for the partitions that this process owns.
 
-    `known_ends` returns the end of each topic that a partition's state includes.
+    `known_ends` returns for a partition the offsets up to which its state includes each topic.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class PartitionProducers:
         self.committing_s = 0.0  # from begin to commit, summed over them
 
     async def own(self, partitions: Iterable[int]) -> None:
-        """Fence former owners of `partitions` out. Returns when all producers are initialised."""
+        """Initialise the producers of `partitions`, which fences their former owners."""
         await asyncio.gather(*(self._own(partition) for partition in partitions))
 
     async def _own(self, partition: int) -> None:
@@ -87,16 +87,16 @@ class PartitionProducers:
         await self.disown(list(self._producers))
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Commit all stages in one transaction, sent in order.
+        """Write all stages in one transaction. Return the offset after the last record by topic.
 
-        Readers see none of it before the commit, so the stages don't wait for each other. A
-        transaction of few records takes three round trips instead of seven.
+        Readers of committed records get none before the commit, so the stages are sent without
+        waiting for each other. A small transaction then takes three round trips instead of seven.
 
         Raises:
             Fenced: another worker owns the partition.
-            LogMismatch: a topic continues before its known end; nothing is committed.
-            KafkaError: the broker could not accept it; the caller ends the process.
-            TimeoutError: no commit in 90 s, for example without enough replicas in sync.
+            LogMismatch: a topic has lost records that the state includes; nothing is committed.
+            KafkaError: the broker refuses the transaction.
+            TimeoutError: it is not committed in 90 s, for example for lack of in-sync replicas.
         """
         producer = self._producers[partition]
         sends = [send for stage in stages for send in stage]
@@ -142,16 +142,17 @@ async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage)
 
 
 def _refuse_lost_end(partition: int, known: Positions, beginnings: Positions) -> None:
-    """Raise `LogMismatch` if a topic continues before the end that the state includes.
+    """Raise `LogMismatch` if new records got offsets below those that the state includes.
 
-    A commit would make the next restore incomplete. A topic that was created again starts at 0. A
-    broker that lost power may have lost the last records of one topic and not of another.
+    Then records are missing, and after a commit the next restore would be incomplete. The topic was
+    created again and starts at 0, or a broker that lost power has lost its last records.
     """
     for topic, begin in beginnings.items():
         if begin < known.get(topic, 0):
             problem = (
-                f"{topic}[{partition}] held everything before {known[topic]} and continues at "
-                f"{begin}: it was recreated, or has lost its end; {REPAIR}"
+                f"{topic}[{partition}] had all records before offset {known[topic]}, but a new one "
+                f"got offset {begin}: it was recreated, or has lost its last records. Nothing was "
+                f"committed; {REPAIR}"
             )
             raise LogMismatch(problem)
 
@@ -178,5 +179,5 @@ def _batches(producer: AIOKafkaProducer, sends: Sequence[Send]) -> Iterator[Any]
 
 
 def _append(batch: Any, send: Send) -> object:  # noqa: ANN401 -- aiokafka has no types
-    """Append the record. Return None if the batch is full; an empty one takes any size."""
+    """Append the record. Return None if the batch is full. An empty batch accepts any size."""
     return batch.append(timestamp=None, key=send.key, value=send.value, headers=list(send.headers))

@@ -1,7 +1,8 @@
-"""The share of undecodable records in a partition: one is bad data, many are a changed schema.
+"""The limit of undecodable records in a partition.
 
-It is counted over records. A chunk may hold a single record when trade is slow, and a trickle of
-undecodable records must stop a worker like a flood. A restore counts them again.
+A single one is bad data and is rejected. Many mean that the producer's schema has changed, and the
+worker stops. They are counted among the last 1,000 offsets, not per chunk, because a chunk may have
+a single record. A restore counts them again.
 """
 
 from collections import deque
@@ -11,17 +12,18 @@ from typing import Final
 from cdc.contracts.topics import STOCK_EVENTS
 
 RECENT: Final = 1_000
-PERMILLE: Final = 10  # records of a changed schema come by the hundred, accidents do not
+PERMILLE: Final = 10  # default limit: more than 1 % of the last 1,000 records
 
 
 class SchemaBreak(Exception):
-    """Too many records can't be decoded: the producer's schema has changed."""
+    """Too many of a partition's last records can't be decoded: the schema has changed."""
 
 
 class Undecodable:
-    """The offsets of undecodable records among a partition's last records.
+    """The offsets of undecodable records among a partition's last `RECENT` offsets.
 
-    More than `permille` of `RECENT` are too many, also in a partition with fewer records.
+    More than `permille`/1000 · `RECENT` of them are too many, also in a partition with fewer
+    records: 10 ‰ permit 10 undecodable records.
     """
 
     def __init__(self, number: int) -> None:
@@ -31,7 +33,7 @@ class Undecodable:
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        """Return the known offsets, oldest first."""
+        """Return the offsets of the undecodable records, oldest first."""
         return tuple(self._offsets)
 
     def remember(self, offsets: Iterable[int]) -> None:
@@ -40,10 +42,10 @@ class Undecodable:
             self._take(offset)
 
     def add(self, offset: int, detail: str) -> None:
-        """Add the next offset, which can't be decoded because of `detail`.
+        """Add the offset of a record that can't be decoded because of `detail`.
 
         Raises:
-            SchemaBreak: there were too many lately.
+            SchemaBreak: the limit is exceeded.
         """
         self._take(offset)
         found = len(self._offsets)

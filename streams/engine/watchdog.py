@@ -1,20 +1,25 @@
-"""Detection of waiting work without progress. It only judges; the worker acts on it."""
+"""The detection of records or restores that wait without any progress.
+
+The worker ends when `Watchdog.problem` returns a text.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# One partition may wait for a long poll of the others. It is stuck after this many times `stall_s`.
+# A single partition may wait while a large poll of the others is processed. It counts as stuck only
+# after this many times `stall_s`.
 ONE_PARTITION_FACTOR = 4
-# After this share of `stall_s` without a check, the process was suspended. All waits start again.
+# If there was no check for this share of `stall_s`, the process was suspended. All times then start
+# again.
 SUSPENDED_SHARE = 0.5
 
 
 @dataclass(slots=True)
 class Watchdog:
-    """The time at which each partition last moved.
+    """A detector of partitions that don't progress. Times are in seconds of a monotonic clock.
 
     Kafka consumers are known to stop without an error, and a restore can wait for a record that no
-    longer exists. Both look healthy from outside. A restart by the supervisor cures both.
+    longer exists. A restart by the supervisor repairs both.
     """
 
     stall_s: float
@@ -23,7 +28,10 @@ class Watchdog:
     _observed_s: float = 0.0
 
     def silent_s(self, now_s: float, lags: Mapping[int, int]) -> float:
-        """Return the longest time (s) that a partition with waiting records has handled none."""
+        """Return how long (s) a partition with waiting records has handled none, 0 without one.
+
+        Of several partitions it is the longest time. `lags` are waiting records by partition.
+        """
         waits = (now_s - self._seen[p][1] for p, lag in lags.items() if lag > 0 and p in self._seen)
         return max(waits, default=0.0)
 
@@ -35,14 +43,14 @@ class Watchdog:
         *,
         restoring_since_s: float | None,
     ) -> str | None:
-        """Return a description of the stuck part, or None.
+        """Return a description of what is stuck, or None. Call this regularly.
 
-        `handled` counts the records of each ready partition, `lags` those that wait for it.
-        `restoring_since_s` is None unless partitions are awaited from a restore or from the group.
-        It is then the time of the restore's last read, or of the revocation.
+        `handled` counts the records that each ready partition has handled, `lags` those that wait
+        for it. `restoring_since_s` is None if all assigned partitions are ready. Otherwise it is
+        the time of the last progress of a restore, or of the revocation.
         """
         if restoring_since_s is not None and now_s - restoring_since_s > self.restore_stall_s:
-            return f"nothing was given to us or restored for {self.restore_stall_s:g} s"
+            return f"no partition was assigned or restored for {self.restore_stall_s:g} s"
         self._observe(now_s, handled, lags)
         waiting = [p for p in handled if lags.get(p, 0) > 0]
         if waiting and all(now_s - self._seen[p][1] > self.stall_s for p in waiting):
@@ -57,7 +65,7 @@ class Watchdog:
         return None
 
     def _observe(self, now_s: float, handled: Mapping[int, int], lags: Mapping[int, int]) -> None:
-        """Store the time of each partition that has moved or has no lag."""
+        """Store `now_s` for each partition that has handled records or has none waiting."""
         if now_s - self._observed_s > self.stall_s * SUSPENDED_SHARE:
             self._seen.clear()
         self._observed_s = now_s

@@ -1,1 +1,1 @@
-"""The HTTP interface of a worker: one key, its partitions, health, metrics."""
+"""The HTTP server of a worker, which answers queries about keys, partitions, health and metrics."""

@@ -1,4 +1,4 @@
-"""The worker's figures that are read at each request of `/metrics`."""
+"""The figures of `/metrics` that are read from the worker's state at each request."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,14 +15,14 @@ from streams.rules import are_compiled
 
 
 class ProducerFigures(Protocol):
-    """The figures of the producers."""
+    """The producers' number of committed transactions, and the seconds that they took."""
 
     committed: int
     committing_s: float
 
 
 class SnapshotFigures(Protocol):
-    """The figures of the snapshots."""
+    """The counters of snapshots, and each partition's last write (s of a monotonic clock)."""
 
     written: int
     failed: int
@@ -32,7 +32,7 @@ class SnapshotFigures(Protocol):
 
 
 class HasSnapshotFigures(Protocol):
-    """The owner of the snapshot figures."""
+    """A snapshot writer, as far as its figures are concerned."""
 
     @property
     def counts(self) -> SnapshotFigures:
@@ -41,23 +41,23 @@ class HasSnapshotFigures(Protocol):
 
 
 class Measurable(Queryable, Protocol):
-    """A worker with everything that its figures are read from."""
+    """A worker with the attributes that its figures are read from."""
 
     watchdog: Watchdog
 
     @property
     def snapshot_writer(self) -> HasSnapshotFigures:
-        """Return the owner of its snapshots."""
+        """Return the worker's snapshot writer."""
         ...
 
     @property
     def producers(self) -> ProducerFigures:
-        """Return its producers."""
+        """Return the worker's transactional producers."""
         ...
 
 
 def register(worker: Measurable) -> Readings:
-    """Register the worker's state with its registry, once for each worker, and return it."""
+    """Register the figures of `worker` with its registry. Call this once for each worker."""
     readings = Readings(worker.metrics.registry)
     _of_partitions(readings, worker)
     _of_ownership(readings, worker)
@@ -69,12 +69,12 @@ def register(worker: Measurable) -> Readings:
     gauge("ready", "1 while all assigned partitions are restored", lambda: one(is_ready(worker)))
     gauge(
         "watchdog_silent_seconds",
-        "How long records have waited while none was handled; the process ends at the limit",
+        "Time since a partition with waiting records handled one; the process ends at the limit",
         lambda: one(worker.watchdog.silent_s(time.monotonic(), _lags(worker))),
     )
     gauge(
         "watchdog_limit_seconds",
-        "Silence after which the watchdog ends the process",
+        "Time without progress after which the watchdog ends the process",
         lambda: one(worker.watchdog.stall_s),
     )
     readings.counter(
@@ -82,7 +82,7 @@ def register(worker: Measurable) -> Readings:
     )
     readings.counter(
         "transaction_seconds",
-        "Time from begin to commit of transactions; partitions commit side by side",
+        "Sum of the times from begin to commit of transactions, which may overlap",
         lambda: one(worker.producers.committing_s),
     )
     return readings
@@ -99,7 +99,7 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
     )
     gauge(
         "rest_bytes",
-        "Compressed states at rest, all keys",
+        "Compressed bytes of the states at rest",
         of_each(lambda owned: owned.cold.payload_bytes),
     )
     gauge(
@@ -124,10 +124,14 @@ def _of_extent(readings: Readings, worker: Queryable) -> None:
     """Register offsets, lag and ages of each partition."""
     of_each = partial(_each, worker)
     gauge = readings.gauge
-    gauge("lag_records", "Records that wait", of_each(lambda owned: _lag(worker, owned)[0]))
+    gauge(
+        "lag_records",
+        "Records of stock.events that are not in the state yet",
+        of_each(lambda owned: _lag(worker, owned)[0]),
+    )
     gauge(
         "lag_seconds",
-        "How long the oldest waiting record has waited at most; 0 when none waits",
+        "Age of the state while records wait; 0 if none waits",
         of_each(lambda owned: _lag(worker, owned)[1]),
     )
     gauge(
@@ -155,7 +159,11 @@ def _of_ownership(readings: Readings, worker: Queryable) -> None:
         "Assigned partitions that are restored",
         lambda: one(len(ownership.ready)),
     )
-    counter("rebalances", "Assignments so far", lambda: one(ownership.rebalances))
+    counter(
+        "rebalances",
+        "Rebalances that assigned partitions to this worker",
+        lambda: one(ownership.rebalances),
+    )
     restores = ownership.restores
     counter("restores", "Partitions that became ready", lambda: one(restores.partitions))
     counter(
@@ -174,10 +182,10 @@ def _of_ownership(readings: Readings, worker: Queryable) -> None:
 def _of_snapshots(readings: Readings, worker: Measurable) -> None:
     counts = worker.snapshot_writer.counts
     counter = readings.counter
-    counter("snapshots_written", "Snapshot files on disk so far", lambda: one(counts.written))
+    counter("snapshots_written", "Snapshot files that were written", lambda: one(counts.written))
     counter(
         "snapshots_failed",
-        "Snapshots that could not be written; the file before stays",
+        "Snapshots that could not be written; the former file is kept",
         lambda: one(counts.failed),
     )
     counter(
@@ -194,17 +202,17 @@ def _of_snapshots(readings: Readings, worker: Measurable) -> None:
 
 
 def one(figure: float) -> list[Sample]:
-    """Return a figure of the entire worker."""
+    """Return the sample of a figure that has no partition."""
     return [(None, figure)]
 
 
 def is_ready(worker: Queryable) -> int:
-    """Return 1 or 0."""
+    """Return 1 if all assigned partitions are restored, otherwise 0."""
     return int(answers.is_ready(worker))
 
 
 def _each(worker: Queryable, figure: Callable[[OwnedPartition], float | None]) -> OfPartitions:
-    """Return a reader of a figure for every ready partition. It skips the value None."""
+    """Return a reader that gives `figure` of each ready partition, except where it is None."""
 
     def read() -> Iterator[Sample]:
         for number, owned in sorted(worker.ownership.ready.items()):

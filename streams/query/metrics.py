@@ -1,8 +1,8 @@
-"""Counters and gauges of one worker, for `/metrics` in the text format of Prometheus.
+"""The metrics of one worker, for `/metrics` in the text format of Prometheus.
 
-The worker raises counters as it works. Gauges are read off the worker at each request, so they cost
-nothing in between and are never older than the answer. Labels come from fixed sets (partitions,
-verdicts, reasons and routes), never from keys.
+The worker increases counters and histograms while it works. Gauges are read at each request, so
+they take no time in between. Values of labels come from fixed sets (partitions, verdicts, reasons,
+routes), never from keys.
 """
 
 import time
@@ -26,13 +26,13 @@ _FRESH_S: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60)
 _DELAY_S: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5)
 _QUERY_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1)
 
-Sample = tuple[str | None, float]  # the partition, None for the entire worker
+Sample = tuple[str | None, float]  # partition, or None for a figure of the whole worker; value
 Read = Callable[[], Iterable[Sample]]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Description of one metric, for the reference page."""
+    """The description of one metric, for docs/reference/metrics.md."""
 
     name: str
     kind: str
@@ -52,7 +52,7 @@ class OfPartitions:
 
 
 class Metrics:
-    """The counters of a worker. One registry per instance, so that tests don't share it."""
+    """The counters and histograms of a worker, with a registry of their own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -61,23 +61,29 @@ class Metrics:
         ProcessCollector(registry=self.registry)  # CPU seconds, resident bytes, open files
         self._records = self._counter("records", "Records of stock.events by verdict", "verdict")
         self._rejected = self._counter("rejected", "Rejected records by reason", "reason")
-        self._late = self._counter("late", "Sales that no live window counts")
-        self._decisions = self._counter("decisions", "Decisions sent, by how", "how")
-        self._clamps = self._counter(
-            "price_clamps", "Price proposals that a guard rail has changed, by rail", "clamp"
+        self._late = self._counter("late", "Records with sales of expired windows")
+        self._decisions = self._counter(
+            "decisions", "Decisions that were sent: made by a fold, or again by the timer", "how"
         )
-        self._skipped = self._counter("skipped", "Records of partitions that were taken away")
+        self._clamps = self._counter(
+            "price_clamps", "Price decisions whose price a clamp has changed, by clamp", "clamp"
+        )
+        self._skipped = self._counter(
+            "skipped", "Records left unhandled because their partition was revoked"
+        )
         self._chunk_seconds = self._histogram(
-            "chunk_seconds", "Fold and acknowledgement of one chunk", _CHUNK_S
+            "chunk_seconds", "Time to fold one chunk and commit its output", _CHUNK_S
         )
         self._chunk_records = self._histogram(
             "chunk_records", "Records of one chunk", _CHUNK_RECORDS
         )
         self._freshness = self._histogram(
-            "freshness_seconds", "Heartbeat row: from commit to acknowledged state", _FRESH_S
+            "freshness_seconds",
+            "Time from a heartbeat row's commit in Postgres to its acknowledged state",
+            _FRESH_S,
         )
         self._loop_delay = self._histogram(
-            "event_loop_delay_seconds", "Delay of a timer of the event loop", _DELAY_S
+            "event_loop_delay_seconds", "Delay with which the event loop calls a timer", _DELAY_S
         )
         self._queries = self._counter("queries", "Answered requests", "route", "code")
         self._query_seconds = self._histogram(
@@ -85,7 +91,7 @@ class Metrics:
         )
         self._forwards = self._counter(
             "query_forwards",
-            "Queries forwarded to other workers, by the status that came back",
+            "Queries forwarded to other workers, by the status of their answer",
             "code",
         )
 
@@ -115,24 +121,27 @@ class Metrics:
             self._freshness.observe(max(0, now_us - beat.commit_us) / SECOND_US)
 
     def republished(self, decisions: int) -> None:
-        """Count decisions that were sent again because they are still open."""
+        """Count open decisions that the timer sent again."""
         self._decisions.labels("again").inc(decisions)
 
     def skipped(self, records: int) -> None:
-        """Count records left to the partition's next owner."""
+        """Count records that were not handled because their partition was revoked."""
         self._skipped.inc(records)
 
     def loop_delayed(self, seconds: float) -> None:
-        """Observe how late (s) the event loop woke a timer up."""
+        """Add a delay (s) with which the event loop called a timer."""
         self._loop_delay.observe(max(0.0, seconds))
 
     def answered(self, route: str, code: int, seconds: float) -> None:
-        """Count a request. `route` is the pattern, never the requested path."""
+        """Count a request. `route` is its pattern, for example `/iq/v1/keys/{key}`."""
         self._queries.labels(route, str(code)).inc()
         self._query_seconds.labels(route).observe(seconds)
 
     def forwarded(self, code: int | None) -> None:
-        """Count a forwarded query. None: no worker was known, or no answer came in time."""
+        """Count a forwarded query by the answer's status.
+
+        None means that no owner was known, or that it didn't answer in time.
+        """
         self._forwards.labels("none" if code is None else str(code)).inc()
 
     def _counter(self, name: str, about: str, *labels: str) -> Counter:
@@ -149,7 +158,7 @@ class Metrics:
 
 
 class Readings(Collector):
-    """Figures that are read at each request: name, help text and reader."""
+    """The figures that are read at each request of `/metrics`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._gauges: dict[str, tuple[str, Read]] = {}
@@ -169,7 +178,7 @@ class Readings(Collector):
         self._gauges[name] = about, read
 
     def counter(self, name: str, about: str, read: Read) -> None:
-        """Register `read` as a counter. It never falls while the process lives."""
+        """Register `read` as a counter: its value must never decrease."""
         self._counters[name] = about, read
 
     @override

@@ -1,9 +1,8 @@
-"""The other workers: the owner of each partition, and one forwarded query to that worker.
+"""A client of the other workers. It finds the owner of a partition and forwards a query to it.
 
-Each worker is asked for its own partitions, so the map is as accurate as their answers. It is
-renewed while queries arrive, and never in idle times. Addresses are read again for each round,
-because workers come and go. A request with the hop header is answered from the worker's own state
-or refused, so no query can travel in a circle.
+Each worker returns its own partitions on request. The resulting map is renewed at most every 2 s,
+and only while queries arrive. The addresses of workers are read again each time. A worker answers a
+request with the hop header from its own state or refuses it, so no query is forwarded twice.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ from streams.settings import WorkerSettings
 
 HOP_HEADER: Final = "X-Inventory-Hop"
 MAP_AGE_S: Final = 2.0
-# A worker that gave no answer for this long owns nothing any more: its session is over.
+# A worker that didn't answer for this long owns no partition any more: its session is over.
 FORGET_AFTER_S: Final = 10.0
 MAP_TIMEOUT_S: Final = 0.25  # a worker may be busy with a chunk
 CONNECTIONS: Final = 64
@@ -64,10 +63,11 @@ class Peers:
             await self._session.close()
 
     async def owner(self, partition: int, within_s: float) -> str | None:
-        """Return the URL of the worker that holds `partition`, or None if unknown after `within_s`.
+        """Return the URL of the worker that owns `partition`, or None if none is found.
 
-        An older map is used while it is renewed: a worker that lost the partition refuses by
-        itself.
+        If the map is older than `MAP_AGE_S`, it is renewed in the background and still used: a
+        worker that lost the partition refuses the query. Only for an unknown owner, wait for the
+        new map for at most `within_s` seconds.
         """
         if self._began_s is None or _now_s() - self._began_s > MAP_AGE_S:
             self._renew()
@@ -78,7 +78,7 @@ class Peers:
         return found
 
     async def partitions(self) -> list[Document]:
-        """Return the rows of all other workers that answer now."""
+        """Ask all other workers now. Return the rows of those that answer within 0.25 s."""
         began_s = _now_s()
         # Not awaited directly: a cancelled caller must not end the round of the others.
         await asyncio.wait([self._renew()])
@@ -121,7 +121,7 @@ class Peers:
             ):
                 rows = checked(PARTITIONS, await answer.json())["partitions"]
         except TimeoutError:
-            return  # busy or stopped: its last answer holds until its session must be over
+            return  # busy or stopped: use its last answer for `FORGET_AFTER_S`
         except (aiohttp.ClientError, ValueError, KeyError):  # of another release too
             self._last_answers.pop(url, None)
             return

@@ -1,7 +1,7 @@
-"""The format of every answer: JSON with the version of its schema, and refusals with a reason.
+"""The format of the server's answers: JSON with the version of its schema.
 
-An unknown address, a wrong method and an internal error use the same format as any other refusal
-(`answer_problem`), so clients parse a single format.
+All refusals have the format `answer_problem`, with a text. Unknown addresses, wrong methods and
+internal errors have it too.
 """
 
 from collections.abc import Collection
@@ -25,7 +25,7 @@ _NEVER_STORED: Final = {"Cache-Control": "no-store"}
 
 
 class Refusal(Exception):
-    """A query that is refused. The message is for the client."""
+    """A query is refused with HTTP `status`. The client gets the message."""
 
     def __init__(self, status: int, problem: str) -> None:
         super().__init__(problem)
@@ -33,7 +33,7 @@ class Refusal(Exception):
 
 
 def reply(kind: str, body: Document, *, status: int = HTTPStatus.OK) -> web.Response:
-    """Return the document as an answer of its kind."""
+    """Return the answer with `body` and the schema version of `kind`."""
     headers = dict(_NEVER_STORED)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = RETRY_AFTER_S
@@ -48,7 +48,7 @@ def reply(kind: str, body: Document, *, status: int = HTTPStatus.OK) -> web.Resp
 
 
 def problem(status: int, text: str, about: Document | None = None) -> web.Response:
-    """Return a refusal, with `about` for the partition concerned."""
+    """Return a refusal with the message `text`, and fields about the partition if there is one."""
     return reply(contract.PROBLEM, {"error": text} | (about or {}), status=status)
 
 
@@ -57,7 +57,7 @@ def refused(error: web.HTTPException, path: str, addresses: Collection[str]) -> 
     match error:
         case web.HTTPMethodNotAllowed():
             allowed = ", ".join(sorted(error.allowed_methods))
-            text = f"method {error.method} is not known here: expected {allowed}"
+            text = f"method {error.method} is not allowed here: expected {allowed}"
             answer = problem(error.status, text)
             answer.headers["Allow"] = allowed
             return answer
@@ -79,15 +79,22 @@ def forwarded(answer: Reply) -> web.Response:
 
 
 def parameter(request: web.Request, name: str) -> str | None:
-    """Return the only value of a parameter, or None if it is not given."""
+    """Return the value of a query parameter, or None if it is not given.
+
+    Raises:
+        Refusal: the parameter is given more than once.
+    """
     found = request.query.getall(name, [])
     if len(found) > 1:
-        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} is given {len(found)} times")
+        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} is given {len(found)} times: expected once")
     return found[0] if found else None
 
 
 def refuse_unknown_parameters(request: web.Request, known: Collection[str]) -> None:
-    """Raise `Refusal` for an unknown parameter: a misspelt one would be ignored."""
+    """Raise `Refusal` if the request has a parameter other than those `known`.
+
+    A misspelt parameter would otherwise be ignored.
+    """
     for name in request.query:
         if name not in known:
             expected = " and ".join(known) or "none"
@@ -96,7 +103,9 @@ def refuse_unknown_parameters(request: web.Request, known: Collection[str]) -> N
 
 
 def span_of(request: web.Request) -> Span:
-    """Return `from` and `to` in epoch microseconds, half-open. Either may be omitted.
+    """Return the parameters `from` (inclusive) and `to` (exclusive), in µs since 1970 UTC.
+
+    One that is not given is None.
 
     Raises:
         Refusal: not whole numbers, or the end lies before the beginning.

@@ -1,9 +1,9 @@
-"""Protection against answers for lost partitions after this process was suspended.
+"""The refusal of queries after a suspension of this process, until ownership is proven.
 
-A worker that was suspended longer than its session has lost its partitions and does not know it.
-The broker fences its writes, but nothing stops its answers: for a moment they would show old
-numbers as current. After such a pause, a partition therefore gives no answers until its ownership
-is proven. Proof is an acknowledged chunk (heartbeats cause one a second) or a new assignment.
+A process that was suspended for longer than its session has lost its partitions. Until it learns of
+that, its answers would have old numbers, although the broker refuses its writes. After such a
+suspension, a partition is therefore not served until a chunk of it is acknowledged (heartbeats
+cause one a second) or partitions are assigned again.
 """
 
 from streams.engine.ownership import Ownership
@@ -11,7 +11,10 @@ from streams.engine.store import OwnedPartition
 
 
 class Suspensions:
-    """A detector of process suspensions longer than `longest_s`. Call `check` more often."""
+    """A detector of suspensions of this process for longer than `longest_s` seconds.
+
+    Call `check` much more often than that. Times are in seconds of a monotonic clock.
+    """
 
     def __init__(self, ownership: Ownership, longest_s: float, now_s: float) -> None:
         self._ownership = ownership
@@ -21,7 +24,7 @@ class Suspensions:
         self._doubted_in = 0
 
     def check(self, now_s: float) -> None:
-        """Distrust every partition if the session may have expired since the last call."""
+        """Doubt the ownership of every ready partition if the last call was too long ago."""
         if now_s - self._checked_s > self._longest_s:
             self._doubted_in = self._ownership.rebalances
             ready = self._ownership.ready
@@ -29,7 +32,7 @@ class Suspensions:
         self._checked_s = now_s
 
     def trusts(self, owned: OwnedPartition) -> bool:
-        """Return True if the partition's ownership is proven since the last long pause."""
+        """Return True unless the partition's ownership is doubted and not proven since."""
         if not self._doubted:
             return True
         if self._ownership.rebalances != self._doubted_in:

@@ -1,1 +1,1 @@
-"""Processes that write the workers' output into Postgres, exactly once."""
+"""The sinks: processes that write the workers' output into Postgres, each record exactly once."""

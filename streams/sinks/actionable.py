@@ -1,4 +1,4 @@
-"""The check for records of `reorder.events` and `price.events` that may be acted on."""
+"""The check of a record of `reorder.events` or `price.events` before anything acts on it."""
 
 from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
 from cdc.contracts.versions import UnknownVersion, UnreadableRecord
@@ -6,17 +6,17 @@ from streams.sinks.proposals import is_simulated
 
 
 class Refused(ValueError):
-    """The record is no decision of the revision: no action may follow from it."""
+    """The record is no decision of the wanted logic revision, so nothing may act on it."""
 
 
 def decision_in(
     content: bytes | None, revision: int, *, is_reorder: bool
 ) -> ReorderEvent | PriceEvent:
-    """Return the decision of logic revision `revision` in the bytes of a record.
+    """Return the decision in `content`, the bytes of a record, if it is of `revision`.
 
     Raises:
-        Refused: the reason why this is no such decision.
-        UnknownVersion: another version of this code wrote it, so this one must not judge it.
+        Refused: it is a tombstone, unreadable, simulated or of another logic revision.
+        UnknownVersion: another version of this code wrote it, so this one can't judge it.
     """
     if content is None:
         reason = "tombstone"

@@ -1,8 +1,8 @@
-"""Changes of the deciding logic revision, and transactions that depend on it.
+"""The switch of the deciding logic revision, and the lock against it.
 
-Workers of several revisions may run side by side, each with topics of its own. A process that acts
-on decisions holds a shared lock on the deciding revision until its transaction ends. A switch waits
-for those transactions, so decisions of two revisions never reach people at once.
+Workers of several revisions may run side by side, each with topics of its own. A transaction that
+acts on decisions takes a shared lock on the deciding revision. A switch takes the exclusive lock,
+so it waits for these transactions. Decisions of two revisions are therefore never mixed.
 """
 
 from collections.abc import Mapping
@@ -24,14 +24,16 @@ VALUES (%s, %s, %s, %s, %s)
 
 
 class RevisionSwitched(Exception):
-    """Another logic revision decides now. The records read belong to the former one."""
+    """The deciding logic revision is not the one that the caller assumed."""
 
 
 @value
 class Switch:
-    """One change of the deciding revision, with the facts known when it was made.
+    """One change of the deciding revision: a row of `app.revision_switch`.
 
-    `reached` maps each partition to the offset of `stock.events` that both revisions had passed.
+    `former` is None for the first one. `by` is the person who switched. `reached` maps each
+    partition to the offset of `stock.events` that both revisions had passed. `comparison` has
+    the facts on which the switch was based.
     """
 
     revision: int
@@ -42,7 +44,7 @@ class Switch:
 
 
 def active_or_first(connection: Connection, own_revision: int) -> int:
-    """Return the deciding revision. A new installation records `own_revision` as the first."""
+    """Return the deciding revision. If none is recorded yet, record `own_revision` as the first."""
     found = recorded_revision(connection)
     if found is not None:
         return found
@@ -53,7 +55,7 @@ def active_or_first(connection: Connection, own_revision: int) -> int:
 
 
 def hold_active(connection: Connection, revision: int) -> None:
-    """Lock `revision` as the deciding one until the caller's transaction ends.
+    """Prevent a switch away from `revision` until the caller's transaction ends.
 
     Raises:
         RevisionSwitched: another revision decides.
@@ -66,9 +68,9 @@ def hold_active(connection: Connection, revision: int) -> None:
 
 
 def switch(connection: Connection, change: Switch) -> None:
-    """Make another revision the deciding one when the caller's transaction commits.
+    """Record `change` in the caller's transaction. Its revision decides after the commit.
 
-    Waits for transactions that hold the former one.
+    The call waits for transactions that `hold_active` protects.
 
     Raises:
         RevisionSwitched: another process has switched since `change.former` was read.
@@ -76,7 +78,10 @@ def switch(connection: Connection, change: Switch) -> None:
     connection.execute(_EXCLUSIVE)
     found = recorded_revision(connection)
     if found != change.former:
-        problem = f"logic revision {found} decides now, not {change.former}: compare again"
+        problem = (
+            f"logic revision {found} decides now, not {change.former}: nothing was switched, "
+            "compare again"
+        )
         raise RevisionSwitched(problem)
     connection.execute(
         _SWITCH,

@@ -1,4 +1,4 @@
-"""`python -m streams.sinks.actuator`: turns the workers' decisions into proposals for people."""
+"""`python -m streams.sinks.actuator`: a sink that writes the workers' decisions as proposals."""
 
 from collections.abc import Sequence
 
@@ -20,9 +20,10 @@ log = structlog.get_logger(__name__)
 
 
 class Actuator:
-    """The sink of proposals. It logs and skips records that must not be acted on.
+    """The sink that fills `app.reorder_proposal` and `app.price_proposal`.
 
-    It reads the decisions of the deciding logic revision (`streams.sinks.active`).
+    It reads the decisions of the deciding logic revision (`streams.sinks.active`). Records that
+    `decision_in` refuses are logged and skipped.
     """
 
     name = "actuator"
@@ -31,7 +32,10 @@ class Actuator:
         self._revision = LOGIC_REVISION
 
     def topics(self, connection: Connection) -> Sequence[str]:
-        """Return the decision topics of the deciding revision."""
+        """Return the decision topics of the deciding revision.
+
+        If this is neither the former one nor that of this code, a warning is logged.
+        """
         decides = active_or_first(connection, LOGIC_REVISION)
         if decides not in (self._revision, LOGIC_REVISION):
             repair = f"inventory revision promote {LOGIC_REVISION} --without-comparison"
@@ -41,10 +45,11 @@ class Actuator:
         return names.reorder_events, names.price_events
 
     def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
-        """Write proposals for the batch and move the positions, in the caller's transaction.
+        """Write the batch's proposals and the positions after it, in the caller's transaction.
 
         Raises:
-            RevisionSwitched: these are decisions of a revision that no longer decides.
+            RevisionSwitched: the batch's logic revision no longer decides.
+            UnknownVersion: another version of this code wrote a record.
         """
         reorders: list[ReorderEvent] = []
         prices: list[PriceEvent] = []
@@ -63,7 +68,7 @@ class Actuator:
 
 
 def _event_of(record: SinkRecord, revision: int) -> ReorderEvent | PriceEvent | None:
-    """Return the decision in `record`, or None if it must not be acted on.
+    """Return the decision in `record`, or None with a warning if `decision_in` refuses it.
 
     Raises:
         UnknownVersion: names the position of a record that another version of this code wrote.

@@ -1,4 +1,7 @@
-"""Positions of a sink, stored in the same transaction as its rows: exactly once."""
+"""The positions of a sink, stored in `read_model.sink_position` with the rows that it writes.
+
+Rows and positions are one transaction, so each record takes effect exactly once.
+"""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -22,7 +25,7 @@ _FORGET = "DELETE FROM read_model.sink_position WHERE sink = %s AND NOT topic = 
 
 
 def read_positions(connection: Connection, sink: str) -> dict[TopicAndPartition, int]:
-    """Return the next offset of every partition that this sink has read from."""
+    """Return the sink's next offset in each partition that it has read from."""
     found: dict[TopicAndPartition, int] = {}
     for topic, partition, offset in connection.execute(_READ, (sink,)):
         found[str(topic), int(str(partition))] = int(str(offset))
@@ -35,7 +38,10 @@ def write_positions(
     batch: Sequence[SinkRecord],
     as_of_us: Mapping[TopicAndPartition, int],
 ) -> None:
-    """Store the offset after the last record of each partition in `batch`."""
+    """Store the offset after the last record of each partition in `batch`.
+
+    `as_of_us` has the as-of time (µs since 1970 UTC) of the partitions where it is known.
+    """
     last: dict[TopicAndPartition, int] = {}
     for record in batch:
         last[record.topic, record.partition] = record.offset + 1
@@ -56,7 +62,7 @@ def set_positions(
     next_offsets: Mapping[TopicAndPartition, int],
     as_of_us: Mapping[TopicAndPartition, int] = MappingProxyType({}),
 ) -> None:
-    """Store the offsets at which the sink continues."""
+    """Store the sink's next offsets. A partition without `as_of_us` keeps its former as-of time."""
     tps = sorted(next_offsets)
     connection.execute(
         _WRITE,

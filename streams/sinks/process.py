@@ -1,4 +1,8 @@
-"""The common parts of sink processes: single instance, heartbeat row, clean shutdown."""
+"""The main loop of a sink process.
+
+It ensures that only one process runs as the sink, writes a heartbeat row every 2 s, and ends after
+SIGTERM between two batches.
+"""
 
 import os
 import signal
@@ -35,7 +39,7 @@ ON CONFLICT (service) DO UPDATE
 
 
 class Sink(Protocol):
-    """The interface of a sink."""
+    """A sink, which names the topics to read and writes batches of their records to Postgres."""
 
     @property
     def name(self) -> str:
@@ -43,14 +47,17 @@ class Sink(Protocol):
         ...
 
     def topics(self, connection: Connection) -> Sequence[str]:
-        """Return the topics to read now, all partitions. Called again from time to time."""
+        """Return the topics to read now. The process reads all their partitions.
+
+        It calls this every 2 s, so that a sink can change its topics.
+        """
         ...
 
     def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
-        """Write a batch and its positions in the caller's transaction.
+        """Write a batch and the positions after it in the caller's transaction.
 
         Raises:
-            RevisionSwitched: the batch is of topics that must not be read any more.
+            RevisionSwitched: the sink must read other topics now; the batch is dropped.
         """
         ...
 
@@ -60,11 +67,12 @@ class SecondInstance(Exception):
 
 
 def main(create: Callable[[SinkSettings], Sink]) -> None:
-    """Run a sink until SIGTERM. The supervisor restarts it after any failure.
+    """Run a sink until SIGTERM or SIGINT. The supervisor restarts it after any failure.
 
-    Exits with 1 on a failure of Postgres or Kafka, or beside another instance. No restart cures the
-    other codes. 65 is an unreadable record: the log names its position, the version found and the
-    versions known. 66 is a topic that no longer holds the next offset.
+    The exit code is 1 after a failure of Postgres or Kafka, or if another process runs as the sink.
+    It is 65 for an unreadable record: the log has its position, its version and the versions known.
+    It is 66 for a topic that lacks the next offset. For 65 and 66 a restart is not enough, and the
+    log has the repair command.
     """
     settings = SinkSettings()
     sink = create(settings)
@@ -75,7 +83,7 @@ def main(create: Callable[[SinkSettings], Sink]) -> None:
         log.critical("sink failed", exc_info=error)
         sys.exit(ExitCode.FAILED)
     except SourceLost as error:
-        _halt("sink lost its place", error, ExitCode.LOG_MISMATCH, error.topic)
+        _halt("sink position is gone", error, ExitCode.LOG_MISMATCH, error.topic)
     except UnreadableRecord as error:
         _halt(
             "sink stopped at a record", error, ExitCode.UNREADABLE, error.position.partition("[")[0]
@@ -83,7 +91,7 @@ def main(create: Callable[[SinkSettings], Sink]) -> None:
 
 
 def _halt(event: str, error: Exception, code: ExitCode, topic: str) -> Never:
-    """End the process with `code` and log the repair command for `inventory doctor`."""
+    """Log the problem with its repair command, which `inventory doctor` shows, and end."""
     repair = repair_at_topic(topic, code)
     log.critical(event, problem=str(error), exit_code=int(code), repair=repair)
     sys.exit(code)
@@ -132,13 +140,13 @@ class _Process:
                 with connection.transaction():
                     self._sink.write(connection, batch)
             except RevisionSwitched as moved:
-                log.warning("batch left out", reason=str(moved), records=len(batch))
+                log.warning("batch dropped", reason=str(moved), records=len(batch))
                 self._start_if_changed(source, connection)
             else:
                 self._records += len(batch)
 
     def _start_if_changed(self, source: SinkSource, connection: Connection) -> None:
-        """Read the topics that the sink wants now, from its stored positions."""
+        """Start to read from the stored positions if the sink's topics have changed."""
         topics = tuple(self._sink.topics(connection))
         if topics != self._topics:
             positions = read_positions(connection, self._sink.name)
@@ -151,12 +159,13 @@ class _Process:
 
 
 def _take_lock(connection: Connection, name: str) -> None:
-    """Take the sink's advisory lock and hold it as long as the connection lives.
+    """Take the sink's advisory lock. The connection keeps it until it closes.
 
-    Postgres releases the lock of a killed predecessor once it notices, so wait a little.
+    Postgres releases the lock of a killed process only when it notices the lost connection. So wait
+    for `LOCK_WAIT_S` seconds.
 
     Raises:
-        SecondInstance: another process holds it for `LOCK_WAIT_S`.
+        SecondInstance: another process still has the lock then.
     """
     deadline_s = time.monotonic() + LOCK_WAIT_S
     while True:
@@ -166,6 +175,6 @@ def _take_lock(connection: Connection, name: str) -> None:
         if row is not None and row[0] is True:
             return
         if time.monotonic() > deadline_s:
-            problem = f"sink {name}: another process holds its lock for {LOCK_WAIT_S} s"
+            problem = f"sink {name}: another process has kept its lock for {LOCK_WAIT_S} s"
             raise SecondInstance(problem)
         time.sleep(0.2)

@@ -1,7 +1,8 @@
-"""`python -m streams.sinks.projector`: changelogs, late and rejected records into the read model.
+"""`python -m streams.sinks.projector`: a sink that fills the read model.
 
-Rows and positions are written in one transaction, so a row is written exactly once however often
-the process dies. Within a batch only the last content of a key or window is written.
+It reads the changelogs, late sales and rejected records. Rows and positions are written in one
+transaction, so each record takes effect exactly once. Of several records of a key or window in a
+batch, only the last is written.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -36,7 +37,10 @@ log = structlog.get_logger(__name__)
 
 @value
 class Latest:
-    """The last content of a batch, by the row that it replaces."""
+    """The records of a batch to write: the last one of each key, window and partition's heartbeat.
+
+    Late and rejected records are all written. They are stored by their index in the batch.
+    """
 
     levels: dict[bytes, SinkRecord]
     beats: dict[int, SinkRecord]
@@ -46,7 +50,7 @@ class Latest:
 
 
 class Projector:
-    """The sink that fills the read model."""
+    """The sink that fills the tables of the read model from the log."""
 
     name = "projector"
 
@@ -54,12 +58,19 @@ class Projector:
         self._as_of_us: dict[int, int] = {}
 
     def topics(self, connection: Connection) -> Sequence[str]:
-        """Return the topics of this code's revision, after preparing the read model for them."""
+        """Return the topics of this code's logic revision.
+
+        If another revision filled the read model, it is emptied first (`takeover`).
+        """
         take_over(connection, self.name, TOPICS)
         return TOPICS
 
     def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
-        """Write the batch and move the positions, in the caller's transaction."""
+        """Write the batch's rows and the positions after it, in the caller's transaction.
+
+        Raises:
+            UnreadableRecord: names the position of a record that this code can't read.
+        """
         latest = self._latest(batch)
         upsert(connection, rows.LATE_SALE, list(latest.lates.values()))
         upsert(connection, rows.REJECTED, list(latest.rejections.values()))

@@ -1,7 +1,7 @@
-"""Proposals from decisions: the rows that people approve, reject or snooze.
+"""The rows of proposals, which people approve, reject or snooze, from the workers' decisions.
 
-A person's final decision is never overwritten. After `approve` or `reject` a proposal may still
-close (the order came back through the log), but no event opens or amends it again.
+A person's final decision is never overwritten. After `approve` or `reject`, an event may close the
+proposal, for example when the order has come back through the log. No event opens or amends it.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -22,10 +22,10 @@ from inventory.model.outputs import PriceOutput, ReorderOutput
 from streams.sinks.positions import Connection
 from streams.sinks.upsert import Row, Table, upsert
 
-# The first lines ignore the stored revision in two cases. A decision of another logic revision
-# wins, because only the deciding one gets here and revisions of two logics don't compare. A
-# proposal that a switch closed may reopen at its old revision after the switch back. The last lines
-# protect a final decision.
+# An event replaces the stored row if its revision is higher. It also does so in two other cases. It
+# is of another logic revision: only the deciding one is read, and revisions of two logics can't be
+# compared. Or a switch closed the row: after the switch back, its old revision may open it again.
+# The last two lines protect a final decision.
 _NEWER = (
     "(excluded.revision > kept.revision OR excluded.logic_revision <> kept.logic_revision"
     " OR kept.reason = 'logic_revision') AND"
@@ -38,7 +38,7 @@ REORDERS = Table(
     columns=tables.REORDER_PROPOSAL_COLUMNS,
     newer=_NEWER,
     set_on_update=", updated_at = clock_timestamp()",
-    # Closing events carry no quantity and no flags; pages still show the requested quantity.
+    # Closing events have no quantity. The former one is kept, because pages show it.
     kept_if_null=("quantity_units",),
 )
 PRICES = Table(
@@ -49,9 +49,9 @@ PRICES = Table(
     set_on_update=", updated_at = clock_timestamp()",
 )
 
-# A need is named by the offset that opened it. The later id of a key is therefore the newer need,
-# in any order of arrival. Only the newest may be shown as open. Another logic may have opened its
-# needs earlier or later: the switch to this revision closed those rows.
+# An id ends with the offset that opened it, so the higher id of a key is the newer one, in any
+# order of arrival. Only the newest may be open. Rows of other logic revisions are left out: the
+# switch to this revision has closed them, and their ids can't be compared.
 _SUPERSEDE: LiteralString = """
 UPDATE app.{table} AS older
 SET {closed}, updated_at = clock_timestamp()
@@ -73,7 +73,7 @@ _SUPERSEDE_PRICES = sql.SQL(_SUPERSEDE).format(
     key=sql.Identifier("proposal_id"),
     closed=sql.SQL("status = 'cancelled', reason = 'superseded'"),
 )
-# No approval may commit between the check for approvals and the switch.
+# Waits for running approvals and prevents new ones, so that none commits before the switch does.
 _HOLD_APPROVALS: LiteralString = "LOCK TABLE app.reorder_proposal IN SHARE ROW EXCLUSIVE MODE"
 _APPROVED: LiteralString = """
 SELECT reorder_id, inv_key FROM app.reorder_proposal
@@ -95,15 +95,16 @@ WHERE status IN ('open', 'snoozed') AND NOT proposal_id = ANY(%s)
 
 
 class ApprovalInFlight(Exception):
-    """The rules can't be switched yet: an approved order is not in the log."""
+    """The deciding revision can't be switched yet: an approved order is not in the log."""
 
 
 def propose(
     connection: Connection, reorders: Iterable[ReorderEvent], prices: Iterable[PriceEvent]
 ) -> None:
-    """Upsert proposals from events, higher revisions only. A key's new id supersedes its older one.
+    """Write the events as proposals. A key's newer id closes its older open one.
 
-    The events may repeat known revisions and may skip some. The caller removes simulated ids.
+    An event with a revision that is not higher than the stored one is ignored; see `_NEWER` for the
+    exceptions. The caller has removed simulated events.
     """
     needs: dict[str, ReorderEvent] = {}
     for need in reorders:
@@ -124,10 +125,11 @@ def propose(
 
 
 def approved(connection: Connection) -> tuple[dict[str, str], int]:
-    """Return the key of each approved need that is still open, and the time in microseconds.
+    """Return the key of each approved need that is still open, by id, and Postgres' time in µs.
 
-    Approvals before that time have committed, so a record with a later commit time follows their
-    orders in the log. Call this in a transaction of its own: it waits for running approvals.
+    All approvals before that time have committed, so their orders precede any record with a later
+    commit time in the log. The call waits for running approvals and blocks new ones until the
+    caller's transaction ends.
     """
     connection.execute(_HOLD_APPROVALS)
     rows = connection.execute(_APPROVED).fetchall()
@@ -141,20 +143,23 @@ def propose_only(
     prices: Sequence[PriceEvent],
     ordered: Collection[str] = (),
 ) -> None:
-    """Make exactly these decisions the open ones: all other open proposals are closed.
+    """Write these decisions as the only open proposals. All other open proposals are closed.
 
-    Called when another logic revision starts to decide, with all its open decisions. `ordered` are
-    approved needs whose orders these rules know: they become accepted.
+    Call this with all open decisions of a logic revision that starts to decide. `ordered` are the
+    ids of approved needs whose orders its workers have read already. These become accepted.
 
     Raises:
-        ApprovalInFlight: a need with another id was approved, and the order has not come back
-            through the log. The other rules don't know of it yet and could order it again.
+        ApprovalInFlight: another need was approved, and its order has not come back through the
+            log. The new revision doesn't know the order and could propose it again.
     """
     ids = [event.output.id for event in reorders]
     known = {*ids, *ordered}
     waiting = [need for need in approved(connection)[0] if need not in known]
     if waiting:
-        problem = f"{waiting[0]} was approved and its order is on its way: try again in a moment"
+        problem = (
+            f"{waiting[0]} was approved, and its order has not come back through the log yet: "
+            "nothing was switched, try again in a minute"
+        )
         raise ApprovalInFlight(problem)
     connection.execute(_CLOSE_REORDERS, (ids,))
     connection.execute(_CLOSE_PRICES, ([event.output.id for event in prices],))

@@ -1,4 +1,7 @@
-"""Rows of the read model from the workers' records. Formulas are the rules' own functions."""
+"""The rows of the read model, made from the workers' records.
+
+Every number is in the record, or a function of the rules computes it.
+"""
 
 from cdc.contracts import tables
 from cdc.contracts.rejects import Late, Rejection
@@ -46,7 +49,10 @@ HEARTBEAT = Table(
 
 
 def stock_row(state: KeyState, content: bytes, partition: int, as_of_us: int) -> Row:
-    """Return a key's level as a row of the stock lists; `content` is its changelog record."""
+    """Return the row of `read_model.stock` for a key's level.
+
+    `content` is the level's changelog record, `as_of_us` the partition's as-of time.
+    """
     key, stock, stream_us = state.inv_key, state.stock, state.stream_time_us
     location, _, sku = key.partition("|")
     priced = None if stream_us is None else in_force(state.timeline, stream_us)
@@ -83,7 +89,7 @@ def stock_row(state: KeyState, content: bytes, partition: int, as_of_us: int) ->
 
 
 def window_row(key: InvKey, row: WindowRow, position: Position, partition: int) -> Row:
-    """Return one window of a key as a row. Movements by second are not stored here."""
+    """Return the row of `read_model.sales_window` for one window row, without its `moves`."""
     return {
         "inv_key": key,
         "start_us": row.start_us,
@@ -100,7 +106,7 @@ def window_row(key: InvKey, row: WindowRow, position: Position, partition: int) 
 
 
 def late_row(late: Late) -> Row:
-    """Return a sale that no live window counts as a row."""
+    """Return the row of `read_model.late_sale` for a late sale."""
     return {
         "id": late.origin.id,
         "inv_key": late.inv_key,
@@ -115,7 +121,7 @@ def late_row(late: Late) -> Row:
 
 
 def rejected_row(rejection: Rejection) -> Row:
-    """Return a record without effect as a row, with its original bytes."""
+    """Return the row of `read_model.rejected` for a rejected record, with its original bytes."""
     return {
         "id": rejection.origin.id,
         "generation": rejection.origin.generation,

@@ -1,8 +1,7 @@
-"""The input of a sink: fixed partitions without a group, from positions stored with its rows.
+"""The reader of a sink's topics: all their partitions, from positions that Postgres stores.
 
-A consumer group would store its offsets in the broker, apart from the rows, and the two could not
-be committed together. Only committed transactions are read, so records of a fenced worker are never
-seen.
+A consumer group would store offsets in the broker, where they can't be committed together with the
+rows. Only records of committed transactions are read, so none of a fenced worker.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -49,9 +48,9 @@ def with_position(record: SinkRecord) -> Iterator[None]:
 
 
 class SourceLost(Exception):
-    """A topic no longer holds the next offset. `topic` is its name, "" if not known.
+    """A topic lacks the next offset of the sink: it was truncated or created again.
 
-    A sink must never skip such a gap silently.
+    `topic` is its name, "" if it is not known. The sink stops, because it would miss records.
     """
 
     def __init__(self, problem: str, topic: str = "") -> None:
@@ -60,7 +59,7 @@ class SourceLost(Exception):
 
 
 class SinkSource:
-    """Batches of records, in offset order within each partition."""
+    """A consumer without a group. It returns records in offset order within each partition."""
 
     def __init__(self, bootstrap: str, name: str) -> None:
         self._consumer = Consumer(
@@ -79,7 +78,7 @@ class SinkSource:
     def start(
         self, topics: Iterable[str], partitions: int, positions: dict[TopicAndPartition, int]
     ) -> None:
-        """Start at `positions`, or at the beginning of partitions without one."""
+        """Start to read all partitions at `positions`, or at the beginning where there is none."""
         self._consumer.assign(
             [
                 TopicPartition(topic, number, positions.get((topic, number), OFFSET_BEGINNING))
@@ -89,11 +88,13 @@ class SinkSource:
         )
 
     def batch(self, records: int, timeout_s: float) -> Sequence[SinkRecord]:
-        """Return the records that arrived within the timeout.
+        """Return at most `records` records that arrived within `timeout_s`.
+
+        While the broker can't be reached, the result is empty and a warning is logged.
 
         Raises:
-            SourceLost: the next offset is gone.
-            KafkaException: an error that waiting does not cure.
+            SourceLost: a topic lacks the next offset.
+            KafkaException: another error, which doesn't end by waiting.
         """
         taken: list[SinkRecord] = []
         for message in self._consumer.consume(records, timeout_s):
@@ -136,7 +137,7 @@ _TRANSIENT = (
 
 def _known(number: int | None) -> int:
     if number is None:
-        problem = "a record without partition and offset"
+        problem = "the broker returned a record without partition or offset"
         raise SourceLost(problem)
     return number
 

@@ -1,9 +1,9 @@
-"""Reset of the read model when another logic revision filled it. It shows one revision only.
+"""The reset of the read model for another logic revision.
 
-Rows of two revisions must not be mixed: a window or key that only the former one had would stay for
-ever. The projector therefore empties the tables and reads its changelogs, which hold every key,
-from the beginning. That takes as long as a restore. The operator who starts other code on the same
-database has requested it.
+The read model must not mix rows of two revisions, because rows that only the former one had would
+remain for ever. The projector therefore empties the tables when code of another revision starts. It
+then reads its own changelogs, which have every key, from the beginning. That takes as long as a
+restore.
 """
 
 from collections.abc import Sequence
@@ -28,9 +28,9 @@ _EMPTIED: Final = tuple(
 
 
 def take_over(connection: Connection, sink: str, topics: Sequence[str]) -> bool:
-    """Empty the read model if topics of another revision filled it. Return True if so.
+    """Empty the read model if the sink has read other topics than `topics`. Return True if so.
 
-    The evidence is positions of the sink in other topics. They are deleted with the rows.
+    The stored positions of the sink show that. They are deleted with the rows.
     """
     with connection.transaction():
         foreign = [str(row[0]) for row in connection.execute(_FOREIGN, (sink, list(topics)))]
@@ -38,7 +38,7 @@ def take_over(connection: Connection, sink: str, topics: Sequence[str]) -> bool:
             empty(connection)
             connection.execute(_FORGET, (sink,))
     if foreign:
-        log.warning("read model begun again", filled_by=sorted(foreign))
+        log.warning("read model emptied", filled_by=sorted(foreign))
     return bool(foreign)
 
 

@@ -1,4 +1,4 @@
-"""Multi-row statements over `unnest`: one round trip per batch, typed, no temporary tables."""
+"""Upserts of many rows in one SQL statement, with one array parameter per column (`unnest`)."""
 
 from collections.abc import Mapping, Sequence
 from typing import LiteralString
@@ -13,10 +13,11 @@ Row = Mapping[str, object]
 
 @value
 class Table:
-    """A table that a sink writes: its columns with their Postgres types, in order.
+    """A table that a sink writes. `columns` are its columns with their Postgres types, in order.
 
-    `newer` is the condition for replacing a stored row (`kept`); None never replaces one. A null
-    does not overwrite a column in `kept_if_null`.
+    `newer` is the SQL condition on which a new row (`excluded`) replaces the stored one (`kept`).
+    None means never. In a column of `kept_if_null`, null doesn't replace a value. `set_on_update`
+    is added to the SET clause.
     """
 
     name: str
@@ -27,7 +28,10 @@ class Table:
     set_on_update: LiteralString = ""
 
     def statement(self) -> sql.Composed:
-        """Return `INSERT … SELECT FROM unnest … ON CONFLICT …`, one array parameter per column."""
+        """Return the statement `INSERT … SELECT … FROM unnest(…) ON CONFLICT …`.
+
+        It has one array parameter per column.
+        """
         names = sql.SQL(", ").join(map(sql.Identifier, self.columns))
         arrays = sql.SQL(", ").join(
             sql.SQL("{}::text[]" if kind in CAST_FROM_TEXT else f"{{}}::{kind}[]").format(
@@ -68,19 +72,20 @@ class Table:
         return sql.SQL("UPDATE SET ") + sets + sql.SQL(self.set_on_update + " WHERE " + self.newer)
 
 
-# Arrays of these would be flattened or need a wrapper per element, so they are sent as text.
+# Values of these types are sent as text and cast. An array of arrays would be flattened by unnest,
+# and psycopg needs a wrapper object for each jsonb value.
 CAST_FROM_TEXT = ("jsonb", "text[]")
 
 
 def upsert(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
-    """Write all rows in one statement. The caller has made them unique by key."""
+    """Insert or update all rows in one statement. No two of them may have the same key."""
     if rows:
         arrays = [[row[name] for row in rows] for name in table.columns]
         connection.execute(table.statement(), arrays)
 
 
 def plain_text(text: str) -> str:
-    """Return text that Postgres can store: without NUL and lone surrogates."""
+    """Return `text` as Postgres can store it, with NUL and lone surrogates replaced."""
     return (
         text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\N{REPLACEMENT CHARACTER}")
     )

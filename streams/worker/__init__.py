@@ -1,1 +1,1 @@
-"""One worker process: Faust for group membership, the engine for everything else."""
+"""The worker process: it connects Faust, which does the group membership, with the engine."""

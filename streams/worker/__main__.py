@@ -1,4 +1,4 @@
-"""`python -m streams.worker`: one stream worker, until SIGTERM."""
+"""`python -m streams.worker`: one stream worker, which runs until SIGTERM."""
 
 import sys
 
@@ -17,7 +17,7 @@ from streams.worker.topic_identity import refuse_other_topics
 
 
 def main() -> None:
-    """Run the worker. Exits with 0 after SIGTERM, otherwise with a code of `streams.exit_codes`."""
+    """Run the worker. The exit code is 0 after SIGTERM, otherwise one of `streams.exit_codes`."""
     settings = WorkerSettings()
     configure_logging(level=settings.log_level, service=settings.worker_id)
     try:

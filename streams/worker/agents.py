@@ -1,4 +1,4 @@
-"""The Faust side of a worker: its subscriptions, timers and rebalance handlers."""
+"""The connection of a worker's runtime to Faust: agent, timers, tasks and rebalance handlers."""
 
 import asyncio
 import time
@@ -19,16 +19,18 @@ from streams.worker.runtime import RESTORE_STALL_S, AddressTaken, Runtime, Stuck
 
 INSPECT_S = 5.0
 LOOP_STAMP_S = 0.5
-SNAPSHOT_SHARE = 10  # snapshots take at most a tenth of the time (later records restore slowly),
-MOST_INTERVALS = 10  # but come after this many intervals at the latest
+# The pause between two snapshots is this many times the last one's duration, so that snapshots take
+# at most a tenth of the time. It is at least `snapshot_s`, and at most `MOST_INTERVALS` times that.
+SNAPSHOT_SHARE = 10
+MOST_INTERVALS = 10
 
 log = structlog.get_logger(__name__)
 
 
 def build_worker(settings: WorkerSettings, origins: TopicIds) -> faust.App:
-    """Return the app with its agent, timers and rebalance handlers attached.
+    """Return the app of a worker with a new runtime attached to it.
 
-    `origins` are the ids of the topics, checked before the start.
+    `origins` are the topic ids that `refuse_other_topics` returned before the start.
     """
     app = create_app(settings)
     runtime = Runtime(settings, origins)
@@ -102,7 +104,7 @@ def _attach_timers(app: faust.App, runtime: Runtime) -> None:
     @app.task
     async def stamp_loop() -> None:
         limit_s = RESTORE_STALL_S  # on a busy machine, a large restore may block the loop for long
-        still = Stuck(f"nothing ran in it for {limit_s:g} s")
+        still = Stuck(f"no task ran in the event loop for {limit_s:g} s")
         watch(lambda: runtime.loop_seen_s, limit_s, lambda: die("the event loop is stuck", still))
         while not app.should_stop:
             await asyncio.sleep(LOOP_STAMP_S)
@@ -110,7 +112,7 @@ def _attach_timers(app: faust.App, runtime: Runtime) -> None:
 
 
 def _attach_gaps(app: faust.App, runtime: Runtime) -> None:
-    # Separate from `inspect`: this waits for chunks, and a chunk may be the stuck part.
+    # Separate from `inspect`, because this waits for chunks, and a chunk may be what is stuck.
     @app.task
     async def check_gaps() -> None:
         while not app.should_stop:
@@ -150,7 +152,7 @@ def _attach_queries(app: faust.App, runtime: Runtime) -> None:
 
 
 async def start_server(server: QueryServer, settings: WorkerSettings) -> None:
-    """Serve at the address of the settings. End the process if the address is not available."""
+    """Start the server. End the process if it can't listen at the address of the settings."""
     try:
         await server.start()
     except OSError as error:

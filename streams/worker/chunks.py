@@ -1,11 +1,12 @@
-"""Complete fetched chunks from Faust's consumer, the only module that uses its private names.
+"""A consumer for Faust that delivers chunks of records instead of single ones.
 
-Faust delivers records one by one, through four tasks and a queue each, at 50 times the cost of a
-chunk. Here its drain loop gives the fetched records of the hot topic to one lane per partition.
-Everything else is Faust's: membership, assignment, flow control, commits, other topics, timers,
-sensors. For each private name used here, a test checks that it exists
-(tests/streams/test_chunks.py). The group's committed offset is only a hint: the engine continues at
-the changelog's progress, and reads a gap from the topic.
+Faust delivers each record through four tasks and a queue, which takes 50 times as long. Here its
+drain loop gives the fetched records of the hot topic to one lane per partition. Everything else
+remains Faust's: membership, assignment, flow control, commits, other topics, timers, sensors.
+
+This is the only module that uses Faust's private names. tests/streams/test_chunks.py checks that
+each of them exists. The group's committed offset is only a hint: the engine continues at the
+changelog's progress, and reads a gap from the topic.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ from streams.worker.lanes import Handler, Lane
 
 POLL_S: Final = 1.0
 ROOM_S: Final = 0.1
-# Faust asks the broker to wait 1.5 s for data: a busy partition would wait for a quiet one.
+# Faust lets the broker wait up to 1.5 s for data. A busy partition would wait for a quiet one.
 FETCH_WAIT_MS: Final = 50
 
 TP = Any  # Faust's (topic, partition), without types for the checker
@@ -38,11 +39,11 @@ log = structlog.get_logger(__name__)
 
 
 class QuickFetches(AIOKafkaConsumerThread):
-    """Faust's consumer thread, with a short fetch wait and committed records only.
+    """Faust's consumer thread, which here waits less for data and reads only committed records.
 
-    Faust reads records of a transaction before it is committed or aborted. A recomputation of the
-    log never reads aborted ones. Two of Faust's warnings are false for chunks that bypass its
-    streams; our own watchdog checks progress.
+    Faust's own also reads records of transactions that are aborted later. A recomputation never
+    reads those, so its results would differ. Two of Faust's warnings are suppressed: they are false
+    for records that don't pass its streams. Our own watchdog checks progress.
     """
 
     @override
@@ -64,7 +65,7 @@ class QuickFetches(AIOKafkaConsumerThread):
 
 
 class ChunkConsumer(Consumer):
-    """Faust's consumer, with lanes for its hot topic."""
+    """Faust's consumer, which here gives the records of `hot_topic` to one lane per partition."""
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class ChunkConsumer(Consumer):
         if self.flow_active:
             self._leave_full_lanes()
             if not self._get_active_partitions():
-                # Faust would sleep for a second; lanes have room sooner.
+                # All lanes are full. Faust would sleep for a second, but a lane has room sooner.
                 await self._wait_for_room()
                 return
         generation = self.app.consumer_generation_id
@@ -115,7 +116,7 @@ class ChunkConsumer(Consumer):
         elif generation == self.app.consumer_generation_id:
             await self._hand_over(records)
         else:
-            # Fetched for an assignment that has ended, perhaps after the new one has sought.
+            # The records were fetched for an earlier assignment, perhaps after the new one's seek.
             await self._seek_back()
 
     def _leave_full_lanes(self) -> None:
@@ -134,10 +135,10 @@ class ChunkConsumer(Consumer):
 
     @override
     async def seek_to_committed(self) -> Mapping[TP, int | None]:
-        """Seek each partition to the group's committed offset, or else to its beginning.
+        """Seek each partition to the group's committed offset, or to its beginning without one.
 
-        aiokafka does not seek a partition without a commit. Records that were fetched and left to
-        the next assignment would wait for a record after them, or for the watchdog.
+        aiokafka doesn't seek a partition without a committed offset. Records that were fetched but
+        not handled before a rebalance would then not be fetched again.
         """
         committed: Mapping[TP, int | None] = await super().seek_to_committed()
         uncommitted = [tp for tp, offset in committed.items() if not offset]
@@ -146,7 +147,7 @@ class ChunkConsumer(Consumer):
         return committed
 
     async def _seek_back(self) -> None:
-        """Seek to fetch the records again that were fetched and not taken."""
+        """Seek to the committed offsets, so that records which no lane took are fetched again."""
         try:
             await self.perform_seek()
         except Exception as error:  # noqa: BLE001 -- as Faust does: the next assignment seeks again
@@ -169,7 +170,7 @@ class ChunkConsumer(Consumer):
             await self._pass_on(tp, record)
 
     async def _pass_on(self, tp: TP, record: Any) -> None:  # noqa: ANN401 -- no types in aiokafka
-        """Process a record of another topic, and gaps between two offsets, as Faust does."""
+        """Process a record of another topic, and missing offsets before it, as Faust does."""
         read = self._read_offset[tp]
         if read is not None and record.offset < read:
             return
@@ -201,13 +202,16 @@ class ChunkConsumer(Consumer):
 
     @override
     async def wait_empty(self) -> None:
-        """Wait for the chunks in work. Records waiting after them are left to the next owner."""
+        """Close all lanes: wait for the chunks that they fold, and drop waiting records.
+
+        The partition's next owner handles the dropped records.
+        """
         await asyncio.gather(*(lane.close() for lane in list(self._lanes.values())))
         await super().wait_empty()
 
     @override
     async def on_partitions_revoked(self, revoked: Any) -> None:
-        """Keep positions until Faust has committed them, then drop the lanes."""
+        """Close and drop the lanes, after Faust has committed their positions."""
         await super().on_partitions_revoked(revoked)
         for tp in revoked:
             self._buffered_partitions.discard(tp)

@@ -1,8 +1,8 @@
-"""Records that no consumer will deliver, read from the topic.
+"""A reader of records that the consumer will not deliver.
 
-The group's offset is a hint. If it is too far ahead, the consumer waits for the next record,
-perhaps for hours, while the records before it are never read. The last offsets of a log may also be
-no records at all: those of an aborted transaction, and its marker.
+If the group's committed offset is too far ahead, the consumer never reads the records before it.
+This module reads them from the topic. It also moves the state's next offset past offsets that have
+no records: those of an aborted transaction and of its marker.
 """
 
 import asyncio
@@ -28,9 +28,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Observed:
-    """Observations of one partition from its restore to its end.
+    """The observations of one partition since its restore.
 
-    `first_end` is the topic's end at the first check. Later records belong to the consumer.
+    `has_deliveries` is True once the consumer has delivered records. `first_end` is the topic's end
+    at the first check. Later records are left to the consumer.
     """
 
     has_deliveries: bool = False
@@ -39,7 +40,7 @@ class _Observed:
 
 
 class Gaps:
-    """A reader of the records between a partition's state and its consumer."""
+    """A reader of the records between a partition's next offset and its consumer's position."""
 
     def __init__(
         self,
@@ -65,9 +66,10 @@ class Gaps:
     async def read(
         self, owned: OwnedPartition, until: int, is_ready: IsReady = lambda _owned: True
     ) -> None:
-        """Fold the topic's records before `until`. Call it under the partition's lock.
+        """Fold the topic's records from the next offset to `until`, exclusive.
 
-        Stops between two chunks once the partition is not ready any more.
+        The caller must have the partition's lock. Reading stops between two chunks if `is_ready`
+        returns False.
         """
         start = owned.next_offset
         async with self._open_log() as reader:
@@ -77,19 +79,20 @@ class Gaps:
                     if not is_ready(owned):
                         return
                     part = records[begin : begin + self._most_records]
-                    # Offsets before it were not read, so they hold no records.
+                    # The log has no records at the offsets that were skipped before this part.
                     owned.next_offset = max(owned.next_offset, part[0].offset)
                     await self._fold(part, owned)
-        owned.next_offset = until  # the offsets still missing hold no records
+        owned.next_offset = until  # the log has no records at the remaining offsets
         owned.publish(())
         log.info("read a gap", partition=owned.number, start=start, end=until)
 
     async def check(self, owned: OwnedPartition, end: int, is_ready: IsReady) -> None:
-        """Fold a gap if offsets before `end` wait at two checks in a row.
+        """Fold a gap if the next offset is below `end` and didn't change since the last check.
 
-        A consumer that has delivered records of this partition keeps its records. Records written
-        after the first check are left to any consumer: it may be slow, and the watchdog detects a
-        silent one.
+        Records are read here only if the consumer has delivered none since the restore, and only
+        those that were in the topic at the first check. All other records are left to the
+        consumer: it may be slow, and the watchdog detects one that has stopped. If the offsets have
+        no records at all, the next offset is moved past them.
         """
         observed = self._observed(owned)
         before, observed.last_next_offset = observed.last_next_offset, owned.next_offset

@@ -1,9 +1,10 @@
-"""One lane per partition: fetched records wait here while the chunk before is acknowledged.
+"""The queues between consumer and engine, one lane per partition.
 
-Lanes don't wait for each other, so a partition in restore, or with a million records to catch up,
-delays no other. A chunk fills while the transaction of the one before is in progress. A lane rests
-as long as its last transaction took. Few records are therefore handled at once, single records in
-quick succession share transactions, and a backlog is handled without rest.
+A partition that is being restored, or has a million waiting records, doesn't delay the others.
+While a chunk is folded and committed, fetched records wait in the lane and form the next chunk.
+
+After each chunk a lane pauses for as long as the chunk took, at most 0.05 s. Single records in
+quick succession then share a transaction. A lane with a backlog doesn't pause.
 """
 
 import asyncio
@@ -13,13 +14,13 @@ from typing import Final, Protocol
 
 from streams.engine.records import SourceRecord
 
-BACKLOG_DIVISOR: Final = 4  # a lane with a quarter of a chunk waiting takes no rest
+BACKLOG_DIVISOR: Final = 4  # a lane doesn't pause if 1/4 of a full chunk is waiting
 LONGEST_REST_S: Final = 0.05
 MOST_WAITING_CHUNKS: Final = 2  # chunks that may wait before the fetcher skips the partition
 
 
 class Handler(Protocol):
-    """The interface that folds the chunks: a worker's runtime, or a test."""
+    """An object that folds chunks: a worker's runtime, or one of a test."""
 
     async def ready(self, partition: int) -> bool:
         """Wait until the partition's state is restored.
@@ -34,10 +35,11 @@ class Handler(Protocol):
 
 
 class Lane:
-    """The queue of one partition's records into the engine, for one assignment.
+    """The queue of one partition's fetched records, during one assignment.
 
-    `position` is the offset after the last acknowledged record, None before the first. Only offsets
-    before it may be committed to the group.
+    `position` is the offset after the last acknowledged record, None before the first. It is the
+    offset that may be committed to the group. `on_room` is called after each chunk, `on_failure`
+    with an error that ends the lane.
     """
 
     def __init__(
@@ -71,7 +73,10 @@ class Lane:
         self._filled.set()
 
     async def close(self) -> None:
-        """Finish the chunk in work and drop waiting records. Cancellation never cuts a chunk."""
+        """Wait for the chunk that is being handled, and drop waiting records.
+
+        A chunk is never cancelled halfway.
+        """
         self.closed = True
         if not self._in_work:
             self._task.cancel()
@@ -92,7 +97,7 @@ class Lane:
                 await asyncio.sleep(rest_s)
 
     async def _work(self) -> float:
-        """Handle one chunk and return the seconds to rest."""
+        """Handle one chunk and return the seconds to pause after it."""
         chunk = self._waiting[: self._most_records]
         del self._waiting[: self._most_records]
         if not self._waiting:
@@ -109,7 +114,7 @@ class Lane:
         return min(took_s, LONGEST_REST_S)
 
     def _drop_waiting(self) -> float:
-        """Leave the records to the partition's next owner."""
+        """Drop the waiting records, which the partition's next owner will read. Return no pause."""
         self._waiting.clear()
         self._filled.clear()
         return 0.0

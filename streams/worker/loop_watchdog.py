@@ -1,6 +1,7 @@
-"""A thread that ends a process whose event loop is blocked. Code in the loop can't detect that.
+"""A thread that ends a process whose event loop is blocked.
 
-Faust sends heartbeats from a separate thread, so the group would never remove such a worker.
+Code in the loop can't detect that. The group doesn't remove such a worker either, because Faust
+sends its heartbeats from a separate thread.
 """
 
 import threading
@@ -8,13 +9,14 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-CHECKS: Final = 10  # within the limit
+CHECKS: Final = 10  # checks within the limit
 
 
 def watch(seen_s: Callable[[], float], limit_s: float, end: Callable[[], object]) -> None:
-    """Call `end` from a thread once `seen_s` has returned the same time for `limit_s` seconds.
+    """Start a thread that calls `end` once `seen_s` has returned the same value for `limit_s`.
 
-    Checks are counted, not clock time: a suspended process did not check in between.
+    The event loop must change that value regularly. The thread counts `CHECKS` equal values in a
+    row. After a suspension of the process it doesn't end too early, as a comparison of times would.
     """
     threading.Thread(target=_watch, args=(seen_s, limit_s, end), daemon=True).start()
 

@@ -1,8 +1,8 @@
-"""Snapshots of every partition on disk, written while chunks are folded.
+"""The writer of a worker's snapshots, which works while chunks are folded.
 
-A partition's image is taken under its lock within milliseconds. Changed states are moved to rest in
-slices with pauses between them, and a thread writes the file. A failed snapshot only makes a
-restore longer, so no failure here ends the process.
+Under a partition's lock it only notes what belongs to the snapshot, which takes milliseconds. It
+then moves changed states to rest in slices with pauses, and a thread writes the file. If a file
+can't be written, the worker continues: the next restore only takes longer.
 """
 
 import asyncio
@@ -27,16 +27,19 @@ from streams.engine.snapshot import (
 )
 from streams.engine.store import OwnedPartition
 
-SLICE_S: Final = 0.002  # of the event loop at a time
-PAUSE_FACTOR: Final = 4  # slices of pause to one of work: a fifth of a core while it lasts
-STOP_S: Final = 4.0  # the supervisor kills after ten seconds; unsaved state is restored
+SLICE_S: Final = 0.002  # longest work on the event loop without a pause
+PAUSE_FACTOR: Final = 4  # a pause is this many slices, so the work takes a fifth of a core
+STOP_S: Final = 4.0  # at a stop; the supervisor kills the process after ten seconds
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
 class SnapshotCounts:
-    """Counters of this process's snapshots; `at_s` is each partition's last write (monotonic)."""
+    """The counters of this process's snapshots.
+
+    `at_s` is the time of each partition's last write, in seconds of a monotonic clock.
+    """
 
     written: int = 0
     failed: int = 0
@@ -52,7 +55,7 @@ class SnapshotCounts:
 
 
 class SnapshotWriter:
-    """The snapshots of one worker."""
+    """The snapshot files of one worker in `directory`. `ready` returns its ready partitions."""
 
     def __init__(
         self,
@@ -69,7 +72,10 @@ class SnapshotWriter:
         self.counts = SnapshotCounts()
 
     async def find(self, partition: int) -> Snapshot | None:
-        """Return the partition's snapshot, or None with the reason in the log."""
+        """Return the partition's snapshot, or None if there is none or it can't be used.
+
+        The log has the reason for a file that can't be used.
+        """
         try:
             return await asyncio.to_thread(load, self._directory, partition, self._generation)
         except SnapshotRefused as refused:
@@ -78,7 +84,10 @@ class SnapshotWriter:
             return None
 
     async def write_changed(self) -> float:
-        """Snapshot every partition that has moved since its last one. Return the seconds taken."""
+        """Write the snapshot of each ready partition whose next offset has changed since the last.
+
+        Return the seconds that all of them took.
+        """
         began = time.monotonic()
         async with self._at_work:
             for owned in list(self._ready().values()):
@@ -88,7 +97,10 @@ class SnapshotWriter:
         return time.monotonic() - began
 
     async def stop(self) -> None:
-        """Write as many snapshots as time allows. Call this when no chunk is in work any more."""
+        """Write as many snapshots as possible in `STOP_S`. Call this when no chunk is being folded.
+
+        Partitions without one are restored from the former snapshot and the changelogs.
+        """
         self._stopping = True
         until = time.monotonic() + STOP_S
         async with self._at_work:

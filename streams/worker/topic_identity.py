@@ -1,10 +1,9 @@
-"""A check before a worker joins: the topics are still those that the state came from.
+"""A check, before a worker joins the group, that no topic was deleted and created again.
 
-A topic that was deleted and created again has the same name and settings and, after a while, the
-same offsets. A state restored from it would be incomplete but look complete. The broker's topic ids
-are therefore stored beside the directories of the workers, and a worker ends if one has changed.
-The file may be deleted. Then only the group's committed offsets show that empty changelogs are
-wrong.
+Such a topic has the same name and settings and, after a while, the same offsets. A state restored
+from it would lack records without any error. The broker's topic ids are therefore stored in a file
+(`WorkerSettings.topics_file`), and a worker ends if one has changed. If the file is deleted, one
+check remains: empty changelogs contradict committed offsets of the group.
 """
 
 import json
@@ -40,14 +39,14 @@ _TIMEOUT_S: Final = 30.0
 
 
 def refuse_other_topics(bootstrap: str, known: Path, partitions: int) -> TopicIds:
-    """Compare the topics with the ids in the file `known`, store the ids there, and return them.
+    """Compare the topics' ids with those in the file `known`, store them there, and return them.
 
     Raises:
-        LogMismatch: one is missing, was created again or has more partitions, or the level
-            changelog has lost records.
-        KafkaException: the broker does not answer.
+        LogMismatch: a topic is missing, was created again or has another number of partitions than
+            `partitions`, or the level changelog has lost records.
+        KafkaException: the broker doesn't answer.
         UnknownVersion: another release has written the file.
-        OSError: the disk refuses it; the former content is unchanged.
+        OSError: the file can't be written; its former content is unchanged.
     """
     client = admin_client(bootstrap)
     found = found_topics(client, ORIGINS)
@@ -62,7 +61,7 @@ def refuse_other_topics(bootstrap: str, known: Path, partitions: int) -> TopicId
 
 
 def refuse_recreated(former: TopicIds, ids: TopicIds) -> None:
-    """Raise `LogMismatch` if a topic is not the one that had its name before."""
+    """Raise `LogMismatch` if a topic's id differs from its id in `former`."""
     for topic, found in ids.items():
         if former.get(topic, found) != found:
             problem = (
@@ -73,7 +72,10 @@ def refuse_recreated(former: TopicIds, ids: TopicIds) -> None:
 
 
 def _store(known: Path, ids: TopicIds) -> None:
-    """Replace the file in one step: an incomplete one would look as if no ids were known."""
+    """Write the file under a temporary name and rename it.
+
+    An incomplete file would be taken for one without ids.
+    """
     known.parent.mkdir(parents=True, exist_ok=True)
     unfinished = known.with_suffix(f".{os.getpid()}")  # workers share the directory
     try:
@@ -84,7 +86,7 @@ def _store(known: Path, ids: TopicIds) -> None:
 
 
 def _read(known: Path) -> TopicIds:
-    """Return the ids in the file, or nothing if it is missing or unreadable.
+    """Return the ids in the file, or no ids if it is missing or unreadable.
 
     Raises:
         UnknownVersion: another release has written it.
@@ -98,9 +100,10 @@ def _read(known: Path) -> TopicIds:
 
 
 def _refuse_lost_levels(client: AdminClient, bootstrap: str, partitions: int) -> None:
-    """Raise `LogMismatch` if committed offsets show that level records were lost.
+    """Raise `LogMismatch` if the level changelog was truncated, or is empty and should not be.
 
-    A chunk's offsets are committed to the group only after its levels are written.
+    It should not be empty if the group has committed offsets, because a chunk's offsets are
+    committed only after its levels are written.
     """
     levels = [TopicPartition(ON_HAND_CHANGELOG, number) for number in range(partitions)]
     for tp, first in _offsets(client, levels, OffsetSpec.earliest()).items():

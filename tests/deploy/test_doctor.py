@@ -239,7 +239,7 @@ def test_a_worker_that_runs_between_two_of_its_ends_keeps_ending(tmp_path) -> No
     )
 
     found = running.workers(home).found
-    assert found == "worker-1: records or partitions waited and nothing moved"
+    assert found == "worker-1: records or partitions waited without progress"
 
 
 @pytest.mark.parametrize(

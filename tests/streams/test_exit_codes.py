@@ -219,7 +219,7 @@ def test_a_worker_that_its_group_has_forgotten_ends(
 
     asyncio.run(wait())
 
-    assert ["nothing was given to us" in str(error) for error in ended] == [True]
+    assert ["no partition was assigned or restored" in str(error) for error in ended] == [True]
     assert runtime.exit_code_of(ended[0]) == ExitCode.STUCK
 
 
