@@ -42,7 +42,7 @@ class InventoryError(Exception):
 
 
 class Rejected(InventoryError):
-    """A record without effect. `reason` is one of `REASONS`; `detail` shows the value found."""
+    """A rule rejects the record. `reason` is one of `REASONS`; `detail` shows the value found."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")

@@ -14,7 +14,7 @@ __all__ = ["FoldResult", "Partition"]
 
 
 class Partition:
-    """States of the keys of one partition in one generation of its topic."""
+    """The states of all keys of one partition, with its dedupe ring, in one generation."""
 
     __slots__ = ("_newest_admitted_us", "generation", "ring", "states")
 

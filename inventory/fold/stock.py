@@ -18,7 +18,11 @@ Windows = dict[int, WindowRow]
 
 
 def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -> Stock:
-    """Return the stock after the movements and bucket changes of one record."""
+    """Return the stock after the effects of one record.
+
+    A movement changes on-hand if no count follows it, and otherwise the next count's variance. Of
+    one before the horizon, `opening_units` changes too unless `opening_count` follows it.
+    """
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     total, opening = stock.sum_movements_units, stock.opening_units
     unavailable, on_order = stock.unavailable_units, stock.on_order_units

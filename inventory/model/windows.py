@@ -21,7 +21,7 @@ def horizon_us(stream_time_us: int | None) -> int | None:
 
 
 def has_same_days(old_us: int | None, now_us: int) -> bool:
-    """Return True if the same days are retained and complete at both stream times."""
+    """Return True if horizon and last complete day are the same at both stream times."""
     if old_us is None:
         return False
     is_same = old_us // DAY_US == now_us // DAY_US

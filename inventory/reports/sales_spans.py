@@ -47,7 +47,7 @@ class Session:
 def last_hop_end_us(now_us: int) -> int:
     """Return the end of the newest hop: the last window edge at or before `now_us`.
 
-    The window that contains `now_us` belongs to no hop yet, because it has hardly begun.
+    The window that contains `now_us` is in no hop yet, because it is not over.
     """
     return window_start(now_us)
 

@@ -161,7 +161,7 @@ def _of_ownership(readings: Readings, worker: Queryable) -> None:
     )
     counter(
         "rebalances",
-        "Rebalances that assigned partitions to this worker",
+        "Rebalances in which this worker took part",
         lambda: one(ownership.rebalances),
     )
     restores = ownership.restores

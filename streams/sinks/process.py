@@ -152,7 +152,7 @@ class _Process:
             positions = read_positions(connection, self._sink.name)
             source.start(topics, self._settings.partitions, positions)
             self._topics = topics
-            log.info("sink reads", topics=topics, places=len(positions))
+            log.info("sink reads", topics=topics, positions=len(positions))
 
     def _stop(self, _number: int, _frame: object) -> None:
         self._stopping = True

@@ -73,7 +73,7 @@ def _attach_chunks(app: faust.App, runtime: Runtime) -> None:
 def _attach_rebalance(app: faust.App, runtime: Runtime) -> None:
     @app.on_partitions_revoked.connect
     async def revoked(_app: faust.App, revoked: Any, **_: object) -> None:  # noqa: ANN401 -- as above
-        # Faust sends this after the batch in work was finished.
+        # Faust sends this after the present batch was processed.
         log.info("partitions revoked", partitions=sorted({tp.partition for tp in revoked}))
         await runtime.revoked()
 
@@ -142,7 +142,7 @@ def _attach_queries(app: faust.App, runtime: Runtime) -> None:
 
     @app.on_before_shutdown.connect
     async def stop(_app: faust.App, **_: object) -> None:
-        # Sent after the consumer has stopped and the batch in work was finished.
+        # Faust sends this after the consumer has stopped and the present batch was processed.
         await server.stop()
         await runtime.close()
 

@@ -100,7 +100,7 @@ class Gaps:
             observed.first_end = end
         is_waiting = before == owned.next_offset < end
         if not is_waiting or owned.lock.locked():
-            return  # a chunk in work is no gap
+            return  # the lock means that a chunk is being folded, so there is no gap
         async with self._reading, owned.lock:
             if is_ready(owned) and before == owned.next_offset:
                 await self._read_if_lost(owned, min(end, before + READ_AT_ONCE), observed, is_ready)

@@ -78,7 +78,8 @@ def test_a_switch_is_refused_when_somebody_else_has_switched(sinks: psycopg.Conn
     move(sinks, THEIRS, OURS)
 
     with pytest.raises(
-        RevisionSwitched, match=f"logic revision {THEIRS} decides now, not {OURS}: compare again"
+        RevisionSwitched,
+        match=f"logic revision {THEIRS} decides now, not {OURS}: nothing was switched",
     ):
         move(sinks, THIRD, OURS)
 

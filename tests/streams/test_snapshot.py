@@ -193,7 +193,7 @@ def test_an_unacknowledged_chunk_is_in_no_snapshot(tmp_path: Path) -> None:
 
     owned = asyncio.run(fail())
 
-    with pytest.raises(RuntimeError, match="acknowledged records only"):
+    with pytest.raises(RuntimeError, match="a chunk is not acknowledged"):
         save(owned, tmp_path)
     assert list(tmp_path.iterdir()) == []
 

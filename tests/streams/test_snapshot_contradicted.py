@@ -56,7 +56,7 @@ def test_a_snapshot_that_claims_a_later_place_than_its_content_is_discarded(
     broker.topics[STOCK_EVENTS, PARTITION] = source
     claimed = lived(broker).positions
 
-    assert "had reached" in contradicted(broker, replace(snapshot, positions=claimed))
+    assert "has the progress" in contradicted(broker, replace(snapshot, positions=claimed))
 
 
 def rebuilt(broker: MemoryBroker) -> None:
@@ -118,7 +118,7 @@ def test_a_snapshot_of_a_broker_that_lost_its_end_is_discarded(tmp_path: Path) -
     lived(broker, 2)
     ids = {topic: broker.topic_id(topic) for topic in snapshot.topic_ids}
 
-    assert "had reached" in contradicted(broker, replace(snapshot, topic_ids=ids))
+    assert "has the progress" in contradicted(broker, replace(snapshot, topic_ids=ids))
 
 
 def test_a_snapshot_whose_neighbourhood_is_gone_is_discarded(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_snapshot_whose_neighbourhood_is_gone_is_discarded(tmp_path: Path) -> 
     ]
     there = {**snapshot.positions, ON_HAND_CHANGELOG: at + 500}
 
-    assert "says nothing" in contradicted(broker, replace(snapshot, positions=there))
+    assert "has no progress" in contradicted(broker, replace(snapshot, positions=there))
 
 
 def test_a_snapshot_that_makes_the_changelogs_contradict_themselves_is_discarded(
