@@ -18,13 +18,13 @@ FETCH_BYTES: Final = 1 << 20  # per partition; a compressed record takes about 1
 
 _TOPICS: Final[dict[str, Any]] = {
     "topic_partitions": PARTITIONS,
-    "topic_allow_declare": False,  # our admin step creates topics
-    "topic_disable_leader": True,  # its topic could not be declared either
+    "topic_allow_declare": False,  # `cdc.capture.admin` creates topics
+    "topic_disable_leader": True,  # it would need another topic
     "topic_replication_factor": 1,
     "table_standby_replicas": 0,
 }
 _STREAM: Final[dict[str, Any]] = {
-    # The default of 4,096 makes the fetcher sleep a second whenever a partition runs ahead.
+    # With the default of 4,096 the fetcher sleeps a second whenever one partition's buffer is full.
     "stream_buffer_maxsize": 65_536,
     "stream_wait_empty": True,  # a revocation waits until the present batch is processed
     "stream_processing_timeout": 60,
@@ -44,7 +44,7 @@ _PRODUCER: Final[dict[str, Any]] = {
     "producer_request_timeout": 60,
 }
 _WEB: Final[dict[str, Any]] = {
-    "web_enabled": False,  # it would answer on all interfaces without a token
+    "web_enabled": False,  # Faust's server would answer anybody, without a token
     "web_bind": "127.0.0.1",
     "web_tables_enabled": False,
 }

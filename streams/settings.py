@@ -29,7 +29,7 @@ class WorkerSettings(StreamSettings):
     """
 
     worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")
-    worker_host: str = "127.0.0.1"  # state is readable here: loopback by default
+    worker_host: str = "127.0.0.1"  # loopback by default, because queries return all state
     worker_port: int = Field(default=6066, ge=1, le=65_535)
     chunk_records: int = Field(default=1_000, ge=1, le=100_000)
     session_timeout_s: float = Field(default=6.0, ge=1, le=300)

@@ -190,7 +190,7 @@ def delete_group(bootstrap: str, group: str, *, within_s: float = _TIMEOUT_S) ->
     Raises:
         KafkaException: it still has members (NON_EMPTY_GROUP), or the broker can't delete it.
     """
-    client = admin_client(bootstrap)  # an answer arrives only while its client lives
+    client = admin_client(bootstrap)  # keep a reference: without one it gets no answer
     deadline = time.monotonic() + within_s
     while True:
         try:

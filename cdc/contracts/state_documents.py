@@ -90,7 +90,7 @@ def _policy_json(policy: ItemLocation) -> orjson.Fragment:
     known = _POLICIES.get(id(policy))
     if known is not None:
         return known[1]
-    # A copy: orjson returns its buffer, which has six times the capacity.
+    # A copy, because orjson's buffer has six times the capacity of its content.
     fragment = orjson.Fragment(bytes(memoryview(canonical(_policy(policy)))))
     _POLICIES[id(policy)] = ref(policy, partial(_POLICIES.pop, id(policy))), fragment
     return fragment

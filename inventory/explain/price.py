@@ -47,7 +47,7 @@ def price_section(state: KeyState, *, has_windows: bool) -> Section:
         return Section("price", (*lines, note("price_reason", "no regular price, or no clock")))
     evaluation = _evaluate(state, policy, policy.regular_minor, now_us) if has_windows else None
     candidate = (
-        (note("signal", None, "window rows are not known here"),)
+        (note("signal", None, "unknown without the window rows"),)
         if evaluation is None
         else (*_market_lines(evaluation), *_candidate(state, evaluation))
     )

@@ -157,4 +157,4 @@ def _described(document: Document) -> str:
 def _unseen(bucket: str, units: int) -> tuple[Line, ...]:
     if not units:
         return ()
-    return (add(f"{bucket}_not_in_state_units", units, "on its way, or rejected"),)
+    return (add(f"{bucket}_not_in_state_units", units, "not arrived yet, or rejected"),)

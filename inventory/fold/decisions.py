@@ -42,8 +42,8 @@ _EVALUATE = PricingTrigger(evaluate=True)
 _NO_TRIGGER = ReplenishmentTrigger()
 _NOTHING: Final[tuple[Output, ...]] = ()
 
-# Rows of these tables can answer or decide a need, raise `reviewed_at` or change its columns. Rows
-# of other tables act on a need only through stock.
+# Rows of these tables can trigger a change of a need by themselves: they answer or decide it, raise
+# `reviewed_at` or change a replenishment column. Rows of other tables act on a need only through B.
 _NEED_FACTS = (ItemLocation, PurchaseOrderLine, ShipmentLine, ReorderDecision)
 
 

@@ -91,7 +91,7 @@ class Ownership:
         self._open_log = open_log
         self._on_failure = on_failure
         self._load_snapshot = load_snapshot
-        self.permille = PERMILLE  # of undecodable records, as configured
+        self.permille = PERMILLE  # permitted share of undecodable records
         self._lost: dict[int, OwnedPartition] = {}
         self._fenced: frozenset[int] = frozenset()  # this process is their only writer
         self._attempt: asyncio.Task[None] | None = None
@@ -101,7 +101,7 @@ class Ownership:
         self.ready: dict[int, OwnedPartition] = {}
         self.rebalances = 0
         self.restores = Restores()
-        # Shared: queries run between slices of one fold, not of twelve.
+        # One lock for all partitions: queries run after one partition's slice, not after twelve.
         self.fold_lock = asyncio.Lock()
         self.restored_at = time.monotonic()  # time of the last progress towards ready
 
@@ -149,7 +149,7 @@ class Ownership:
 
     async def _obtain(self, number: int) -> None:
         if number != self.rebalances:
-            return  # a later rebalance does it
+            return  # the takeover of a later rebalance does it
         wanted = self.assigned
         former, self._lost = self._lost, {}
         async with AsyncExitStack() as stack:
@@ -160,7 +160,8 @@ class Ownership:
             await self._broker.own(wanted)
             self._fenced = wanted
         free_slots = asyncio.Semaphore(RESTORES_AT_ONCE)
-        # Former states first: a check takes milliseconds, and until then no worker serves them.
+        # Partitions with a kept state first: their check takes milliseconds, and no worker serves
+        # them until then.
         in_order = sorted(wanted, key=lambda partition: (partition not in former, partition))
         await asyncio.gather(
             *(self._obtain_one(number, p, former.get(p), free_slots) for p in in_order)

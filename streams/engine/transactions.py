@@ -137,7 +137,7 @@ async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage)
     return [
         Answer(topic, answer.offset, answer.offset + records)
         for topic, records, answer in answers
-        if answer is not None and answer.offset >= 0  # else after a retry
+        if answer is not None and answer.offset >= 0  # a batch that was retried may have no offset
     ]
 
 

@@ -80,7 +80,7 @@ class Peers:
     async def partitions(self) -> list[Document]:
         """Ask all other workers now. Return the rows of those that answer within 0.25 s."""
         began_s = _now_s()
-        # Not awaited directly: a cancelled caller must not end the round of the others.
+        # `wait` instead of `await`: if this caller is cancelled, the task continues for the others.
         await asyncio.wait([self._renew()])
         return list(self._rows(began_s))
 
@@ -122,7 +122,7 @@ class Peers:
                 rows = checked(PARTITIONS, await answer.json())["partitions"]
         except TimeoutError:
             return  # busy or stopped: use its last answer for `FORGET_AFTER_S`
-        except (aiohttp.ClientError, ValueError, KeyError):  # of another release too
+        except (aiohttp.ClientError, ValueError, KeyError):  # also from a worker of another release
             self._last_answers.pop(url, None)
             return
         # Workers of another revision may run beside this one; their states must not be shown here.

@@ -31,7 +31,7 @@ def main() -> None:
     app = build_worker(settings, origins)
     sys.argv = sys.argv[:1]  # settings come from the environment; Faust would parse arguments
     worker = faust.Worker(app, loglevel="WARNING", redirect_stdouts=False, quiet=True)
-    worker.spinner = None  # it would write into the log
+    worker.spinner = None  # Faust's spinner would write into the log
     worker.override_logging = False  # Faust's own lines are JSON too
     worker.execute_from_commandline()
 

@@ -167,7 +167,7 @@ def test_facts_and_documents_that_the_state_lacks_have_lines_of_their_own() -> N
         ("sales_units", -3, "2 rows: till"),
         ("returns_units", 0, ""),
         ("receipts_units", 1, "1 row"),
-        ("on_hand_not_in_state_units", 2, "on its way, or rejected"),
+        ("on_hand_not_in_state_units", 2, "not arrived yet, or rejected"),
         ("on_hand_clamp_units", 0, ""),
         ("on_order_units", 4, "PO-1, ACME"),
     ]
