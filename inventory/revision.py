@@ -1,7 +1,8 @@
 """The logic revision: the number of the rules.
 
-It is part of the names of the consumer group, the changelogs and the output topics. A change of
-the rules that changes a result raises `LOGIC_REVISION` and adds an entry to `CHANGES`.
+It is part of the names of the consumer group and the changelogs, and from revision 2 on of all
+output topics. A change of the rules that changes a result raises `LOGIC_REVISION` and adds an entry
+to `CHANGES`.
 `tests/golden/test_results.py` fails while either is missing. A revision that only sets parameters
 has its line in `inventory/parameters/chosen.py`.
 """

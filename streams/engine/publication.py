@@ -126,7 +126,7 @@ class Publication:
             await self._write_states(first, self._history.beats())
 
     async def write(self) -> None:
-        """Write all states, expired window rows, rejected records and late sales, with progress 0.
+        """Write states with progress 0, decisions, expired rows, rejected records and late sales.
 
         Raises:
             Fenced: another process has initialised the partition's producer.
