@@ -1,6 +1,6 @@
 """The fold of days that pass the horizon into opening values (domain.md 2.4).
 
-Such a day is final. Later movements of that day still change stock, but demand no more.
+Such a day is final. Later movements of that day still change stock, but not demand.
 """
 
 from bisect import bisect_left

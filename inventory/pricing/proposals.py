@@ -225,7 +225,7 @@ def _candidate(policy: ItemLocation, regular_minor: int, inputs: PricingInputs) 
 def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
     """Return the inputs of the signals (domain.md 6.1).
 
-    They count as observed if stock is known and at least 14 days were observed.
+    `is_observed` is True if stock is known and at least 14 days were observed.
     """
     available_units = inputs.on_hand_units - inputs.allocated_units
     return Market(
