@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from analytics.archive.manifest import open_manifest
 from analytics.backfill.diff.tables import SCHEMAS as DIFF_SCHEMAS
 from analytics.backfill.plan import PLAN_FILE, Plan, directory_of, load, partial_text
+from analytics.backfill.read_files import planned_files, present_files
 from analytics.backfill.run import runs_dir
 from analytics.backfill.seal import load_report, refuse_unsealed
 from analytics.backfill.units import finished_units
@@ -110,7 +111,7 @@ def open_history(
         step = "name a run from the first record on with `--run`"
         raise NoHistory(partial_text(plan), KEPT, step)
     units = _finished(directory, plan)
-    part = _archived(settings) if request.whole_archive else _read_by(settings, plan)
+    part = _archived(settings) if request.whole_archive else _read_by(settings, plan, request.out)
     log = _log_group(settings, part, request.out)
     run = _run_group(directory, plan, units, request.out)
     written = write_log(log, part, progress) + write_run(run, units, progress)
@@ -142,11 +143,16 @@ def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
     return tuple(finished[unit.name] for unit in plan.units)
 
 
-def _read_by(settings: Connections, plan: Plan) -> LogPart:
-    """Return the records that a run has read."""
-    files = {unit.partition: unit.sources for unit in plan.units}
+def _read_by(settings: Connections, plan: Plan, out: Path | None) -> LogPart:
+    """Return the records that a run has read.
+
+    Tables that were written before a compaction stay in use. Otherwise the merged files are read.
+    """
     generation = max((unit.generation for unit in plan.units), default=0)
-    return LogPart(settings.archive_location, files, plan.ends, generation)
+    part = LogPart(settings.archive_location, planned_files(plan), plan.ends, generation)
+    if not _log_group(settings, part, out).missing():
+        return part
+    return replace(part, files=present_files(plan, settings.archive_location))
 
 
 def _archived(settings: Connections) -> LogPart:

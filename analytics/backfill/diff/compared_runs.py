@@ -1,12 +1,12 @@
 """Two finished runs over the same records, checked before a comparison reads them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from analytics.backfill.finished import finished_rows
 from analytics.backfill.plan import Plan, directories_of, load, partial_text
+from analytics.backfill.read_files import planned_files, same_records
 from analytics.damage import Damage
 from analytics.engines.unit import ManifestRow
 from cdc.contracts.versions import UnreadableRecord
@@ -112,10 +112,14 @@ def _refuse_other_history(a: Plan, b: Plan) -> None:
     ):
         if problem:
             raise NotComparable(problem, KEPT, _again(a, b))
-    files = _files(a), _files(b)
-    other = [number for number in a.ends if files[0].get(number) != files[1].get(number)]
+    files = planned_files(a), planned_files(b)
+    other = [
+        number
+        for number, end in a.ends.items()
+        if not same_records(files[0].get(number, ()), files[1].get(number, ()), end)
+    ]
     if other:
-        problem = f"runs {a.run} and {b.run} read other archive files of partitions {other}"
+        problem = f"runs {a.run} and {b.run} read other records of partitions {other}"
         raise NotComparable(problem, KEPT, _again(a, b))
 
 
@@ -159,12 +163,3 @@ def _other_selection(a: Plan, b: Plan) -> str:
     return (
         f"runs {a.run} and {b.run} hold other keys: {a.selection.text()}, and {b.selection.text()}"
     )
-
-
-def _files(plan: Plan) -> Mapping[int, set[tuple[str, str]]]:
-    """Return name and checksum of the archive files that a run read, by partition."""
-    found: dict[int, set[tuple[str, str]]] = {}
-    for unit in plan.units:
-        files = found.setdefault(unit.partition, set())
-        files |= {(source.file, source.sha256) for source in unit.sources}
-    return found

@@ -18,8 +18,8 @@ from analytics.archive.checked import checked_rows
 from analytics.archive.rows import MALFORMED
 from analytics.archive.storage import Location, location_of, storage_of
 from analytics.backfill.plan import Plan, load
+from analytics.backfill.read_files import present_files
 from analytics.engines.code import code_hash
-from analytics.engines.unit import ArchiveUnit
 from cdc.contracts.decode import decode
 from inventory.explain.key import Provenance, explain
 from inventory.explain.lines import Line, Section
@@ -61,7 +61,7 @@ def explained(at: AtRecord) -> Explained | None:
     """Fold the key up to and including the record. Return None if the key has no such record.
 
     Raises:
-        BrokenArchive: a file is not the one that the run read.
+        BrokenArchive: the archive is damaged, or has other records than the run has read.
         UnknownRun: the plan is damaged.
     """
     state: KeyState | None = None
@@ -90,21 +90,14 @@ def explained_in(tree: Path, python: str, at: AtRecord) -> Explained | str:
 
 
 def _records(plan: Plan, at: AtRecord) -> Iterator[tuple[Record, Admission, int]]:
-    """Yield the key's records that the run read, from the files with the plan's checksums."""
+    """Yield the key's records that the run read, from files with the manifest's checksums."""
     key = at.key.encode()
-    for unit in plan.units:
-        if (unit.partition, unit.bucket) == (at.partition, crc32(key) % unit.buckets):
-            yield from _of_unit(unit, at.archive, key)
-
-
-def _of_unit(
-    unit: ArchiveUnit, archive: Location, key: bytes
-) -> Iterator[tuple[Record, Admission, int]]:
-    for source in unit.sources:
-        for row in checked_rows(archive, source, bucket=crc32(key), buckets=_ALL_KEYS):
+    generation = max((unit.generation for unit in plan.units), default=0)
+    for source in present_files(plan, at.archive).get(at.partition, ()):
+        for row in checked_rows(at.archive, source, bucket=crc32(key), buckets=_ALL_KEYS):
             if row.key == key and row.admission != MALFORMED:
                 record = decode(row.key, row.value, offset=row.offset)
-                yield record, Admission[row.admission.upper()], unit.generation
+                yield record, Admission[row.admission.upper()], generation
 
 
 def _explained(at: AtRecord, record: Record, folded: FoldResult) -> Explained:

@@ -1,0 +1,79 @@
+"""The archive files that hold the records of a run, also after a compaction has merged them.
+
+A plan names the files of its time. A compaction merges neighbours and keeps every record, so the
+same offsets of the same topic are the same records.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+from analytics.archive.entries import BrokenArchive, Source
+from analytics.archive.manifest import open_manifest
+from analytics.archive.source import source_id
+from analytics.archive.storage import Location
+from analytics.backfill.plan import Plan
+
+
+def planned_files(plan: Plan) -> dict[int, tuple[Source, ...]]:
+    """Return the files that the run has read, by partition."""
+    return {unit.partition: unit.sources for unit in plan.units}
+
+
+def present_files(plan: Plan, archive: Location) -> Mapping[int, Sequence[Source]]:
+    """Return the files that hold the run's records now, by partition.
+
+    Raises:
+        BrokenArchive: the archive is of another topic, or holds other records at these offsets.
+        NoArchive: nothing is archived where a person has named an archive.
+    """
+    manifest = open_manifest(archive)
+    listed = {file.source for file in manifest.all_files()}
+    found: dict[int, Sequence[Source]] = {}
+    for number, planned in planned_files(plan).items():
+        end = plan.ends[number]
+        now = [file.source for file in manifest.files(number) if file.first_offset < end]
+        is_kept = listed.issuperset(planned)
+        if not is_kept and not _holds(plan, archive, (planned, now), end):
+            problem = f"{archive}: holds other records of partition {number} than run {plan.run}"
+            step = "`inventory backfill run` computes a run over the records of this archive"
+            raise BrokenArchive(problem, "nothing was read or changed", step)
+        found[number] = planned if is_kept else now
+    return found
+
+
+def same_records(a: Sequence[Source], b: Sequence[Source], end: int) -> bool:
+    """Return True if two lists of files of one topic and partition hold the same records.
+
+    Files with equal offsets have equal bytes. Of others, the numbers of records are equal wherever
+    both lists have a boundary. Only records before `end` count: the last files may continue after
+    it, up to different offsets.
+    """
+    ours, theirs = deque(a), deque(b)
+    while ours and theirs:
+        one, other = [ours.popleft()], [theirs.popleft()]
+        while one[-1].next_offset != other[-1].next_offset:
+            is_shorter = one[-1].next_offset < other[-1].next_offset
+            shorter, rest = (one, ours) if is_shorter else (other, theirs)
+            if not rest:
+                return one[0].first_offset == other[0].first_offset and _reach(shorter, end)
+            shorter.append(rest.popleft())
+        if not _is_merge(one, other):
+            return False
+    return not ours and not theirs
+
+
+def _holds(
+    plan: Plan, archive: Location, files: tuple[Sequence[Source], Sequence[Source]], end: int
+) -> bool:
+    return source_id(archive) == plan.source_topic_id and same_records(*files, end)
+
+
+def _reach(files: Sequence[Source], end: int) -> bool:
+    return files[-1].next_offset >= end
+
+
+def _is_merge(one: Sequence[Source], other: Sequence[Source]) -> bool:
+    if len(one) == len(other) == 1:
+        return one[0].sha256 == other[0].sha256
+    rows = [sum(source.rows for source in side) for side in (one, other)]
+    return one[0].first_offset == other[0].first_offset and rows[0] == rows[1]
