@@ -1,7 +1,8 @@
 """Files of killed attempts and jobs, which no reader uses: found, and deleted on request.
 
 A killed task leaves the directory of its attempt, and a killed driver leaves Spark's scratch files.
-Readers follow commits and manifests only. So these files cost disk space and nothing else.
+Readers follow commits and manifests only. So these files cost disk space and nothing else. A killed
+comparison leaves the live states that it has read.
 """
 
 import shutil
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from analytics.backfill.live_files import abandoned
+from analytics.backfill.live_files import delete as delete_live
 from analytics.backfill.lock import RunInUse, only_run
 from analytics.backfill.plan import PLAN_FILE, UnknownRun, load
 from analytics.backfill.run import RESULTS
@@ -43,7 +46,7 @@ class Orphans:
 
 
 def clean(runs: Path, *, delete: bool, clock: Clock = time.time) -> Orphans:
-    """Return the orphans of all runs, after they are deleted if `delete`.
+    """Return the orphans of all runs and comparisons, after they are deleted if `delete`.
 
     A run that another process computes is left out, and so is a damaged one.
     """
@@ -59,6 +62,10 @@ def clean(runs: Path, *, delete: bool, clock: Clock = time.time) -> Orphans:
                 found += orphans
         except (RunInUse, UnknownRun, UnreadableRecord) as problem:
             skipped.append(str(problem))
+    for path in abandoned(runs.parent):
+        found.append(_orphan(path, "live states of a comparison that was killed"))
+        if delete:
+            delete_live(path)
     return Orphans(tuple(found), tuple(skipped))
 
 

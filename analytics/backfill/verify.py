@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from analytics.archive.follow import archive_until
 from analytics.archive.manifest import Manifest
 from analytics.backfill.decisions import Decisions, compare_decisions
 from analytics.backfill.live import LivePartition, live_partitions
+from analytics.backfill.live_files import live_directory
 from analytics.backfill.plan import Plan, make_plan
 from analytics.backfill.run import Progress, RunReport, _no_progress, execute, runs_dir
 from analytics.digest import as_hex, total
@@ -104,10 +104,8 @@ def verify(
     the directory of its results, by default that of all runs.
     """
     known = settings or Connections()
-    parent = known.home / "backfill"
-    parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix="live-", dir=parent) as directory:
-        live = live_partitions(known, Path(directory))
+    with live_directory(known.home / "backfill") as directory:
+        live = live_partitions(known, directory)
         ends = {part.number: part.end for part in live}
         manifest = archive_until(known, ends)
         plan = planner(manifest, ends) if planner else make_plan(manifest, engine=engine, ends=ends)

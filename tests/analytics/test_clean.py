@@ -1,6 +1,9 @@
 """Orphans of killed tasks: listed, deleted on request; what a reader uses stays."""
 
 import json
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from analytics.backfill.clean import Orphans, clean
+from analytics.backfill.live_files import live_directory
 from analytics.backfill.lock import only_run
 from analytics.backfill.plan import make_plan
 from analytics.backfill.run import execute
@@ -20,6 +24,16 @@ from deploy.cli.main import app
 from tests.analytics.histories import PARTITIONS, archived, generate
 
 LATER_S = 3_600.0
+COMPARISON = """
+import sys
+from pathlib import Path
+from analytics.backfill.live_files import live_directory
+
+with live_directory(Path(sys.argv[1])) as directory:
+    (directory / "states.parquet").write_bytes(b"half")
+    print("reading", flush=True)
+    sys.stdin.read()
+"""
 
 
 @pytest.fixture(name="runs")
@@ -70,6 +84,37 @@ def test_a_run_in_use_is_left_out(runs: Path) -> None:
     assert listed.found == ()
     assert "is in use by process" in listed.skipped[0]
     assert (run / "spark").exists()
+
+
+def killed_comparison(parent: Path) -> Path:
+    """Kill a process that reads live states. Return the directory that it leaves."""
+    command = [sys.executable, "-c", COMPARISON, str(parent)]
+    known = set(parent.glob("live-*"))
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as reading:  # noqa: S603 -- our own code
+        assert reading.stdout is not None
+        assert reading.stdout.readline() == "reading\n"
+        reading.send_signal(signal.SIGKILL)
+    [left] = set(parent.glob("live-*")) - known
+    return left
+
+
+def test_live_states_of_a_killed_comparison_are_removed(runs: Path) -> None:
+    left = killed_comparison(runs.parent)
+
+    with live_directory(runs.parent) as used:
+        assert not left.exists(), "the next comparison removes what a killed one left"
+        (used / "states.parquet").write_bytes(b"half")
+        assert kinds(found(runs, after_s=0.0)) == ["spark"], "a directory in use is no orphan"
+    assert not used.exists()
+
+    again = killed_comparison(runs.parent)
+    listed = found(runs, after_s=0.0)
+    assert kinds(listed) == ["spark", "live"]
+    assert listed.found[1].path == again
+    assert again.exists()
+    assert found(runs, delete=True, after_s=0.0) == listed
+    assert not again.exists()
 
 
 def test_the_command_lists_first(runs: Path) -> None:
