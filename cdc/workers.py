@@ -14,14 +14,23 @@ from urllib.parse import quote
 
 import httpx
 
-from cdc.contracts.answers import KEY, PARTITIONS, checked
+from cdc.contracts.answers import KEY, PARTITIONS, REVISION, checked
 from cdc.contracts.state import decode_state
 from cdc.contracts.versions import UnreadableRecord
 from cdc.settings import Connections
 from cdc.worker_addresses import worker_urls
 from inventory.model.state import KeyState
 
-__all__ = ["TIMEOUT_S", "LiveKey", "PartitionMap", "partition_map", "query_key", "worker_urls"]
+__all__ = [
+    "TIMEOUT_S",
+    "LiveKey",
+    "PartitionMap",
+    "WorkerRules",
+    "partition_map",
+    "query_key",
+    "worker_rules",
+    "worker_urls",
+]
 
 TIMEOUT_S: Final = 0.15  # for a page
 MAP_TIMEOUT_S: Final = 1.0  # for a page about workers: the asked worker first asks the others
@@ -60,6 +69,18 @@ class PartitionMap:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerRules:
+    """The partitions that one worker has taken, and the hash of the sources that it has imported.
+
+    `code` is empty for a worker of an earlier release, which reports none.
+    """
+
+    worker: str
+    partitions: frozenset[int]
+    code: str
+
+
 def query_key(settings: Connections, inv_key: str, within_s: float = TIMEOUT_S) -> LiveKey:
     """Return the key's state from the worker that holds it, within about `within_s` seconds.
 
@@ -74,6 +95,21 @@ def partition_map(settings: Connections, within_s: float = MAP_TIMEOUT_S) -> Par
     """Return the map of the first worker that answers, within about `within_s` seconds."""
     found = _first(settings, "/iq/v1/partitions", within_s, _map_of)
     return PartitionMap(problem=found) if isinstance(found, str) else found
+
+
+def worker_rules(
+    settings: Connections, url: str, within_s: float = MAP_TIMEOUT_S
+) -> WorkerRules | str:
+    """Return the rules of the worker at `url`, or the reason why it gives none."""
+    about = _query(settings, f"{url}/iq/v1/partitions?scope=worker", within_s, _own_of)
+    if isinstance(about, str):
+        return about
+    # Asked second: a worker that restarts in between reports the sources of the new process.
+    code = _query(settings, f"{url}/iq/v1/revision", within_s, _code_of)
+    if isinstance(code, str):
+        return code
+    worker, partitions = about
+    return WorkerRules(worker, partitions, code.text)
 
 
 def _first(
@@ -146,6 +182,26 @@ def _map_of(answer: httpx.Response) -> PartitionMap | str:
     if not answer.is_success:
         return f"a worker answers {answer.status_code}"
     return PartitionMap(tuple(checked(PARTITIONS, answer.json())["partitions"]))
+
+
+def _own_of(answer: httpx.Response) -> tuple[str, frozenset[int]] | str:
+    if not answer.is_success:
+        return f"a worker answers {answer.status_code}"
+    body = checked(PARTITIONS, answer.json())
+    return str(body["worker"]), frozenset(int(row["partition"]) for row in body["partitions"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """A hash, distinct from the text of a problem."""
+
+    text: str
+
+
+def _code_of(answer: httpx.Response) -> _Code | str:
+    if not answer.is_success:
+        return f"a worker answers {answer.status_code}"
+    return _Code(str(checked(REVISION, answer.json()).get("code", "")))
 
 
 @cache

@@ -4,21 +4,29 @@ A finished unit is reused only while its input, its logic revision and this hash
 changed line of a rule recomputes everything.
 """
 
-import hashlib
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 from analytics.damage import Damage
+from cdc.sources import RULES, hash_of, sources
+
+__all__ = [
+    "ROOT",
+    "OtherCode",
+    "code_hash",
+    "hash_of",
+    "refuse_other_code",
+    "uncommitted",
+    "write_zip",
+]
 
 # A directory, or in an executor the zip that the driver shipped.
 ROOT: Final = Path(__file__).resolve().parents[2]
-_RULES: Final = ("inventory", "cdc/contracts", "analytics/engines", "analytics/archive")
 _SHIPPED: Final = ("inventory", "cdc", "analytics")
 
 
@@ -26,15 +34,6 @@ _SHIPPED: Final = ("inventory", "cdc", "analytics")
 def code_hash() -> str:
     """Return the hash of every source file that can change a result."""
     return hash_of(ROOT)
-
-
-def hash_of(tree: Path) -> str:
-    """Return the same hash of another source tree, if its rules are in the same packages."""
-    digest = hashlib.sha256()
-    for name, content in _zipped(tree) if tree.is_file() else _unpacked(tree):
-        digest.update(name.encode())
-        digest.update(content)
-    return digest.hexdigest()[:16]
 
 
 class OtherCode(Damage):
@@ -64,33 +63,16 @@ def _root_of(package: str) -> Path | None:
     return None if file is None else Path(file).resolve().parents[1]
 
 
-def _unpacked(tree: Path) -> Iterator[tuple[str, bytes]]:
-    for path in _sources(_RULES, tree):
-        yield str(path.relative_to(tree)), path.read_bytes()
-
-
-def _zipped(file: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield what `_unpacked` yields, in its order, from a zip that `write_zip` wrote."""
-    with zipfile.ZipFile(file) as archive:
-        for path in sorted(map(PurePosixPath, archive.namelist())):
-            if any(path.is_relative_to(part) for part in _RULES):
-                yield str(path), archive.read(str(path))
-
-
 def write_zip(directory: Path) -> Path:
     """Write an importable zip of the code that a task needs, named by its hash. Return its path."""
     directory.mkdir(parents=True, exist_ok=True)
     target = directory / f"inventory-code-{code_hash()}.zip"
     temporary = target.with_suffix(".tmp")
     with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in _sources(_SHIPPED):
+        for path in sources(_SHIPPED, ROOT):
             archive.write(path, path.relative_to(ROOT))
     temporary.replace(target)
     return target
-
-
-def _sources(parts: tuple[str, ...], tree: Path = ROOT) -> list[Path]:
-    return sorted(path for part in parts for path in (tree / part).rglob("*.py"))
 
 
 def uncommitted(tree: Path | None = None) -> tuple[str, ...]:
@@ -98,6 +80,6 @@ def uncommitted(tree: Path | None = None) -> tuple[str, ...]:
     git = shutil.which("git")
     if git is None:
         return ()
-    command = [git, "-C", str(tree or ROOT), "status", "--porcelain", "--", *_RULES]
+    command = [git, "-C", str(tree or ROOT), "status", "--porcelain", "--", *RULES]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed
     return tuple(line[3:] for line in done.stdout.splitlines()) if done.returncode == 0 else ()

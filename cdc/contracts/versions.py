@@ -12,6 +12,7 @@ Built = TypeVar("Built")
 
 _FIRST: Final = (1,)
 _RELEASED: Final[dict[str, tuple[int, ...]]] = {  # kinds with versions other than 1
+    "answer_revision": (1, 2),
     "archive_file": (1, 2),
     "plan": (2, 3, 4),
     "progress": (1, 2),

@@ -30,13 +30,17 @@ Span = tuple[int | None, int | None]
 
 
 class Queryable(Protocol):
-    """The attributes of a worker that queries read; `ends` are end offsets by partition."""
+    """The attributes of a worker that queries read.
+
+    `ends` are end offsets by partition. `code` is the hash of the sources that it has imported.
+    """
 
     settings: WorkerSettings
     ownership: Ownership
     metrics: Metrics
     loop_seen_s: float
     ends: dict[int, int]
+    code: str
 
 
 def is_ready(worker: Queryable) -> bool:
@@ -172,6 +176,11 @@ def revision(worker: Queryable) -> Document:
         "group": APP_ID,
         "generation": worker.settings.generation,
     }
+
+
+def rules(worker: Queryable) -> Document:
+    """Return revision, group and generation, and the hash of the imported sources."""
+    return revision(worker) | {"code": worker.code}
 
 
 def total_lag(rows: list[Document]) -> Document:

@@ -216,7 +216,7 @@ class QueryServer:
 
     async def _revision(self, request: web.Request) -> web.StreamResponse:
         refuse_unknown_parameters(request, ())
-        return reply(contract.REVISION, answers.revision(self._worker))
+        return reply(contract.REVISION, answers.rules(self._worker))
 
     async def _livez(self, _request: web.Request) -> web.StreamResponse:
         status = 200 if self._is_live() else UNAVAILABLE

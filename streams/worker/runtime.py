@@ -21,6 +21,7 @@ from confluent_kafka import KafkaException
 
 from cdc.contracts.topics import APP_ID, STOCK_EVENTS
 from cdc.contracts.versions import UnreadableRecord
+from cdc.sources import imported_hash
 from inventory.errors import BrokenInvariant
 from streams.engine.kafka_log import KafkaLog, ReadStalled
 from streams.engine.loop import Gap, handle_chunk, republish_open
@@ -120,6 +121,7 @@ class Runtime:
         self.gaps = Gaps(self.open_log, self._fold, settings.chunk_records)
         self.ends: dict[int, int] = {}
         self.loop_seen_s = time.monotonic()
+        self.code = imported_hash()
 
     def _known_ends(self, partition: int) -> Positions:
         owned = self.ownership.ready.get(partition)

@@ -36,6 +36,7 @@ STOCKED = 10
 GENERATION = 1
 # The longest session allowed, so that no pause of a busy machine makes a worker doubt itself.
 SESSION_S = 300.0
+CODE = "0123456789abcdef"  # of the rules that workers report
 # Replaces timeouts of milliseconds after which a worker answers without a result. Other tests would
 # miss them now and then on a busy machine.
 PATIENCE_S = 60.0
@@ -86,6 +87,7 @@ class Worker:
         self.ownership = Ownership(GENERATION, self.producers, self.open_log, self.failures.append)
         self.ends: dict[int, int] = {}
         self.loop_seen_s = time.monotonic() + SESSION_S  # nobody looks after the loop here
+        self.code = CODE
 
     @asynccontextmanager
     async def open_log(self) -> AsyncIterator[MemoryBroker]:

@@ -16,7 +16,17 @@ from inventory.model.ids import InvKey
 from inventory.revision import LOGIC_REVISION
 from streams.query.peers import HOP_HEADER
 from tests.streams import facts
-from tests.streams.served import KEYS, STOCKED, Fleet, Worker, fleet, halves, partition, stocked
+from tests.streams.served import (
+    CODE,
+    KEYS,
+    STOCKED,
+    Fleet,
+    Worker,
+    fleet,
+    halves,
+    partition,
+    stocked,
+)
 
 EVEN = next(key for key in KEYS if partition(key) % 2 == 0)
 ODD = next(key for key in KEYS if partition(key) % 2 == 1)
@@ -160,10 +170,11 @@ def test_state_needs_the_token_and_an_empty_token_opens_nothing(
                     assert (await found.ask(0, path, token=token)).status == 401
                 assert (await found.ask(1, path, token="")).status == 401
             assert (await found.ask(0, "/iq/v1/revision")).body == {
-                "schema": 1,
+                "schema": 2,
                 "logic_revision": LOGIC_REVISION,
                 "group": APP_ID,
                 "generation": 1,
+                "code": CODE,
             }
 
     asyncio.run(run())

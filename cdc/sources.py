@@ -1,0 +1,52 @@
+"""A hash of the source files that can change a result, so that processes can compare their rules.
+
+Runs, reviews and workers name it. A tree without some of the packages has a hash, too.
+"""
+
+import hashlib
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+RULES: Final = ("inventory", "cdc/contracts", "analytics/engines", "analytics/archive")
+_ROOT: Final = Path(__file__).resolve().parents[1]
+_CHARS: Final = 16
+
+
+def hash_of(tree: Path) -> str:
+    """Return the hash of a source tree, or of the zip of one, if its rules are in `RULES`."""
+    digest = hashlib.sha256()
+    for name, content in _zipped(tree) if tree.is_file() else _unpacked(tree):
+        digest.update(name.encode())
+        digest.update(content)
+    return digest.hexdigest()[:_CHARS]
+
+
+@cache
+def imported_hash() -> str:
+    """Return the hash of this process's own sources, as they were at the first call.
+
+    A long-lived process calls it right after its imports. An edited file doesn't change what the
+    process runs, so it must not change the hash either.
+    """
+    return hash_of(_ROOT)
+
+
+def sources(parts: tuple[str, ...], tree: Path) -> list[Path]:
+    """Return the Python files of these packages of a tree, in order."""
+    return sorted(path for part in parts for path in (tree / part).rglob("*.py"))
+
+
+def _unpacked(tree: Path) -> Iterator[tuple[str, bytes]]:
+    for path in sources(RULES, tree):
+        yield str(path.relative_to(tree)), path.read_bytes()
+
+
+def _zipped(file: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield what `_unpacked` yields, in its order, from a zip with the same files."""
+    with zipfile.ZipFile(file) as archive:
+        for path in sorted(map(PurePosixPath, archive.namelist())):
+            if any(path.is_relative_to(part) for part in RULES):
+                yield str(path), archive.read(str(path))
