@@ -52,6 +52,7 @@ class Publishable:
     """A finished run of this code's rules over the broker's current log."""
 
     run: str
+    code: str
     directory: Path
     histories: tuple[PartitionHistory, ...]
 
@@ -80,7 +81,7 @@ def publishable(settings: Connections, name: str) -> Publishable:
         for number, end in sorted(plan.ends.items())
         if end > 0
     )
-    return Publishable(plan.run, directory, histories)
+    return Publishable(plan.run, plan.code, directory, histories)
 
 
 def examined(

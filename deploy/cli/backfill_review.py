@@ -1,4 +1,4 @@
-"""`inventory backfill review`, `approve`, `reject`, `reviews`: two people agree on a difference."""
+"""`inventory backfill review`, `approve`, `reject`, `withdraw`, `reviews`: two people agree."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from deploy import output
-from deploy.cli.backfill import backfill
 from deploy.cli.backfill_diff import Run
+from deploy.cli.backfill_group import add_command
 from deploy.cli.backfill_options import Json
 from deploy.cli.identity import logged_in_person
 from deploy.errors import StackError
@@ -43,8 +43,8 @@ _LEAST_CHARS: Final = 8
 
 def register(_app: typer.Typer) -> None:
     """Add the commands to `inventory backfill`."""
-    for command in (review, approve, reject, reviews):
-        backfill.command()(command)
+    for each in (review, approve, reject, withdraw, reviews):
+        add_command(each)
 
 
 def review(a: Run, b: Run, *, by: By, json: Json = False) -> None:
@@ -83,6 +83,20 @@ def reject(digest: Digest, *, by: By, reason: Reason, json: Json = False) -> Non
     _decide(digest, Verdict("rejected", reason), by, json=json)
 
 
+def withdraw(digest: Digest, *, by: By, reason: Reason, json: Json = False) -> None:
+    """Take back an approval, with a reason. `backfill cutover` then refuses the difference.
+
+    The person who requested the review, the one who approved it, and operators may do so. A second
+    person may approve it again. What has been switched already stays: `backfill rollback` goes
+    back.
+    """
+    connect_django()
+    from ledger.reviews.service import withdraw_review  # noqa: PLC0415 -- needs Django set up
+
+    found = _named(digest)
+    _show(withdraw_review(found, reason, actor=logged_in_person(by)), json=json)
+
+
 def reviews(*, json: Json = False) -> None:
     """List the requested reviews and their verdicts, newest first."""
     connect_django()
@@ -119,8 +133,17 @@ class Verdict:
 
 def _decide(digest: str, given: Verdict, by: str, *, json: bool) -> None:
     connect_django()
+    from ledger.reviews.service import Decision, decide_review  # noqa: PLC0415 -- needs Django set up
+
+    found = _named(digest)
+    person = logged_in_person(by)
+    decision = Decision(given.verdict, given.reason, given.growth)
+    _show(decide_review(found, decision, actor=person), json=json)
+
+
+def _named(digest: str) -> "Review":
+    """Return the only review whose digest begins with `digest`."""
     from ledger.reviews import queries  # noqa: PLC0415 -- needs Django set up
-    from ledger.reviews.service import Decision, decide_review  # noqa: PLC0415 -- as above
 
     found = queries.reviews_with(digest) if len(digest) >= _LEAST_CHARS else []
     if len(found) != 1:
@@ -129,9 +152,7 @@ def _decide(digest: str, given: Verdict, by: str, *, json: bool) -> None:
             f"found {len(found)}"
         )
         raise StackError(message, repair="inventory backfill reviews")
-    person = logged_in_person(by)
-    decision = Decision(given.verdict, given.reason, given.growth)
-    _show(decide_review(found[0], decision, actor=person), json=json)
+    return found[0]
 
 
 def _refuse_other_rules(found: "Diff", settings: Any) -> None:  # noqa: ANN401 -- imported late
@@ -151,6 +172,11 @@ def _refuse_other_rules(found: "Diff", settings: Any) -> None:  # noqa: ANN401 -
         problem = f"run {b.run} is of logic revision {b.logic_revision}, which decides already"
     elif not b.selection.is_all:
         problem = f"runs {a.run} and {b.run} hold {b.selection.text()} only"
+    elif (known := code_of(Home(default_home()), b.logic_revision)) not in ("", b.code):
+        problem = (
+            f"run {b.run} is of the rules {b.code}, and logic revision {b.logic_revision} has "
+            f"state of the rules {known}: give one of them another number"
+        )
     elif found.is_equal:
         problem = f"runs {a.run} and {b.run} decide alike: a switch needs no approval"
     if problem:

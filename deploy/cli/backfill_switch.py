@@ -9,8 +9,8 @@ import typer
 from deploy import output
 from deploy.cli import backfill_options as options
 from deploy.cli import option_checks
-from deploy.cli.backfill import Python, backfill
-from deploy.cli.revision import Approval, Number, Timeout, show_switch
+from deploy.cli.backfill_group import add_command
+from deploy.cli.revision import Approval, Number, SwitchedBy, Timeout, Workers, show_switch
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment
@@ -19,23 +19,21 @@ if TYPE_CHECKING:
     from cdc.settings import Connections
     from deploy.revisions.compare import Comparison
 
-By = Annotated[str, typer.Option(help="Name of the person who switches. Default: your account.")]
 _DEFAULT_EVERY_S: Final = 10.0
 
 
 def register(_app: typer.Typer) -> None:
     """Add the commands to `inventory backfill`."""
-    backfill.command()(shadow)
-    backfill.command()(cutover)
-    backfill.command()(rollback)
+    for each in (shadow, cutover, rollback):
+        add_command(each)
 
 
 def shadow(
     number: Number,
     *,
     code: options.Code = None,
-    workers: Annotated[int, typer.Option(min=1, max=12, help="Number of workers.")] = 1,
-    python: Python = "",
+    workers: Workers = 1,
+    python: options.Python = "",
     approval: Approval = "",
     every: Annotated[float, typer.Option(help="Seconds between two comparisons.")] = (
         _DEFAULT_EVERY_S
@@ -50,7 +48,8 @@ def shadow(
 
     With --code the workers are started if they don't run. Their decisions reach no page. Ctrl-C
     ends the comparison and leaves the workers running. Exit code 1: the last comparison had a key
-    that differs, with --approval a key that the approved difference doesn't contain.
+    that differs, with --approval a key that the approved difference doesn't contain. The command
+    ends if a worker runs other rules than the approved ones, for example after an edit of its tree.
     """
     option_checks.check_seconds("--every", every)
     load_environment()
@@ -77,7 +76,7 @@ def cutover(
     number: Number,
     *,
     approval: Approval = "",
-    by: By = "",
+    by: SwitchedBy = "",
     timeout: Timeout = 300.0,
     json: options.Json = False,
 ) -> None:
@@ -97,7 +96,7 @@ def cutover(
 
 def rollback(
     *,
-    by: By = "",
+    by: SwitchedBy = "",
     without_comparison: Annotated[
         bool,
         typer.Option(help="Don't compare, because workers of the present revision don't run."),
@@ -148,14 +147,17 @@ def _compared(
     from deploy.revisions.compare import compare  # noqa: PLC0415 -- reads topics
     from deploy.revisions.decisions import Decisions  # noqa: PLC0415 -- as above
     from deploy.revisions.promote import connect  # noqa: PLC0415 -- as above
+    from deploy.revisions.rules import refuse_unapproved_rules  # noqa: PLC0415 -- asks workers
 
     former = _refuse_deciding(settings, number)
-    sides = Decisions(settings, former), Decisions(settings, number)
-    found = compare(settings, *sides, timeout, report=output.errors.print)
     known = frozenset[tuple[str, str]]()
     if approval:
         with connect(settings) as connection:
-            known = approval_of(connection, approval, former=former, revision=number).keys
+            approved = approval_of(connection, approval, former=former, revision=number)
+        refuse_unapproved_rules(settings, approved, number, timeout)
+        known = approved.keys
+    sides = Decisions(settings, former), Decisions(settings, number)
+    found = compare(settings, *sides, timeout, report=output.errors.print)
     unapproved = {(one.kind, one.inv_key) for one in found.differences} - known
     return len(unapproved), _line(found, len(unapproved))
 

@@ -28,6 +28,16 @@ LEFT JOIN LATERAL (
 ) v ON true
 WHERE starts_with(r.digest, %s) AND r.former = %s AND r.revision = %s ORDER BY r.id DESC
 """
+_OTHER_CODE: LiteralString = """
+SELECT r.digest, r.code
+FROM app.diff_review r
+LEFT JOIN LATERAL (
+    SELECT * FROM app.diff_verdict v WHERE v.review = r.id ORDER BY v.id DESC LIMIT 1
+) v ON true
+WHERE r.revision = %s AND r.code <> %s
+    AND coalesce(v.verdict, 'waiting') IN ('waiting', 'approved')
+ORDER BY r.id DESC LIMIT 1
+"""
 _KEYS: LiteralString = "SELECT kind, inv_key FROM app.diff_review_key WHERE review = %s"
 _LAPSE: LiteralString = """
 INSERT INTO app.diff_verdict (review, requested_by, verdict, reason, decided_by)
@@ -114,14 +124,19 @@ def approval_of(connection: Connection, digest: str, *, former: int, revision: i
     )
 
 
-def refuse_other_code(approval: Approval, code: str) -> None:
-    """Raise `StackError` unless the revision's workers run the approved rules."""
-    if code != approval.code:
+def refuse_other_review(connection: Connection, revision: int, code: str) -> None:
+    """Raise `StackError` if an open review of this revision is of other rules.
+
+    A review is open while it waits or is approved. One number stands for one set of rules.
+    """
+    found = connection.execute(_OTHER_CODE, (revision, code)).fetchone()
+    if found is not None:
+        digest, theirs = found
         message = (
-            f"the approval {approval.digest:.12} is of rules {approval.code}, the workers run "
-            f"{code or 'unknown rules'}; nothing was switched"
+            f"the review {digest:.12} of logic revision {revision} is of rules {theirs}, this run "
+            f"of {code}: one number stands for one set of rules; nothing was published"
         )
-        raise StackError(message, repair="inventory revision list")
+        raise StackError(message, repair=_REVIEW)
 
 
 def refuse_unapproved(

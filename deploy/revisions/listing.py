@@ -61,7 +61,8 @@ def known_revisions(home: Home, settings: Connections) -> list[Revision]:
 def _workers(number: int, beside: dict[int, Home]) -> str:
     if number == LOGIC_REVISION:
         return "of this stack"
-    runtime = read_runtime(beside[number]) if number in beside else None
-    if runtime is None:
+    # A published revision has a directory before its first start.
+    if number not in beside or not beside[number].runtime_file.exists():
         return "none here"
+    runtime = read_runtime(beside[number])
     return f"shadow {runtime.phase}" if runtime.running else "shadow down"

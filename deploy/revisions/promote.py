@@ -13,12 +13,13 @@ from cdc.contracts.partition import partition_of
 from cdc.deciding import former_revision, recorded_revision
 from cdc.settings import Connections
 from deploy.errors import StackError
-from deploy.revisions import progress, shadow
-from deploy.revisions.approval import Approval, approval_of, refuse_other_code, refuse_unapproved
+from deploy.revisions import progress
+from deploy.revisions.approval import Approval, approval_of, refuse_unapproved
 from deploy.revisions.compare import Comparison, compare
 from deploy.revisions.decisions import Decisions
+from deploy.revisions.members import remaining_members
 from deploy.revisions.progress import Progress, no_report
-from deploy.stack.home import Home
+from deploy.revisions.rules import refuse_unapproved_rules
 from streams.sinks.active import Switch, switch
 from streams.sinks.actuator import Actuator
 from streams.sinks.positions import Connection, move_positions
@@ -60,17 +61,13 @@ def promote(
     """Let the requested revision decide, after it has caught up. Return the comparison, if any.
 
     Raises:
-        StackError: it decides already, is behind, or differs in a key that nobody approved.
+        StackError: it decides already, is behind, or differs in a key that nobody approved; its
+            workers run other rules than the approved ones; or `without_comparison` was asked for
+            while workers of the former revision run.
         RevisionSwitched: another command has switched meanwhile.
         ApprovalInFlight: an order that was just approved is not in the log yet.
     """
-    revision, former = request.revision, active(settings)
-    if former is None or former == revision:
-        message = f"logic revision {revision} can't take over from {former}"
-        raise StackError(message, repair="inventory revision list")
-    if request.without_comparison and request.approval:
-        message = "an approval is for compared revisions: leave out --without-comparison"
-        raise StackError(message, repair="inventory revision list")
+    revision, former = request.revision, _former(settings, request)
     approval = _approval(settings, request, former)
     deadline = time.monotonic() + request.timeout_s
     fresh, ordered = Decisions(settings, revision), frozenset[str]()
@@ -85,13 +82,48 @@ def promote(
         if not request.accepts_any:
             with connect(settings) as connection:
                 refuse_unapproved(connection, approval, found, by=request.by)
+    if approval is not None:
+        # A worker may have restarted from an edited tree during the comparison.
+        refuse_unapproved_rules(settings, approval, revision, request.timeout_s)
     fresh.refresh(time.monotonic() + request.timeout_s)
-    record: dict[str, object] = {} if found is None else {**found.counts()}
-    record |= {} if approval is None else {"approval": approval.as_json()}
-    record |= {"rollback": True} if request.accepts_any else {}
+    record = _record(request, found, approval)
     change = Switch(revision, former, request.by, reached, record)
     _switch_now(settings, change, fresh, ordered, approval)
     return found
+
+
+def _former(settings: Connections, request: SwitchRequest) -> int:
+    """Return the revision that decides now.
+
+    Raises:
+        StackError: the request contradicts itself, the present revisions, or the running workers.
+    """
+    revision, former = request.revision, active(settings)
+    if former is None or former == revision:
+        message = f"logic revision {revision} can't take over from {former}"
+        raise StackError(message, repair="inventory revision list")
+    if not request.without_comparison:
+        return former
+    if request.approval:
+        message = "an approval is for compared revisions: leave out --without-comparison"
+        raise StackError(message, repair="inventory revision list")
+    members = remaining_members(settings.kafka_bootstrap, former)
+    if members:
+        message = (
+            f"{members} workers of logic revision {former} run, so its decisions can be compared; "
+            "nothing was switched"
+        )
+        raise StackError(message, repair=f"inventory revision compare {revision}")
+    return former
+
+
+def _record(
+    request: SwitchRequest, found: Comparison | None, approval: Approval | None
+) -> dict[str, object]:
+    """Return what the row of the switch keeps about its comparison."""
+    counts: dict[str, object] = {} if found is None else {**found.counts()}
+    agreed = {} if approval is None else {"approval": approval.as_json()}
+    return counts | agreed | ({"rollback": True} if request.accepts_any else {})
 
 
 def _switch_now(
@@ -134,7 +166,7 @@ def _approval(settings: Connections, request: SwitchRequest, former: int) -> App
         return None
     with connect(settings) as connection:
         found = approval_of(connection, request.approval, former=former, revision=request.revision)
-    refuse_other_code(found, shadow.code_of(Home(settings.home), request.revision))
+    refuse_unapproved_rules(settings, found, request.revision, request.timeout_s)
     return found
 
 

@@ -12,15 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from aiokafka.errors import KafkaError as ProducerError
-from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
-    KafkaError,
-    KafkaException,
-    TopicPartition,
-)
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 
 from analytics import kafka
 from analytics.backfill.history import PartitionHistory
@@ -35,9 +30,11 @@ from cdc.contracts.topics import APP_ID, STOCK_EVENTS, topics_of
 from cdc.contracts.versions import UnreadableRecord
 from cdc.settings import Connections
 from deploy.errors import StackError
-from deploy.revisions import progress
-from deploy.revisions.promote import active
-from deploy.stack.home import write_json
+from deploy.revisions import progress, shadow
+from deploy.revisions.approval import refuse_other_review
+from deploy.revisions.members import remaining_members, retry_while_young
+from deploy.revisions.promote import active, connect
+from deploy.stack.home import PROJECT, Home, write_json
 from inventory.revision import LOGIC_REVISION
 from streams.engine.publication import SOURCES, Publication
 from streams.engine.records import Fenced
@@ -47,21 +44,10 @@ from streams.engine.transactions import PartitionProducers
 MARK: Final = "publication.json"  # beside the run: ids of the topics that the publication writes to
 _LOCK: Final = "publishing.lock"
 _WAIT_S: Final = 30.0
-_SESSION_S: Final = 10.0
-_POLL_S: Final = 0.2
-_YOUNG: Final = (
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.UNKNOWN_TOPIC_OR_PART,
-    KafkaError.NOT_COORDINATOR,
-    KafkaError.COORDINATOR_NOT_AVAILABLE,
-    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-)
 _LIST: Final = "inventory revision list"
 _RETIRE: Final = f"inventory revision retire {LOGIC_REVISION} --delete"
 
 Progress = Callable[[str], None]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +77,17 @@ def publish(settings: Connections, name: str, report: Progress) -> PublishReport
         UnknownRun: there is no such run.
         RunInUse: another process computes, publishes or discards it.
         NotPublishable: it is unfinished, of other rules, or of another log.
-        StackError: workers of the revision run, or its changelogs hold something else.
+        StackError: workers of the revision run, other rules have written its state, or its
+            changelogs hold something else.
     """
     began = time.monotonic()
     directory = directory_of(runs_dir(settings), name)
     with only_run(directory), _only_publication(directory.parent):
         found = publishable(settings, directory.name)
         refuse_workers(settings)
+        with connect(settings) as connection:
+            refuse_other_review(connection, LOGIC_REVISION, found.code)
+        shadow.claim(Home(settings.home), LOGIC_REVISION, PROJECT, found.code)
         create_topics(settings.kafka_bootstrap, topics_of(LOGIC_REVISION))
         retry_while_young(lambda: _have_records(settings))
         missing = _missing(settings, found)
@@ -132,16 +122,11 @@ def _only_publication(runs: Path) -> Iterator[None]:
 
 
 def refuse_workers(settings: Connections) -> None:
-    """Raise `StackError` while the revision's group has members: they write the same changelogs.
-
-    A member that ended without leaving stays in the group until its session times out.
-    """
-    deadline = time.monotonic() + _SESSION_S
-    while members := retry_while_young(lambda: _members(settings.kafka_bootstrap)):
-        if time.monotonic() > deadline:
-            message = f"{members} workers of logic revision {LOGIC_REVISION} run: end them first"
-            raise _refused(settings, message, repair=_LIST)
-        time.sleep(_POLL_S)
+    """Raise `StackError` while the revision's group has members: they write the same changelogs."""
+    members = remaining_members(settings.kafka_bootstrap, LOGIC_REVISION)
+    if members:
+        message = f"{members} workers of logic revision {LOGIC_REVISION} run: end them first"
+        raise _refused(settings, message, repair=_LIST)
 
 
 def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
@@ -150,33 +135,6 @@ def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
         return StackError(message, repair=repair)
     meant = "it decides here; to publish another revision, name its tree with --code"
     return StackError(f"{message}; {meant}", repair=_LIST)
-
-
-def _members(bootstrap: str) -> int:
-    client = admin_client(bootstrap)
-    asked = client.describe_consumer_groups([APP_ID], request_timeout=_WAIT_S)
-    try:
-        return len(asked[APP_ID].result(_WAIT_S).members)
-    except KafkaException as error:
-        if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
-            raise
-        return 0
-
-
-def retry_while_young(query: Callable[[], T]) -> T:
-    """Return the result of `query`; retry while a new topic or broker is not available yet.
-
-    Raises:
-        KafkaException: another error, or still this one after 30 s.
-    """
-    deadline = time.monotonic() + _WAIT_S
-    while True:
-        try:
-            return query()
-        except KafkaException as error:
-            if error.args[0].code() not in _YOUNG or time.monotonic() > deadline:
-                raise
-        time.sleep(_POLL_S)
 
 
 def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory]:

@@ -81,21 +81,46 @@ def shadows(home: Home) -> dict[int, Home]:
 
 
 def code_of(home: Home, revision: int) -> str:
-    """Return the hash of the rules that the revision's workers run; empty if none was started.
+    """Return the hash of the rules that have written the revision's state; empty if none have.
 
     The stack's own workers run this code.
     """
+    return code_hash() if revision == LOGIC_REVISION else _recorded(home, revision)
+
+
+def claim(home: Home, revision: int, tree: Path, code: str) -> None:
+    """Record that the rules with the hash `code` write the state of this revision.
+
+    A number stands for one set of rules: results of two would be mixed in its topics.
+
+    Raises:
+        StackError: other rules have written its state.
+    """
+    known = _recorded(home, revision)
+    if known == code:
+        return
+    if known:
+        message = (
+            f"logic revision {revision} has state of the rules {known}, and {tree} has {code}: one "
+            "number stands for one set of rules; nothing was started or published"
+        )
+        raise StackError(message, repair=f"inventory revision retire {revision} --delete")
+    path = home_of(home, revision).path
+    path.mkdir(parents=True, exist_ok=True)
+    write_json(path / _CODE, {"tree": str(tree), "code": code})
+
+
+def _recorded(home: Home, revision: int) -> str:
     path = home_of(home, revision).path / _CODE
-    if path.exists():
-        return str(json.loads(path.read_text("utf-8"))["code"])
-    return code_hash() if revision == LOGIC_REVISION else ""
+    return str(json.loads(path.read_text("utf-8"))["code"]) if path.exists() else ""
 
 
 def start(home: Home, revision: int, code: Code, workers: int) -> Home:
     """Create the revision's topics and start its workers; return when they are ready.
 
     Raises:
-        StackError: no stack runs, the code is of another revision, or it did not become ready.
+        StackError: no stack runs, the code is of another revision or of other rules than before,
+            or it did not become ready.
     """
     variables = environment_of(home)
     found = code.revision()
@@ -103,27 +128,15 @@ def start(home: Home, revision: int, code: Code, workers: int) -> Home:
         message = f"--code {code.tree}: LOGIC_REVISION is {found}, not {revision}"
         raise StackError(message)
     shadow = home_of(home, revision)
+    claim(home, revision, code.tree, hash_of(code.tree))
     if read_runtime(shadow).running:
         daemon.wait_ready(shadow)
         return shadow
-    _refuse_other_code(home, revision, code)
     create_topics(variables["INVENTORY_KAFKA_BOOTSTRAP"], topics_of(revision))
     shadow.logs.mkdir(parents=True, exist_ok=True)
-    write_json(shadow.path / _CODE, {"tree": str(code.tree), "code": hash_of(code.tree)})
     _spawn_supervisor(home, shadow, revision, code, workers)
     daemon.wait_ready(shadow)
     return shadow
-
-
-def _refuse_other_code(home: Home, revision: int, code: Code) -> None:
-    """Raise `StackError` if other rules have written the revision's state."""
-    path = home_of(home, revision).path / _CODE
-    if path.exists() and code_of(home, revision) != hash_of(code.tree):
-        message = (
-            f"logic revision {revision} was started with other rules than those of {code.tree}; "
-            "nothing was started"
-        )
-        raise StackError(message, repair=f"inventory revision retire {revision} --delete")
 
 
 def _spawn_supervisor(home: Home, shadow: Home, revision: int, code: Code, workers: int) -> None:

@@ -10,6 +10,7 @@ WAITING: Final = "waiting"
 APPROVED: Final = "approved"
 REJECTED: Final = "rejected"
 LAPSED: Final = "lapsed"
+WITHDRAWN: Final = "withdrawn"
 _REVIEWS: Final = """
 SELECT r.id, r.digest, r.former, r.revision, r.code, r.runs, r.summary::text AS summary,
        r.requested_by, r.requested_at, coalesce(v.verdict, 'waiting') AS verdict,
@@ -23,6 +24,12 @@ LEFT JOIN LATERAL (
 """
 _ONE: Final = _REVIEWS + "WHERE r.digest = %s AND r.revision = %s AND r.code = %s"
 _BY_DIGEST: Final = _REVIEWS + "WHERE starts_with(r.digest, %s) ORDER BY r.id DESC"
+_OTHER_CODE: Final = (
+    _REVIEWS
+    + """WHERE r.revision = %s AND r.code <> %s
+    AND coalesce(v.verdict, 'waiting') IN ('waiting', 'approved')
+ORDER BY r.id DESC LIMIT 1"""
+)
 _ALL: Final = _REVIEWS + "ORDER BY r.id DESC"
 
 
@@ -59,6 +66,11 @@ class Review:
 def review_of(digest: str, revision: int, code: str) -> Review | None:
     """Return the review of this difference for these rules, or None."""
     return read_one(Review, _ONE, digest, revision, code)
+
+
+def open_review_of_other_code(revision: int, code: str) -> Review | None:
+    """Return a waiting or approved review of this revision for rules with another hash, or None."""
+    return read_one(Review, _OTHER_CODE, revision, code)
 
 
 def reviews_with(digest: str) -> list[Review]:

@@ -1,4 +1,4 @@
-"""Request and decision of a review. A second person decides, and the decision names a digest.
+"""Request, decision and withdrawal of a review. A second person decides, and names a digest.
 
 An approval holds for the keys that differ in the difference with that digest, and for the rules
 with that hash. The switch of the deciding revision compares the keys that differ then
@@ -15,7 +15,14 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, run_command
 from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.transactions import execute, fetch_column, log_action
-from ledger.reviews.queries import APPROVED, REJECTED, Review, review_of
+from ledger.reviews.queries import (
+    APPROVED,
+    REJECTED,
+    WITHDRAWN,
+    Review,
+    open_review_of_other_code,
+    review_of,
+)
 
 # Analysts compare; purchasing, pricing and operations answer for the decisions that change.
 REVIEWERS: Final = frozenset({ANALYST, LEAD, PRICING, OPERATOR})
@@ -40,6 +47,7 @@ VALUES (%s, %s, %s, %s, %s, %s)
 
 # Reviews are only added, so there is no row that a decision could lock.
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('diff-review', %s))"
+_LOCK_REVISION: Final = "SELECT pg_advisory_xact_lock(hashtextextended('diff-review-of', %s))"
 
 ReviewedKey = tuple[str, str]  # kind and inv_key
 
@@ -65,12 +73,14 @@ def request_review(request: RequestReview, *, actor: str) -> Review:
 
     Raises:
         ServiceError: the person may not request reviews, or nothing differs.
+        Conflict: an open review of this revision is for other rules.
     """
     _check_reviewer(actor)
     if not request.keys:
         refuse("digest", request.digest, "a difference with at least one key")
 
     def work() -> Done:
+        _refuse_other_code(request.revision, request.code)
         _write(request, actor)
         return Done()
 
@@ -98,7 +108,7 @@ def decide_review(review: Review, decision: Decision, *, actor: str) -> Review:
 
     Raises:
         ServiceError: the person may not decide, or requested the review.
-        Conflict: the review is decided already.
+        Conflict: the review is decided already, or another one of this revision is for other rules.
     """
     _check_reviewer(actor)
     if decision.verdict == APPROVED and actor == review.requested_by:
@@ -110,6 +120,8 @@ def decide_review(review: Review, decision: Decision, *, actor: str) -> Review:
         if now is not None and now.verdict in (APPROVED, REJECTED) and now.decided_at is not None:
             message = f"{now.decided_by} has {now.verdict} this difference already, "
             raise Conflict(message + moment_text(now.decided_at))
+        if decision.verdict == APPROVED:
+            _refuse_other_code(review.revision, review.code)
         values = (decision.verdict, decision.growth, decision.reason, actor)
         execute(_DECIDE, review.id, review.requested_by, *values)
         detail = {"digest": review.digest, "revision": review.revision, **asdict(decision)}
@@ -121,6 +133,53 @@ def decide_review(review: Review, decision: Decision, *, actor: str) -> Review:
     found = review_of(review.digest, review.revision, review.code)
     assert found is not None  # noqa: S101 -- rows are never deleted
     return found
+
+
+def withdraw_review(review: Review, reason: str, *, actor: str) -> Review:
+    """Take the approval of a review back. A switch then refuses it; it may be approved again.
+
+    The person who requested the review, the one who approved it, and operators may do so.
+
+    Raises:
+        ServiceError: the person may not withdraw it.
+        Conflict: the review is not approved.
+    """
+    _check_reviewer(actor)
+
+    def work() -> Done:
+        execute(_LOCK, review.id)
+        now = review_of(review.digest, review.revision, review.code)
+        if now is None or now.verdict != APPROVED:
+            found = "gone" if now is None else now.verdict
+            message = f"only an approved review can be withdrawn, and this one is {found}"
+            raise Conflict(message)
+        if actor not in (now.requested_by, now.decided_by) and OPERATOR not in _roles(actor):
+            refuse("actor", actor, f"{now.requested_by}, {now.decided_by} or an operator")
+        execute(_DECIDE, review.id, review.requested_by, WITHDRAWN, 0, reason, actor)
+        detail = {"digest": review.digest, "revision": review.revision, "reason": reason}
+        log_action(actor=actor, action="review_withdrawn", subject=review.subject, detail=detail)
+        return Done()
+
+    run_command(None, "withdraw_review", actor, work, Done, content=review.digest)
+    found = review_of(review.digest, review.revision, review.code)
+    assert found is not None  # noqa: S101 -- rows are never deleted
+    return found
+
+
+def _refuse_other_code(revision: int, code: str) -> None:
+    """Raise `Conflict` if an open review of the revision is for other rules.
+
+    A number stands for one set of rules: a switch to it could not tell them apart.
+    """
+    execute(_LOCK_REVISION, revision)
+    other = open_review_of_other_code(revision, code)
+    if other is not None:
+        message = (
+            f"the {other.verdict} review {other.digest:.12} of logic revision {revision} is of the "
+            f"rules {other.code}, this one of {code}: reject or withdraw it first, or give these "
+            "rules another number"
+        )
+        raise Conflict(message)
 
 
 def _write(request: RequestReview, actor: str) -> None:
@@ -135,8 +194,11 @@ def _write(request: RequestReview, actor: str) -> None:
     log_action(actor=actor, action="review_requested", subject=subject, detail=detail)
 
 
+def _roles(actor: str) -> set[str]:
+    return set(fetch_column(_ROLES, actor))
+
+
 def _check_reviewer(actor: str) -> None:
-    roles = set(fetch_column(_ROLES, actor))
-    if not roles & REVIEWERS:
+    if not _roles(actor) & REVIEWERS:
         names = ", ".join(sorted(REVIEWERS))
         refuse("actor", actor, f"an active person with one of the roles {names}")

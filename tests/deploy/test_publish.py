@@ -10,7 +10,8 @@ from analytics.backfill.plan import Plan, save
 from analytics.backfill.run import runs_dir
 from cdc.settings import Connections
 from deploy.errors import StackError
-from deploy.revisions.publish import _only_publication, commit, publish, retry_while_young
+from deploy.revisions.members import retry_while_young
+from deploy.revisions.publish import _only_publication, commit, publish
 from inventory.revision import LOGIC_REVISION
 
 
@@ -24,7 +25,7 @@ def test_where_nothing_was_published_the_group_is_given_nothing() -> None:
 
 def test_a_broker_that_has_just_started_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker answers for no group before it has loaded its groups."""
-    monkeypatch.setattr("deploy.revisions.publish._POLL_S", 0.0)
+    monkeypatch.setattr("deploy.revisions.members._POLL_S", 0.0)
     young = [KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR]
 
     def ask() -> str:
@@ -42,7 +43,7 @@ def test_a_broker_that_has_just_started_is_waited_for(monkeypatch: pytest.Monkey
 def test_not_for_ever_and_not_for_any_reason(
     monkeypatch: pytest.MonkeyPatch, code: int, patience_s: float
 ) -> None:
-    monkeypatch.setattr("deploy.revisions.publish._WAIT_S", patience_s)
+    monkeypatch.setattr("deploy.revisions.members._WAIT_S", patience_s)
 
     def ask() -> None:
         raise KafkaException(KafkaError(code))

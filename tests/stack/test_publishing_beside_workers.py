@@ -16,9 +16,14 @@ from analytics.archive.source import source_id
 from analytics.archive.writer import PartitionWriter, open_writers
 from analytics.backfill.publish import Publishable
 from cdc.contracts.topics import APP_ID, STOCK_EVENTS
+from cdc.sources import hash_of
+from cdc.workers import WorkerRules, worker_rules
 from deploy.errors import StackError
 from deploy.revisions import progress, publish
+from deploy.revisions.promote import SwitchRequest, promote
 from deploy.revisions.publish import commit, refuse_workers
+from deploy.revisions.rules import addresses
+from deploy.stack.home import PROJECT
 from inventory.revision import LOGIC_REVISION
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
@@ -90,12 +95,33 @@ def test_whoever_names_no_tree_is_not_sent_to_end_what_decides(stack: RunningSta
     assert refused.value.repair == "inventory revision list"
 
 
+def test_a_switch_without_comparison_is_refused_beside_workers_of_the_former_revision(
+    stack: RunningStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deploy.revisions.members._SESSION_S", 0.0)
+    request = SwitchRequest(LOGIC_REVISION + 1, "test", 1.0, without_comparison=True)
+
+    with pytest.raises(
+        StackError, match=rf"\d+ workers of logic revision {LOGIC_REVISION} run, so"
+    ):
+        promote(stack.settings, request)
+
+
+def test_each_worker_reports_the_sources_that_it_imported(stack: RunningStack) -> None:
+    urls = addresses(stack.settings, LOGIC_REVISION)
+
+    found = [worker_rules(stack.settings, url) for url in urls]
+
+    assert found
+    assert {one.code for one in found if isinstance(one, WorkerRules)} == {hash_of(PROJECT)}
+
+
 def test_nor_to_retire_it(stack: RunningStack, shop: Shop, tmp_path: Path) -> None:
     """After its workers have ended, their records block the publication."""
     stack.wait_until(lambda: any(progress.reached(stack.settings, LOGIC_REVISION).values()))
 
     with pytest.raises(StackError, match=r"has a state of its own, .*; it decides here") as refused:
-        publish._missing(stack.settings, Publishable("R", tmp_path, ()))
+        publish._missing(stack.settings, Publishable("R", "c", tmp_path, ()))
 
     assert refused.value.repair == "inventory revision list"
 

@@ -5,8 +5,10 @@ has a changed rule.
 """
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -27,6 +29,7 @@ from cdc.contracts.topics import (
 from deploy.revisions import shadow
 from deploy.revisions.promote import active
 from deploy.stack.home import PROJECT
+from deploy.stack.runtime import read_runtime
 from inventory.revision import CHANGES, LOGIC_REVISION
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
@@ -34,7 +37,7 @@ from tests.stack.test_actuator import produce
 
 PACKAGES = ("inventory", "cdc", "streams")
 OURS, SAME, OTHER = range(LOGIC_REVISION, LOGIC_REVISION + 3)
-DIGEST = "5e" * 32
+DIGEST, EDITED = "5e" * 32, "ed" * 32
 REVIEW = """
 INSERT INTO app.diff_review (digest, former, revision, code, runs, summary, requested_by)
 VALUES (%s, %s, %s, %s, '{a,b}', '{}', 'ada') RETURNING id
@@ -177,6 +180,7 @@ def shop(stack: RunningStack) -> Iterator[Shop]:
         yield opened
     finally:
         if active(stack.settings) != OURS:
+            shadow.stop(stack.home, active(stack.settings) or OURS)
             stack.cli("revision", "promote", str(OURS), "--without-comparison", "--timeout", "600")
         for revision in shadow.shadows(stack.home):
             stack.cli("revision", "retire", str(revision), "--delete")
@@ -276,3 +280,49 @@ def test_other_rules_reach_the_desk_only_when_they_decide_and_then_alone(
     assert stack.cli("verify", "--location", shop.location).returncode == 0
     sell(stack, shop, "A", 95)
     stack.wait_until(lambda: desk(stack, shop).get("A", (0, 0))[1] == OURS)
+
+
+def restart_worker(stack: RunningStack, revision: int) -> None:
+    """Kill the revision's worker. Its supervisor starts it again from its tree."""
+    name, home = f"shadow-v{revision}-1", shadow.home_of(stack.home, revision)
+    pid = read_runtime(home).services[name].pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    stack.wait_until(lambda: read_runtime(home).services[name].pid not in (None, pid))
+
+
+@pytest.mark.soak
+def test_a_worker_that_restarts_from_an_edited_tree_is_not_switched_to(
+    stack: RunningStack, shop: Shop, tmp_path: Path
+) -> None:
+    tree = code_of(OTHER, tmp_path / "edited", more_units=6)
+    started = stack.cli("revision", "start", str(OTHER), "--code", str(tree))
+    assert started.returncode == 0, started.stderr
+    found = report(stack, "compare", str(OTHER), exit_code=1)
+    approve(stack, shop, EDITED, {(one["kind"], one["inv_key"]) for one in found["differences"]})
+    rules = tree / "inventory" / "replenishment" / "quantity.py"
+    approved = rules.read_text("utf-8")
+
+    rules.write_text(approved.replace("base_units + 6", "base_units + 60"), "utf-8")
+    again = stack.cli("revision", "start", str(OTHER), "--code", str(tree))
+    restart_worker(stack, OTHER)
+    watched = stack.cli("backfill", "shadow", str(OTHER), "--approval", EDITED, "--rounds", "1")
+    refused = stack.cli("backfill", "cutover", str(OTHER), "--approval", EDITED)
+
+    assert again.returncode == 1
+    assert f"logic revision {OTHER} has state of the rules" in again.stderr
+    for done in (watched, refused):
+        assert done.returncode == 1
+        assert (
+            f"is of the rules {shadow.code_of(stack.home, OTHER)}, but shadow-v{OTHER}-1 runs "
+            in (done.stderr)
+        )
+        assert f"repair: inventory revision retire {OTHER} --delete" in done.stderr
+    assert revisions(stack)[OURS]["decides"]
+
+    rules.write_text(approved, "utf-8")
+    restart_worker(stack, OTHER)
+    switched = stack.cli("backfill", "cutover", str(OTHER), "--approval", EDITED)
+    assert switched.returncode == 0, switched.stderr
+    back = stack.cli("backfill", "rollback")
+    assert back.returncode == 0, back.stderr

@@ -1,0 +1,84 @@
+"""The rules that the workers of a logic revision run, as each of them reports.
+
+A worker imports its sources once, at its start. After an edit of its tree, files and process
+differ, and a restarted worker runs other rules than before. So a hash of the files, or one that was
+recorded at the first start, proves nothing about the workers of this moment.
+"""
+
+import time
+from collections.abc import Collection
+from typing import Final
+
+from cdc.settings import Connections
+from cdc.workers import WorkerRules, worker_rules, worker_urls
+from deploy.errors import StackError
+from deploy.revisions import shadow
+from deploy.revisions.approval import Approval
+from deploy.stack.home import Home
+from deploy.stack.runtime import read_runtime
+from inventory.revision import LOGIC_REVISION
+
+_POLL_S: Final = 0.5
+_SHOWN: Final = 12
+
+
+def refuse_unapproved_rules(
+    settings: Connections, approval: Approval, revision: int, timeout_s: float
+) -> None:
+    """Raise `StackError` unless every partition is folded by the approved rules.
+
+    Raises:
+        StackError: a worker runs other rules, or some partitions have no worker that answers.
+    """
+    workers = _reported(settings, revision, time.monotonic() + timeout_s)
+    others = [one for one in workers if one.code != approval.code]
+    if not others:
+        return
+    found = ", ".join(f"{one.worker} runs {one.code or 'unknown rules'}" for one in others)
+    message = (
+        f"the approval {approval.digest:.12} is of the rules {approval.code}, but {found}; "
+        "nothing was switched"
+    )
+    raise StackError(message, repair=_repair(revision))
+
+
+def addresses(settings: Connections, revision: int) -> list[str]:
+    """Return the URLs of the revision's workers: those beside the stack, else the stack's own."""
+    beside = read_runtime(shadow.home_of(Home(settings.home), revision))
+    if beside.running:
+        return [one.url for one in beside.services.values() if one.url]
+    return [*worker_urls(settings).values()] if revision == LOGIC_REVISION else []
+
+
+def _reported(settings: Connections, revision: int, deadline: float) -> list[WorkerRules]:
+    """Return the answers of all workers, once they have taken every partition together.
+
+    Raises:
+        StackError: they have not in time; the message names the partitions.
+    """
+    while True:
+        asked = [worker_rules(settings, url) for url in addresses(settings, revision)]
+        found = [one for one in asked if isinstance(one, WorkerRules) and one.partitions]
+        taken = frozenset[int]().union(*(one.partitions for one in found))
+        missing = sorted(set(range(settings.partitions)) - taken)
+        if not missing:
+            return found
+        if time.monotonic() > deadline:
+            raise _silent(revision, missing, settings.partitions)
+        time.sleep(_POLL_S)
+
+
+def _silent(revision: int, missing: Collection[int], partitions: int) -> StackError:
+    which = "any partition" if len(missing) == partitions else f"partitions {[*missing][:_SHOWN]}"
+    message = (
+        f"no worker of logic revision {revision} has reported its rules for {which}; "
+        "nothing was switched"
+    )
+    return StackError(message, repair="inventory revision list")
+
+
+def _repair(revision: int) -> str:
+    """Return the next step. What other rules have written can't be kept in a shadow's topics."""
+    if revision == LOGIC_REVISION:
+        return "inventory workers restart --rolling"
+    return f"inventory revision retire {revision} --delete"

@@ -1,0 +1,120 @@
+"""The rules that workers report, compared with the approved ones, over real servers of workers."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from cdc.settings import Connections
+from cdc.sources import hash_of, imported_hash
+from deploy.errors import StackError
+from deploy.revisions import shadow
+from deploy.revisions.approval import Approval
+from deploy.revisions.rules import addresses, refuse_unapproved_rules
+from deploy.stack.home import PROJECT, Home
+from inventory.revision import LOGIC_REVISION
+from tests.streams.served import CODE, TOKEN, Fleet, Worker, fleet, halves, stocked
+
+OTHER = "fedcba9876543210"
+APPROVAL = Approval(1, "ab" * 32, "ada", "olga", CODE, frozenset())
+LATER = LOGIC_REVISION + 1
+
+
+@pytest.fixture(name="settings")
+def settings_of_a_home(tmp_path: Path) -> Connections:
+    return Connections(home=tmp_path, query_token=SecretStr(TOKEN))
+
+
+def with_two(monkeypatch: pytest.MonkeyPatch, story: Callable[[Fleet], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with fleet(monkeypatch, *await halves(stocked())) as found:
+            await story(found)
+
+    asyncio.run(run())
+
+
+async def check(settings: Connections, timeout_s: float = 60.0) -> None:
+    await asyncio.to_thread(refuse_unapproved_rules, settings, APPROVAL, LOGIC_REVISION, timeout_s)
+
+
+def test_workers_with_the_approved_rules_pass(
+    monkeypatch: pytest.MonkeyPatch, settings: Connections
+) -> None:
+    with_two(monkeypatch, lambda _found: check(settings))
+
+
+@pytest.mark.parametrize(("code", "named"), [(OTHER, OTHER), ("", "unknown rules")])
+def test_a_worker_that_imported_other_rules_is_named(
+    monkeypatch: pytest.MonkeyPatch, settings: Connections, code: str, named: str
+) -> None:
+    async def story(found: Fleet) -> None:
+        found.workers[1].code = code
+        with pytest.raises(StackError) as refused:
+            await check(settings)
+        assert str(refused.value) == (
+            f"the approval abababababab is of the rules {CODE}, but worker-2 runs {named}; "
+            "nothing was switched"
+        )
+
+    with_two(monkeypatch, story)
+
+
+def test_a_partition_whose_worker_does_not_answer_is_named(
+    monkeypatch: pytest.MonkeyPatch, settings: Connections
+) -> None:
+    async def story(_found: Fleet) -> None:
+        with pytest.raises(StackError, match=r"its rules for partitions \[0, 2, 4, 6, 8, 10\]"):
+            await check(settings, timeout_s=0.0)
+
+    async def run() -> None:
+        _, second = await halves(stocked())
+        async with fleet(monkeypatch, second) as found:
+            await story(found)
+
+    asyncio.run(run())
+
+
+def test_a_worker_that_restarts_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, settings: Connections
+) -> None:
+    async def story(found: Fleet) -> None:
+        worker = found.workers[0]
+        numbers = sorted(worker.ownership.assigned)
+        await worker.ownership.revoked()
+        checking = asyncio.create_task(check(settings))
+        done, _ = await asyncio.wait({checking}, timeout=1.0)
+        assert not done
+
+        await worker.take(numbers)
+        await checking
+
+    with_two(monkeypatch, story)
+
+
+def test_a_revision_without_workers_has_no_addresses(settings: Connections) -> None:
+    assert addresses(settings, LATER) == []
+    with pytest.raises(StackError, match=f"revision {LATER} has reported its rules for any part"):
+        refuse_unapproved_rules(settings, APPROVAL, LATER, 0.0)
+
+
+def test_a_worker_reports_the_sources_that_it_imported() -> None:
+    assert imported_hash() == hash_of(PROJECT)
+    assert Worker("worker-1", stocked()).code == CODE
+
+
+def test_one_number_stands_for_one_set_of_rules(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    assert shadow.code_of(home, LATER) == ""
+    shadow.claim(home, LATER, tmp_path / "tree", CODE)
+
+    shadow.claim(home, LATER, tmp_path / "copy", CODE)
+    with pytest.raises(StackError, match=f"has state of the rules {CODE}") as refused:
+        shadow.claim(home, LATER, tmp_path / "edited", OTHER)
+
+    assert "nothing was started or published" in str(refused.value)
+    assert refused.value.repair == f"inventory revision retire {LATER} --delete"
+    assert shadow.code_of(home, LATER) == CODE
+    shadow.forget(home, LATER)
+    shadow.claim(home, LATER, tmp_path / "edited", OTHER)
