@@ -1,4 +1,4 @@
-"""Subcommands of `inventory backfill`: run, verify, publish, rearchive, discard, status."""
+"""Commands of `inventory backfill`: run, verify, publish, rearchive, compact, discard, status."""
 
 import os
 import subprocess
@@ -13,23 +13,14 @@ import typer
 from deploy import output
 from deploy.cli import backfill_options as options
 from deploy.cli import option_checks
-from deploy.cli.backfill_options import ENGINES, Engine, Json
+from deploy.cli.backfill_group import add_command
+from deploy.cli.backfill_options import ENGINES, Conf, Engine, Json, Master, Python
 from deploy.cli.reports import print_and_exit, print_report, rows
 from deploy.errors import StackError
 from deploy.stack.django import connect_django
 from deploy.stack.home import default_home
 from deploy.stack.runtime import load_environment
 
-Master = Annotated[
-    str | None,
-    typer.Option(help="Address of the Spark master. Default: the cores of this machine."),
-]
-Conf = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--conf", metavar="KEY=VALUE", help="Property of the Spark session. Can be repeated."
-    ),
-]
 VerifyFrom = Annotated[
     str,
     typer.Option(
@@ -38,10 +29,6 @@ VerifyFrom = Annotated[
         help="Start from the states of this finished run, or of the last proof with last-proven.",
     ),
 ]
-Python = Annotated[
-    str, typer.Option(help="Python interpreter with the packages that --code needs.")
-]
-
 _RUN_COLUMNS: Final = (
     "run",
     "logic_revision",
@@ -58,17 +45,13 @@ _REARCHIVE: Final = "inventory backfill rearchive --yes"
 _HELD_S: Final = 20.0  # an archiver writes its buffered records before it releases its lock
 _MODULE: Final = "deploy.cli.main"
 
-backfill = typer.Typer(
-    help="Recompute the state of all keys from the archived log.", no_args_is_help=True
-)
+
+def register(_app: typer.Typer) -> None:
+    """Add the commands to `inventory backfill`."""
+    for each in (run, verify, publish, rearchive, compact, discard, status):
+        add_command(each)
 
 
-def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
-    app.add_typer(backfill, name="backfill")
-
-
-@backfill.command()
 def run(
     *,
     engine: Engine = "local",
@@ -121,7 +104,6 @@ def run(
     print_report("backfill run", {"base": plan.base_name, **found.as_json()}, json=json)
 
 
-@backfill.command()
 def verify(
     *,
     engine: Engine = "local",
@@ -170,9 +152,8 @@ def _base(name: str) -> Any:  # noqa: ANN401 -- its class is imported only by co
     return base_of(proofs_dir(_settings()), found)
 
 
-@backfill.command()
 def publish(
-    name: Annotated[str, typer.Argument(metavar="RUN", help="Name of a finished run, or last.")],
+    name: Annotated[str, typer.Argument(metavar="RUN", help=options.RUN)],
     *,
     code: options.Code = None,
     python: Python = "",
@@ -193,7 +174,6 @@ def publish(
     print_report("backfill publish", found.as_json(), json=json)
 
 
-@backfill.command()
 def rearchive(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Confirm the move.")] = False,
@@ -216,12 +196,11 @@ def rearchive(
     output.console.print(f"the former archive is in {aside}")
 
 
-@backfill.command()
 def compact(*, json: Json = False) -> None:
     """Merge small archive files into files of 64 to 256 MiB, so that runs read them faster.
 
-    The former archive stays in `former`. A running archiver continues after it. Runs of before
-    can't be published any more.
+    The former archive stays in `former`. A running archiver continues after it. Earlier runs can
+    still be queried and compared, but not published.
     """
     archive = default_home() / "archive"
     _refuse_empty(archive)
@@ -244,9 +223,8 @@ def compact(*, json: Json = False) -> None:
         output.console.print(f"the former archive is in {done.former}; delete it to free its space")
 
 
-@backfill.command()
 def discard(
-    name: Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or last.")],
+    name: Annotated[str, typer.Argument(metavar="RUN", help=options.RUN)],
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Confirm the move.")] = False,
 ) -> None:
@@ -263,7 +241,6 @@ def discard(
     output.console.print(f"the run is in {move_away(directory)}")
 
 
-@backfill.command()
 def status(*, archive: options.Archive = "", json: Json = False) -> None:
     """Show the archive and list all runs."""
     settings = options.settings_for(options.ARCHIVED, options.use_archive(archive))

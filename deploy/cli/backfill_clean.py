@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import typer
 
 from deploy import output
-from deploy.cli.backfill import backfill
+from deploy.cli.backfill_group import add_command
 from deploy.cli.backfill_options import Json
 from deploy.stack.home import default_home
 
@@ -15,7 +15,7 @@ _YES: Final = "inventory backfill clean --yes"
 
 def register(_app: typer.Typer) -> None:
     """Add the command to `inventory backfill`."""
-    backfill.command()(clean)
+    add_command(clean)
 
 
 def clean(
@@ -27,8 +27,9 @@ def clean(
 ) -> None:
     """List files that no manifest lists. With --yes remove them.
 
-    Attempts of killed tasks are deleted. Files in the archive are moved to `former`, because they
-    may be the only trace of a damaged manifest. Runs in use are left out.
+    Attempts of killed tasks and live states of killed comparisons are deleted. Files in the archive
+    are moved to `former`, because they may be the only trace of a damaged manifest. Runs in use are
+    left out.
     """
     from analytics.archive.checked import unlisted  # noqa: PLC0415 -- loads the file format
     from analytics.archive.manifest import Manifest  # noqa: PLC0415 -- as above

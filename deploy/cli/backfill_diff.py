@@ -9,8 +9,8 @@ import typer
 
 from deploy import output
 from deploy.cli import option_checks
-from deploy.cli.backfill import Python, backfill
-from deploy.cli.backfill_options import Archive, Json, use_archive
+from deploy.cli.backfill_group import add_command
+from deploy.cli.backfill_options import RUN, Archive, Json, Python, use_archive
 from deploy.stack.home import default_home
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _EXPLANATION: Final = ("section", "line", "A", "B", "")
 
 Run = Annotated[
     str,
-    typer.Argument(help="Name of a finished run, last, or a logic revision for its newest run."),
+    typer.Argument(help=RUN),
 ]
 By = Annotated[
     list[str],
@@ -55,7 +55,7 @@ Html = Annotated[Path | None, typer.Option(dir_okay=False, help="File for a page
 
 def register(_app: typer.Typer) -> None:
     """Add the command to `inventory backfill`."""
-    backfill.command()(diff)
+    add_command(diff)
 
 
 def diff(

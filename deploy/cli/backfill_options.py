@@ -1,4 +1,4 @@
-"""Options that `backfill plan` and `backfill run` share, and the values that they stand for."""
+"""Options that several commands of `inventory backfill` share, and the values they stand for."""
 
 import os
 from collections.abc import Sequence
@@ -23,14 +23,30 @@ ENGINES: Final = ("local", "spark")
 ARCHIVED: Final = "archived"  # a history that needs no broker
 _ARCHIVE: Final = "INVENTORY_ARCHIVE"
 
+RUN: Final = "Name of a run, last, or the number of a logic revision for its newest run."
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Engine = Annotated[str, typer.Option(help="Engine: local or spark.")]
+Master = Annotated[
+    str | None,
+    typer.Option(help="Address of the Spark master. Default: the cores of this machine."),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--conf", metavar="KEY=VALUE", help="Property of the Spark session. Can be repeated."
+    ),
+]
+Python = Annotated[
+    str, typer.Option(help="Python interpreter with the packages that --code needs.")
+]
 Until = Annotated[
     str | None,
     typer.Option(
         metavar="WHEN",
-        help="End of the history: a run's name or last for the records of that run, a time such "
-        "as 2026-03-02T06:00 (UTC), or archived. Default: all committed records.",
+        help="End of the history: that of a run (its name, last, or the number of a logic revision "
+        "for its newest run), a time such as 2026-03-02T06:00 (UTC), or archived. "
+        "Default: all committed records.",
     ),
 ]
 Buckets = Annotated[

@@ -7,7 +7,7 @@ import typer
 
 from deploy import output
 from deploy.cli import backfill_options as options
-from deploy.cli.backfill import backfill
+from deploy.cli.backfill_group import add_command
 
 if TYPE_CHECKING:
     from analytics.backfill.change.planned import Planned
@@ -18,7 +18,7 @@ _NO_LINE: Final = "CHANGES in inventory/revision.py of these rules states no cha
 
 def register(_app: typer.Typer) -> None:
     """Add the command to `inventory backfill`."""
-    backfill.command()(plan)
+    add_command(plan)
 
 
 def plan(

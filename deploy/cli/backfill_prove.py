@@ -5,15 +5,16 @@ from typing import Annotated
 import typer
 
 from deploy.cli import option_checks
-from deploy.cli.backfill import Conf, Master, backfill, cluster_of, print_units
-from deploy.cli.backfill_options import ENGINES, Engine, Json
+from deploy.cli.backfill import cluster_of, print_units
+from deploy.cli.backfill_group import add_command
+from deploy.cli.backfill_options import ENGINES, Conf, Engine, Json, Master
 from deploy.cli.reports import print_and_exit
 from deploy.stack.django import connect_django
 
 
 def register(_app: typer.Typer) -> None:
     """Add the command to `inventory backfill`."""
-    backfill.command()(prove)
+    add_command(prove)
 
 
 def prove(

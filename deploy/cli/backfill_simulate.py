@@ -9,8 +9,8 @@ import typer
 from deploy import output
 from deploy.cli import backfill_options as options
 from deploy.cli import option_checks
-from deploy.cli.backfill import Master, backfill
-from deploy.cli.backfill_options import ENGINES, Engine, Json
+from deploy.cli.backfill_group import add_command
+from deploy.cli.backfill_options import ENGINES, Engine, Json, Master
 from deploy.errors import StackError
 from deploy.stack.home import default_home
 
@@ -61,7 +61,7 @@ Out = Annotated[
 
 def register(_app: typer.Typer) -> None:
     """Add the command to `inventory backfill`."""
-    backfill.command()(simulate)
+    add_command(simulate)
 
 
 def simulate(

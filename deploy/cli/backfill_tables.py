@@ -6,22 +6,20 @@ from typing import Annotated
 import typer
 
 from deploy import output
-from deploy.cli.backfill import backfill
-from deploy.cli.backfill_options import Archive, Json, WholeArchive, use_archive
+from deploy.cli.backfill_group import add_command
+from deploy.cli.backfill_options import RUN, Archive, Json, WholeArchive, use_archive
 from deploy.stack.home import default_home
 
 
 def register(_app: typer.Typer) -> None:
     """Add the command to `inventory backfill`."""
-    backfill.command()(tables)
+    add_command(tables)
 
 
 def tables(
     run: Annotated[
         str,
-        typer.Argument(
-            metavar="[RUN]", help="Name of a finished run, last, or none for the log alone."
-        ),
+        typer.Argument(metavar="[RUN]", help=f"{RUN} `none` writes the log alone."),
     ] = "last",
     *,
     archive: Archive = "",

@@ -9,6 +9,7 @@ import typer
 
 from deploy import output
 from deploy.cli import option_checks
+from deploy.cli.backfill_options import Json, Python
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment
@@ -16,7 +17,6 @@ from deploy.stack.runtime import load_environment
 if TYPE_CHECKING:
     from deploy.revisions.promote import SwitchRequest
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Number = Annotated[
     int, typer.Argument(metavar="N", min=1, help="Number of the logic revision, 1 or more.")
 ]
@@ -30,6 +30,10 @@ Timeout = Annotated[
 ]
 Approval = Annotated[
     str, typer.Option(help="Digest of the approved difference; `backfill reviews` lists them.")
+]
+Workers = Annotated[int, typer.Option(min=1, max=12, help="Number of workers.")]
+SwitchedBy = Annotated[
+    str, typer.Option(help="Name of the person who switches. Default: your account.")
 ]
 _DEFAULT_ROWS: Final = 50
 _COLUMNS: Final = (
@@ -73,10 +77,8 @@ def start(
     number: Number,
     *,
     code: Annotated[Path, typer.Option(help="Source tree of that revision.")],
-    workers: Annotated[int, typer.Option(min=1, max=12, help="Number of workers.")] = 1,
-    python: Annotated[
-        str, typer.Option(help="Python interpreter with the packages that --code needs.")
-    ] = "",
+    workers: Workers = 1,
+    python: Python = "",
 ) -> None:
     """Start workers of another revision beside the stack. Their decisions reach no page.
 
@@ -135,9 +137,7 @@ def promote(
     without_comparison: Annotated[
         bool, typer.Option(help="Don't compare, because workers of the former revision don't run.")
     ] = False,
-    by: Annotated[
-        str, typer.Option(help="Name of the person who switches. Default: your account.")
-    ] = "",
+    by: SwitchedBy = "",
     timeout: Timeout = 300.0,
     json: Json = False,
 ) -> None:

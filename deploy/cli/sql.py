@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from deploy import output
-from deploy.cli.backfill_options import Archive, WholeArchive, use_archive
+from deploy.cli.backfill_options import RUN, Archive, WholeArchive, use_archive
 from deploy.cli.query_output import Form, print_rows
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
@@ -26,7 +26,9 @@ History = Annotated[
 ]
 Run = Annotated[
     str | None,
-    typer.Option(metavar="RUN", help="Run for --history: its name, last or none. Default: last."),
+    typer.Option(
+        metavar="RUN", help=f"For --history: {RUN[0].lower()}{RUN[1:-1]}, or none. Default: last."
+    ),
 ]
 Diff = Annotated[
     Path | None,

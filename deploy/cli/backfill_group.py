@@ -1,0 +1,45 @@
+"""The group `inventory backfill`: its commands in the order of work, in panels of the help."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import typer
+from typer.core import TyperGroup
+from typing_extensions import override
+
+PANELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "History": ("status", "compact", "clean", "rearchive"),
+    "Change": (
+        *("plan", "run", "diff", "review", "approve", "reject", "withdraw", "reviews"),
+        *("publish", "shadow", "cutover", "rollback", "discard"),
+    ),
+    "Proof": ("verify", "prove"),
+    "Questions": ("simulate", "tables"),
+}
+_PANEL_OF: Final = {name: panel for panel, names in PANELS.items() for name in names}
+
+
+class _InOrderOfWork(TyperGroup):
+    """A group that lists its commands in the order of `PANELS`, not in that of their imports."""
+
+    @override
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands."""
+        return [name for name in _PANEL_OF if name in self.commands]
+
+
+backfill: Final = typer.Typer(
+    cls=_InOrderOfWork,
+    help="Recompute the state of all keys from the archived log.",
+    no_args_is_help=True,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group. The modules of its commands add these to it."""
+    app.add_typer(backfill, name="backfill")
+
+
+def add_command(function: Callable[..., Any]) -> None:
+    """Add the command that is named like its function, to its panel."""
+    backfill.command(rich_help_panel=_PANEL_OF[function.__name__])(function)
