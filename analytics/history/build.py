@@ -17,7 +17,7 @@ from analytics.archive.storage import Location
 from analytics.damage import Damage
 from analytics.engines.results import EXPIRED, LATE, OUTPUTS, REJECTED, STATES, read_rows
 from analytics.engines.unit import ManifestRow
-from analytics.history import run_tables
+from analytics.history import run_rows, run_tables
 from analytics.history.columns import ARROW, HistoryTable
 from analytics.history.facts import PartitionFacts
 from analytics.history.files import Group, TableFile
@@ -152,7 +152,7 @@ def _as_text(column: Any) -> Any:  # noqa: ANN401 -- as above
     try:
         return column.cast(ARROW[TEXT])
     except pa.ArrowInvalid:
-        return pa.array(map(run_tables.plain_text, column.to_pylist()), ARROW[TEXT])
+        return pa.array(map(run_rows.plain_text, column.to_pylist()), ARROW[TEXT])
 
 
 def _take_facts(facts: PartitionFacts, records: Any) -> None:  # noqa: ANN401 -- as above
@@ -167,20 +167,20 @@ def _take_facts(facts: PartitionFacts, records: Any) -> None:  # noqa: ANN401 --
 def _run_rows(units: Sequence[ManifestRow], partition: int) -> Iterator[tuple[str, Any]]:
     states, windows = Rows(run_tables.STATES), Rows(run_tables.WINDOWS)
     for content in _contents(units, STATES):
-        document = run_tables.state_document(content)
-        states.add(run_tables.state_row(document, partition))
-        for row in run_tables.state_windows(document, partition):
+        document = run_rows.state_document(content)
+        states.add(run_rows.state_row(document, partition))
+        for row in run_rows.state_windows(document, partition):
             windows.add(row)
     for content in _contents(units, EXPIRED):
-        for row in run_tables.expired_window(content, partition):
+        for row in run_rows.expired_window(content, partition):
             windows.add(row)
     yield run_tables.STATES.name, states.arrow()
     yield run_tables.WINDOWS.name, windows.arrow()
     yield from _decisions(units)
-    late = (run_tables.late_row(decode_late(content)) for content in _contents(units, LATE))
+    late = (run_rows.late_row(decode_late(content)) for content in _contents(units, LATE))
     yield run_tables.LATE.name, Rows(run_tables.LATE, late).arrow()
     refused = map(decode_rejection, _contents(units, REJECTED))
-    rows = map(run_tables.rejected_row, refused)
+    rows = map(run_rows.rejected_row, refused)
     yield run_tables.REJECTED.name, Rows(run_tables.REJECTED, rows).arrow()
 
 
@@ -188,9 +188,9 @@ def _decisions(units: Sequence[ManifestRow]) -> Iterator[tuple[str, Any]]:
     reorders, prices = Rows(run_tables.DECISIONS), Rows(run_tables.PRICES)
     for content in _contents(units, OUTPUTS):
         try:
-            reorders.add(run_tables.reorder_row(decode_reorder(content)))
+            reorders.add(run_rows.reorder_row(decode_reorder(content)))
         except NotADecision:
-            prices.add(run_tables.price_row(decode_price(content)))
+            prices.add(run_rows.price_row(decode_price(content)))
     yield run_tables.DECISIONS.name, reorders.arrow()
     yield run_tables.PRICES.name, prices.arrow()
 

@@ -13,7 +13,7 @@ from typing import Any
 from analytics.history.columns import value_as
 from analytics.history.log_tables import FACTS, MOVEMENTS, has_business_time, own_columns
 from analytics.history.rows import Row, Rows, RowsInForce
-from analytics.history.run_tables import calendar, key_parts
+from analytics.history.run_rows import calendar, key_parts
 from cdc.contracts.decode import Malformed, decode
 from inventory.errors import Rejected
 from inventory.fold.effects import approved
