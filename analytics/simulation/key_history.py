@@ -37,7 +37,7 @@ RowId = tuple[str, int]
 class Event:
     """One applied record, with the key's time, stock, policy and learned demand after it.
 
-    `delta_units` is the change of on-hand. `unbooked_units` were on the shelf and not in the book.
+    `delta_units` is the change of on-hand. `unbooked_units` were on the shelf and not recorded.
     States are not held: each has its own windows, too much for a long history.
     """
 
@@ -173,10 +173,10 @@ def _note_answers(history: KeyHistory, state: KeyState, opened: dict[str, int]) 
 
 
 def _note_unbooked(history: KeyHistory, events: list[Event]) -> None:
-    """Note the units that were on the shelf and not in the book, for each part of the history.
+    """Note the units that were on the shelf and not recorded, for each part of the history.
 
-    A book below zero proves such units: nobody sells what is not there. A part lasts from one count
-    to the next. Its lowest book below zero is the number of its unbooked units.
+    Recorded on-hand below zero proves such units: nobody sells what is not there. A part lasts from
+    one count to the next. Its lowest value below zero is the number of its unbooked units.
     """
     lowest = 0 if history.start is None else history.start.on_hand_units
     part: list[Event] = []

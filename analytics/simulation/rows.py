@@ -27,7 +27,7 @@ def count_row(log: SimulatedLog, event: Event, before: Row | None) -> Row | None
     """Return the count with units that change on-hand by as much as the count of history did.
 
     A count of history states the units of history's shelf. Its correction is a fact of both worlds:
-    losses and finds that nobody booked. A correction below zero takes at most what is there.
+    losses and finds that nobody recorded. A correction below zero takes at most what is there.
     """
     record, state = event.record, log.state
     image: Any = record.after

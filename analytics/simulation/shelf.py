@@ -11,7 +11,7 @@ from inventory.tables.sale_line import TABLE as SALES
 
 
 class Shelf:
-    """Log, state and sums of one item. `unbooked_units` are on the shelf and not in the book."""
+    """Log, state and sums of one item. `unbooked_units` are on the shelf and not recorded."""
 
     __slots__ = ("log", "outcome", "rows", "unbooked_units")
 

@@ -25,7 +25,8 @@ Row = Mapping[str, object]
 class OverlayEffect:
     """Policy rows in the archive, those that the overlay changes, and the first that it breaks.
 
-    A row that no longer obeys domain.md 2.6 would be refused, with its key's policy of before.
+    A row that no longer obeys domain.md 2.6 would be refused, and its key would keep its former
+    policy.
     """
 
     rows: int
