@@ -54,7 +54,10 @@ def _accounts() -> Any:  # noqa: ANN401 -- a module that needs Django set up
 @people.command("list")
 def list_people(*, json: Json = False) -> None:
     """List all accounts with roles, stores and state."""
-    found = _accounts().people()
+    connect_django()
+    from webui.accounts.person import all_people  # noqa: PLC0415 -- needs Django set up
+
+    found = all_people()
     if json:
         output.as_json([asdict(person) for person in found])
         return
@@ -91,9 +94,7 @@ def add(
     from ledger.people import STORE_ROLES  # noqa: PLC0415 -- needs Django set up
 
     is_company = bool(role) and not STORE_ROLES & set(role or ())
-    places = _places(
-        accounts, store, region, everywhere=everywhere or (is_company and not (store or region))
-    )
+    places = _places(store, region, everywhere=everywhere or (is_company and not (store or region)))
     _print_link(accounts.add_person(name=name, roles=role or (), places=places, actor=_me()), url)
 
 
@@ -141,7 +142,7 @@ def stores(
             f"{name} keeps theirs"
         )
         raise StackError(message, repair="inventory people stores --help")
-    places = _places(accounts, store, region, everywhere=everywhere)
+    places = _places(store, region, everywhere=everywhere)
     accounts.set_store_access(name=name, places=places, actor=_me())
     output.console.print(f"{name}: {places.text}")
 
@@ -213,13 +214,14 @@ def _me() -> str:
 
 
 def _places(
-    accounts: Any,  # noqa: ANN401 -- a module that needs Django set up
     store: list[str] | None,
     region: list[str] | None,
     *,
     everywhere: bool,
 ) -> Any:  # noqa: ANN401 -- its class is imported late
-    return accounts.StoreAccess(everywhere, tuple(store or ()), tuple(region or ()))
+    from webui.accounts.person import StoreAccess  # noqa: PLC0415 -- needs Django set up
+
+    return StoreAccess(everywhere, tuple(store or ()), tuple(region or ()))
 
 
 def _typed_password(name: str) -> str:

@@ -90,8 +90,9 @@ def killed_comparison(parent: Path) -> Path:
     """Kill a process that reads live states. Return the directory that it leaves."""
     command = [sys.executable, "-c", COMPARISON, str(parent)]
     known = set(parent.glob("live-*"))
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes) as reading:  # noqa: S603 -- our own code
+    with subprocess.Popen(  # noqa: S603 -- our own code
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as reading:
         assert reading.stdout is not None
         assert reading.stdout.readline() == "reading\n"
         reading.send_signal(signal.SIGKILL)

@@ -22,6 +22,7 @@ from ledger.services import (
     worth_of,
 )
 from webui.accounts.roles import ADJUST, requires
+from webui.desks.counts import adjustment_queries as adjustments
 from webui.desks.counts import queries as selectors
 from webui.desks.counts.forms import PREVIEW, AdjustForm, BookForm
 from webui.readmodel.choices import locations
@@ -96,8 +97,8 @@ def _show(
         "form": form,
         "reasons": _reasons(),
         "locations": locations(),
-        "limit_minor": selectors.adjustment_limit_minor(),
-        "mine": selectors.requests_of(request.user.get_username()),
+        "limit_minor": adjustments.adjustment_limit_minor(),
+        "mine": adjustments.requests_of(request.user.get_username()),
         "waiting_count": selectors.waiting_count(),
         "meaning": effect,
         "refusal": refusal,

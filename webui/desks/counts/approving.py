@@ -18,6 +18,7 @@ from ledger.services import (
     void_count,
 )
 from webui.accounts.roles import APPROVE_COUNTS, SEE, SET_LIMITS, requires
+from webui.desks.counts import adjustment_queries as adjustments
 from webui.desks.counts import queries as selectors
 from webui.desks.counts.forms import ApproveForm, DecideForm, LimitForm, VoidForm
 from webui.readmodel.choices import locations
@@ -37,7 +38,7 @@ def waiting(request: HttpRequest) -> HttpResponse:
 def _show_waiting(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpResponse:
     location = query_text(request, "location", 24)
     drafts = selectors.waiting_counts(location=location)
-    requests = selectors.waiting_requests(location=location)
+    requests = adjustments.waiting_requests(location=location)
     person = request.user.get_username()
     subject = form.get("subject", "")
     known = [f"count-{draft.id}" for draft in drafts] + [f"request-{ask.id}" for ask in requests]
@@ -56,7 +57,7 @@ def _show_waiting(request: HttpRequest, form: Typed, refusal: str, status: int) 
         "kept_reason": "" if subject in known else form.get("reason", ""),
         # Pass the function, not an id: each form of the page needs its own id.
         "command_id": uuid4,
-        "limit_minor": selectors.adjustment_limit_minor(),
+        "limit_minor": adjustments.adjustment_limit_minor(),
         "query": urlencode({"location": location}) if location else "",
     }
     return render_page(request, "counts/waiting.html", context, status=status)
@@ -155,7 +156,7 @@ def _show_history(request: HttpRequest, form: Typed, refusal: str, status: int) 
         # Show the refusal beside its count, or above the list if the count can't be voided.
         "refused_count": "".join(refused),
         "kept_reason": form.get("reason", ""),
-        "adjustments": selectors.adjustment_history(**item),
+        "adjustments": adjustments.adjustment_history(**item),
         "waiting_count": selectors.waiting_count(),
         "refusal": refusal,
         # Pass the function, not an id: each form of the page needs its own id.

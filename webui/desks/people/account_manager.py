@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied
 from ledger.access.roles import ASSOCIATE
 from ledger.access.scope import Scope, stores_of
 from ledger.people import ROLES
-from webui.accounts.people import Person, StoreAccess
+from webui.accounts.person import Person, StoreAccess
 from webui.accounts.roles import MANAGE_PEOPLE, abilities
 
 STAFF_ROLES: Final = (ASSOCIATE,)

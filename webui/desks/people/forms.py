@@ -1,6 +1,6 @@
 """Forms of the people desk."""
 
-from webui.accounts.people import StoreAccess
+from webui.accounts.person import StoreAccess
 from webui.shell.fields import DayField, ManyField, TextField
 from webui.shell.forms import PageForm
 

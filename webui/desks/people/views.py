@@ -13,7 +13,7 @@ from ledger.kernel.errors import Conflict, ServiceError
 from ledger.kernel.refusal_text import refusal_text
 from webui.accounts import people as accounts
 from webui.accounts.invitations import Invitation
-from webui.accounts.people import Person
+from webui.accounts.person import Person, all_people
 from webui.accounts.roles import MANAGE_STAFF, SEE_REFUSED, requires
 from webui.desks.people import queries as selectors
 from webui.desks.people.account_manager import AccountManager, account_manager_of
@@ -48,7 +48,7 @@ def _show(
         places = locations()
         regions = selectors.regions() if manager.manages_all else []
     text = query_text(request, "q", accounts.LONGEST_NAME)
-    found = [p for p in accounts.people() if manager.may_manage(p) and _fits(p, text)]
+    found = [p for p in all_people() if manager.may_manage(p) and _fits(p, text)]
     context = {
         "people": found[:MOST_SHOWN],
         "total": len(found),

@@ -7,32 +7,35 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import httpx
-from confluent_kafka import KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka import KafkaException
 from django.conf import settings
 from django.db import DatabaseError, connection
 
-from cdc.capture.admin import committed_offsets
 from cdc.capture.client import ACCOUNT, CONNECTOR
 from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS
 from ledger.kernel.rows import select, select_one, select_value
+from webui.desks.system.offsets import (
+    PROBE_S,
+    admin,
+    ends,
+    group_lag,
+    none_without_broker,
+    projector_lag,
+)
 from webui.live.stream import HUB
 from webui.readmodel.figures import age_text, units_text
 from webui.readmodel.live_key import partition_map, worker_urls
 
 OK, SLOW, DOWN = "ok", "slow", "down"
-PROBE_S: Final = 3.0
 FRESH_US: Final = 3_000_000
 OFFLINE_US: Final = 60_000_000
 LAG_MOST: Final = 1_000
 BY_RULE_US: Final = 15_000_000
 _NO_BROKER: Final = "the broker does not answer"
 _UNKNOWN_LAG: Final = "unknown: the broker does not answer"
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,20 +188,20 @@ def capture_report() -> tuple[str, list[tuple[str, str]]]:
 
 def kafka() -> Link:
     """Return the link of Kafka: the brokers and the number of records in the log."""
-    admin = _admin()
-    cluster = admin.list_topics(timeout=PROBE_S)
-    ends = _ends(admin, STOCK_EVENTS)
+    client = admin()
+    cluster = client.list_topics(timeout=PROBE_S)
+    found = ends(client, STOCK_EVENTS)
     return Link(
         "Kafka",
         OK,
-        f"{units_text(sum(ends.values()))} records in {STOCK_EVENTS}",
-        details=[("brokers", str(len(cluster.brokers))), ("partitions", str(len(ends)))],
+        f"{units_text(sum(found.values()))} records in {STOCK_EVENTS}",
+        details=[("brokers", str(len(cluster.brokers))), ("partitions", str(len(found)))],
     )
 
 
 def workers() -> Link:
     """Return the link of the workers: lag of the group, and the state of each worker."""
-    lag = _none_without_broker(_group_lag)
+    lag = none_without_broker(group_lag)
     held = partition_map().rows
     as_of = [row["as_of_us"] for row in held if row.get("as_of_us") is not None]
     age_us = max(0, time.time_ns() // 1000 - min(as_of)) if as_of else None
@@ -212,21 +215,6 @@ def workers() -> Link:
         state = SLOW
     text = f"{units_text(lag)} records, {waited:.1f} s"
     return Link("Workers", state, f"group {APP_ID}", age_us, text, details)
-
-
-def _group_lag() -> int:
-    ends = _ends(_admin(), STOCK_EVENTS)
-    asked = settings.CONNECTIONS.kafka_bootstrap, APP_ID, STOCK_EVENTS, ends
-    found = committed_offsets(*asked, timeout_s=PROBE_S)
-    return sum(end - found.get(number, 0) for number, end in ends.items())
-
-
-def _none_without_broker(query: Callable[[], T]) -> T | None:
-    """Return the broker's answer, or None on a Kafka error; the link shows its other values."""
-    try:
-        return query()
-    except KafkaException:
-        return None
 
 
 def _worker_state(url: str) -> str:
@@ -253,21 +241,14 @@ def read_model() -> Link:
     )
     details = [(s.service, f"{age_text(s.age_us)} ago") for s in services]
     summary = "projector has written nothing yet" if age_us is None else "rows and positions"
-    lag = _none_without_broker(_sink_lag)
-    text = _UNKNOWN_LAG if lag is None else lag
+    text = none_without_broker(_projector_lag_text)
+    text = _UNKNOWN_LAG if text is None else text
     return Link("Read model", state_of_age(age_us), summary, age_us, text, details)
 
 
-def _sink_lag() -> str:
-    positions = select_value(
-        "SELECT sum(next_offset) FROM read_model.sink_position"
-        " WHERE sink = 'projector' AND topic = %(topic)s",
-        {"topic": ON_HAND_CHANGELOG},
-    )
-    if positions is None:
-        return ""
-    behind = sum(_ends(_admin(), ON_HAND_CHANGELOG).values()) - int(positions)
-    return f"{units_text(max(0, behind))} records"
+def _projector_lag_text() -> str:
+    lag = projector_lag()
+    return "" if lag is None else f"{units_text(lag)} records"
 
 
 def automation() -> Link:
@@ -299,26 +280,6 @@ def screen() -> Link:
         age_us,
         details=[("open pages", str(HUB.streams)), ("changes seen", units_text(HUB.records))],
     )
-
-
-def _admin() -> AdminClient:
-    servers = settings.CONNECTIONS.kafka_bootstrap
-    timeout_ms = int(PROBE_S * 1000)
-    # Calls return the errors; the client's own log would repeat them each second.
-    return AdminClient(
-        {"bootstrap.servers": servers, "socket.timeout.ms": timeout_ms, "log_level": 0}
-    )
-
-
-def _ends(admin: AdminClient, topic: str) -> dict[int, int]:
-    described = admin.list_topics(topic, timeout=PROBE_S).topics[topic]
-    places: dict[Any, Any] = {
-        TopicPartition(topic, number): OffsetSpec.latest() for number in described.partitions
-    }
-    answers = admin.list_offsets(places, request_timeout=PROBE_S)
-    return {
-        place.partition: answer.result(timeout=PROBE_S).offset for place, answer in answers.items()
-    }
 
 
 _PROBES: Final[tuple[tuple[str, Callable[[], Link]], ...]] = (
