@@ -111,7 +111,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "webui/desks/system/replay.py _send": DEBEZIUM,
     "deploy/output.py as_json": SHOWN,
     "deploy/revisions/publish.py _missing": ("topic_ids",),
-    "deploy/revisions/shadow.py start": HOME,
+    "deploy/revisions/shadow.py claim": HOME,
     "deploy/revisions/states.py _digest": DIGEST,
     "deploy/stack/daemon.py start_detached": READ,
     "deploy/stack/generation.py move_away": HOME,

@@ -15,21 +15,23 @@ from deploy.cli import backfill_review
 from deploy.cli.main import app, main
 from deploy.errors import StackError
 from deploy.revisions.approval import (
-    Approval,
     approval_of,
-    refuse_other_review,
     refuse_unapproved,
 )
 from deploy.revisions.compare import Comparison, Difference
-from tests.ledger.staff import PASSWORD, WRONG
-
-DIGEST, OTHER = "ab" * 32, "cd" * 32
-KEYS = {("reorder", "L1|TEA"), ("reorder", "L1|SOAP"), ("price", "L1|TEA")}
-OURS, THEIRS = 2, 3
-WITHDRAW = (
-    "INSERT INTO app.diff_verdict (review, requested_by, verdict, decided_by)"
-    " VALUES (%s, 'ada', 'withdrawn', %s)"
+from tests.ledger.reviewed import (
+    DIGEST,
+    KEYS,
+    OTHER,
+    OURS,
+    THEIRS,
+    approval,
+    approved,
+    decision,
+    person,
+    request,
 )
+from tests.ledger.staff import PASSWORD, WRONG
 
 
 @pytest.fixture(name="people")
@@ -39,57 +41,14 @@ def two_people_and_an_associate(staff: psycopg.Connection) -> psycopg.Connection
     return staff
 
 
-def person(name: str, role: str) -> None:
-    people = import_module("ledger.people")
-    user, _ = people.User.objects.get_or_create(username=name)
-    user.set_password(PASSWORD)
-    user.is_active = True
-    user.save()
-    user.groups.set([people.create_roles()[role]])
-
-
 @pytest.fixture(name="service")
 def the_service(people: psycopg.Connection) -> Any:
     return import_module("ledger.reviews.service")
 
 
-def request(
-    service: Any,
-    *,
-    actor: str = "ada",
-    digest: str = DIGEST,
-    keys: Any = KEYS,
-    code: str = "0123456789abcdef",
-) -> Any:
-    wanted = service.RequestReview(
-        digest=digest,
-        former=OURS,
-        revision=THEIRS,
-        code=code,
-        runs=("local-a", "local-b"),
-        summary={"decisions_differing": len(keys)},
-        keys=keys,
-    )
-    return service.request_review(wanted, actor=actor)
-
-
-def decision(service: Any, verdict: str = "approved", **given: Any) -> Any:
-    return service.Decision(verdict, **given)
-
-
-def approved(service: Any) -> Any:
-    return service.decide_review(
-        request(service), decision(service, reason="checked"), actor="olga"
-    )
-
-
 def comparison(*keys: tuple[str, str]) -> Comparison:
     differences = tuple(Difference(kind, key, "changed", (), None, None) for kind, key in keys)
     return Comparison(OURS, THEIRS, {0: 9}, 5, 0, differences)
-
-
-def approval(sinks: psycopg.Connection, digest: str = DIGEST[:12]) -> Approval:
-    return approval_of(sinks, digest, former=OURS, revision=THEIRS)
 
 
 def test_a_second_person_approves_and_both_are_recorded(service: Any, people: Any) -> None:
@@ -226,85 +185,6 @@ def test_a_digest_without_approval_switches_nothing(
         approval(sinks)
 
 
-def test_an_approval_is_withdrawn_and_given_again(
-    service: Any, people: psycopg.Connection, sinks: psycopg.Connection
-) -> None:
-    found = service.withdraw_review(approved(service), "a wrong lead time", actor="ada")
-
-    assert (found.verdict, found.decided_by) == ("withdrawn", "ada")
-    assert found.reason == "a wrong lead time"
-    with pytest.raises(StackError, match="is withdrawn: a wrong lead time; nothing was switched"):
-        approval(sinks)
-    log = people.execute("SELECT actor, action FROM app.action_log ORDER BY id").fetchall()
-    assert log[-1] == ("ada", "review_withdrawn")
-    again = service.decide_review(found, decision(service), actor="olga")
-    assert again.verdict == "approved"
-    assert approval(sinks).keys == KEYS
-
-
-def test_only_an_approved_review_is_withdrawn(service: Any, people: psycopg.Connection) -> None:
-    errors = import_module("ledger.kernel.errors")
-    waiting = request(service)
-
-    with pytest.raises(errors.Conflict, match="and this one is waiting"):
-        service.withdraw_review(waiting, "x", actor="ada")
-    with pytest.raises(psycopg.errors.CheckViolation, match="this one is waiting"):
-        people.execute(WITHDRAW, (waiting.id, "ada"))
-    rejected = service.decide_review(waiting, decision(service, "rejected"), actor="olga")
-    with pytest.raises(errors.Conflict, match="and this one is rejected"):
-        service.withdraw_review(rejected, "x", actor="ada")
-
-
-def test_the_requester_the_approver_and_operators_withdraw_an_approval(
-    service: Any, people: psycopg.Connection
-) -> None:
-    errors = import_module("ledger.kernel.errors")
-    person("adam", "analyst")
-    person("otto", "operator")
-    found = approved(service)
-
-    with pytest.raises(errors.ServiceError, match="ada, olga or an operator"):
-        service.withdraw_review(found, "x", actor="adam")
-    with pytest.raises(psycopg.errors.CheckViolation, match="withdraws a review, not adam"):
-        people.execute(WITHDRAW, (found.id, "adam"))
-
-    for actor in ("ada", "olga", "otto"):
-        assert service.withdraw_review(found, "x", actor=actor).verdict == "withdrawn"
-        service.decide_review(found, decision(service), actor="olga")
-
-
-def test_the_sinks_withdraw_nothing(service: Any, sinks: psycopg.Connection) -> None:
-    found = approved(service)
-
-    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="may let a review lapse"):
-        sinks.execute(WITHDRAW, (found.id, "ada"))
-
-
-def test_an_open_review_keeps_its_number_from_other_rules(
-    service: Any, sinks: psycopg.Connection
-) -> None:
-    errors = import_module("ledger.kernel.errors")
-    first = request(service)
-
-    with pytest.raises(
-        errors.Conflict, match="the waiting review abababababab of logic revision 3"
-    ):
-        request(service, digest=OTHER, code="fedcba9876543210")
-    with pytest.raises(StackError, match="this run of fedcba9876543210: one number stands for one"):
-        refuse_other_review(sinks, THEIRS, "fedcba9876543210")
-    refuse_other_review(sinks, THEIRS, first.code)
-    refuse_other_review(sinks, THEIRS + 1, "fedcba9876543210")
-
-    withdrawn = service.withdraw_review(approved(service), "new rules", actor="ada")
-    other = request(service, digest=OTHER, code="fedcba9876543210")
-    assert other.verdict == "waiting"
-    refuse_other_review(sinks, THEIRS, "fedcba9876543210")
-    with pytest.raises(
-        errors.Conflict, match="the waiting review cdcdcdcdcdcd of logic revision 3"
-    ):
-        service.decide_review(withdrawn, decision(service), actor="olga")
-
-
 @pytest.fixture(name="command")
 def a_command(service: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(backfill_review, "connect_django", lambda: None)  # the fixture has
@@ -369,18 +249,6 @@ def test_approving_needs_the_password_of_the_named_person(command: Any, service:
     assert f"inventory backfill cutover 3 --approval {DIGEST[:12]}" in right.stdout
     assert "olga" in listed.stdout
     assert "approved" in listed.stdout
-
-
-def test_an_approval_is_withdrawn_on_the_command_line(command: Any, service: Any) -> None:
-    approved(service)
-
-    done = command("withdraw", DIGEST[:12], "--by", "ada", "--reason", "x", typed=f"{PASSWORD}\n")
-    listed = command("reviews")
-
-    assert done.exit_code == 0, done.exception
-    assert "withdrawn" in done.stdout
-    assert "withdrawn" in listed.stdout
-    assert "inventory backfill cutover" not in done.stdout
 
 
 def test_the_requester_is_refused_without_a_traceback(

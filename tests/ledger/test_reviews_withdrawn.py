@@ -1,0 +1,139 @@
+"""Withdrawal of an approval, and one set of rules for each number of a logic revision."""
+
+from importlib import import_module
+from typing import Any
+
+import psycopg
+import pytest
+from django.test import override_settings
+from typer.testing import CliRunner
+
+from deploy.cli import backfill_review
+from deploy.cli.main import app
+from deploy.errors import StackError
+from deploy.revisions.approval import refuse_other_review
+from tests.ledger.reviewed import (
+    DIGEST,
+    KEYS,
+    OTHER,
+    THEIRS,
+    approval,
+    approved,
+    decision,
+    person,
+    request,
+)
+from tests.ledger.staff import PASSWORD
+
+WITHDRAW = (
+    "INSERT INTO app.diff_verdict (review, requested_by, verdict, decided_by)"
+    " VALUES (%s, 'ada', 'withdrawn', %s)"
+)
+
+
+@pytest.fixture(name="people")
+def two_people(staff: psycopg.Connection) -> psycopg.Connection:
+    """Olga, an operator, and Ada, an analyst."""
+    person("ada", "analyst")
+    return staff
+
+
+@pytest.fixture(name="service")
+def the_service(people: psycopg.Connection) -> Any:
+    return import_module("ledger.reviews.service")
+
+
+def test_an_approval_is_withdrawn_and_given_again(
+    service: Any, people: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    found = service.withdraw_review(approved(service), "a wrong lead time", actor="ada")
+
+    assert (found.verdict, found.decided_by) == ("withdrawn", "ada")
+    assert found.reason == "a wrong lead time"
+    with pytest.raises(StackError, match="is withdrawn: a wrong lead time; nothing was switched"):
+        approval(sinks)
+    log = people.execute("SELECT actor, action FROM app.action_log ORDER BY id").fetchall()
+    assert log[-1] == ("ada", "review_withdrawn")
+    again = service.decide_review(found, decision(service), actor="olga")
+    assert again.verdict == "approved"
+    assert approval(sinks).keys == KEYS
+
+
+def test_only_an_approved_review_is_withdrawn(service: Any, people: psycopg.Connection) -> None:
+    errors = import_module("ledger.kernel.errors")
+    waiting = request(service)
+
+    with pytest.raises(errors.Conflict, match="and this one is waiting"):
+        service.withdraw_review(waiting, "x", actor="ada")
+    with pytest.raises(psycopg.errors.CheckViolation, match="this one is waiting"):
+        people.execute(WITHDRAW, (waiting.id, "ada"))
+    rejected = service.decide_review(waiting, decision(service, "rejected"), actor="olga")
+    with pytest.raises(errors.Conflict, match="and this one is rejected"):
+        service.withdraw_review(rejected, "x", actor="ada")
+
+
+def test_the_requester_the_approver_and_operators_withdraw_an_approval(
+    service: Any, people: psycopg.Connection
+) -> None:
+    errors = import_module("ledger.kernel.errors")
+    person("adam", "analyst")
+    person("otto", "operator")
+    found = approved(service)
+
+    with pytest.raises(errors.ServiceError, match="ada, olga or an operator"):
+        service.withdraw_review(found, "x", actor="adam")
+    with pytest.raises(psycopg.errors.CheckViolation, match="withdraws a review, not adam"):
+        people.execute(WITHDRAW, (found.id, "adam"))
+
+    for actor in ("ada", "olga", "otto"):
+        assert service.withdraw_review(found, "x", actor=actor).verdict == "withdrawn"
+        service.decide_review(found, decision(service), actor="olga")
+
+
+def test_the_sinks_withdraw_nothing(service: Any, sinks: psycopg.Connection) -> None:
+    found = approved(service)
+
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="may let a review lapse"):
+        sinks.execute(WITHDRAW, (found.id, "ada"))
+
+
+def test_an_open_review_keeps_its_number_from_other_rules(
+    service: Any, sinks: psycopg.Connection
+) -> None:
+    errors = import_module("ledger.kernel.errors")
+    first = request(service)
+
+    with pytest.raises(
+        errors.Conflict, match="the waiting review abababababab of logic revision 3"
+    ):
+        request(service, digest=OTHER, code="fedcba9876543210")
+    with pytest.raises(StackError, match="this run of fedcba9876543210: one number stands for one"):
+        refuse_other_review(sinks, THEIRS, "fedcba9876543210")
+    refuse_other_review(sinks, THEIRS, first.code)
+    refuse_other_review(sinks, THEIRS + 1, "fedcba9876543210")
+
+    withdrawn = service.withdraw_review(approved(service), "new rules", actor="ada")
+    other = request(service, digest=OTHER, code="fedcba9876543210")
+    assert other.verdict == "waiting"
+    refuse_other_review(sinks, THEIRS, "fedcba9876543210")
+    with pytest.raises(
+        errors.Conflict, match="the waiting review cdcdcdcdcdcd of logic revision 3"
+    ):
+        service.decide_review(withdrawn, decision(service), actor="olga")
+
+
+def test_an_approval_is_withdrawn_on_the_command_line(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backfill_review, "connect_django", lambda: None)  # the fixture has
+    approved(service)
+    given = ["backfill", "withdraw", DIGEST[:12], "--by", "ada", "--reason", "x"]
+
+    with override_settings(SECOND_FACTOR_ROLES=()):
+        done = CliRunner().invoke(app, given, input=f"{PASSWORD}\n")
+    listed = CliRunner().invoke(app, ["backfill", "reviews"])
+
+    assert done.exit_code == 0, done.exception
+    assert "withdrawn" in done.stdout
+    assert "withdrawn" in listed.stdout
+    assert "inventory backfill cutover" not in done.stdout
