@@ -19,7 +19,7 @@ from streams.exit_codes import NEW_GENERATION, REBUILD
 
 _COMPILE: Final = f"{compiled_rules.COMPILE} && inventory workers restart --rolling"
 _PYTHON: Final = "sudo apt-get install -y python3.11 python3.11-venv && make clean install"
-_PROMOTE: Final = f"inventory revision promote {LOGIC_REVISION} --without-comparison"
+_PROMOTE: Final = f"inventory revision promote {LOGIC_REVISION}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +72,7 @@ class Failure(Enum):
     CHANGELOG_DIFFERS = Entry("topics", REBUILD)
     LOG_DIFFERS = Entry("topics", NEW_GENERATION)
     OTHER_RULES_DECIDE = Entry(
-        "rules", f"{_PROMOTE}  # or deploy the code of revision {{decides}}", "warning"
+        "rules", f"{_PROMOTE}{{without}}  # or deploy the code of revision {{decides}}", "warning"
     )
     LAG = Entry("lag", "{repair}", "warning")  # restarts the reader
     ARCHIVE_DAMAGED = Entry("archive", REARCHIVE)

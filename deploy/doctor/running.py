@@ -119,9 +119,10 @@ def rules(home: Home) -> Row:
     found = f"logic revision {decides} decides, workers here are of {LOGIC_REVISION}"
     if decides == LOGIC_REVISION:
         return ok("rules", found)
-    if not read_runtime(home_of(home, decides)).running:
-        found += f"; desks keep the proposals of {decides} and get no new ones"
-    return Failure.OTHER_RULES_DECIDE.row(found, decides=decides)
+    if read_runtime(home_of(home, decides)).running:
+        return Failure.OTHER_RULES_DECIDE.row(found, decides=decides, without="")
+    found += f"; desks keep the proposals of {decides} and get no new ones"
+    return Failure.OTHER_RULES_DECIDE.row(found, decides=decides, without=" --without-comparison")
 
 
 def lag(home: Home) -> Row:

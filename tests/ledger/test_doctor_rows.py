@@ -11,6 +11,7 @@ import pytest
 from cdc.capture.client import PUBLICATION, SLOT
 from cdc.capture.source import Damage, damage_of
 from deploy.doctor import capturing, running
+from deploy.revisions.shadow import home_of
 from deploy.stack.capture import CAPTURE_AGAIN, publish_tables
 from deploy.stack.home import Home
 from deploy.stack.processes import identify
@@ -103,3 +104,10 @@ def test_rules_of_another_revision_that_decide_are_a_warning(home, ledger) -> No
         f"logic revision {LOGIC_REVISION + 1} decides, workers here are of {LOGIC_REVISION};"
         f" desks keep the proposals of {LOGIC_REVISION + 1} and get no new ones"
     )
+
+    beside, me = home_of(home, LOGIC_REVISION + 1), identify(os.getpid())
+    beside.path.mkdir(parents=True)
+    write_runtime(beside, Runtime("ready", me.pid, me.started))
+    compared = running.rules(home)
+    assert compared.repair.startswith(f"inventory revision promote {LOGIC_REVISION}  # or deploy")
+    assert "get no new ones" not in compared.found
