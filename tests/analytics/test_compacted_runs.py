@@ -10,7 +10,8 @@ from analytics.archive.compact import Limits, compact
 from analytics.archive.entries import BrokenArchive, Source
 from analytics.archive.follow import only_archiver
 from analytics.archive.manifest import Manifest
-from analytics.archive.source import SOURCE, write_source_id
+from analytics.archive.names import SOURCE
+from analytics.archive.source import write_source_id
 from analytics.backfill.diff.compared_runs import compared_runs
 from analytics.backfill.diff.divergence import Trees, divergence
 from analytics.backfill.diff.revised import REORDER

@@ -1,17 +1,29 @@
 """Withdrawal of an approval, and one set of rules for each number of a logic revision."""
 
+from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import psycopg
 import pytest
 from django.test import override_settings
+from pydantic import SecretStr
 from typer.testing import CliRunner
 
+from analytics.backfill.plan import Plan
+from analytics.engines.code import code_hash
+from cdc.settings import Connections
 from deploy.cli import backfill_review
 from deploy.cli.main import app
 from deploy.errors import StackError
+from deploy.revisions import shadow
 from deploy.revisions.approval import refuse_other_review
+from deploy.stack.home import Home
+from inventory.revision import LOGIC_REVISION
+from streams.sinks.active import active_or_first
+from tests.ledger.postgres import Server
 from tests.ledger.reviewed import (
     DIGEST,
     KEYS,
@@ -24,6 +36,9 @@ from tests.ledger.reviewed import (
     request,
 )
 from tests.ledger.staff import PASSWORD
+
+if TYPE_CHECKING:
+    from analytics.backfill.diff.comparison import Diff
 
 WITHDRAW = (
     "INSERT INTO app.diff_verdict (review, requested_by, verdict, decided_by)"
@@ -137,3 +152,26 @@ def test_an_approval_is_withdrawn_on_the_command_line(
     assert "withdrawn" in done.stdout
     assert "withdrawn" in listed.stdout
     assert "inventory backfill cutover" not in done.stdout
+
+
+def test_a_run_of_other_rules_than_the_state_of_its_number_is_not_reviewed(
+    sinks: psycopg.Connection,
+    server: Server,
+    database: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
+    address = SecretStr(server.url("sink_rw", database))
+    settings = Connections(home=tmp_path, sink_database_url=address)
+    assert active_or_first(sinks, LOGIC_REVISION) == LOGIC_REVISION
+    ours = Plan("local-a", "local", {}, 1, LOGIC_REVISION, code_hash(), ())
+    theirs = replace(ours, run="local-b", logic_revision=LOGIC_REVISION + 1, code="one")
+    runs = SimpleNamespace(a=SimpleNamespace(plan=ours), b=SimpleNamespace(plan=theirs))
+    found = cast("Diff", SimpleNamespace(runs=runs, is_equal=False))
+    backfill_review._refuse_other_rules(found, settings)
+
+    shadow.claim(Home(tmp_path), LOGIC_REVISION + 1, tmp_path / "tree", "another")
+
+    with pytest.raises(StackError, match="has state of the rules another: give one of them"):
+        backfill_review._refuse_other_rules(found, settings)
