@@ -13,6 +13,7 @@ from typing import Any, Final
 from analytics.archive.checked import refuse_missing, remove_unlisted
 from analytics.archive.entries import file_name
 from analytics.archive.manifest import ArchiveFile, BrokenArchive, Manifest
+from analytics.archive.rebuilt import refuse_lost_manifest
 from analytics.archive.ring import ring_at
 from analytics.archive.rows import MALFORMED, ArchiveRow, hash_of, write_once
 from analytics.digest import as_hex, total
@@ -182,6 +183,7 @@ def open_writers(directory: Path, *, partitions: int, generation: int) -> list[P
         BrokenArchive: manifest, head and files disagree.
     """
     directory.mkdir(parents=True, exist_ok=True)
+    refuse_lost_manifest(directory)
     manifest = Manifest(directory)
     manifest.recover()
     refuse_missing(manifest)

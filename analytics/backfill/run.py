@@ -19,7 +19,7 @@ from analytics.backfill.units import append, finished_units, list_committed
 from analytics.digest import as_hex, from_hex, total
 from analytics.engines import local, spark
 from analytics.engines.commits import COMMITS
-from analytics.engines.failure import EngineFailed, UnitFailed
+from analytics.engines.failure import EngineFailed, UnitFailed, named_disk_errors
 from analytics.engines.results import refuse_damaged
 from analytics.engines.spark import LOCAL, Cluster
 from analytics.engines.unit import ArchiveUnit, ManifestRow
@@ -101,7 +101,17 @@ def run(
 def execute(
     plan: Plan, runs: Path, *, cluster: Cluster = LOCAL, progress: Progress = _no_progress
 ) -> RunReport:
-    """Compute the units of `plan` that no earlier start has finished."""
+    """Compute the units of `plan` that no earlier start has finished.
+
+    Raises:
+        RunInUse: another process computes the run.
+        EngineFailed: a unit failed, or the engine, or the disk of the run.
+    """
+    with named_disk_errors(plan.run, lambda: _kept(plan, runs / plan.run)):
+        return _executed(plan, runs, cluster, progress)
+
+
+def _executed(plan: Plan, runs: Path, cluster: Cluster, progress: Progress) -> RunReport:
     started = time.monotonic()
     with only_run(runs / plan.run):
         directory = save(plan, runs)
@@ -142,8 +152,13 @@ def _compute(
         progress(len(finished), len(plan.units), found.unit)
     if failures:
         problem = f"run {plan.run}: {failures[0].problem}"
-        kept = f"{len(finished)} of {len(plan.units)} units are finished and kept in {directory}"
-        raise EngineFailed(problem, kept, failures[0].step)
+        raise EngineFailed(problem, _kept(plan, directory), failures[0].step)
+
+
+def _kept(plan: Plan, directory: Path) -> str:
+    """Return how many units are finished, for messages."""
+    number = len(finished_units(directory, plan))
+    return f"{number} of {len(plan.units)} units are finished and kept in {directory}"
 
 
 def runs_dir(settings: Connections) -> Path:

@@ -1,7 +1,10 @@
 """A failed unit as a value and as a message: stage, record, key, cause, next step."""
 
+import errno
 import json
 import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -11,6 +14,9 @@ from analytics.engines.commits import create_once
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _LONGEST: Final = 300
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+# Errors of a disk. Others, such as a closed pipe of the printed progress, are none.
+_DISK: Final = (*_FULL, errno.EROFS, errno.EIO, errno.EFBIG, errno.EACCES)
 
 
 class EngineFailed(Damage):
@@ -37,10 +43,24 @@ def failed(
     if isinstance(error, Damage):
         return UnitFailed(unit, f"{about}: {error.problem}", error.step)
     if isinstance(error, OSError):
-        step = f"make {error.filename or 'the disk'} usable, then start the same command again"
-        return UnitFailed(unit, f"{about}: {_cause(error)}", step)
+        return UnitFailed(unit, f"{about}: {_cause(error)}", _step_of(error))
     step = "correct the code that the message names, then start the same command again"
     return UnitFailed(unit, f"{about}: {_cause(error)}{_source_of(error)}", step)
+
+
+@contextmanager
+def named_disk_errors(run: str, kept: Callable[[], str]) -> Iterator[None]:
+    """Replace a disk's error in the driver by one that names the run, what is kept and a step.
+
+    Raises:
+        EngineFailed: the disk is full, read-only or broken.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        raise EngineFailed(f"run {run}: {_cause(error)}", kept(), _step_of(error)) from error
 
 
 def write_failure(path: Path, failure: UnitFailed) -> None:
@@ -51,6 +71,13 @@ def write_failure(path: Path, failure: UnitFailed) -> None:
 def read_failure(path: Path) -> UnitFailed:
     """Return the failure that a task of this job wrote."""
     return UnitFailed(**json.loads(path.read_bytes()))
+
+
+def _step_of(error: OSError) -> str:
+    if error.errno in _FULL:
+        place = error.filename or "the run"
+        return f"free space on the disk of {place}, then start the same command again"
+    return f"make {error.filename or 'the disk'} usable, then start the same command again"
 
 
 def _cause(error: Exception) -> str:

@@ -5,6 +5,7 @@ A publication needs expired window rows, heartbeats and their content besides th
 
 import hashlib
 import os
+import shutil
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -67,9 +68,11 @@ class _Hashed:
         """Flush to the disk and close the file. pyarrow may call this twice."""
         if not self._stream.closed:
             # A commit may follow. After a power failure it must not name files without content.
-            self._stream.flush()
-            os.fsync(self._stream.fileno())
-        self._stream.close()
+            try:
+                self._stream.flush()
+                os.fsync(self._stream.fileno())
+            finally:  # on a full disk an open file would keep its space after it is deleted
+                self._stream.close()
 
     @property
     def closed(self) -> bool:
@@ -140,9 +143,10 @@ class RunSink:
             file.close()
 
     def abandon(self) -> None:
-        """Release the files of a failed attempt; no reader uses them."""
+        """Delete the files of a failed attempt: the disk may be full, and no reader uses them."""
         for file in self.files.values():
             file.abandon()
+        shutil.rmtree(self.directory, ignore_errors=True)
 
 
 def read_rows(row: ManifestRow, kind: str) -> Iterator[tuple[bytes, int, bytes]]:

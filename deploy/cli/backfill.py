@@ -1,4 +1,4 @@
-"""Commands of `inventory backfill`: run, verify, publish, rearchive, compact, discard, status."""
+"""Commands of `inventory backfill`: run, verify, publish, compact, discard, status."""
 
 import os
 import subprocess
@@ -41,14 +41,13 @@ _RUN_COLUMNS: Final = (
     "digest",
 )
 _LAST_PROVEN: Final = "last-proven"
-_REARCHIVE: Final = "inventory backfill rearchive --yes"
 _HELD_S: Final = 20.0  # an archiver writes its buffered records before it releases its lock
 _MODULE: Final = "deploy.cli.main"
 
 
 def register(_app: typer.Typer) -> None:
     """Add the commands to `inventory backfill`."""
-    for each in (run, verify, publish, rearchive, compact, discard, status):
+    for each in (run, verify, publish, compact, discard, status):
         add_command(each)
 
 
@@ -174,28 +173,6 @@ def publish(
     print_report("backfill publish", found.as_json(), json=json)
 
 
-def rearchive(
-    *,
-    yes: Annotated[bool, typer.Option("--yes", help="Confirm the move.")] = False,
-) -> None:
-    """Move the archive away, so that it is written again from the first record of stock.events.
-
-    The archiver or the next run writes it. Runs of the former archive can't be published any more.
-    """
-    archive = default_home() / "archive"
-    if not yes:
-        message = f"{archive} would be moved away; its runs could not be published any more"
-        raise StackError(message, repair=_REARCHIVE)
-    _refuse_empty(archive)
-    from analytics.archive.move_away import move_archive_away  # noqa: PLC0415 -- loads the format
-
-    aside = move_archive_away(archive, timeout_s=_HELD_S)
-    if aside is None:
-        message = f"{archive}: an archiver kept its lock for {_HELD_S:.0f} s; nothing was moved"
-        raise StackError(message, repair=f"inventory down && {_REARCHIVE}")
-    output.console.print(f"the former archive is in {aside}")
-
-
 def compact(*, json: Json = False) -> None:
     """Merge small archive files into files of 64 to 256 MiB, so that runs read them faster.
 
@@ -262,9 +239,11 @@ def status(*, archive: options.Archive = "", json: Json = False) -> None:
 
 
 def _refuse_empty(archive: Path) -> None:
-    from analytics.archive.names import MANIFEST, present  # noqa: PLC0415 -- loads the file format
+    from analytics.archive.names import HEAD, MANIFEST, present  # noqa: PLC0415 -- loads the format
+    from analytics.archive.rebuilt import refuse_lost_manifest  # noqa: PLC0415 -- as above
 
-    if not present(archive, MANIFEST).exists():
+    refuse_lost_manifest(archive)
+    if not any(present(archive, name).exists() for name in (MANIFEST, HEAD)):
         message = f"{archive}: nothing is archived yet"
         raise StackError(message)
 

@@ -6,6 +6,7 @@ from typing import Final
 from analytics.archive.checked import checked_content, refuse_missing, refuse_unlisted
 from analytics.archive.entries import UNLISTED
 from analytics.archive.manifest import BrokenArchive, Manifest
+from analytics.archive.rebuilt import refuse_lost_manifest
 from deploy.doctor.failures import Failure
 from deploy.doctor.row import Row, ok
 from deploy.stack.home import Home
@@ -29,6 +30,7 @@ def archive(home: Home) -> Row:
 
 def _checked(directory: Path) -> str:
     """Return the number of files, and of those whose content was read."""
+    refuse_lost_manifest(directory)
     manifest = Manifest(directory)
     refuse_missing(manifest)
     refuse_unlisted(manifest)

@@ -1,23 +1,28 @@
 """Archives that were moved away: on request, without an archiver, and written again from 0."""
 
 import fcntl
+import json
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from analytics.archive.entries import BrokenArchive
 from analytics.archive.follow import only_archiver
 from analytics.archive.manifest import Manifest
-from analytics.archive.names import LOCK, MANIFEST, RELEASE_REQUEST
+from analytics.archive.names import HEAD, LOCK, MANIFEST, RELEASE_REQUEST
+from analytics.archive.rebuilt import BEHIND, DIFFERS, EQUAL, UNREADABLE
+from analytics.archive.writer import open_writers
 from deploy.cli.main import app
 from deploy.doctor.archive import archive as doctor_archive
 from deploy.errors import StackError
 from deploy.stack.home import Home
-from tests.analytics.histories import archived, generate
+from tests.analytics.histories import PARTITIONS, archived, generate
 
 WITHIN_S = 60.0
 COMMAND = "inventory backfill rearchive --yes"
@@ -27,7 +32,7 @@ COMMAND = "inventory backfill rearchive --yes"
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write an archive of 40 records into a new home and return its folder."""
     monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
-    monkeypatch.setattr("deploy.cli.backfill._HELD_S", 0.3)
+    monkeypatch.setattr("deploy.cli.backfill_rearchive._HELD_S", 0.3)
     archived(tmp_path / "archive", generate(seed=1, records=40))
     return tmp_path / "archive"
 
@@ -78,7 +83,7 @@ def test_an_archiver_that_goes_on_keeps_its_archive(archive: Path) -> None:
 def test_a_running_archiver_gives_its_lock_to_the_command(
     archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deploy.cli.backfill._HELD_S", WITHIN_S)
+    monkeypatch.setattr("deploy.cli.backfill_rearchive._HELD_S", WITHIN_S)
     holds = threading.Event()
 
     def follow() -> None:
@@ -159,3 +164,78 @@ def test_the_doctor_names_damage_and_its_command_repairs_it(
     assert (row.verdict, str(archive) in row.found) == ("failure", True)
     assert repaired.exit_code == 0, repaired.output
     assert doctor_archive(home).verdict == "ok"
+
+
+def lose(*names: str) -> Callable[[Path], None]:
+    def remove(archive: Path) -> None:
+        for name in names:
+            (archive / name).unlink()
+
+    return remove
+
+
+def spoiled(archive: Path) -> None:
+    """Damage the content of one file of partition 1, without a change of its size."""
+    path = min(archive.glob("partition=1/*.parquet"))
+    path.write_bytes(path.read_bytes()[:-9] + b"*changed*")
+
+
+@pytest.mark.parametrize("lost", [(MANIFEST,), (HEAD,), (MANIFEST, HEAD)])
+def test_a_lost_manifest_is_refused_and_its_files_are_kept_until_they_are_compared(
+    archive: Path, lost: tuple[str, ...]
+) -> None:
+    history = generate(seed=1, records=40)
+    files = len(Manifest(archive).all_files())
+    records = sum(map(len, history.log.values()))
+    lose(*lost)(archive)
+
+    with pytest.raises(BrokenArchive, match="missing") as refused:
+        open_writers(archive, partitions=PARTITIONS, generation=1)
+    assert f"`{COMMAND}`" in refused.value.step
+    assert doctor_archive(Home(archive.parent)).repair.startswith(COMMAND)
+    moved = rearchive("--yes")
+    early = rearchive("--report", "--json")
+    archived(archive, history, roll_every=11)
+    done = rearchive("--report", "--json")
+
+    assert moved.exit_code == 0, moved.output
+    assert (
+        f"{files} files with {records} records are in {archive.parent / 'former'}" in moved.output
+    )
+    assert "`inventory backfill rearchive --report` compares both" in moved.output
+    assert early.exit_code == 1
+    assert json.loads(early.stdout)["verdicts"] == {BEHIND: PARTITIONS}
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["verdicts"] == {EQUAL: PARTITIONS}
+    for row in found["partitions"]:
+        assert row["former_records"] == row["records"] == len(history.log[row["partition"]])
+        assert row["former_digest"] == row["digest"]
+
+
+def test_the_report_names_what_differs_and_what_can_not_be_read(archive: Path) -> None:
+    spoiled(archive)
+    rearchive("--yes")
+    history = generate(seed=1, records=40)
+    history.log[0][3] = replace(history.log[0][3], value=b"{}")
+    history.log[2].append(replace(history.log[2][0], offset=len(history.log[2])))
+    archived(archive, history)
+
+    done = rearchive("--report")
+    rows = json.loads(rearchive("--report", "--json").stdout)["partitions"]
+
+    assert done.exit_code == 1
+    assert [row["verdict"] for row in rows] == [DIFFERS, UNREADABLE, EQUAL]
+    assert rows[0]["former_records"] == rows[0]["records"]
+    assert rows[0]["former_digest"] != rows[0]["digest"]
+    assert rows[1]["former_records"] == rows[1]["records"] < len(history.log[1])
+    assert f"former file not read: {archive.parent / 'former' / 'archive-1'}" in done.output
+    assert "partitions: 1 differs, 1 unreadable, 1 equal" in done.output
+
+
+def test_a_report_needs_a_former_archive(archive: Path) -> None:
+    refused = refusal("--report")
+
+    assert "holds no former archive; nothing was compared" in str(refused)
+    assert refused.repair == COMMAND
+    assert Manifest(archive).all_files()

@@ -1,0 +1,158 @@
+"""`inventory backfill rearchive`: an archive moved away and written again, and what differs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from deploy import output
+from deploy.cli import backfill_options as options
+from deploy.cli.backfill_group import add_command
+from deploy.errors import StackError
+from deploy.stack.home import default_home
+
+if TYPE_CHECKING:
+    from analytics.archive.rebuilt import FormerPartition, Rebuilt
+    from cdc.settings import Connections
+
+_REARCHIVE: Final = "inventory backfill rearchive --yes"
+_REPORT: Final = "inventory backfill rearchive --report"
+_HELD_S: Final = 20.0  # an archiver writes its buffered records before it releases its lock
+_LEAST_S: Final = 600.0
+_RECORDS_PER_S: Final = 5_000  # an archiver on a slow machine writes more
+_COLUMNS: Final = (
+    "partition",
+    "former_files",
+    "former_records",
+    "records",
+    "former_digest",
+    "digest",
+    "verdict",
+)
+
+
+def register(_app: typer.Typer) -> None:
+    """Add the command to `inventory backfill`."""
+    add_command(rearchive)
+
+
+def rearchive(
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the move.")] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Move nothing. Compare with the former archive.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Move the archive away, and write it again from the first record of stock.events.
+
+    While the stack runs, the command waits until the archive reaches the end of the topic. Then it
+    compares the records of both archives, partition by partition. Without a stack the archiver of
+    the next `inventory up` writes the archive. Runs of the former archive can't be published any
+    more. With --report, exit code 1: a partition is not equal.
+    """
+    archive = default_home() / "archive"
+    if report:
+        found = _compared(archive, _newest_former(archive))
+        _print(found, json=json)
+        raise typer.Exit(0 if all(one.verdict == "equal" for one in found) else 1)
+    former = _moved(archive, yes=yes)
+    from analytics.archive.rebuilt import former_partitions  # noqa: PLC0415 -- loads the format
+
+    parts = former_partitions(former)
+    if not json:
+        files, records = sum(one.files for one in parts), sum(one.records for one in parts)
+        output.console.print(f"{files} files with {records:,} records are in {former}")
+    problem = _written_again(parts)
+    if problem:
+        output.errors.print(f"{problem}; `{_REPORT}` compares both archives afterwards")
+    if json or not problem:
+        _print(_compared(archive, former, parts), json=json)
+
+
+def _moved(archive: Path, *, yes: bool) -> Path:
+    """Move the archive away. Return its new path."""
+    if not yes:
+        message = f"{archive} would be moved away; its runs could not be published any more"
+        raise StackError(message, repair=_REARCHIVE)
+    from analytics.archive.move_away import move_archive_away  # noqa: PLC0415 -- loads the format
+    from analytics.archive.names import HEAD, MANIFEST, present  # noqa: PLC0415 -- as above
+    from analytics.archive.rebuilt import has_files  # noqa: PLC0415 -- as above
+
+    known = any(present(archive, name).exists() for name in (MANIFEST, HEAD))
+    if not known and not has_files(archive):
+        message = f"{archive}: nothing is archived yet"
+        raise StackError(message)
+    former = move_archive_away(archive, timeout_s=_HELD_S)
+    if former is None:
+        message = f"{archive}: an archiver kept its lock for {_HELD_S:.0f} s; nothing was moved"
+        raise StackError(message, repair=f"inventory down && {_REARCHIVE}")
+    return former
+
+
+def _written_again(parts: "Sequence[FormerPartition]") -> str:
+    """Write the archive up to the end of the topic. Return why it was not, if it was not."""
+    settings = options.settings_for(options.ARCHIVED)
+    if not settings.kafka_bootstrap:
+        return "no stack runs here: `inventory up` writes the archive again"
+    from confluent_kafka import KafkaException  # noqa: PLC0415 -- loads the Kafka client
+
+    from analytics.damage import Damage  # noqa: PLC0415 -- as above
+    from analytics.kafka import TopicUnreadable  # noqa: PLC0415 -- as above
+
+    timeout_s = max(_LEAST_S, sum(one.records for one in parts) / _RECORDS_PER_S)
+    try:
+        _archive(settings, timeout_s)
+    except (KafkaException, TopicUnreadable, Damage) as error:
+        return f"not written again yet: {error}"
+    return ""
+
+
+def _archive(settings: "Connections", timeout_s: float) -> None:
+    from analytics import kafka  # noqa: PLC0415 -- loads the Kafka client
+    from analytics.archive.follow import archive_until  # noqa: PLC0415 -- as above
+    from cdc.contracts.topics import STOCK_EVENTS  # noqa: PLC0415 -- as above
+
+    ends = kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
+    output.errors.print(f"{sum(ends.values()):,} records are written again from {STOCK_EVENTS}")
+    archive_until(settings, ends, timeout_s=timeout_s)
+
+
+def _newest_former(archive: Path) -> Path:
+    found = [
+        (int(number), path)
+        for path in (archive.parent / "former").glob(f"{archive.name}-*")
+        if (number := path.name.removeprefix(f"{archive.name}-")).isdecimal()
+    ]
+    if not found:
+        message = f"{archive.parent / 'former'}: holds no former archive; nothing was compared"
+        raise StackError(message, repair=_REARCHIVE)
+    return max(found)[1]
+
+
+def _compared(
+    archive: Path, former: Path, parts: "Sequence[FormerPartition] | None" = None
+) -> "list[Rebuilt]":
+    """Return the comparison of each former partition with the present archive."""
+    from analytics.archive.manifest import Manifest  # noqa: PLC0415 -- loads the file format
+    from analytics.archive.rebuilt import compare, former_partitions  # noqa: PLC0415 -- as above
+
+    output.errors.print(f"{former}: compared with {archive}")
+    return list(compare(former_partitions(former) if parts is None else parts, Manifest(archive)))
+
+
+def _print(found: "Sequence[Rebuilt]", *, json: bool) -> None:
+    rows: list[dict[str, Any]] = [one.as_json() for one in found]
+    verdicts = [row["verdict"] for row in rows]
+    counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
+    if json:
+        output.as_json({"partitions": rows, "verdicts": counts})
+        return
+    table = [[str(row[name])[:12] for name in _COLUMNS[:-1]] + [row["verdict"]] for row in rows]
+    output.table("former archive and the present one, at the same offsets", _COLUMNS, table)
+    for row in rows:
+        for problem in row["problems"]:
+            output.console.print(f"former file not read: {problem}")
+    shown = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
+    output.console.print(f"partitions: {shown or 'none'}")

@@ -1,0 +1,119 @@
+"""A disk that is full at some moment: one message, and after space is freed the same result."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from analytics.archive.manifest import Manifest
+from analytics.archive.writer import open_writers
+from analytics.backfill.plan import Plan, make_plan
+from analytics.backfill.run import execute
+from analytics.digest import from_hex, total
+from analytics.engines import local
+from analytics.engines.failure import EngineFailed
+from tests.analytics.histories import PARTITIONS, archived, feed, generate
+from tests.analytics.two_runs import _run_here
+from tests.small_disk import mounted
+
+MEGABYTES = 8
+PAGE = 4096
+LEVELS = 12
+HISTORY = generate(seed=6, records=240)
+
+
+@pytest.fixture(name="disk")
+def a_small_disk(tmp_path: Path) -> Iterator[Path]:
+    with mounted(tmp_path / "disk", MEGABYTES) as where:
+        yield where
+
+
+def fill(disk: Path, *, but: int) -> Path:
+    """Fill the disk up to `but` bytes. Return the file that takes the space."""
+    found = os.statvfs(disk)
+    filler = disk / "filler"
+    filler.write_bytes(b"\1" * max(0, found.f_bavail * found.f_frsize - but))
+    return filler
+
+
+def plan_of(manifest: Manifest, engine: str) -> Plan:
+    ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
+    return make_plan(manifest, engine=engine, ends=ends)
+
+
+def size_of(directory: Path) -> int:
+    """Return the bytes of all files on a disk with pages."""
+    files = [path for path in directory.rglob("*") if path.is_file()]
+    return sum(-(-path.stat().st_size // PAGE) * PAGE for path in files)
+
+
+def test_a_run_on_a_disk_that_fills_up_says_so_and_continues_when_it_has_space(
+    disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "run_units", _run_here)
+    plan = plan_of(archived(tmp_path / "archive", HISTORY), "local")
+    known = execute(plan, tmp_path / "undisturbed")
+    step = size_of(known.directory) // LEVELS
+    problems = []
+    for level in range(LEVELS):
+        filler = fill(disk, but=level * step)
+        with pytest.raises(EngineFailed, match="No space left on device") as ended:
+            execute(plan, disk / "runs")
+        problems.append(ended.value.problem)
+        assert "are finished and kept in" in ended.value.kept
+        assert "free space" in ended.value.step
+        assert "start the same command again" in ended.value.step
+
+        filler.unlink()
+        again = execute(plan, disk / "runs")
+        assert again.digest == known.digest
+        shutil.rmtree(disk / "runs")
+    assert any("unit partition=" in problem for problem in problems)
+    assert any("unit partition=" not in problem for problem in problems)
+
+
+@pytest.mark.engines
+@pytest.mark.soak
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_an_engine_on_a_full_disk_ends_with_one_message(
+    disk: Path, tmp_path: Path, engine: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plan = plan_of(archived(tmp_path / "archive", HISTORY), engine)
+    known = execute(plan, tmp_path / "undisturbed")
+    filler = fill(disk, but=size_of(tmp_path / "undisturbed" / plan.run / "results") // 2)
+    capfd.readouterr()
+
+    with pytest.raises(EngineFailed, match="No space left on device"):
+        execute(plan, disk / "runs")
+    printed = capfd.readouterr()
+
+    assert "Traceback" not in printed.out + printed.err
+    filler.unlink()
+    assert execute(plan, disk / "runs").digest == known.digest
+
+
+def test_an_archiver_on_a_disk_that_fills_up_archives_each_record_once(
+    disk: Path, tmp_path: Path
+) -> None:
+    known = archived(tmp_path / "archive", HISTORY)
+    step = size_of(known.directory) // LEVELS
+    for level in range(LEVELS):
+        filler = fill(disk, but=level * step)
+        with pytest.raises(OSError, match="No space left on device"):
+            archived(disk / "archive", HISTORY)
+
+        filler.unlink()
+        for writer in open_writers(disk / "archive", partitions=PARTITIONS, generation=1):
+            feed(writer, HISTORY.log[writer.partition], roll_every=50)
+        again = Manifest(disk / "archive")
+        for number in range(PARTITIONS):
+            assert again.next_offset(number) == known.next_offset(number)
+            assert content_of(again, number) == content_of(known, number)
+        assert list((disk / "archive").rglob("*.tmp")) == []
+        shutil.rmtree(disk / "archive")
+
+
+def content_of(manifest: Manifest, number: int) -> int:
+    return total(from_hex(file.digest) for file in manifest.files(number))
