@@ -60,7 +60,8 @@ def named_disk_errors(run: str, kept: Callable[[], str]) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _DISK:
             raise
-        raise EngineFailed(f"run {run}: {_cause(error)}", kept(), _step_of(error)) from error
+        problem = f"run {run}: {_cause(error)}"
+        raise EngineFailed(problem, kept(), _step_of(error)) from error
 
 
 def write_failure(path: Path, failure: UnitFailed) -> None:
