@@ -19,9 +19,9 @@ from analytics.backfill.plan import PLAN_FILE, UnknownRun, load
 from analytics.backfill.run import RESULTS
 from analytics.backfill.units import finished_units
 from analytics.engines.commits import COMMITS, rows_of
+from analytics.engines.spark import SCRATCH
 from cdc.contracts.versions import UnreadableRecord
 
-SCRATCH: Final = "spark"
 # An executor ends some seconds after its driver. Until then it may write and commit.
 _SETTLED_S: Final = 600.0
 

@@ -14,6 +14,7 @@ directory.
 import os
 import re
 import sys
+import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
+from analytics.engines import lost_jvm
 from analytics.engines.access import WithAccess
 from analytics.engines.code import write_zip
 from analytics.engines.commits import CommitReader, commits_of
@@ -34,6 +36,7 @@ from analytics.engines.unit import ArchiveUnit, ManifestRow
 DEFAULT_MASTER: Final = "local[2]"
 LOOPBACK: Final = "127.0.0.1"
 EVENTS: Final = "spark-events"
+SCRATCH: Final = "spark"
 _POLL_S: Final = 0.2
 _LONGEST: Final = 400
 _SPARKS: Final = ("py4j", "pyspark")
@@ -84,13 +87,16 @@ def opened_session(home: Path, cluster: Cluster = LOCAL) -> Iterator[RunTasks]:
 @contextmanager
 def _opened(home: Path, cluster: Cluster) -> Iterator[Any]:
     """Give the context of a session that has this code, with the session's files in `home`."""
-    with short_errors(cluster.master):
+    with short_errors(cluster.master), lost_jvm.without_traces():
         session = _session(cluster, home)
         try:
             session.sparkContext.addPyFile(str(write_zip(home / "code")))
             yield session.sparkContext
+        except Exception as error:
+            lost_jvm.refuse(session, cluster.master, error)
+            raise
         finally:
-            session.stop()
+            lost_jvm.stop(session)
 
 
 def _collected(
@@ -181,9 +187,7 @@ def short_errors(master: str) -> Iterator[None]:
         if type(error).__module__.partition(".")[0] not in _SPARKS:
             raise
         problem = f"Spark with master {master!r}: {cause_of(str(error))}"
-        kept = "finished units are kept"
-        step = "start the same command again, or use `--engine local`"
-        raise EngineFailed(problem, kept, step) from error
+        raise EngineFailed(problem, lost_jvm.KEPT, lost_jvm.STEP) from error
 
 
 def cause_of(text: str) -> str:
@@ -248,18 +252,32 @@ def _session(cluster: Cluster, home: Path) -> Any:  # noqa: ANN401 -- pyspark bu
     builder = reachable(SparkSession.builder.master(master), master)
     for name, value in {**_properties(home), **cluster.conf}.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    with _temporary_files_in(home / SCRATCH):
+        return builder.getOrCreate()
+
+
+@contextmanager
+def _temporary_files_in(directory: Path) -> Iterator[None]:
+    """Let pyspark create its temporary files here. A killed driver leaves them."""
+    directory.mkdir(parents=True, exist_ok=True)
+    former, tempfile.tempdir = tempfile.tempdir, str(directory)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = former
 
 
 def _properties(home: Path) -> dict[str, str]:
     """Return this engine's properties; the files of its jobs lie in the run's directory `home`."""
-    scratch, events = home / "spark", home / EVENTS
+    scratch, events = home / SCRATCH, home / EVENTS
     events.mkdir(parents=True, exist_ok=True)
     return {
         "spark.app.name": "inventory-backfill",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
+        # A killed JVM leaves files there, too.
+        "spark.driver.defaultJavaOptions": f'"-Djava.io.tmpdir={scratch}"',
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.log.level": "ERROR",
         "spark.eventLog.enabled": "true",
