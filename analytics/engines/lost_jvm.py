@@ -48,6 +48,7 @@ def stop(session: Any) -> None:  # noqa: ANN401 -- as above
         session.stop()
         return
     context = session.sparkContext
+    context._gateway.proc.stdin.close()  # noqa: SLF001 -- pyspark would close it never
     context._jsc = None  # noqa: SLF001 -- `stop` would call the dead JVM
     context.stop()
     for holder, names in (

@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from analytics.archive.manifest import BrokenArchive, Manifest
 from analytics.backfill.lock import TAKEN
-from analytics.backfill.plan import Plan, make_plan
+from analytics.backfill.plan import Plan, make_plan, named
 from analytics.backfill.run import execute
 from analytics.engines.commits import COMMITS
 from analytics.engines.failure import EngineFailed
@@ -23,7 +24,7 @@ from tests.analytics.histories import PARTITIONS, archived, generate
 pytestmark = pytest.mark.engines
 
 WITHIN_S = 180.0
-BUCKETS = 6
+BUCKETS = 4
 RULE = Path("inventory") / "replenishment" / "quantity.py"
 LINE = "return level.order_up_to_units - base_units"
 # Arguments: archive, runs and engine. It computes after a line on its standard input.
@@ -38,7 +39,7 @@ from analytics.damage import Damage
 if __name__ == "__main__":
     manifest = Manifest(Path(sys.argv[1]))
     ends = {number: manifest.next_offset(number) for number in range(3)}
-    plan = make_plan(manifest, engine=sys.argv[3], ends=ends, buckets=6)
+    plan = make_plan(manifest, engine=sys.argv[3], ends=ends, buckets=4)
     print("planned", flush=True)
     sys.stdin.readline()
     try:
@@ -51,7 +52,7 @@ if __name__ == "__main__":
 @pytest.fixture(name="manifest", scope="module")
 def an_archive(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
     directory = tmp_path_factory.mktemp("disturbed") / "archive"
-    return archived(directory, generate(seed=8, records=4_000), roll_every=2_000)
+    return archived(directory, generate(seed=8, records=2_000), roll_every=2_000)
 
 
 @pytest.fixture(name="digest", scope="module")
@@ -116,6 +117,31 @@ def change_the_rule(tree: Path) -> None:
     (tree / RULE).write_text(text.replace(LINE, f"{LINE} + 6"))
 
 
+@pytest.mark.soak
+def test_a_killed_jvm_is_named_and_the_next_run_of_the_process_starts_another(
+    manifest: Manifest, digest: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from pyspark import SparkContext  # noqa: PLC0415 -- loads pyspark
+
+    plan = named(replace(plan_of(manifest), engine="spark"))
+    capfd.readouterr()
+
+    def kill_it(_done: int, _planned: int, _unit: str) -> None:
+        gateway = SparkContext._gateway
+        if gateway is not None:
+            gateway.proc.kill()  # in local mode it is the executor, too
+
+    with pytest.raises(EngineFailed, match="its JVM ended with code -9: killed") as ended:
+        execute(plan, tmp_path, progress=kill_it)
+    printed = capfd.readouterr()
+    again = execute(plan, tmp_path)
+
+    assert "finished units are kept; start the same command again" in str(ended.value)
+    assert "Traceback" not in printed.out + printed.err
+    assert 0 < again.units_computed < len(plan.units)
+    assert again.digest == digest
+
+
 def start(tree: Path, manifest: Manifest, runs: Path, engine: str) -> subprocess.Popen[str]:
     """Start that tree's driver, and return when it has planned."""
     driver = subprocess.Popen(  # noqa: S603 -- the script of this module
@@ -174,6 +200,7 @@ def test_rules_that_change_during_a_run_are_not_mixed_into_it(
     assert printed.splitlines()[-1] == digest
 
 
+@pytest.mark.soak
 def test_of_two_commands_for_one_run_the_second_ends_with_an_exit_code_of_its_own(
     manifest: Manifest, digest: str, tmp_path: Path
 ) -> None:

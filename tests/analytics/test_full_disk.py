@@ -20,7 +20,7 @@ from tests.small_disk import mounted
 
 MEGABYTES = 8
 PAGE = 4096
-LEVELS = 12
+LEVELS = 8
 HISTORY = generate(seed=6, records=240)
 
 
@@ -65,6 +65,9 @@ def test_a_run_on_a_disk_that_fills_up_says_so_and_continues_when_it_has_space(
         assert "are finished and kept in" in ended.value.kept
         assert "free space" in ended.value.step
         assert "start the same command again" in ended.value.step
+        attempts = list((disk / "runs").glob("*/results/*/*/attempt-*"))
+        commits = list((disk / "runs").glob("*/commits/partition*.json"))
+        assert len(attempts) - len(commits) <= 1  # a commit without space leaves its attempt
 
         filler.unlink()
         again = execute(plan, disk / "runs")
