@@ -17,6 +17,8 @@ SECONDS: Final = {
     "test_compiled_rules": 120,
     "test_terms_add_up": 60,
     "test_defects": 150,
+    "test_kills": 300,
+    "test_standalone_cluster": 100,
     "test_laws_of_decisions": 150,
     "test_lost_topics": 150,
     "test_histories": 140,
