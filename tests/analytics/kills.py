@@ -4,6 +4,9 @@ Each round starts `inventory backfill run` anew, kills one of its processes and 
 command has ended. The same command must then give the digest of an undisturbed run. No process may
 remain, and no temporary file after `backfill clean`. A round that breaks this is printed, exit
 code 1.
+
+The moments are spread over the length of the undisturbed run. Up to its first finished unit they
+are times; later they are numbers of finished units, because a busy machine changes its speed.
 """
 
 import argparse
@@ -119,11 +122,19 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Undisturbed:
-    """Digest, seconds and units of a run that nobody disturbs."""
+    """Digest, seconds and units of a run that nobody disturbs; `first_s` ends its first unit."""
 
     digest: str
     seconds: float
     units: int
+    first_s: float
+
+    def units_at(self, at_s: float) -> int:
+        """Return the number of units that were finished at this time, if they take equal times."""
+        if at_s <= self.first_s:
+            return 0
+        share = (at_s - self.first_s) / max(self.seconds - self.first_s, 0.001)
+        return min(self.units, 1 + int(share * self.units))
 
 
 def undisturbed(case: Case) -> Undisturbed:
@@ -134,12 +145,14 @@ def undisturbed(case: Case) -> Undisturbed:
     """
     began = time.monotonic()
     driver = case.start("undisturbed")
+    wait_until(lambda: driver.poll() is not None or _finished(case) > 0, timeout_s=WITHIN_S)
+    first_s = time.monotonic() - began
     if driver.wait(WITHIN_S):
         raise RuntimeError(case.errors())
     seconds = time.monotonic() - began
     found = case.report()
     shutil.rmtree(case.runs)
-    return Undisturbed(found["digest"], seconds, found["units"])
+    return Undisturbed(found["digest"], seconds, found["units"], first_s)
 
 
 def rounds(
@@ -165,11 +178,13 @@ def rounds(
 def disturbed(case: Case, known: Undisturbed, made: Round, role: str, rng: random.Random) -> Round:
     """Kill a process of this role, or another one if there is none, and start the command again."""
     mark = uuid.uuid4().hex
-    began = time.monotonic()
+    due, units = time.monotonic() + min(made.at_s, known.first_s), known.units_at(made.at_s)
     driver = case.start(mark)
     try:
         wait_until(
-            lambda: driver.poll() is not None or time.monotonic() - began >= made.at_s,
+            lambda: (
+                driver.poll() is not None or (time.monotonic() >= due and _finished(case) >= units)
+            ),
             timeout_s=WITHIN_S,
             poll_s=0.005,
         )
