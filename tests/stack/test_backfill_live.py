@@ -1,9 +1,12 @@
 """Recomputing the running stack's history gives what its workers hold, byte for byte."""
 
 import json
+import re
 
 import pytest
 
+from analytics.archive.head import HEAD
+from analytics.archive.manifest import MANIFEST
 from analytics.backfill.run import run
 from analytics.backfill.verify import verify
 from tests.analytics.shop import Shop
@@ -48,3 +51,26 @@ def test_spark_and_the_local_engine_agree_on_the_same_history(stack: RunningStac
     assert spark.digest == local.digest
     assert spark.as_json()["keys"] == local.as_json()["keys"] > 0
     assert run("spark", local.plan.run, settings=stack.settings).units_computed == 0
+
+
+@pytest.mark.soak  # tests/deploy/test_rearchive.py compares archives without a stack
+@pytest.mark.parametrize("lost", [(), (MANIFEST, HEAD)])
+def test_an_archive_is_written_again_from_the_topic_and_compared(
+    stack: RunningStack, lost: tuple[str, ...]
+) -> None:
+    Shop(stack.settings.owner_database_url.get_secret_value()).trade()
+    run("local", settings=stack.settings)
+    for name in lost:
+        (stack.settings.archive_dir / name).unlink()
+
+    done = stack.cli("backfill", "rearchive", "--yes")
+    again = stack.cli("backfill", "rearchive", "--report", "--json")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^[1-9]\d* files with [1-9][\d,]* records are in ", done.stdout, re.MULTILINE)
+    assert "records are written again from stock.events" in done.stderr
+    assert again.returncode == 0, again.stdout
+    found = json.loads(again.stdout)
+    assert found["verdicts"] == {"equal": len(found["partitions"])}
+    assert sum(row["records"] for row in found["partitions"]) > 0
+    assert run("local", settings=stack.settings).units_computed > 0
