@@ -91,14 +91,14 @@ def refuse_lost_manifest(directory: Path) -> None:
     raise broken(problem)
 
 
-def former_partitions(directory: Path) -> list[FormerPartition]:
-    """Read all files of a former archive, whatever its manifest lists."""
+def former_partitions(directory: Path) -> Iterator[FormerPartition]:
+    """Read all files of a former archive, whatever its manifest lists. Yield each partition."""
     found = {
         int(path.name.removeprefix(_PARTITION)): path
         for path in directory.glob(f"{_PARTITION}*")
         if path.name.removeprefix(_PARTITION).isdecimal()
     }
-    return [_former(number, found[number]) for number in sorted(found)]
+    return (_former(number, found[number]) for number in sorted(found))
 
 
 def compare(former: Iterable[FormerPartition], manifest: Manifest) -> Iterator[Rebuilt]:

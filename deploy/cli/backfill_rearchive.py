@@ -58,9 +58,8 @@ def rearchive(
         _print(found, json=json)
         raise typer.Exit(0 if all(one.verdict == "equal" for one in found) else 1)
     former = _moved(archive, yes=yes)
-    from analytics.archive.rebuilt import former_partitions  # noqa: PLC0415 -- loads the format
-
-    parts = former_partitions(former)
+    output.errors.print(f"the former archive is in {former}")
+    parts = _read(former)
     if not json:
         files, records = sum(one.files for one in parts), sum(one.records for one in parts)
         output.console.print(f"{files} files with {records:,} records are in {former}")
@@ -89,6 +88,17 @@ def _moved(archive: Path, *, yes: bool) -> Path:
         message = f"{archive}: an archiver kept its lock for {_HELD_S:.0f} s; nothing was moved"
         raise StackError(message, repair=f"inventory down && {_REARCHIVE}")
     return former
+
+
+def _read(former: Path) -> "list[FormerPartition]":
+    """Read all files of a former archive; of a large one it takes minutes."""
+    from analytics.archive.rebuilt import former_partitions  # noqa: PLC0415 -- loads the format
+
+    found = []
+    for one in former_partitions(former):
+        output.errors.print(f"partition {one.partition}: {one.records:,} records read")
+        found.append(one)
+    return found
 
 
 def _written_again(parts: "Sequence[FormerPartition]") -> str:
@@ -136,10 +146,10 @@ def _compared(
 ) -> "list[Rebuilt]":
     """Return the comparison of each former partition with the present archive."""
     from analytics.archive.manifest import Manifest  # noqa: PLC0415 -- loads the file format
-    from analytics.archive.rebuilt import compare, former_partitions  # noqa: PLC0415 -- as above
+    from analytics.archive.rebuilt import compare  # noqa: PLC0415 -- as above
 
     output.errors.print(f"{former}: compared with {archive}")
-    return list(compare(former_partitions(former) if parts is None else parts, Manifest(archive)))
+    return list(compare(_read(former) if parts is None else parts, Manifest(archive)))
 
 
 def _print(found: "Sequence[Rebuilt]", *, json: bool) -> None:

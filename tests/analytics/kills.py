@@ -5,8 +5,9 @@ command has ended. The same command must then give the digest of an undisturbed 
 remain, and no temporary file after `backfill clean`. A round that breaks this is printed, exit
 code 1.
 
-The moments are spread over the length of the undisturbed run. Up to its first finished unit they
-are times; later they are numbers of finished units, because a busy machine changes its speed.
+The moments are spread over the length of the undisturbed run. A third of them are times before its
+first finished unit. The others are numbers of finished units, with up to 0.2 s more: a busy machine
+changes its speed, and the start of a JVM may take most of a short run.
 """
 
 import argparse
@@ -47,6 +48,7 @@ RECORDS, KEYS, BUCKETS = 60_000, 2_000, 3
 WITHIN_S = 900.0  # only a failure waits so long
 ENDED_S = 60.0  # executors end some seconds after their driver
 SETTLED_S = 3_600.0  # `clean` leaves files of the last minutes
+STARTING = 1 / 3  # share of the moments before the first finished unit
 NOBODY = "nobody: the run had ended"
 VICTIMS = {
     "local": ("driver", "pool process"),
@@ -101,7 +103,7 @@ class Round:
     """One killed process and what followed."""
 
     number: int
-    at_s: float
+    moment: "Moment"
     role: str = NOBODY
     units: int = 0  # finished when the process was killed
     exit_code: int = 0
@@ -115,8 +117,8 @@ class Round:
         ended = f"exit {self.exit_code}" + (f" ({self.message})" if self.message else "")
         verdict = "; ".join(self.problems) or "equal"
         return (
-            f"{self.number:>3} {self.at_s:>6.2f} s  {self.role} with {self.units} of {planned} "
-            f"units finished: {ended}; then {self.computed} computed, {self.digest:.12}: {verdict}"
+            f"{self.number:>3} {self.moment.text()}: {self.role}, {self.units} of {planned} units "
+            f"finished: {ended}; then {self.computed} computed, {self.digest:.12}: {verdict}"
         )
 
 
@@ -129,12 +131,32 @@ class Undisturbed:
     units: int
     first_s: float
 
-    def units_at(self, at_s: float) -> int:
-        """Return the number of units that were finished at this time, if they take equal times."""
-        if at_s <= self.first_s:
-            return 0
-        share = (at_s - self.first_s) / max(self.seconds - self.first_s, 0.001)
-        return min(self.units, 1 + int(share * self.units))
+    def moment(self, place: float, rng: random.Random) -> "Moment":
+        """Return the moment at `place`, from 0 for the start of the run to 1 for its end."""
+        if place < STARTING:
+            return Moment(place / STARTING * self.first_s, 0)
+        share = (place - STARTING) / (1 - STARTING)
+        return Moment(rng.uniform(0, 0.2), 1 + int(share * self.units))
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Seconds after the number of units was finished; after the start for 0 units."""
+
+    seconds: float
+    units: int
+
+    def wait(self, case: Case, driver: subprocess.Popen[bytes]) -> None:
+        """Return at this moment, or when the run has ended."""
+        ended = lambda: driver.poll() is not None  # noqa: E731 -- used twice
+        reached = lambda: ended() or _finished(case) >= self.units  # noqa: E731 -- as above
+        wait_until(reached, timeout_s=WITHIN_S, poll_s=0.005)
+        due = time.monotonic() + self.seconds
+        wait_until(lambda: ended() or time.monotonic() >= due, timeout_s=WITHIN_S, poll_s=0.005)
+
+    def text(self) -> str:
+        """Return the moment for the reader."""
+        return f"{self.seconds:.2f} s after unit {self.units}"
 
 
 def undisturbed(case: Case) -> Undisturbed:
@@ -164,13 +186,13 @@ def rounds(
     """
     rng = random.Random(f"{seed}/{case.engine}")  # noqa: S311 -- seeded test data
     for number in range(moments):
-        at_s = (number + rng.random()) / moments * known.seconds
+        place = (number + rng.random()) / moments
         role = rng.choice(roles or VICTIMS[case.engine])
-        made = disturbed(case, known, Round(number + 1, at_s), role, rng)
+        made = disturbed(case, known, Round(number + 1, known.moment(place, rng)), role, rng)
         while made.role == NOBODY and not made.problems:  # this time the run was faster
             shutil.rmtree(case.runs, ignore_errors=True)
-            at_s *= 0.9
-            made = disturbed(case, known, Round(number + 1, at_s), role, rng)
+            place *= 0.9
+            made = disturbed(case, known, Round(number + 1, known.moment(place, rng)), role, rng)
         yield made
         shutil.rmtree(case.runs, ignore_errors=True)
 
@@ -178,16 +200,9 @@ def rounds(
 def disturbed(case: Case, known: Undisturbed, made: Round, role: str, rng: random.Random) -> Round:
     """Kill a process of this role, or another one if there is none, and start the command again."""
     mark = uuid.uuid4().hex
-    due, units = time.monotonic() + min(made.at_s, known.first_s), known.units_at(made.at_s)
     driver = case.start(mark)
     try:
-        wait_until(
-            lambda: (
-                driver.poll() is not None or (time.monotonic() >= due and _finished(case) >= units)
-            ),
-            timeout_s=WITHIN_S,
-            poll_s=0.005,
-        )
+        made.moment.wait(case, driver)
         _kill(case, driver, made, mark, role, rng)
         made.exit_code = driver.wait(WITHIN_S)
         _judge_end(case, made)
