@@ -6,6 +6,7 @@ traceback, and would use the dead JVM for the next session of the process.
 
 import logging
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -30,11 +31,11 @@ def without_traces() -> Iterator[None]:
         root.removeHandler(handler)
 
 
-def refuse(session: Any, master: str, error: Exception) -> None:  # noqa: ANN401 -- pyspark builds its session class at run time
-    """Raise `EngineFailed` if the session's JVM has ended, as the cause of `error`."""
+def refuse(master: str, error: Exception) -> None:
+    """Raise `EngineFailed` if the JVM of this process's sessions has ended, as cause of `error`."""
     if isinstance(error, Damage) or type(error).__name__ == _OF_A_LIVING_JVM:
         return
-    code = _exit_code(session, wait_s=_ENDED_S)
+    code = _exit_code(_jvm(), wait_s=_ENDED_S)
     if code is not None:
         problem = (
             f"Spark with master {master!r}: its JVM ended with code {code}: killed, or no memory"
@@ -42,29 +43,44 @@ def refuse(session: Any, master: str, error: Exception) -> None:  # noqa: ANN401
         raise EngineFailed(problem, KEPT, STEP) from error
 
 
-def stop(session: Any) -> None:  # noqa: ANN401 -- as above
-    """Stop the session. Forget a JVM that has ended."""
-    if _exit_code(session, wait_s=0.0) is None:
+def stop(session: Any) -> None:  # noqa: ANN401 -- pyspark builds its session class at run time
+    """Stop the session, if there is one. Forget a JVM that has ended."""
+    jvm = _jvm()
+    if _exit_code(jvm, wait_s=0.0) is not None:
+        _forget(jvm)
+    elif session is not None:
         session.stop()
-        return
-    context = session.sparkContext
-    context._gateway.proc.stdin.close()  # noqa: SLF001 -- pyspark would close it never
-    context._jsc = None  # noqa: SLF001 -- `stop` would call the dead JVM
-    context.stop()
-    for holder, names in (
-        (type(context), ("_gateway", "_jvm")),
-        (type(session), ("_instantiatedSession", "_activeSession")),
-    ):
-        for name in names:
-            setattr(holder, name, None)
 
 
-def _exit_code(session: Any, *, wait_s: float) -> int | None:  # noqa: ANN401 -- as above
-    """Return the exit code of the JVM; None if it runs, or if another process started it."""
-    jvm = getattr(session.sparkContext._gateway, "proc", None)  # noqa: SLF001 -- it has no other name
+def _jvm() -> Any:  # noqa: ANN401 -- as above
+    """Return the JVM that pyspark started for this process, or None."""
+    pyspark = sys.modules.get("pyspark")
+    gateway = None if pyspark is None else pyspark.SparkContext._gateway  # noqa: SLF001 -- it has no other name
+    return getattr(gateway, "proc", None)
+
+
+def _exit_code(jvm: Any, *, wait_s: float) -> int | None:  # noqa: ANN401 -- as above
+    """Return the exit code of the JVM; None if it runs, or if there is none."""
     if jvm is None:
         return None
     try:
         return int(jvm.wait(wait_s))
     except subprocess.TimeoutExpired:
         return None
+
+
+def _forget(jvm: Any) -> None:  # noqa: ANN401 -- as above
+    """Let the next session of this process start another JVM."""
+    context_class = sys.modules["pyspark"].SparkContext
+    session_class = sys.modules["pyspark.sql"].SparkSession
+    jvm.stdin.close()
+    context = context_class._active_spark_context  # noqa: SLF001 -- as above
+    if context is not None:
+        context._jsc = None  # noqa: SLF001 -- `stop` would call the dead JVM
+        context.stop()
+    for holder, names in (
+        (context_class, ("_gateway", "_jvm")),
+        (session_class, ("_instantiatedSession", "_activeSession")),
+    ):
+        for name in names:
+            setattr(holder, name, None)

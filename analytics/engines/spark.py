@@ -88,12 +88,13 @@ def opened_session(home: Path, cluster: Cluster = LOCAL) -> Iterator[RunTasks]:
 def _opened(home: Path, cluster: Cluster) -> Iterator[Any]:
     """Give the context of a session that has this code, with the session's files in `home`."""
     with short_errors(cluster.master), lost_jvm.without_traces():
-        session = _session(cluster, home)
+        session = None
         try:
+            session = _session(cluster, home)
             session.sparkContext.addPyFile(str(write_zip(home / "code")))
             yield session.sparkContext
         except Exception as error:
-            lost_jvm.refuse(session, cluster.master, error)
+            lost_jvm.refuse(cluster.master, error)
             raise
         finally:
             lost_jvm.stop(session)
