@@ -5,9 +5,11 @@ Readers follow commits and manifests only. So these files cost disk space and no
 comparison leaves the live states that it has read.
 """
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -91,19 +93,28 @@ def _used(run: Path) -> set[Path]:
 
 
 def _orphan(path: Path, reason: str) -> Orphan:
-    return Orphan(path, sum(file.stat().st_size for file in _files(path)), reason)
+    return Orphan(
+        path, sum(found.st_size for found in _stats(path, with_directories=False)), reason
+    )
 
 
 def _newest_s(path: Path) -> float:
-    return max(file.stat().st_mtime for file in (path, *_files(path)))
+    """Return the newest modification, 0 if the path is gone."""
+    return max((found.st_mtime for found in _stats(path, with_directories=True)), default=0.0)
 
 
-def _files(path: Path) -> list[Path]:
-    return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+def _stats(path: Path, *, with_directories: bool) -> Iterator[os.stat_result]:
+    """Yield the state of the path and of all below. A JVM that ends deletes files meanwhile."""
+    paths = [path] if with_directories or path.is_file() else []
+    for directory, names, files in os.walk(path):
+        found = [*files, *names] if with_directories else files
+        paths += [Path(directory) / name for name in found]
+    for each in paths:
+        with suppress(FileNotFoundError):
+            yield each.stat()
 
 
 def _delete(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    while path.exists():
+        with suppress(FileNotFoundError):  # deleted by a JVM that ends: go on with the rest
+            shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -1,6 +1,7 @@
 """Orphans of killed tasks: listed, deleted on request; what a reader uses stays."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -116,6 +117,30 @@ def test_live_states_of_a_killed_comparison_are_removed(runs: Path) -> None:
     assert again.exists()
     assert found(runs, delete=True, after_s=0.0) == listed
     assert not again.exists()
+
+
+def test_files_that_a_jvm_deletes_meanwhile_end_no_cleaning(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [scratch] = runs.glob("*/spark")
+    (scratch / "one").touch()
+    proper, raced = shutil.rmtree, []
+
+    def race(path: Path) -> None:
+        """Delete a file first, which the cleaning has seen already."""
+        raced.append(path)
+        if path == scratch and (scratch / "one").exists():
+            (scratch / "one").unlink()
+            raise FileNotFoundError(path)
+        proper(path)
+
+    monkeypatch.setattr(shutil, "rmtree", race)
+    cleaned = found(runs, delete=True)
+    monkeypatch.undo()
+
+    assert raced.count(scratch) == 2
+    assert kinds(cleaned) == ["attempt", ".0123.tmp", "spark"]
+    assert not scratch.exists()
 
 
 def test_the_command_lists_first(runs: Path) -> None:
