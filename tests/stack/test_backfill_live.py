@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from analytics.archive.head import HEAD
-from analytics.archive.manifest import MANIFEST
+from analytics.archive.names import HEAD, MANIFEST
 from analytics.backfill.run import run
 from analytics.backfill.verify import verify
 from tests.analytics.shop import Shop
