@@ -12,10 +12,13 @@ from deploy.cli import option_checks
 from deploy.cli.backfill_group import add_command
 from deploy.cli.backfill_options import RUN, Archive, Json, Python, use_archive
 from deploy.stack.home import default_home
+from deploy.stack.runtime import load_environment
 
 if TYPE_CHECKING:
+    from analytics.backfill.diff.compared_runs import Sides
     from analytics.backfill.diff.comparison import Diff
-    from analytics.backfill.diff.divergence import Divergence
+    from analytics.backfill.diff.divergence import Divergence, Trees
+    from analytics.backfill.diff.scratch import Scratch
     from cdc.settings import Connections
 
 _DEFAULT_ROWS: Final = 20
@@ -24,6 +27,13 @@ _EXPLANATION: Final = ("section", "line", "A", "B", "")
 Run = Annotated[
     str,
     typer.Argument(help=RUN),
+]
+RunOrLive = Annotated[
+    str,
+    typer.Argument(
+        help="Name of a finished run, last, a logic revision for its newest run, or live for what "
+        "the workers published."
+    ),
 ]
 By = Annotated[
     list[str],
@@ -59,8 +69,8 @@ def register(_app: typer.Typer) -> None:
 
 
 def diff(
-    a: Run,
-    b: Run,
+    a: RunOrLive,
+    b: RunOrLive,
     *,
     by: By = ["store"],  # noqa: B006 -- typer reads the default and never changes it
     limit: Limit = _DEFAULT_ROWS,
@@ -75,7 +85,10 @@ def diff(
 ) -> None:
     """Compare the decisions of two finished runs over the same records, without Kafka.
 
-    Exit code 0: equal; 1: different; 2: the runs can't be compared.
+    With live as A or B, compare the decisions that wait for an answer: those that the workers
+    published, and those of the run at its end. This needs the running stack.
+
+    Exit code 0: equal; 1: different; 2: the two sides can't be compared.
     """
     from analytics.backfill.diff.scratch import DIMENSIONS  # noqa: PLC0415 -- loads decisions
 
@@ -100,9 +113,14 @@ class _Shown:
     json: bool
 
 
-def _settings() -> "Connections":
-    """Return the directories of the home. A comparison needs no running stack."""
+def _settings(*, needs_stack: bool = False) -> "Connections":
+    """Return the directories of the home. A comparison of two runs needs no running stack."""
+    if needs_stack:
+        load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
+
+    if needs_stack:
+        return Connections()
 
     return Connections(home=default_home())
 
@@ -110,11 +128,10 @@ def _settings() -> "Connections":
 def _compare(
     names: tuple[str, str], shown: _Shown, out: Path | None, html: Path | None
 ) -> NoReturn:
-    from analytics.backfill.diff.comparison import compare  # noqa: PLC0415 -- loads Parquet
-    from analytics.backfill.diff.scratch import Scratch  # noqa: PLC0415 -- as above
+    from analytics.backfill.diff.scratch import Scratch  # noqa: PLC0415 -- loads Parquet
 
     with Scratch() as scratch:
-        found = compare(_settings(), *names, scratch, _partitions)
+        found = _compared(names, scratch)
         files = _written(found, out, html)
         if shown.json:
             output.as_json(_as_json(found, shown) | {"files": files})
@@ -125,11 +142,21 @@ def _compare(
     raise typer.Exit(found.exit_code)
 
 
+def _compared(names: tuple[str, str], scratch: "Scratch") -> "Diff[Sides]":
+    from analytics.backfill.diff import with_live  # noqa: PLC0415 -- loads the Kafka client
+    from analytics.backfill.diff.comparison import compare  # noqa: PLC0415 -- loads Parquet
+
+    if not with_live.names_live(*names):
+        return compare(_settings(), *names, scratch, _partitions)
+    live, sides = with_live.live_and_run(_settings(needs_stack=True), *names)
+    return with_live.compare_with_live(live, sides, scratch, _partitions)
+
+
 def _partitions(done: int, planned: int) -> None:
     output.errors.print(f"{done} of {planned} partitions compared")
 
 
-def _written(found: "Diff", out: Path | None, html: Path | None) -> list[str]:
+def _written(found: "Diff[Sides]", out: Path | None, html: Path | None) -> list[str]:
     from analytics.backfill.diff.page import write_page  # noqa: PLC0415 -- only with --html
     from analytics.backfill.diff.tables import write_tables  # noqa: PLC0415 -- only with --out
 
@@ -138,7 +165,7 @@ def _written(found: "Diff", out: Path | None, html: Path | None) -> list[str]:
     return [str(path) for path in (*tables, *pages)]
 
 
-def _as_json(found: "Diff", shown: _Shown) -> dict[str, Any]:
+def _as_json(found: "Diff[Sides]", shown: _Shown) -> dict[str, Any]:
     """Return the report with groups and rows; `rows_not_shown` counts the others by kind."""
     from analytics.backfill.diff.revised import KINDS  # noqa: PLC0415 -- as in `_compare`
 
@@ -151,10 +178,12 @@ def _as_json(found: "Diff", shown: _Shown) -> dict[str, Any]:
     }
 
 
-def _print(found: "Diff", shown: _Shown) -> None:
+def _print(found: "Diff[Sides]", shown: _Shown) -> None:
     from analytics.backfill.diff import wording  # noqa: PLC0415 -- as in `_compare`
 
-    runs = f"A {found.runs.a.plan.run}, B {found.runs.b.plan.run}"
+    runs = f"A {found.runs.a.name}, B {found.runs.b.name}"
+    for note in found.runs.notes():
+        output.console.print(note)
     output.table(runs, wording.TOTAL_COLUMNS, list(wording.total_rows(found)))
     output.table("", wording.COUNT_COLUMNS, list(wording.count_rows(found)))
     for kind in wording.KIND_TITLES:
@@ -165,7 +194,7 @@ def _print(found: "Diff", shown: _Shown) -> None:
     output.console.print(f"digest {found.digest}")
 
 
-def _print_rows(found: "Diff", kind: str, shown: _Shown) -> None:
+def _print_rows(found: "Diff[Sides]", kind: str, shown: _Shown) -> None:
     from analytics.backfill.diff import wording  # noqa: PLC0415 -- as in `_compare`
 
     ranked = found.scratch.ranked(kind, limit=shown.limit, offset=shown.offset)
@@ -176,7 +205,7 @@ def _print_rows(found: "Diff", kind: str, shown: _Shown) -> None:
     _print_hidden(wording.hidden_text(hidden, "--limit, --offset and --out show them"))
 
 
-def _print_groups(found: "Diff", kind: str, dimension: str, limit: int) -> None:
+def _print_groups(found: "Diff[Sides]", kind: str, dimension: str, limit: int) -> None:
     from analytics.backfill.diff import wording  # noqa: PLC0415 -- as in `_compare`
 
     groups = [row for row in found.groups if (row["kind"], row["dimension"]) == (kind, dimension)]
@@ -194,20 +223,31 @@ def _print_hidden(text: str) -> None:
 def _show_key(
     names: tuple[str, str], key: str, trees: tuple[Path, ...], python: str, *, json: bool
 ) -> NoReturn:
-    from analytics.backfill.diff.compared_runs import compared_runs  # noqa: PLC0415 -- as above
-    from analytics.backfill.diff.divergence import Trees, divergence  # noqa: PLC0415 -- as above
-    from analytics.backfill.run import runs_dir  # noqa: PLC0415 -- as above
+    from analytics.backfill.diff.divergence import Trees  # noqa: PLC0415 -- loads the rules
 
-    settings = _settings()
     chosen = Trees(tuple(map(Path.resolve, trees)), option_checks.interpreter(python))
-    found = divergence(settings, compared_runs(runs_dir(settings), *names), key, chosen)
+    found = _diverged(names, key, chosen)
     if json:
         output.as_json({"key": key, "equal": True} if found is None else found.as_json())
     elif found is None:
-        output.console.print(f"{key}: both runs decide alike")
+        output.console.print(f"{key}: both sides decide alike")
     else:
         _print_key(found)
     raise typer.Exit(0 if found is None else 1)
+
+
+def _diverged(names: tuple[str, str], key: str, trees: "Trees") -> "Divergence | None":
+    from analytics.backfill.diff import live_divergence, with_live  # noqa: PLC0415 -- Kafka client
+    from analytics.backfill.diff.compared_runs import compared_runs  # noqa: PLC0415 -- as above
+    from analytics.backfill.diff.divergence import divergence  # noqa: PLC0415 -- as above
+    from analytics.backfill.run import runs_dir  # noqa: PLC0415 -- as above
+
+    if with_live.names_live(*names):
+        settings = _settings(needs_stack=True)
+        live, sides = with_live.live_and_run(settings, *names)
+        return live_divergence.divergence_from_live(settings, live, sides, key, trees)
+    settings = _settings()
+    return divergence(settings, compared_runs(runs_dir(settings), *names), key, trees)
 
 
 def _print_key(found: "Divergence") -> None:
@@ -216,7 +256,7 @@ def _print_key(found: "Divergence") -> None:
     record = f"stock.events[{found.partition}]@{found.offset}"
     read = found.record()
     about = "" if read is None else f": {read.op} of {read.table} {read.row_id}, {read.verdict}"
-    output.console.print(f"{found.key}: first differing record {record}{about}")
+    output.console.print(f"{found.key}: {found.about} {record}{about}")
     for problem in filter(None, (found.a.problem, found.b.problem)):
         output.console.print(problem)
     lines = [(*line, "" if line[2] == line[3] else "differs") for line in found.lines()]

@@ -14,7 +14,12 @@ from typing_extensions import override
 
 from analytics.archive.names import SOURCE
 from analytics.archive.source import write_source_id
-from analytics.backfill.diff.compared_runs import ComparedRuns, NotComparable, compared_runs
+from analytics.backfill.diff.compared_runs import (
+    ComparedRuns,
+    NotComparable,
+    Sides,
+    compared_runs,
+)
 from analytics.backfill.diff.comparison import Diff, checked_pairs
 from analytics.backfill.diff.page import write_page
 from analytics.backfill.diff.revised import PRICE, REORDER
@@ -39,7 +44,7 @@ def a_scratch() -> Iterator[Scratch]:
         yield found
 
 
-def counts(found: Diff, kind: str = REORDER) -> dict[str, int]:
+def counts(found: Diff[Sides], kind: str = REORDER) -> dict[str, int]:
     """Return the classes that occur, with the number of equal decisions."""
     names = ("only_a", "only_b", "changed", "course", "explanation")
     sums = {name: found.sums(kind)[name] for name in names}

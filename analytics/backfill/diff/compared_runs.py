@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from analytics.backfill.finished import finished_rows
 from analytics.backfill.plan import Plan, directories_of, load, partial_text
@@ -21,6 +21,37 @@ class NotComparable(Damage, ValueError):
     exit_code = _INCOMPARABLE
 
 
+class Side(Protocol):
+    """One side of a comparison: a finished run, or the live state."""
+
+    @property
+    def name(self) -> str:
+        """Return its name for people."""
+        ...
+
+    def as_json(self) -> dict[str, Any]:
+        """Return name and rules for scripts."""
+        ...
+
+
+class Sides(Protocol):
+    """Both sides, and the records over which they are compared."""
+
+    @property
+    def a(self) -> Side: ...  # noqa: D102 -- a protocol's fields, described above
+
+    @property
+    def b(self) -> Side: ...  # noqa: D102 -- as above
+
+    def history(self) -> dict[str, object]:
+        """Return what both sides have in common. It is part of the digest."""
+        ...
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what the comparison leaves out, one sentence each."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
     """A finished run whose files are those that it wrote."""
@@ -28,6 +59,11 @@ class ComparedRun:
     plan: Plan
     directory: Path
     rows: tuple[ManifestRow, ...]
+
+    @property
+    def name(self) -> str:
+        """Return the run's name."""
+        return self.plan.run
 
     def units(self, partition: int) -> tuple[ManifestRow, ...]:
         """Return the units of one partition: one for each key bucket."""
@@ -57,6 +93,29 @@ class ComparedRuns:
         ends = {str(number): end for number, end in sorted(plan.ends.items())}
         topic = {"source_topic_id": plan.source_topic_id, "generation": self.generation}
         return topic | {"ends": ends}
+
+    def notes(self) -> tuple[str, ...]:
+        """Return nothing: both runs hold every decision."""
+        return ()
+
+
+def compared_run(directory: Path) -> ComparedRun:
+    """Return the run in `directory` after every file of it was checked.
+
+    Raises:
+        NotComparable: the run starts from another one, is unfinished or damaged.
+    """
+    try:
+        plan = load(directory)
+        _refuse_base(plan, f"`inventory backfill run --until {plan.run}` computes a complete run")
+        return ComparedRun(plan, directory, finished_rows(directory, plan))
+    except NotComparable:
+        raise
+    except Damage as error:
+        raise NotComparable(error.problem, KEPT, error.step) from error
+    except UnreadableRecord as error:
+        problem = f"{directory.name}: {error}"
+        raise NotComparable(problem, KEPT, "`inventory backfill status` names the run") from error
 
 
 def compared_runs(runs: Path, a: str, b: str) -> ComparedRuns:
@@ -101,9 +160,7 @@ def _directories(runs: Path, a: str, b: str) -> tuple[Path, Path]:
 def _refuse_other_history(a: Plan, b: Plan) -> None:
     """Raise `NotComparable` unless both runs read the same records."""
     for plan in (a, b):
-        if plan.base is not None:
-            problem = f"{partial_text(plan)}: its decisions before that are in other runs"
-            raise NotComparable(problem, KEPT, _again(a, b))
+        _refuse_base(plan, _again(a, b))
     for problem in (
         _other_topic(a, b),
         _other_generation(a, b),
@@ -121,6 +178,12 @@ def _refuse_other_history(a: Plan, b: Plan) -> None:
     if other:
         problem = f"runs {a.run} and {b.run} read other records of partitions {other}"
         raise NotComparable(problem, KEPT, _again(a, b))
+
+
+def _refuse_base(plan: Plan, step: str) -> None:
+    if plan.base is not None:
+        problem = f"{partial_text(plan)}: its decisions before that are in other runs"
+        raise NotComparable(problem, KEPT, step)
 
 
 def _again(a: Plan, b: Plan) -> str:

@@ -1,13 +1,17 @@
 """`backfill diff`: compare the decisions of two finished runs, without Kafka or a running stack."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Generic
+
+from typing_extensions import TypeVar
 
 from analytics.backfill.diff.compared_runs import (
     KEPT,
     ComparedRuns,
     NotComparable,
+    Sides,
     compared_runs,
 )
 from analytics.backfill.diff.difference import (
@@ -27,11 +31,13 @@ from cdc.contracts.versions import UnreadableRecord
 from cdc.settings import Connections
 
 Progress = Callable[[int, int], None]  # partitions done, partitions in all
+Compared = TypeVar("Compared", bound=Sides)
+Compared_co = TypeVar("Compared_co", bound=Sides, default=ComparedRuns, covariant=True)
 _NAMES: Final = {kind: f"{kind}s" for kind in KINDS}  # of the report's sections
 _GROUP: Final = ("kind", "dimension", "value")
 
 
-def _no_progress(_done: int, _planned: int) -> None:
+def no_progress(_done: int, _planned: int) -> None:
     """Ignore the progress, for callers that print none."""
 
 
@@ -66,10 +72,10 @@ class KindTotals:
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Generic[Compared_co]):
     """The result: totals by kind, and every difference in `scratch`, which its caller closes."""
 
-    runs: ComparedRuns
+    runs: Compared_co
     scratch: Scratch
     totals: dict[str, KindTotals]
     digest: str
@@ -119,7 +125,7 @@ class Diff:
 
 
 def compare(
-    settings: Connections, a: str, b: str, scratch: Scratch, progress: Progress = _no_progress
+    settings: Connections, a: str, b: str, scratch: Scratch, progress: Progress = no_progress
 ) -> Diff:
     """Compare the decisions of runs `a` and `b`, partition by partition.
 
@@ -127,13 +133,24 @@ def compare(
         NotComparable: names the run, the problem and the next step.
     """
     runs = compared_runs(runs_dir(settings), a, b)
+    by_partition = partial(checked_pairs, runs)
+    return counted(runs, partitions_of(runs), by_partition, scratch, progress)
+
+
+def counted(
+    sides: Compared,
+    numbers: Sequence[int],
+    pairs: Callable[[int], Iterable[Pair]],
+    scratch: Scratch,
+    progress: Progress = no_progress,
+) -> Diff[Compared]:
+    """Return the comparison of these partitions. `pairs` gives those of one partition."""
     totals = {kind: KindTotals() for kind in KINDS}
-    numbers = partitions_of(runs)
     for done, number in enumerate(numbers, 1):
-        for pair in checked_pairs(runs, number):
+        for pair in pairs(number):
             _count(pair, number, totals, scratch)
         progress(done, len(numbers))
-    return Diff(runs, scratch, totals, scratch.digest(runs.history()), tuple(scratch.groups()))
+    return Diff(sides, scratch, totals, scratch.digest(sides.history()), tuple(scratch.groups()))
 
 
 def checked_pairs(runs: ComparedRuns, partition: int, key: bytes | None = None) -> Iterator[Pair]:

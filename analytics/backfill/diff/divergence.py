@@ -55,6 +55,7 @@ class Divergence:
     a: SideAtRecord
     b: SideAtRecord
     differences: tuple[Difference, ...]
+    about: str = "first differing record"
 
     def record(self) -> Explained | None:
         """Return the record, as one of the runs read it."""
@@ -72,6 +73,7 @@ class Divergence:
             "key": self.key,
             "partition": self.partition,
             "offset": self.offset,
+            "about": self.about,
             "record": found,
             "problems": [side.problem for side in (self.a, self.b) if side.problem],
             "lines": [dict(zip(_LINE, line, strict=True)) for line in self.lines()],
@@ -91,11 +93,11 @@ def divergence(
     if not (found := _differing(runs, number, key)):
         return None
     differences = tuple(one for _, one in found)
-    offset = _first_offset(differences)
+    offset = first_offset(differences)
     first = [pair for pair, one in found if one.row["first_offset"] == offset]
     at = AtRecord(Path(), settings.archive_location, key, number, offset)
     a, b = (
-        SideAtRecord(tuple(_decisions(first, side)), *_explained(run, at, trees))
+        SideAtRecord(tuple(_decisions(first, side)), *explained_by(run, at, trees))
         for side, run in ((A, runs.a), (B, runs.b))
     )
     return Divergence(key, number, offset, a, b, differences)
@@ -109,7 +111,7 @@ def _differing(runs: ComparedRuns, number: int, key: str) -> list[tuple[Pair, Di
     return [(pair, one) for pair in pairs if (one := difference(pair, number)) is not None]
 
 
-def _first_offset(found: Sequence[Difference]) -> int:
+def first_offset(found: Sequence[Difference]) -> int:
     """Return the first record with another decision, else the first with another explanation."""
     decisive = [one for one in found if one.is_decisive]
     return min(int(str(one.row["first_offset"])) for one in decisive or found)
@@ -122,7 +124,7 @@ def _decisions(pairs: Sequence[Pair], side: int) -> Iterator[Revised]:
             yield revised
 
 
-def _explained(run: ComparedRun, at: AtRecord, trees: Trees) -> tuple[Explained | None, str]:
+def explained_by(run: ComparedRun, at: AtRecord, trees: Trees) -> tuple[Explained | None, str]:
     """Return the explanation by the rules of the run, or the reason why there is none."""
     at = replace(at, run=run.directory)
     if run.plan.code == code_hash():

@@ -23,13 +23,14 @@ from analytics.engines.code import code_hash
 from cdc.contracts.decode import decode
 from inventory.explain.key import Provenance, explain
 from inventory.explain.lines import Line, Section
-from inventory.fold.record import FoldResult, fold
+from inventory.fold.record import fold
 from inventory.log.dedupe import Admission
 from inventory.model.record import Record
 from inventory.model.state import KeyState
 from inventory.revision import LOGIC_REVISION
 
 _MODULE: Final = "analytics.backfill.diff.explained"
+PUBLISHED: Final = "published"  # in place of a verdict: nothing was folded here
 _ALL_KEYS: Final = 1 << 32  # buckets by the complete CRC-32
 
 
@@ -69,7 +70,18 @@ def explained(at: AtRecord) -> Explained | None:
         folded = fold(state, record, admission, generation)
         state = folded.state
         if record.offset == at.offset:
-            return _explained(at, record, folded)
+            return _explained(at, record, folded.verdict, state)
+    return None
+
+
+def explained_state(at: AtRecord, state: KeyState) -> Explained | None:
+    """Return the explanation of a known state at the record, by the rules here.
+
+    Return None if the run read no such record. Raises as `explained`.
+    """
+    for record, _admission, _generation in _records(load(at.run), at):
+        if record.offset == at.offset:
+            return _explained(at, record, PUBLISHED, state)
     return None
 
 
@@ -100,17 +112,16 @@ def _records(plan: Plan, at: AtRecord) -> Iterator[tuple[Record, Admission, int]
                 yield record, Admission[row.admission.upper()], generation
 
 
-def _explained(at: AtRecord, record: Record, folded: FoldResult) -> Explained:
+def _explained(at: AtRecord, record: Record, verdict: str, state: KeyState | None) -> Explained:
     image = record.after if isinstance(record.after, dict) else record.before
     source = Provenance(at.partition, LOGIC_REVISION, record.commit_us)
-    state = folded.state
     return Explained(
         code=code_hash(),
         table=record.table,
         op=record.op,
         row_id=image.get("id") if isinstance(image, dict) else None,
         commit_us=record.commit_us,
-        verdict=folded.verdict,
+        verdict=verdict,
         sections=() if state is None else explain(state, None, source, has_windows=True),
     )
 

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
+from analytics.backfill.diff.compared_runs import Sides
 from analytics.backfill.diff.comparison import Diff
 from analytics.backfill.diff.revised import KINDS, PRICE
 from analytics.backfill.diff.scratch import DIMENSIONS
@@ -47,7 +48,7 @@ code {{ overflow-wrap: anywhere; }}
 """
 
 
-def write_page(found: Diff, path: Path) -> Path:
+def write_page(found: Diff[Sides], path: Path) -> Path:
     """Write the page. It replaces an earlier file when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.tmp")
@@ -57,13 +58,14 @@ def write_page(found: Diff, path: Path) -> Path:
     return path
 
 
-def _parts(found: Diff) -> Iterator[str]:
-    runs = f"{found.runs.a.plan.run} and {found.runs.b.plan.run}"
+def _parts(found: Diff[Sides]) -> Iterator[str]:
+    runs = f"{found.runs.a.name} and {found.runs.b.name}"
     title = escape(f"Difference of {runs}")
     yield _HEAD.format(title=title)
     yield f"<h1>{title}</h1>\n"
     result = "The decisions are equal." if found.is_equal else "The decisions differ."
     yield f"<p>{result} Digest <code>{escape(found.digest)}</code>.</p>\n"
+    yield from map(_note, found.runs.notes())
     yield _table(TOTAL_COLUMNS, total_rows(found))
     yield _table(COUNT_COLUMNS, count_rows(found))
     for kind in KINDS:
@@ -73,7 +75,7 @@ def _parts(found: Diff) -> Iterator[str]:
     yield "</body></html>\n"
 
 
-def _kind(found: Diff, kind: str) -> Iterator[str]:
+def _kind(found: Diff[Sides], kind: str) -> Iterator[str]:
     yield f"<h2>{KIND_TITLES[kind]}</h2>\n"
     for dimension in DIMENSIONS:
         if kind == PRICE and dimension == "supplier":

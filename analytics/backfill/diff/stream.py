@@ -6,7 +6,7 @@ the needs that are open at the current record.
 """
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
 from operator import itemgetter
 
@@ -17,7 +17,7 @@ from analytics.engines.results import OUTPUTS, read_rows
 from analytics.engines.unit import ManifestRow
 from cdc.contracts.decisions import NotADecision, decode_price, decode_reorder
 
-Entry = tuple[int, int, bytes, bytes]  # offset, side, key, content
+Entry = tuple[int, int, bytes, Revised]  # offset, side, key, revision of a decision
 Tracked = dict[tuple[str, bytes], KeyPairs]
 
 
@@ -28,20 +28,26 @@ def partitions_of(runs: ComparedRuns) -> Sequence[int]:
 
 def pairs_of(runs: ComparedRuns, partition: int, key: bytes | None = None) -> Iterator[Pair]:
     """Yield every pair of one partition, or of one key, those open at the end last."""
+    sides = ((A, runs.a.units(partition)), (B, runs.b.units(partition)))
+    files = (_rows(unit, side, key) for side, units in sides for unit in units)
+    merged = heapq.merge(*files, key=itemgetter(0))
+    return paired(
+        (offset, side, found, decoded(content)) for offset, side, found, content in merged
+    )
+
+
+def paired(entries: Iterable[Entry]) -> Iterator[Pair]:
+    """Yield the pairs of revisions that are in offset order, those open at the end last."""
     tracked: Tracked = {}
-    for offset, entries in groupby(_entries(runs, partition, key), key=itemgetter(0)):
-        yield from _taken(tracked, offset, list(entries))
+    for offset, found in groupby(entries, key=itemgetter(0)):
+        yield from _taken(tracked, offset, list(found))
     for _name, pairs in sorted(tracked.items(), key=itemgetter(0)):
         yield from pairs.rest()
 
 
-def _entries(runs: ComparedRuns, partition: int, key: bytes | None) -> Iterator[Entry]:
-    sides = ((A, runs.a.units(partition)), (B, runs.b.units(partition)))
-    files = (_rows(unit, side, key) for side, units in sides for unit in units)
-    return heapq.merge(*files, key=itemgetter(0))
-
-
-def _rows(unit: ManifestRow, side: int, key: bytes | None) -> Iterator[Entry]:
+def _rows(
+    unit: ManifestRow, side: int, key: bytes | None
+) -> Iterator[tuple[int, int, bytes, bytes]]:
     for found, offset, content in read_rows(unit, OUTPUTS):
         if key is None or found == key:
             yield offset, side, found, content
@@ -50,9 +56,8 @@ def _rows(unit: ManifestRow, side: int, key: bytes | None) -> Iterator[Entry]:
 def _taken(tracked: Tracked, offset: int, entries: Sequence[Entry]) -> Iterator[Pair]:
     """Yield the pairs that one record closes. A record is of one key."""
     key = entries[0][2]
-    decoded = [(side, _decoded(content)) for _, side, _, content in entries]
     for kind in KINDS:
-        sides = [[one for at, one in decoded if (at, one.kind) == (s, kind)] for s in (A, B)]
+        sides = [[e[3] for e in entries if (e[1], e[3].kind) == (s, kind)] for s in (A, B)]
         for revised in zip_longest(*sides):
             pairs = tracked.setdefault((kind, key), KeyPairs())
             yield from pairs.take(offset, revised)
@@ -60,7 +65,8 @@ def _taken(tracked: Tracked, offset: int, entries: Sequence[Entry]) -> Iterator[
                 del tracked[kind, key]
 
 
-def _decoded(content: bytes) -> Revised:
+def decoded(content: bytes) -> Revised:
+    """Return the revision that an output of a run holds."""
     try:
         return reorder(decode_reorder(content))
     except NotADecision:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analytics.backfill.diff.compared_runs import Sides
 from analytics.backfill.diff.comparison import Diff
 from analytics.backfill.diff.revised import PRICE, REORDER
 from analytics.backfill.diff.scratch import COUNTS, SUMS
@@ -94,7 +95,7 @@ SCHEMAS: Final = {
 }
 
 
-def write_tables(found: Diff, directory: Path) -> tuple[Path, ...]:
+def write_tables(found: Diff[Sides], directory: Path) -> tuple[Path, ...]:
     """Write the three files into `directory`, which is created. Return their paths.
 
     Each file replaces an earlier one when it is complete.

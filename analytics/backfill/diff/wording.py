@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from analytics.backfill.diff.compared_runs import Sides
 from analytics.backfill.diff.comparison import Diff
 from analytics.backfill.diff.difference import CHANGED, COURSE, EXPLANATION, ONLY_A, ONLY_B
 from analytics.backfill.diff.revised import PRICE, REORDER
@@ -53,7 +54,7 @@ def group_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (str(row["value"]), *counts, money_text(row["delta_minor"]))
 
 
-def total_rows(found: Diff) -> Iterator[tuple[str, ...]]:
+def total_rows(found: Diff[Sides]) -> Iterator[tuple[str, ...]]:
     """Yield the totals of both runs, over equal and differing decisions."""
     for kind, title in KIND_TITLES.items():
         ours, theirs = found.totals[kind].sides
@@ -63,7 +64,7 @@ def total_rows(found: Diff) -> Iterator[tuple[str, ...]]:
             yield _total(f"{title}, cost", ours.minor, theirs.minor, money_text)
 
 
-def count_rows(found: Diff) -> Iterator[tuple[str, ...]]:
+def count_rows(found: Diff[Sides]) -> Iterator[tuple[str, ...]]:
     """Yield the number of equal and of differing decisions by class, for each kind."""
     for kind, title in KIND_TITLES.items():
         counts = (found.totals[kind].equal, *(found.sums(kind)[how] for how in CLASS_TEXTS))

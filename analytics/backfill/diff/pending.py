@@ -1,0 +1,126 @@
+"""Decisions that wait for an answer at the end of a run: those of the run, and published ones.
+
+Both sides are reduced to what the topics hold: the last revision of the newest need and price
+proposal of each key, if it isn't closed. It is placed at the record that opened it, which its id
+names, so that the pairs of two runs (decision 0032) and their classes hold here, too.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analytics.archive.checked import checked_content
+from analytics.backfill.diff.compared_runs import ComparedRun
+from analytics.backfill.diff.published import KindAndKey, PublishedPartition
+from analytics.backfill.diff.revised import Revised
+from analytics.backfill.diff.stream import decoded
+from analytics.engines.results import OUTPUTS, STATES, read_rows
+
+Decided = Mapping[KindAndKey, Revised]
+IsCompared = Callable[[bytes], bool]
+CommitTimes = Callable[[Collection[int]], Mapping[int, int]]  # by offset
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Pending decisions of one partition on both sides.
+
+    `left_out` has those about which the workers decided again after the end of the run. `lost` has
+    those that the levels name and the topics lack.
+    """
+
+    run: tuple[Revised, ...]
+    live: tuple[Revised, ...]
+    left_out: tuple[KindAndKey, ...]
+    lost: tuple[KindAndKey, ...]
+
+
+def newest_of(run: ComparedRun, number: int) -> dict[KindAndKey, Revised]:
+    """Return the newest decisions of a run in one partition."""
+    newest: dict[KindAndKey, Revised] = {}
+    for unit in run.units(number):
+        for key, _offset, content in read_rows(unit, OUTPUTS):
+            found = decoded(content)
+            newest[found.kind, key] = found
+    return newest
+
+
+def compared_keys(run: ComparedRun, number: int) -> IsCompared:
+    """Return a function that is true for the keys of the run."""
+    if run.plan.selection.is_all:
+        return lambda _key: True
+    found = {key for unit in run.units(number) for key, _, _ in read_rows(unit, STATES)}
+    return found.__contains__
+
+
+def commit_times(run: ComparedRun, number: int, offsets: Collection[int]) -> dict[int, int]:
+    """Return the commit times of these archived records, in microseconds since 1970 UTC.
+
+    A published decision has the time of its chunk, which depends on the cut of chunks.
+
+    Raises:
+        BrokenArchive: a file is not the one that the run read.
+    """
+    found: dict[int, int] = {}
+    unit = next(one for one in run.plan.units if one.partition == number)
+    for source in unit.sources:
+        if any(source.first_offset <= offset < source.next_offset for offset in offsets):
+            content = pa.BufferReader(checked_content(Path(unit.archive), source))
+            columns = pq.read_table(content, columns=["offset", "commit_us"]).to_pydict()
+            times = zip(columns["offset"], columns["commit_us"], strict=True)
+            found |= {at: commit_us for at, commit_us in times if at in offsets}
+    return found
+
+
+def pending(
+    newest: Decided,
+    found: PublishedPartition,
+    end: int,
+    is_compared: IsCompared,
+    times: CommitTimes,
+) -> Pending:
+    """Return what waits for an answer at `end` on both sides."""
+    known = {name: one for name, one in found.decisions.items() if is_compared(name[1])}
+    left_out = {name for name, one in known.items() if one.offset >= end}
+    lost = [name for name in sorted(found.levels) if is_compared(name[1]) and _is_lost(name, found)]
+    ours, live = _open_ones(newest, left_out), _open_ones(known, left_out)
+    opened_us = times({opened_offset(one.id) for one in (*ours, *live)})
+    return Pending(
+        tuple(_at_opening(ours, opened_us)),
+        tuple(_at_opening(live, opened_us)),
+        tuple(sorted(left_out)),
+        tuple(lost),
+    )
+
+
+def opened_offset(identity: str) -> int:
+    """Return the offset of the record that opened a need or proposal."""
+    return int(identity.rpartition("-")[2])
+
+
+def _open_ones(decisions: Decided, left_out: set[KindAndKey]) -> list[Revised]:
+    return [one for name, one in decisions.items() if name not in left_out and not one.is_closed]
+
+
+def _at_opening(decisions: Iterable[Revised], opened_us: Mapping[int, int]) -> Iterator[Revised]:
+    """Yield the decisions at the records that opened them, in the order of these records."""
+    for one in sorted(decisions, key=lambda each: (opened_offset(each.id), each.kind)):
+        at, offset = one.event.at, opened_offset(one.id)
+        opened = replace(
+            at,
+            origin=replace(at.origin, offset=offset),
+            as_of_us=opened_us.get(offset, at.as_of_us),
+        )
+        yield replace(one, event=replace(one.event, at=opened))
+
+
+def _is_lost(name: KindAndKey, found: PublishedPartition) -> bool:
+    """Return True if the topic holds an earlier decision than the level names, or none."""
+    last, known = found.levels[name], found.decisions.get(name)
+    if known is None:
+        return last.status in ("open", "snoozed")
+    newest = (opened_offset(last.id), last.revision)
+    return (opened_offset(known.id), known.event.output.revision) < newest

@@ -1,0 +1,251 @@
+"""`backfill diff` with the live state as A or B: what the workers published, not a recomputation.
+
+The live state is compared at the ends of the run. A key's newest published decision is the one at
+the end if the workers have passed the end and its record is before it. Other keys are left out and
+counted: workers publish no course from which an earlier decision could be told.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from confluent_kafka import KafkaException
+
+from analytics.backfill.diff.compared_runs import (
+    KEPT,
+    ComparedRun,
+    NotComparable,
+    Side,
+    compared_run,
+)
+from analytics.backfill.diff.comparison import Diff, Progress, counted, no_progress
+from analytics.backfill.diff.pairing import A, B, Pair
+from analytics.backfill.diff.pending import (
+    Pending,
+    commit_times,
+    compared_keys,
+    newest_of,
+    pending,
+)
+from analytics.backfill.diff.published import Live, PublishedPartition, live_of, published
+from analytics.backfill.diff.scratch import Scratch
+from analytics.backfill.diff.stream import Entry, paired
+from analytics.backfill.plan import directory_of
+from analytics.backfill.run import runs_dir
+from analytics.damage import Damage
+from analytics.kafka import TopicUnreadable
+from cdc.contracts.topics import STOCK_EVENTS
+from cdc.contracts.versions import UnreadableRecord
+from cdc.settings import Connections
+
+LIVE: Final = "live"
+_NAMED: Final = 20
+_UNREACHABLE: Final = (KafkaException, TopicUnreadable, psycopg.OperationalError)
+_PENDING_ONLY: Final = (
+    "Workers publish the newest decision of each key. So needs and price proposals that wait for "
+    "an answer are compared, and closed ones are not."
+)
+
+
+@dataclass(slots=True)
+class LiveSide:
+    """The live state as one side. The lists grow while the partitions are compared."""
+
+    revision: int
+    reached: dict[int, int] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Return its name with the deciding revision."""
+        return f"{LIVE} (revision {self.revision})"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return revision, the first offset without effect by partition, and keys left out."""
+        return {
+            LIVE: True,
+            "logic_revision": self.revision,
+            "reached": {str(number): at for number, at in sorted(self.reached.items())},
+            "left_out": len(self.left_out),
+            "left_out_first": self.left_out[:_NAMED],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LiveAndRun:
+    """The live state and a run, at the end offsets of the run."""
+
+    live: LiveSide
+    run: ComparedRun
+    is_live_a: bool
+
+    @property
+    def a(self) -> Side:
+        """Return side A."""
+        return self.live if self.is_live_a else self.run
+
+    @property
+    def b(self) -> Side:
+        """Return side B."""
+        return self.run if self.is_live_a else self.live
+
+    def history(self) -> dict[str, object]:
+        """Return topic, generation, ends, live revision and left-out keys."""
+        plan = self.run.plan
+        return {
+            "source_topic_id": plan.source_topic_id,
+            "generation": max((unit.generation for unit in plan.units), default=0),
+            "ends": {str(number): end for number, end in sorted(plan.ends.items())},
+            LIVE: {"logic_revision": self.live.revision, "left_out": sorted(self.live.left_out)},
+        }
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is compared, and the number of decisions left out."""
+        count = len(self.live.left_out)
+        if not count:
+            return (_PENDING_ONLY,)
+        first = ", ".join(self.live.left_out[:3])
+        left = (
+            f"{count} decisions are left out, for example {first}: the workers decided about these "
+            f"keys again after the end of {self.run.name}. A run up to now leaves out fewer."
+        )
+        return _PENDING_ONLY, left
+
+
+def names_live(a: str, b: str) -> bool:
+    """Return True if one of the names is the live state."""
+    return LIVE in (a, b)
+
+
+def live_and_run(settings: Connections, a: str, b: str) -> tuple[Live, LiveAndRun]:
+    """Return the access to the live state, and both sides after the checks of the run.
+
+    Raises:
+        NotComparable: names the problem and the next step.
+    """
+    if a == b:
+        problem = "A and B are both the live state"
+        raise NotComparable(problem, KEPT, "name a run or a revision as the other side")
+    run = _run(runs_dir(settings), b if a == LIVE else a)
+    try:
+        live = live_of(settings)
+    except _UNREACHABLE as error:
+        raise _unreachable(error) from error
+    return live, sides_of(live, run, is_live_a=a == LIVE)
+
+
+def sides_of(live: Live, run: ComparedRun, *, is_live_a: bool) -> LiveAndRun:
+    """Return both sides.
+
+    Raises:
+        NotComparable: the run is of another topic.
+    """
+    if run.plan.source_topic_id != live.topic_id:
+        problem = (
+            f"run {run.name} is of the {STOCK_EVENTS} with id {run.plan.source_topic_id}, the "
+            f"broker's has {live.topic_id}: it was deleted and recreated"
+        )
+        raise NotComparable(problem, KEPT, "`inventory backfill run` computes one of this topic")
+    return LiveAndRun(LiveSide(live.revision), run, is_live_a)
+
+
+def compare_with_live(
+    live: Live, sides: LiveAndRun, scratch: Scratch, progress: Progress = no_progress
+) -> Diff[LiveAndRun]:
+    """Compare pending decisions of the live state and of a run, partition by partition.
+
+    Raises:
+        NotComparable: the workers have not reached the run's end, or a topic lost decisions.
+    """
+    numbers = sorted(number for number, end in sides.run.plan.ends.items() if end > 0)
+    return counted(sides, numbers, partial(pairs_with_live, live, sides), scratch, progress)
+
+
+def pairs_with_live(live: Live, sides: LiveAndRun, number: int) -> Iterator[Pair]:
+    """Yield the pairs of one partition."""
+    yield from paired(_entries(pending_in(live, sides, number), sides))
+
+
+def pending_in(live: Live, sides: LiveAndRun, number: int) -> Pending:
+    """Return the pending decisions of one partition, and note what was left out.
+
+    Raises:
+        NotComparable: as `compare_with_live`.
+    """
+    try:
+        found = published(live, number)
+        _refuse_behind(sides, found)
+        run, end = sides.run, sides.run.plan.ends[number]
+        times = partial(commit_times, run, number)
+        both = pending(newest_of(run, number), found, end, compared_keys(run, number), times)
+    except NotComparable:
+        raise
+    except Damage as error:
+        raise NotComparable(error.problem, KEPT, error.step) from error
+    except UnreadableRecord as error:
+        step = "compare with the code that knows the decisions of both sides"
+        raise NotComparable(str(error), KEPT, step) from error
+    except _UNREACHABLE as error:
+        raise _unreachable(error) from error
+    _refuse_lost(both)
+    sides.live.reached[number] = found.next_offset
+    sides.live.left_out.extend(f"{kind} {key.decode()}" for kind, key in both.left_out)
+    return both
+
+
+def _entries(both: Pending, sides: LiveAndRun) -> Iterator[Entry]:
+    ours, theirs = (both.live, both.run) if sides.is_live_a else (both.run, both.live)
+    sided = [*((A, one) for one in ours), *((B, one) for one in theirs)]
+    for side, one in sorted(sided, key=lambda entry: (entry[1].offset, entry[0])):
+        yield one.offset, side, one.event.at.inv_key.encode(), one
+
+
+def _run(runs: Path, name: str) -> ComparedRun:
+    try:
+        return compared_run(directory_of(runs, name))
+    except NotComparable:
+        raise
+    except Damage as error:
+        raise NotComparable(error.problem, KEPT, error.step) from error
+
+
+def _refuse_behind(sides: LiveAndRun, found: PublishedPartition) -> None:
+    """Raise `NotComparable` unless the levels include every record of the run, of its topic."""
+    end, run = sides.run.plan.ends[found.number], sides.run
+    if found.next_offset < end:
+        problem = (
+            f"the workers of revision {sides.live.revision} have published partition "
+            f"{found.number} up to offset {found.next_offset}, run {run.name} ends at {end}"
+        )
+        step = "`inventory status` shows their lag; or compare with a run that ends earlier"
+        raise NotComparable(problem, KEPT, step)
+    read = None if found.progress is None else found.progress.source_topic_id
+    if read not in (None, run.plan.source_topic_id):
+        problem = (
+            f"the workers read partition {found.number} of the {STOCK_EVENTS} with id {read}, run "
+            f"{run.name} that with id {run.plan.source_topic_id}"
+        )
+        raise NotComparable(problem, KEPT, "`inventory status` shows whether the workers run")
+
+
+def _refuse_lost(both: Pending) -> None:
+    if not both.lost:
+        return
+    names = ", ".join(f"{kind} {key.decode()}" for kind, key in both.lost[:3])
+    problem = (
+        f"the topics lack the newest published decision of {len(both.lost)} keys, for example "
+        f"{names}: they were deleted by the retention of 400 days, or by hand"
+    )
+    step = (
+        "compare with a run that is limited to other keys (--key, --store, --item), or two runs "
+        "with each other; `inventory backfill verify` compares the states, which are complete"
+    )
+    raise NotComparable(problem, KEPT, step)
+
+
+def _unreachable(error: Exception) -> NotComparable:
+    problem = f"Kafka or Postgres did not answer: {error}"
+    return NotComparable(problem, KEPT, "`inventory status`; the live state needs a running stack")

@@ -1,0 +1,71 @@
+"""`backfill diff` between what the running workers published and a run, while the shop trades."""
+
+import json
+
+import psycopg
+import pytest
+
+from analytics.backfill.run import run
+from tests.analytics.shop import Shop
+from tests.stack.running import RunningStack
+
+pytestmark = pytest.mark.soak
+
+
+_LOWER = """
+INSERT INTO retail.sale_line (source, source_ref, inv_key, location, sku, quantity_units,
+    amount_minor, condition, occurred_at)
+SELECT 'shop', %(place)s || '-more-' || sku, %(place)s || '|' || sku, %(place)s, sku, 90,
+    89910, 'resaleable', clock_timestamp()
+FROM unnest(ARRAY['A', 'B', 'C']) sku
+"""
+
+
+def trade(stack: RunningStack) -> None:
+    """Sell until each item is below its reorder point of 20."""
+    shop = Shop(stack.settings.owner_database_url.get_secret_value())
+    shop.trade()
+    with psycopg.connect(shop.url, autocommit=True) as connection:
+        connection.execute(_LOWER, {"place": shop.location})
+
+
+def test_published_decisions_equal_a_run_of_the_same_rules(stack: RunningStack) -> None:
+    trade(stack)
+    report = run("local", settings=stack.settings)
+
+    equal = stack.cli("backfill", "diff", "live", report.plan.run, "--json")
+    swapped = stack.cli("backfill", "diff", "2", "live")
+
+    assert equal.returncode == 0, equal.stdout + equal.stderr
+    found = json.loads(equal.stdout)
+    assert found["a"]["live"] is True
+    assert found["reorders"]["equal"] > 0
+    assert found["history"]["live"]["left_out"] == []
+    ends = report.plan.ends
+    assert all(found["a"]["reached"][str(number)] >= end for number, end in ends.items())
+    assert swapped.returncode == 0, swapped.stdout + swapped.stderr
+    assert "live (revision 2)" in swapped.stdout
+
+
+def test_a_run_of_other_parameters_differs_and_explains_a_key(stack: RunningStack) -> None:
+    trade(stack)
+    changed = ("--set", "order_up_to_units=90", "--where", "replenish_family=sS")
+    planned = stack.cli("backfill", "plan", *changed, "--revision", "3", "--json")
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    done = stack.cli("backfill", "run", *changed, "--revision", "3", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    name = json.loads(done.stdout)["run"]
+
+    differs = stack.cli("backfill", "diff", "live", name, "--json")
+
+    assert differs.returncode == 1, differs.stdout + differs.stderr
+    found = json.loads(differs.stdout)
+    assert found["reorders"]["changed"] > 0
+    assert found["reorders"]["only_a"] == found["reorders"]["only_b"] == 0
+    key = found["rows"]["reorder"][0]["inv_key"]
+    shown = stack.cli("backfill", "diff", "live", name, "--key", key, "--json")
+    assert shown.returncode == 1, shown.stdout + shown.stderr
+    one = json.loads(shown.stdout)
+    assert one["record"]["verdict"] == "published"
+    lines = {(line["section"], line["label"]): (line["a"], line["b"]) for line in one["lines"]}
+    assert lines["Order quantity", "Order up to S"][0] == "+60"
