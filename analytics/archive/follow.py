@@ -7,6 +7,7 @@ that holds the lock. Without a service, the run archives the records itself.
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -24,9 +25,17 @@ from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 
 _WAIT_S: Final = 0.5
+_REPORT_RECORDS: Final = 20_000
+_KEPT: Final = "what is archived is kept, nothing was computed"
+_SHOWS: Final = "`inventory status` shows if broker and archiver run"
 _log = structlog.get_logger(__name__)
 
 Progress = Callable[[Mapping[int, int]], None]
+Report = Callable[[int, int], None]  # missing records archived, records that were missing
+
+
+def no_report(_archived: int, _missing: int) -> None:
+    """Ignore the progress, for callers that print none."""
 
 
 class ArchiveBehind(Damage):
@@ -48,33 +57,73 @@ def only_archiver(directory: Path) -> Iterator[bool]:
             yield is_free
 
 
+@dataclass(slots=True)
+class MissingRecords:
+    """The records before `ends` that are not archived yet, and the time since one was archived."""
+
+    directory: Path
+    ends: Mapping[int, int]
+    timeout_s: float
+    report: Report
+    clock: Callable[[], float] = time.monotonic
+    _first: int | None = None
+    _left: int = 0
+    _since: float = 0.0
+
+    def none_left(self, next_offsets: Mapping[int, int]) -> bool:
+        """Return True if every record is archived up to `next_offsets`. Report what changed.
+
+        Raises:
+            ArchiveBehind: no record was archived for `timeout_s`.
+        """
+        behind = {n: end - next_offsets[n] for n, end in self.ends.items() if next_offsets[n] < end}
+        left = sum(behind.values())
+        if self._first is None:
+            self._first, self._left, self._since = left, left, self.clock()
+        elif left < self._left:
+            self._left, self._since = left, self.clock()
+            self.report(self._first - left, self._first)
+        if left and self.clock() - self._since >= self.timeout_s:
+            problem = (
+                f"{self.directory}: no record was archived for {self.timeout_s:.0f} s; missing by "
+                f"partition: {behind}"
+            )
+            raise ArchiveBehind(problem, _KEPT, _SHOWS)
+        return not left
+
+
 def archive_until(
-    settings: Connections, ends: Mapping[int, int], *, timeout_s: float = 600.0
+    settings: Connections,
+    ends: Mapping[int, int],
+    *,
+    timeout_s: float = 600.0,
+    report: Report = no_report,
 ) -> Manifest:
     """Archive every record before `ends`, by the service or here. Return the manifest.
 
+    It takes as long as records are archived: `timeout_s` is the time without a new one. `report`
+    gets the number of missing records that were archived, and of those that were missing.
+
     Raises:
-        ArchiveBehind: records are still missing after `timeout_s`.
+        ArchiveBehind: records are missing, and none was archived for `timeout_s`.
+        BrokenArchive: the topic was truncated, or deleted and recreated.
     """
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
+    missing = MissingRecords(settings.archive_dir, ends, timeout_s, report)
+    manifest = Manifest(settings.archive_dir)
+    missing.none_left({number: manifest.next_offset(number) for number in ends})
+    while True:
         with only_archiver(settings.archive_dir) as is_held:
             if is_held:
-                _archive_here(settings, ends, deadline)
-        manifest = Manifest(settings.archive_dir)
-        if manifest.covers(ends):
+                _archive_here(settings, missing)
+        manifest.refresh()
+        if missing.none_left({number: manifest.next_offset(number) for number in ends}):
             return manifest
         (settings.archive_dir / FLUSH).touch()
         time.sleep(_WAIT_S)
-    manifest = Manifest(settings.archive_dir)
-    behind = {p: end - manifest.next_offset(p) for p, end in ends.items()}
-    problem = f"{settings.archive_dir}: records missing per partition after {timeout_s} s: {behind}"
-    kept = "what is archived is kept, nothing was computed"
-    raise ArchiveBehind(problem, kept, "`inventory status` shows if broker and archiver run")
 
 
-def _archive_here(settings: Connections, ends: Mapping[int, int], deadline: float) -> None:
-    manifest = Manifest(settings.archive_dir)
+def _archive_here(settings: Connections, missing: MissingRecords) -> None:
+    ends, manifest = missing.ends, Manifest(settings.archive_dir)
     if manifest.covers(ends):
         refuse_other_log(settings, {number: manifest.next_offset(number) for number in ends})
         return
@@ -85,11 +134,19 @@ def _archive_here(settings: Connections, ends: Mapping[int, int], deadline: floa
     )
     starts = checked_starts(settings, writers)
     tail = kafka.Tail(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions, starts)
-    for message in tail.read_until(ends, deadline=deadline):
-        if message.error() is None:
-            writers[message.partition()].take(arrival(message))
+    problem = ""
+    try:
+        for count, message in enumerate(tail.read_until(ends)):
+            if message.error() is None:
+                writers[message.partition()].take(arrival(message))
+            if count % _REPORT_RECORDS == 0:
+                missing.none_left({writer.partition: writer.next_offset for writer in writers})
+    except kafka.TopicUnreadable as error:
+        problem = str(error)
     for writer in writers:
         writer.roll()
+    if problem:
+        raise ArchiveBehind(problem, _KEPT, _SHOWS)
 
 
 def follow(

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from analytics import kafka
 from analytics.archive.checked import checked_content
-from analytics.archive.follow import archive_until
+from analytics.archive.follow import Report, archive_until, no_report
 from analytics.archive.manifest import Manifest, open_manifest
 from analytics.backfill.plan import UnknownRun, ends_of_run
 from analytics.damage import Damage
@@ -29,8 +29,13 @@ class NoBroker(Damage):
     """Records are needed that only a broker has."""
 
 
-def history(settings: Connections, until: Until, *, runs: Path) -> tuple[Manifest, dict[int, int]]:
+def history(
+    settings: Connections, until: Until, *, runs: Path, report: Report = no_report
+) -> tuple[Manifest, dict[int, int]]:
     """Return the manifest and the end offset of each partition.
+
+    Records before these ends that are not archived yet are archived first, for every engine
+    (decision 0040). `report` gets the progress of that.
 
     | `until` | end of each partition |
     |---|---|
@@ -49,19 +54,19 @@ def history(settings: Connections, until: Until, *, runs: Path) -> tuple[Manifes
         ArchiveBehind: the archive did not reach the offsets in time.
     """
     if until is None and not settings.archive:
-        return _committed(settings)
+        return _committed(settings, report)
     if until in (None, ARCHIVED):
         manifest = open_manifest(settings.archive_location)
         return manifest, _fact_ends(manifest, settings)
     if isinstance(until, str):
         at_us = time_us(until)
         if at_us is not None:
-            return _before(settings, at_us)
+            return _before(settings, at_us, report)
         until = ends_of_run(runs, until)
     ends, manifest = dict(until), open_manifest(settings.archive_location)
     if not manifest.covers(ends):
         _refuse_without_broker(settings, manifest)
-        manifest = archive_until(settings, ends)
+        manifest = archive_until(settings, ends, report=report)
     return manifest, ends
 
 
@@ -94,7 +99,7 @@ def _end_before(manifest: Manifest, number: int, at_us: int) -> int:
     return manifest.next_offset(number)
 
 
-def _before(settings: Connections, at_us: int) -> tuple[Manifest, dict[int, int]]:
+def _before(settings: Connections, at_us: int, report: Report) -> tuple[Manifest, dict[int, int]]:
     manifest = open_manifest(settings.archive_location)
     numbers = range(_partitions(settings, manifest))
     newest = [
@@ -105,14 +110,14 @@ def _before(settings: Connections, at_us: int) -> tuple[Manifest, dict[int, int]
     known = newest if _has_broker(settings) else [at for at in newest if at]
     reached_us = min(known, default=0)
     if reached_us < at_us:
-        manifest, _ = _committed(settings)
+        manifest, _ = _committed(settings, report)
     return manifest, ends_before(manifest, len(numbers), at_us)
 
 
-def _committed(settings: Connections) -> tuple[Manifest, dict[int, int]]:
+def _committed(settings: Connections, report: Report) -> tuple[Manifest, dict[int, int]]:
     _refuse_without_broker(settings, open_manifest(settings.archive_location))
     ends = kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
-    manifest = archive_until(settings, ends)
+    manifest = archive_until(settings, ends, report=report)
     return manifest, _fact_ends(manifest, settings)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from deploy import output
 from deploy.cli import option_checks
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
@@ -240,6 +241,11 @@ def change_of(origin: "Origin") -> "Change":
     return found(origin, default_home() / "backfill" / "trees")
 
 
+def print_archived(archived: int, missing: int) -> None:
+    """Print the progress of archiving records that a run needs."""
+    output.errors.print(f"{archived:,} of {missing:,} missing records archived")
+
+
 def plan_of(settings: "Connections", request: Request, change: "Change") -> tuple[Any, "Plan"]:
     """Return the archive's manifest, and the plan of the request by the rules of the change."""
     from analytics.backfill.base import base_of, continued  # noqa: PLC0415 -- loads the file format
@@ -249,7 +255,7 @@ def plan_of(settings: "Connections", request: Request, change: "Change") -> tupl
 
     runs = runs_dir(settings)
     base = base_of(runs, request.base) if request.base else None
-    manifest, ends = history(settings, request.until, runs=runs)
+    manifest, ends = history(settings, request.until, runs=runs, report=print_archived)
     plan = make_plan(
         manifest,
         engine=request.engine,
