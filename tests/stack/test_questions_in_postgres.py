@@ -19,8 +19,9 @@ Rows = list[tuple[object, ...]]
 
 # Delays end half a minute or half a day off the limits of the questions.
 MORE = """
-INSERT INTO retail.item_location (inv_key, location, sku, status, replenish_family, cost_minor)
-SELECT %(place)s || '|' || sku, %(place)s, sku, 'active', 'sS', 730
+INSERT INTO retail.item_location (inv_key, location, sku, status, replenish_family,
+    reorder_point_units, order_up_to_units, cost_minor)
+SELECT %(place)s || '|' || sku, %(place)s, sku, 'active', 'sS', 1, 2, 730
 FROM unnest(ARRAY['D', 'E']) sku;
 INSERT INTO retail.stock_count (inv_key, location, sku, units, kind, status, occurred_at)
 SELECT %(place)s || '|' || sku, %(place)s, sku, 17, 'opening', 'approved',
