@@ -115,7 +115,7 @@ def archive_until(
         with only_archiver(settings.archive_dir) as is_held:
             if is_held:
                 _archive_here(settings, missing)
-        manifest.refresh()
+        manifest = Manifest(settings.archive_dir)  # `compact` may have exchanged the directory
         if missing.none_left({number: manifest.next_offset(number) for number in ends}):
             return manifest
         (settings.archive_dir / FLUSH).touch()

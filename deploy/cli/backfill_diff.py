@@ -11,6 +11,7 @@ from deploy import output
 from deploy.cli import option_checks
 from deploy.cli.backfill_group import add_command
 from deploy.cli.backfill_options import RUN, Archive, Json, Python, use_archive
+from deploy.errors import StackError
 from deploy.stack.home import default_home
 from deploy.stack.runtime import load_environment
 
@@ -116,13 +117,22 @@ class _Shown:
 def _settings(*, needs_stack: bool = False) -> "Connections":
     """Return the directories of the home. A comparison of two runs needs no running stack."""
     if needs_stack:
-        load_environment()
+        _load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
 
     if needs_stack:
         return Connections()
-
     return Connections(home=default_home())
+
+
+def _load_environment() -> None:
+    """Set the addresses of the running stack. Without one, nothing can be compared."""
+    from analytics.backfill.diff.compared_runs import KEPT, NotComparable  # noqa: PLC0415 -- Parquet
+
+    try:
+        load_environment()
+    except StackError as error:
+        raise NotComparable(str(error), KEPT, error.repair or "inventory up") from error
 
 
 def _compare(
