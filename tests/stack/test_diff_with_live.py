@@ -45,7 +45,7 @@ def test_published_decisions_equal_a_run_of_the_same_rules(stack: RunningStack) 
     assert found["reorders"]["equal"] > 0
     assert not [name for name in found["history"]["live"]["left_out"] if place in name]
     ends = report.plan.ends
-    assert all(found["a"]["reached"][str(number)] >= end for number, end in ends.items())
+    assert all(found["a"]["reached"][str(number)] >= end for number, end in ends.items() if end > 0)
     assert swapped.returncode == 0, swapped.stdout + swapped.stderr
     assert "live (revision 2)" in swapped.stdout
 
