@@ -33,7 +33,9 @@ def divergence_from_live(
     """
     run = sides.run
     number = partition_of(key.encode(), len(run.plan.ends))
-    at = AtRecord(run.directory, settings.archive_dir, key, number, _last_offset(run, number, key))
+    at = AtRecord(
+        run.directory, settings.archive_location, key, number, _last_offset(run, number, key)
+    )
     found = list(_differing(live, sides, number, key))
     if any(name.partition(" ")[2] == key for name in sides.live.left_out):
         problem = f"{key}: the workers decided about it again after the end of {run.name}"

@@ -7,12 +7,12 @@ names, so that the pairs of two runs (decision 0032) and their classes hold here
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analytics.archive.checked import checked_content
+from analytics.archive.storage import location_of
 from analytics.backfill.diff.compared_runs import ComparedRun
 from analytics.backfill.diff.published import KindAndKey, PublishedPartition
 from analytics.backfill.diff.revised import Revised
@@ -68,7 +68,7 @@ def commit_times(run: ComparedRun, number: int, offsets: Collection[int]) -> dic
     unit = next(one for one in run.plan.units if one.partition == number)
     for source in unit.sources:
         if any(source.first_offset <= offset < source.next_offset for offset in offsets):
-            content = pa.BufferReader(checked_content(Path(unit.archive), source))
+            content = pa.BufferReader(checked_content(location_of(unit.archive), source))
             columns = pq.read_table(content, columns=["offset", "commit_us"]).to_pydict()
             times = zip(columns["offset"], columns["commit_us"], strict=True)
             found |= {at: commit_us for at, commit_us in times if at in offsets}
