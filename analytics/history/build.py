@@ -30,7 +30,7 @@ from inventory.log.dedupe import Admission
 from inventory.tables.captured import TEXT, TIME
 
 # Raise it when rows change whose columns stay. Then every table is written again.
-CONTENT_REVISION: Final = 1
+CONTENT_REVISION: Final = 2
 _TAKEN: Final = 75  # EX_TEMPFAIL, as for a locked run
 
 Progress = Callable[[str, int, int], None]  # group, partitions written, partitions to write

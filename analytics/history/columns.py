@@ -142,11 +142,11 @@ def _truth(found: object) -> bool | None:
 
 
 def _date(found: object) -> date | None:
-    """Return a date that Debezium wrote as days since 1970, or as ISO text."""
+    """Return a date that Debezium wrote as days since 1970, or as ISO text such as 2026-03-08Z."""
     if type(found) is int and 0 <= found <= _LAST_DAY:
         return _EPOCH + timedelta(days=found)
     try:
-        return date.fromisoformat(found) if type(found) is str else None
+        return date.fromisoformat(found.removesuffix("Z")) if type(found) is str else None
     except ValueError:
         return None
 

@@ -230,6 +230,7 @@ def test_money_is_in_minor_units_and_times_are_utc() -> None:
         ("boolean", 0, None),
         ("date", 20_000, date(2024, 10, 4)),
         ("date", "2024-10-04", date(2024, 10, 4)),
+        ("date", "2024-10-04Z", date(2024, 10, 4)),  # as in tests/golden/purchase_order_line.c.json
         ("date", "4.10.2024", None),
         ("date", -1, None),
         ("bigint[]", [1, "x"], [1, None]),
