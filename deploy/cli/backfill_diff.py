@@ -10,7 +10,7 @@ import typer
 from deploy import output
 from deploy.cli import option_checks
 from deploy.cli.backfill_group import add_command
-from deploy.cli.backfill_options import RUN, Archive, Json, Python, use_archive
+from deploy.cli.backfill_options import Archive, Json, Python, use_archive
 from deploy.errors import StackError
 from deploy.stack.home import default_home
 from deploy.stack.runtime import load_environment
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 _DEFAULT_ROWS: Final = 20
 _EXPLANATION: Final = ("section", "line", "A", "B", "")
 
-Run = Annotated[
-    str,
-    typer.Argument(help=RUN),
-]
 RunOrLive = Annotated[
     str,
     typer.Argument(

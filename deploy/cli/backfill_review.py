@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from deploy import output
-from deploy.cli.backfill_diff import Run
 from deploy.cli.backfill_group import add_command
-from deploy.cli.backfill_options import Json
+from deploy.cli.backfill_options import Json, Run
 from deploy.cli.identity import logged_in_person
 from deploy.errors import StackError
 from deploy.stack.django import connect_django

@@ -17,6 +17,7 @@ from analytics.backfill.diff.compared_runs import ComparedRun
 from analytics.backfill.diff.published import KindAndKey, PublishedPartition
 from analytics.backfill.diff.revised import Revised
 from analytics.backfill.diff.stream import decoded
+from analytics.backfill.read_files import present_files
 from analytics.engines.results import OUTPUTS, STATES, read_rows
 
 Decided = Mapping[KindAndKey, Revised]
@@ -62,13 +63,13 @@ def commit_times(run: ComparedRun, number: int, offsets: Collection[int]) -> dic
     A published decision has the time of its chunk, which depends on the cut of chunks.
 
     Raises:
-        BrokenArchive: a file is not the one that the run read.
+        BrokenArchive: the archive is damaged, or has other records than the run has read.
     """
     found: dict[int, int] = {}
-    unit = next(one for one in run.plan.units if one.partition == number)
-    for source in unit.sources:
+    archive = location_of(run.plan.units[0].archive)
+    for source in present_files(run.plan, archive)[number]:
         if any(source.first_offset <= offset < source.next_offset for offset in offsets):
-            content = pa.BufferReader(checked_content(location_of(unit.archive), source))
+            content = pa.BufferReader(checked_content(archive, source))
             columns = pq.read_table(content, columns=["offset", "commit_us"]).to_pydict()
             times = zip(columns["offset"], columns["commit_us"], strict=True)
             found |= {at: commit_us for at, commit_us in times if at in offsets}
