@@ -34,6 +34,7 @@ _LOCATED: Final = (
     *("retail.purchase_order_line", "retail.movement", "retail.approved_count", "retail.inbound"),
     *("read_model.stock", "app.adjustment_request", "app.count_sheet", "app.location_hour"),
     *("app.price_proposal", "app.reorder_proposal", "app.purchase_order", "app.scorecard"),
+    "app.decision_event",
 )
 # The rows of a relation that belong to the stores in %(scope_stores)s.
 CONDITIONS: Final[Mapping[str, str]] = {

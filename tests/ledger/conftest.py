@@ -17,7 +17,7 @@ EMPTIED = (
     *(f"retail.{table}" for table in VALID),
     *("retail.product", "retail.location", "retail.supplier"),
     *("app.reorder_proposal", "app.price_proposal", "app.command", "app.action_log"),
-    "app.action_chain",
+    *("app.action_chain", "app.decision_event", "app.api_token"),
     *("app.purchase_order", "app.revision_switch", "app.scorecard"),
     *("app.diff_review", "app.diff_review_key", "app.diff_verdict", "app.proof"),
     *("app.count_entry", "app.count_sheet", "app.adjustment_request"),

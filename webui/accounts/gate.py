@@ -20,9 +20,14 @@ UNGUARDED: Final = frozenset(
     {
         *("login", "login-code", "invitation", "logout", "livez", "readyz"),
         # Pages about the user's own account; the views require a login.
-        *("second-factor", "sessions", "password", "password-changed"),
+        *("second-factor", "sessions", "password", "password-changed", "tokens"),
+        # It describes the API and holds no data.
+        "api-openapi",
     }
 )
+# Attribute of a view of the API that holds the rule of each of its methods. The operation checks
+# it, and enters the stores of the token's owner (`webui.api.access`).
+API_RULES: Final = "api_rules"
 # The stream checks session and stores itself, because it outlives its request.
 STREAMS: Final = frozenset({"live-stream"})
 
@@ -45,6 +50,8 @@ class Gate(MiddlewareMixin):
         # With its namespace: an address `admin:login` would not be the login.
         name = request.resolver_match.view_name if request.resolver_match else None
         if name in UNGUARDED | STREAMS:
+            return None
+        if hasattr(view, API_RULES):
             return None
         if not hasattr(view, RULE):
             message = f"The address {request.path} has no rule. Nothing was changed."

@@ -37,6 +37,7 @@ DESKS = (
     "webui.desks.people",
     "webui.desks.reference",
     "webui.live",
+    "webui.api",
 )
 INSTALLED_APPS = [
     # Its site is `webui.desks.reference.site`, so nothing is registered by itself.
@@ -53,6 +54,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "webui.api.frame.Frame",
     "servestatic.middleware.ServeStaticMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -149,6 +151,8 @@ CSRF_COOKIE_NAME = "__Host-csrftoken" if ENVIRONMENT.https else "csrftoken"
 SESSION_COOKIE_SECURE = ENVIRONMENT.https
 CSRF_COOKIE_SECURE = ENVIRONMENT.https
 SECURE_SSL_REDIRECT = ENVIRONMENT.https
+# A token that came in clear text is refused, not sent on.
+SECURE_REDIRECT_EXEMPT = ["^api/"]
 SECURE_HSTS_SECONDS = 31_536_000 if ENVIRONMENT.https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = ENVIRONMENT.https
 SECURE_HSTS_PRELOAD = ENVIRONMENT.https

@@ -175,6 +175,12 @@ def reorder_proposals(
     return select(sql, given, ReorderProposal)
 
 
+def reorder_proposal(reorder_id: str) -> ReorderProposal | None:
+    """Return one reorder proposal, or None."""
+    sql = f"{_REORDER} WHERE r.reorder_id = %(id)s"
+    return select_one(sql, {"id": reorder_id}, ReorderProposal)
+
+
 def counted_reorders(*, view: str, location: str = "", supplier: str = "", most: int = 1000) -> str:
     """Return SQL that counts the proposals of a view with these filters, up to `most`.
 
@@ -194,14 +200,35 @@ def _reorder_conditions(view: str, location: str, supplier: str) -> list[str]:
     return where
 
 
-def price_proposals(*, view: str, location: str = "") -> list[PriceProposal]:
-    """Return at most 100 price proposals of a view."""
+_PRICES_BEHIND: Final = """NOT EXISTS (SELECT FROM app.price_proposal WHERE proposal_id = %(after)s)
+    OR EXISTS (SELECT FROM app.price_proposal a WHERE a.proposal_id = %(after)s
+               AND (r.location, r.sku, r.proposal_id) > (a.location, a.sku, a.proposal_id))"""
+_PRICES_BEFORE: Final = """NOT EXISTS (SELECT FROM app.price_proposal WHERE proposal_id = %(after)s)
+    OR EXISTS (SELECT FROM app.price_proposal a WHERE a.proposal_id = %(after)s
+               AND (r.updated_at, r.proposal_id) < (a.updated_at, a.proposal_id))"""
+
+
+def price_proposals(
+    *, view: str, location: str = "", after: str = "", rows: int = DESK_ROWS
+) -> list[PriceProposal]:
+    """Return price proposals of a view after the one with id `after`, at most `rows`."""
     where = [_VIEWS[view]]
     if location:
         where.append("r.location = %(location)s")
-    order = "r.updated_at DESC" if view == "closed" else "r.location, r.sku, r.proposal_id"
-    sql = f"{_PRICE} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT {DESK_ROWS}"
-    return select(sql, {"location": location}, PriceProposal)
+    if after:
+        where.append(f"({_PRICES_BEFORE if view == 'closed' else _PRICES_BEHIND})")
+    order = (
+        "r.updated_at DESC, r.proposal_id DESC"
+        if view == "closed"
+        else "r.location, r.sku, r.proposal_id"
+    )
+    sql = f"{_PRICE} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT %(rows)s"
+    return select(sql, {"location": location, "after": after, "rows": rows}, PriceProposal)
+
+
+def price_proposal(proposal_id: str) -> PriceProposal | None:
+    """Return one price proposal, or None."""
+    return select_one(f"{_PRICE} WHERE r.proposal_id = %(id)s", {"id": proposal_id}, PriceProposal)
 
 
 def open_reorder_of(inv_key: str) -> ReorderProposal | None:

@@ -1,0 +1,1 @@
+"""Events of decisions, for programs that follow them."""

@@ -1,0 +1,54 @@
+"""Queries of decision events: each change of a need or a proposed price, in order of commit.
+
+Migration 0029 explains how a row gets its id. A reader that continues after the last id that it has
+read misses no event, and reads none twice.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from ledger.kernel.rows import select, select_value
+
+KINDS: Final = ("need", "price")
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionEvent:
+    """One change of a proposal; `proposal` holds its columns at the commit."""
+
+    id: int
+    at: datetime
+    kind: str
+    subject: str
+    change: str
+    inv_key: str
+    location: str
+    sku: str
+    proposal: Any
+
+
+_EVENTS: Final = """
+SELECT id, at, kind, subject, change, inv_key, location, sku, proposal FROM app.decision_event e
+WHERE id > %(after)s AND (%(location)s = '' OR location = %(location)s)
+  AND (%(kind)s = '' OR kind = %(kind)s)
+ORDER BY id LIMIT %(rows)s
+"""
+
+
+def decision_events(
+    *, after: int, location: str = "", kind: str = "", rows: int
+) -> list[DecisionEvent]:
+    """Return at most `rows` events of the person's stores with a higher id, in order."""
+    given = {"after": after, "location": location, "kind": kind, "rows": rows}
+    return select(_EVENTS, given, DecisionEvent)
+
+
+def newest_event() -> int:
+    """Return the id of the newest event of the person's stores, 0 if there is none."""
+    return int(select_value("SELECT coalesce(max(id), 0) FROM app.decision_event e"))
+
+
+def oldest_event() -> int:
+    """Return the id of the oldest event that is kept, of the person's stores, 0 without one."""
+    return int(select_value("SELECT coalesce(min(id), 0) FROM app.decision_event e"))

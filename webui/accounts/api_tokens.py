@@ -1,0 +1,201 @@
+"""Tokens with which programs use the API as a person or a service account.
+
+A token has 32 random bytes. The table keeps their SHA-256 hash, so a copy of the database opens
+nothing. A token has scopes and an end. It never has more rights than its owner: each request needs
+the right of its scope, and sees the owner's stores (`webui.api.access`).
+"""
+
+import hashlib
+import secrets
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final
+
+from django.contrib.auth.models import User
+
+from ledger.kernel import checks
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.transactions import execute, fetch_value, ledger_transaction, log_action
+from ledger.kernel.unscoped_rows import read_all, read_one
+
+PREFIX: Final = "inv_"  # lets a scanner of sources find a token that somebody has committed
+TOKEN_BYTES: Final = 32
+LONGEST_NAME: Final = 60
+LONGEST_DAYS: Final = 365
+MOST_TOKENS: Final = 20
+_LONGEST_TOKEN: Final = 100
+
+STOCK_READ: Final = "stock:read"
+NEEDS_READ: Final = "needs:read"
+NEEDS_DECIDE: Final = "needs:decide"
+ORDERS_READ: Final = "orders:read"
+ORDERS_WRITE: Final = "orders:write"
+PRICES_READ: Final = "prices:read"
+PRICES_WRITE: Final = "prices:write"
+DECISIONS_READ: Final = "decisions:read"
+SCOPES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        STOCK_READ: "read stock",
+        NEEDS_READ: "read reorder needs",
+        NEEDS_DECIDE: "approve, reject and snooze needs",
+        ORDERS_READ: "read purchase orders",
+        ORDERS_WRITE: "send orders and change their lines",
+        PRICES_READ: "read prices and proposed prices",
+        PRICES_WRITE: "set prices and decide proposed ones",
+        DECISIONS_READ: "follow the events of decisions",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A new token; its text is stored only as a hash and shown once."""
+
+    id: int
+    name: str
+    token: str
+    scopes: tuple[str, ...]
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ApiToken:
+    """A stored token without its text."""
+
+    id: int
+    name: str
+    scopes: list[str]
+    created_at: datetime
+    created_by: str
+    expires_at: datetime
+    ended_at: datetime | None
+    used_at: datetime | None
+    is_valid: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUse:
+    """A request with a valid token: its owner, and the requests of this minute with this one."""
+
+    id: int
+    person_id: int
+    scopes: list[str]
+    requests: int
+    wait_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """The id and the end of a new row."""
+
+    id: int
+    expires_at: datetime
+
+
+_NEW: Final = """
+INSERT INTO app.api_token (person_id, name, token_sha256, scopes, created_by, expires_at)
+VALUES (%s, %s, %s, %s, %s, clock_timestamp() + make_interval(days => %s)) RETURNING id, expires_at
+"""
+_LISTED: Final = """
+SELECT id, name, scopes, created_at, created_by, expires_at, ended_at, used_at,
+       ended_at IS NULL AND expires_at > clock_timestamp() AS is_valid
+FROM app.api_token WHERE person_id = %s ORDER BY id DESC LIMIT 100
+"""
+# Finds and counts in one statement, so the limit holds for all web processes together.
+_USED: Final = """
+UPDATE app.api_token t SET used_at = clock_timestamp(),
+    requests = CASE WHEN t.minute = now.minute THEN t.requests + 1 ELSE 1 END, minute = now.minute
+FROM (SELECT date_trunc('minute', clock_timestamp(), 'UTC') AS minute) now
+WHERE t.token_sha256 = %s AND t.ended_at IS NULL AND t.expires_at > clock_timestamp()
+RETURNING t.id, t.person_id, t.scopes, t.requests,
+    60 - extract(second FROM clock_timestamp())::int AS wait_s
+"""
+_VALID: Final = """
+SELECT EXISTS (SELECT FROM app.api_token
+               WHERE id = %s AND ended_at IS NULL AND expires_at > clock_timestamp())
+"""
+
+
+def create_token(
+    *, person: User, name: str, scopes: Collection[str], days: int, actor: str
+) -> NewToken:
+    """Write a token for a person, valid for `days` days; return it with its text, once."""
+    named = checks.text("name", name.strip(), longest=LONGEST_NAME)
+    if not named.isprintable():
+        refuse("name", name, "printable characters")
+    checks.integer("days", days, 1, LONGEST_DAYS)
+    if not scopes:
+        refuse("scopes", "", f"at least one of {', '.join(SCOPES)}")
+    for scope in scopes:
+        checks.one_of("scopes", scope, SCOPES)
+    token = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
+    given = [scope for scope in SCOPES if scope in scopes]
+    with ledger_transaction():
+        _refuse_too_many(person)
+        values = (person.pk, named, _hash(token), given, actor, days)
+        found = read_one(_Written, _NEW, *values)
+        assert found is not None  # noqa: S101 -- RETURNING
+        detail = {"token": found.id, "name": named, "scopes": given, "until": found.expires_at}
+        subject = person.get_username()
+        log_action(actor=actor, action="create_api_token", subject=subject, detail=detail)
+    return NewToken(found.id, named, token, tuple(given), found.expires_at)
+
+
+def _refuse_too_many(person: User) -> None:
+    # The lock keeps two requests from passing the limit together.
+    execute("SELECT FROM app.auth_user WHERE id = %s FOR UPDATE", person.pk)
+    held = fetch_value(
+        "SELECT count(*) FROM app.api_token"
+        " WHERE person_id = %s AND ended_at IS NULL AND expires_at > clock_timestamp()",
+        person.pk,
+    )
+    if held >= MOST_TOKENS:
+        message = f"{person.get_username()} has {held} tokens, the most: end one first"
+        raise Conflict(message)
+
+
+def tokens_of(person_id: int) -> list[ApiToken]:
+    """Return the newest 100 tokens of a person, ended ones too, the newest first."""
+    return read_all(ApiToken, _LISTED, person_id)
+
+
+def end_token(*, person: User, number: int, actor: str) -> bool:
+    """End a token of a person now; return False if it isn't theirs or has ended."""
+    with ledger_transaction():
+        ended = _end("AND id = %s", person.pk, actor, number)
+        if ended:
+            detail = {"token": number}
+            name = person.get_username()
+            log_action(actor=actor, action="end_api_token", subject=name, detail=detail)
+    return ended == 1
+
+
+def end_tokens(person_id: int, actor: str) -> int:
+    """End every token of a person, inside the caller's transaction; return their number."""
+    return _end("", person_id, actor)
+
+
+def _end(which: str, person_id: int, actor: str, *number: int) -> int:
+    statement = (
+        "UPDATE app.api_token SET ended_at = clock_timestamp(), ended_by = %s"  # noqa: S608 -- constants of this module
+        f" WHERE person_id = %s AND ended_at IS NULL {which}"
+    )
+    return execute(statement, actor, person_id, *number)
+
+
+def use_token(token: str) -> TokenUse | None:
+    """Count a request with this token; return None for a token that isn't valid."""
+    if not token.startswith(PREFIX) or len(token) > _LONGEST_TOKEN or not token.isascii():
+        return None
+    return read_one(TokenUse, _USED, _hash(token))
+
+
+def is_valid(number: int) -> bool:
+    """Return True while the token of this number may be used."""
+    return bool(fetch_value(_VALID, number))
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

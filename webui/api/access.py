@@ -1,0 +1,148 @@
+"""Access to the API: a token, its scope, the right of its owner, and the owner's stores.
+
+Each operation has a `Token`. A request without it reaches no store, because the gate starts every
+request in the empty scope.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from ninja.security import HttpBearer
+from typing_extensions import override
+
+from ledger.access.scope import Scope, enter, require_store, stores_of
+from webui.accounts import refusals
+from webui.accounts.api_tokens import TokenUse, is_valid, use_token
+from webui.accounts.roles import abilities
+from webui.accounts.sources import source_of
+from webui.api.problems import Problem
+
+REQUESTS_A_MINUTE: Final = 600
+LARGEST_BODY: Final = 256 * 1024
+_NO_TOKEN: Final = "no token"
+_BAD_TOKEN: Final = "unknown, expired or ended token"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The owner of the token of a request, with the token's number."""
+
+    user: User
+    token: int
+
+    @property
+    def name(self) -> str:
+        """The actor of commands."""
+        return self.user.get_username()
+
+    def may(self, ability: str) -> bool:
+        """Return True if the owner has a further right, like ordering odd units."""
+        return ability in abilities(self.user)
+
+
+class Token(HttpBearer):
+    """The rule of an operation: the scope of the token, and the right of its owner."""
+
+    def __init__(self, scope: str, ability: str) -> None:
+        super().__init__()
+        self.scope = scope
+        self.ability = ability
+
+    @override
+    def __call__(self, request: HttpRequest) -> Caller:
+        """Return the caller; raise `Problem` for a request that this rule refuses."""
+        found: Any = super().__call__(request)
+        if found is None:
+            _refuse_token(request, _NO_TOKEN)
+        caller: Caller = found
+        # For the record of refusals; no session is involved.
+        request.user = caller.user
+        enter(stores_of(caller.user))
+        self._require_right(caller)
+        require_acceptable(request)
+        match = request.resolver_match
+        named = match.kwargs.get("location") if match else None
+        for location in (named, *request.GET.getlist("location")):
+            if location:
+                require_store(str(location))
+        return caller
+
+    @override
+    def authenticate(self, request: HttpRequest, token: str) -> Caller:
+        """Return the owner of a valid token with this scope; count the request."""
+        used = use_token(token)
+        user = None if used is None else User.objects.filter(pk=used.person_id).first()
+        if used is None or user is None or not user.is_active:
+            _refuse_token(request, _BAD_TOKEN)
+        _require_pace(used)
+        if self.scope not in used.scopes:
+            request.user = user
+            detail = f"This token has no scope {self.scope}. Nothing was changed."
+            next_step = f"Create a token with the scope {self.scope}."
+            raise Problem(403, "missing-scope", detail, next_step, scope=self.scope)
+        return Caller(user, used.id)
+
+    def _require_right(self, caller: Caller) -> None:
+        if not caller.may(self.ability):
+            right = self.ability.replace("_", " ")
+            detail = f"{caller.name} has no right to {right}. Nothing was changed."
+            next_step = "Ask an operator for a role with this right."
+            raise Problem(403, "missing-right", detail, next_step, right=right)
+
+
+def _refuse_token(request: HttpRequest, reason: str) -> Any:  # noqa: ANN401 -- raises always
+    refusals.record(
+        "token",
+        account=refusals.NO_ACCOUNT,
+        source=source_of(request),
+        address=f"{request.method} {request.path}",
+        reason=reason,
+    )
+    detail = f"{reason.capitalize()}. Nothing was changed."
+    next_step = "Send the header Authorization: Bearer TOKEN. People create tokens in their account."
+    problem = Problem(401, "no-valid-token", detail, next_step)
+    problem.headers = {"WWW-Authenticate": "Bearer"}
+    raise problem
+
+
+def _require_pace(used: TokenUse) -> None:
+    if used.requests > REQUESTS_A_MINUTE:
+        detail = f"More than {REQUESTS_A_MINUTE} requests in this minute. Nothing was changed."
+        next_step = "Wait as long as Retry-After states."
+        problem = Problem(429, "too-many-requests", detail, next_step)
+        problem.headers = {"Retry-After": str(max(1, used.wait_s))}
+        raise problem
+
+
+def require_acceptable(request: HttpRequest) -> None:
+    """Raise `Problem` for a request in clear text, a large body or one that isn't JSON."""
+    if settings.SECURE_SSL_REDIRECT and not request.is_secure():
+        detail = "This request came without TLS, so its token was readable on the way."
+        raise Problem(403, "no-tls", detail, "End this token, and use https with a new one.")
+    if request.method != "POST":
+        return
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if int(length) > LARGEST_BODY or len(request.body) > LARGEST_BODY:
+        detail = f"The body has more than {LARGEST_BODY} bytes. Nothing was changed."
+        raise Problem(413, "too-large", detail, "Send fewer entries at once.")
+    if request.content_type != "application/json":
+        detail = f"The body is {request.content_type or 'of no type'}. Nothing was changed."
+        raise Problem(415, "not-json", detail, "Send JSON with Content-Type: application/json.")
+
+
+def scope_of_caller(token: int, person_id: int) -> Scope | None:
+    """Return the present stores of a token's owner, or None once it may not be used any more.
+
+    Streams call this every few seconds, because they outlive their request.
+    """
+    user = User.objects.filter(pk=person_id, is_active=True).first()
+    return stores_of(user) if user is not None and is_valid(token) else None
+
+
+def all_rules(tokens: Iterable[object]) -> list[Token]:
+    """Return the rules among the callbacks of an operation."""
+    return [token for token in tokens if isinstance(token, Token)]

@@ -1,0 +1,140 @@
+"""Parts that all operations share: schemas, cursors, the age of figures, the command id."""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from typing import Annotated, Any, Final, TypeVar
+from uuid import UUID
+
+from django.conf import settings
+from ninja import Header, Schema
+from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
+
+from cdc.contracts.times import moment_of
+from webui.api.problems import Problem, seen
+from webui.shell.page import freshness
+
+MOST_ROWS: Final = 200
+USUAL_ROWS: Final = 50
+_LARGEST: Final = 2**63 - 1
+_LONGEST_CURSOR: Final = 400
+_NO_ZEROS: Final = r"^[^\x00]*$"
+
+S = TypeVar("S", bound=Schema)
+R = TypeVar("R")
+
+
+def _day(value: object) -> object:
+    if isinstance(value, str) and len(value) == len("2026-11-21"):
+        return date.fromisoformat(value)
+    message = "a day like 2026-11-21"
+    raise ValueError(message)
+
+
+Units = Annotated[StrictInt, Field(ge=1, le=1_000_000)]
+Revision = Annotated[StrictInt, Field(ge=0, le=2**31 - 1)]
+Id = Annotated[StrictInt, Field(ge=0, le=_LARGEST)]
+Flag = StrictBool
+Day = Annotated[date, BeforeValidator(_day)]
+Text = Annotated[str, StringConstraints(strict=True, max_length=200, pattern=_NO_ZEROS)]
+Limit = Annotated[int, Field(ge=1, le=MOST_ROWS, description="Rows of a page.")]
+After = Annotated[
+    str, Field(max_length=_LONGEST_CURSOR, description="The `next` of the page before.")
+]
+Location = Annotated[str, Field(max_length=24, description="Code of a location.")]
+SUPPLIER: Final = "Code of a supplier."
+CommandId = Annotated[
+    UUID,
+    Header(
+        alias="Idempotency-Key",
+        description="A new UUID for each command. A repeated request with the same key and the"
+        " same content returns the first result and writes nothing.",
+    ),
+]
+
+
+class Given(Schema):
+    """Base of the bodies: a field that isn't known is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Aged(Schema):
+    """The age of the figures: complete up to `as_of`, which was `age_ms` ago at the answer.
+
+    Both are null while a partition of the keys isn't known. Then treat the figures as old.
+    """
+
+    as_of: datetime | None
+    age_ms: int | None
+
+
+def described(schema: type[S], row: object, **further: Any) -> S:  # noqa: ANN401 -- fields of the schema
+    """Return a schema with the attributes of `row` under the same names, and further values."""
+    names = schema.model_fields.keys() - further.keys()
+    values = {name: getattr(row, name) for name in names if hasattr(row, name)}
+    return schema(**values, **further)
+
+
+def age_of(keys: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of `Aged` for these keys."""
+    found = freshness(keys)
+    age_ms = None if found.age_us is None else found.age_us // 1000
+    return {"as_of": time_of(found.as_of_us), "age_ms": age_ms}
+
+
+def time_of(at_us: int | None) -> datetime | None:
+    """Return an epoch microsecond as UTC time."""
+    return None if at_us is None else moment_of(at_us)
+
+
+def now() -> datetime:
+    """Return the server's time, UTC."""
+    return datetime.now(UTC)  # noqa: TID251 -- the age of an answer, no rule
+
+
+def currency() -> str:
+    """Return the currency of every amount."""
+    return str(settings.CURRENCY)
+
+
+def cursor(position: str) -> str:
+    """Return a position as an opaque text for an address."""
+    return base64.urlsafe_b64encode(position.encode()).decode().rstrip("=")
+
+
+def position_of(after: str) -> str:
+    """Return the position of a cursor, an empty text for none; raise `Problem` for others."""
+    try:
+        found = base64.b64decode(f"{after}{'=' * (-len(after) % 4)}", b"-_", validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        refuse_cursor(after)
+    if "\x00" in found:
+        refuse_cursor(after)
+    return found
+
+
+def refuse_cursor(after: str) -> Any:  # noqa: ANN401 -- raises always
+    """Raise the problem of a cursor that no page has given."""
+    named = {"field": "after", "value": seen(after), "rule": "the `next` of a page"}
+    detail = "after: this is not the `next` of a page."
+    raise Problem(422, "refused-value", detail, "Begin with the first page.", **named)
+
+
+def number_of(after: str) -> int | None:
+    """Return a numeric position, None for no cursor."""
+    text = position_of(after)
+    if not text:
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) > _LARGEST:
+        refuse_cursor(after)
+    return int(text)
+
+
+def split_page(
+    rows: Sequence[R], limit: int, position: Callable[[R], object]
+) -> tuple[list[R], str | None]:
+    """Return the first `limit` rows, and the cursor of the next page if a row follows."""
+    shown = list(rows[:limit])
+    return shown, cursor(str(position(shown[-1]))) if len(rows) > limit else None

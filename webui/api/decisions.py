@@ -1,0 +1,261 @@
+"""Events of decisions: pages that continue after a cursor, and the same events as a stream.
+
+One synchronous function per poll reads token, stores and events, and closes its connection, as in
+`webui.live.stream`. A stream polls once a second: decisions come from Postgres, not from the
+changelogs that the live pages follow.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from asgiref.sync import sync_to_async
+from django.db import connection
+from django.http import HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from ninja import Header, Query, Router, Schema
+from pydantic import Field
+
+from ledger.access.scope import within
+from ledger.decisions.events import DecisionEvent, decision_events, newest_event, oldest_event
+from webui.accounts.api_tokens import DECISIONS_READ
+from webui.accounts.roles import SEE
+from webui.api.access import Caller, Token, scope_of_caller
+from webui.api.answers import (
+    USUAL_ROWS,
+    After,
+    Limit,
+    Location,
+    currency,
+    cursor,
+    now,
+    number_of,
+    time_of,
+)
+from webui.api.needs import caller_of
+from webui.api.problems import Problem
+from webui.live.stream import HUB
+
+NEWEST: Final = "newest"
+POLL_S: Final = 1.0
+PING_S: Final = 15.0
+MOST_STREAMS: Final = 50
+_EVENTS_A_POLL: Final = 200
+router = Router(tags=["decisions"])
+
+
+class ProposalState(Schema):
+    """The proposal at the event. Quantities of a need and prices of a price are null in the other.
+
+    Money is in minor units.
+    """
+
+    revision: int
+    status: str
+    supplier: str | None = None
+    quantity_units: int | None = None
+    decided_units: int | None = None
+    cost_minor: int | None = None
+    flags: list[str] = []
+    old_minor: int | None = None
+    new_minor: int | None = None
+    floor_minor: int | None = None
+    signal: str | None = None
+    reason: str | None = None
+    decided_action: str | None = None
+    decided_by: str | None = None
+    decided_at: datetime | None = None
+    as_of: datetime | None = None
+
+
+class Event(Schema):
+    """A change of a need or of a proposed price.
+
+    `cursor` is the position of the event: the same event has the same cursor everywhere.
+    """
+
+    cursor: str
+    at: datetime
+    kind: Literal["need", "price"]
+    change: Literal["opened", "revised", "decided", "snoozed", "closed"]
+    id: str
+    location: str
+    sku: str
+    currency: str
+    proposal: ProposalState
+
+
+class EventPage(Schema):
+    """Events in their order. Continue after `next`; with `more` at once, else later."""
+
+    items: list[Event]
+    next: str
+    more: bool
+    as_of: datetime
+
+
+class EventFilters(Schema):
+    """The position after which events are wanted, and filters."""
+
+    after: After = ""
+    location: Location = ""
+    kind: Annotated[Literal["", "need", "price"], Field(description="Only this kind.")] = ""
+
+
+class EventPageFilters(EventFilters):
+    """A page of events."""
+
+    limit: Limit = USUAL_ROWS
+
+
+@dataclass(slots=True)
+class Following:
+    """An open stream: its caller, filters and position."""
+
+    caller: Caller
+    location: str
+    kind: str
+    after: int
+
+
+@dataclass(slots=True)
+class Streams:
+    """The streams of this process."""
+
+    open: set[int] = field(default_factory=set)
+
+
+STREAMS: Final = Streams()
+
+
+@router.get(
+    "/decisions",
+    auth=Token(DECISIONS_READ, SEE),
+    response=EventPage,
+    operation_id="listDecisions",
+)
+def list_decisions(request: HttpRequest, given: Query[EventPageFilters]) -> EventPage:
+    """List events after a cursor. `after=newest` returns none, and the cursor of the newest."""
+    as_of = now()
+    after = _position(given.after)
+    found = decision_events(
+        after=after, location=given.location, kind=given.kind, rows=given.limit + 1
+    )
+    shown = found[: given.limit]
+    following = cursor(str(shown[-1].id if shown else after))
+    more = len(found) > len(shown)
+    return EventPage(items=[event_of(each) for each in shown], next=following, more=more, as_of=as_of)
+
+
+def _position(after: str) -> int:
+    """Return the id after which events are wanted; raise `Problem` if events after it are gone."""
+    if after == NEWEST:
+        return newest_event()
+    position = number_of(after) or 0
+    if position and position + 1 < oldest_event():
+        detail = "Events after this cursor are older than 90 days and no longer kept."
+        next_step = "List the needs and proposed prices, then continue with after=newest."
+        raise Problem(410, "events-gone", detail, next_step)
+    return position
+
+
+def event_of(event: DecisionEvent) -> Event:
+    """Return an event as the API shows it."""
+    known = {name: event.proposal.get(name) for name in ProposalState.model_fields}
+    known["flags"] = known["flags"] or []
+    known["as_of"] = time_of(event.proposal.get("as_of_us"))
+    return Event(
+        cursor=cursor(str(event.id)),
+        at=event.at,
+        kind=event.kind,
+        change=event.change,
+        id=event.subject,
+        location=event.location,
+        sku=event.sku,
+        currency=currency(),
+        proposal=ProposalState(**known),
+    )
+
+
+@router.get(
+    "/decisions/stream",
+    auth=Token(DECISIONS_READ, SEE),
+    operation_id="streamDecisions",
+    openapi_extra={
+        "responses": {
+            200: {
+                "description": "Events `decision`, each with its cursor as id and an Event as data",
+                "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            }
+        }
+    },
+)
+def stream_decisions(
+    request: HttpRequest,
+    given: Query[EventFilters],
+    last_event_id: Annotated[
+        str, Header(alias="Last-Event-ID", max_length=400, description="Continue after it.")
+    ] = "",
+) -> HttpResponseBase:
+    """Stream events as server-sent events until the client or the token ends."""
+    after = _position(last_event_id or given.after or NEWEST)
+    connection.close()
+    if len(STREAMS.open) >= MOST_STREAMS:
+        detail = f"{MOST_STREAMS} streams are open, the most of one web process."
+        problem = Problem(503, "too-many-streams", detail, "List pages of events instead.")
+        problem.headers = {"Retry-After": "30"}
+        raise problem
+    following = Following(caller_of(request), given.location, given.kind, after)
+    response = StreamingHttpResponse(_follow(following), content_type="text/event-stream")
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+async def _follow(following: Following) -> AsyncIterator[bytes]:
+    STREAMS.open.add(id(following))
+    try:
+        yield b"retry: 1000\n\n"
+        pinged_at = time.monotonic()
+        while not HUB.closing:
+            found = await sync_to_async(_poll)(following)
+            if found is None:
+                yield b'event: bye\ndata: {"reason": "the token has ended"}\n\n'
+                return
+            for event in found:
+                yield _frame(event)
+            if time.monotonic() - pinged_at >= PING_S:
+                pinged_at = time.monotonic()
+                yield b": still here\n\n"
+            if len(found) < _EVENTS_A_POLL:
+                await asyncio.sleep(POLL_S)
+    finally:
+        STREAMS.open.discard(id(following))
+
+
+def _poll(following: Following) -> list[Event] | None:
+    """Return the next events, or None if the token may not be used any more."""
+    try:
+        scope = scope_of_caller(following.caller.token, following.caller.user.pk)
+        if scope is None or (following.location and not scope.allows(following.location)):
+            return None
+        with within(scope):
+            found = decision_events(
+                after=following.after,
+                location=following.location,
+                kind=following.kind,
+                rows=_EVENTS_A_POLL,
+            )
+        following.after = found[-1].id if found else following.after
+        return [event_of(event) for event in found]
+    finally:
+        connection.close()
+
+
+def _frame(event: Event) -> bytes:
+    fields: dict[str, Any] = {"id": event.cursor, "event": "decision"}
+    head = "".join(f"{name}: {value}\n" for name, value in fields.items())
+    return f"{head}data: {event.model_dump_json()}\n\n".encode()

@@ -1,0 +1,363 @@
+"""Prices in force, the timeline of one item, and proposed prices."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal, assert_never
+
+from django.http import Http404, HttpRequest
+from ninja import Query, Router, Schema
+from pydantic import Field, StrictInt
+
+from ledger.pricing.prices import MOST_PRICE
+from ledger.services import (
+    PriceWritten,
+    SetPrice,
+    approve_price,
+    reject_price,
+    roll_back_price,
+    set_price,
+    snooze_price,
+)
+from webui.accounts.api_tokens import PRICES_READ, PRICES_WRITE
+from webui.accounts.roles import DECIDE_PRICES, SEE
+from webui.api.access import Token
+from webui.api.answers import (
+    USUAL_ROWS,
+    After,
+    Aged,
+    CommandId,
+    Flag,
+    Given,
+    Id,
+    Limit,
+    Location,
+    Revision,
+    Text,
+    age_of,
+    currency,
+    described,
+    now,
+    position_of,
+    split_page,
+    time_of,
+)
+from webui.api.needs import Snooze, caller_of
+from webui.desks.prices.queries import price_rows, priced_item
+from webui.readmodel.proposals import PriceProposal, price_proposal, price_proposals
+from webui.readmodel.stock import Filters, stock_page
+
+router = Router(tags=["prices"])
+
+
+class CurrentPrice(Schema):
+    """The price in force at `priced_at`, in minor units; null for an item without one."""
+
+    location: str
+    sku: str
+    name: str
+    price_minor: int | None
+    currency: str
+    priced_at: datetime | None
+
+
+class PricePage(Schema):
+    """Prices in the order of location and SKU."""
+
+    items: list[CurrentPrice]
+    next: str | None
+
+
+class PriceFilters(Schema):
+    """Filters of the list."""
+
+    location: Location = ""
+    after: After = ""
+    limit: Limit = USUAL_ROWS
+
+
+class PriceStep(Schema):
+    """A row of the timeline: the price from `effective_from` on."""
+
+    id: int
+    effective_from: datetime
+    price_minor: int
+    floor_minor: int
+    step: int
+    kind: str
+    proposal_id: str | None
+    recorded_by: str | None
+    recorded_at: datetime
+    is_in_force: bool
+    is_scheduled: bool
+    is_undone: bool
+
+
+class ItemPrices(Schema):
+    """The newest 200 prices of an item, the newest first, and its present floor.
+
+    A new price names the `id` of the newest row as `newest_id`, 0 if there is none.
+    """
+
+    location: str
+    sku: str
+    name: str
+    floor_minor: int
+    regular_minor: int | None
+    price_mode: str
+    currency: str
+    newest_id: int
+    prices: list[PriceStep]
+    as_of: datetime
+
+
+class Set(Given):
+    """A price from the next ten-minute window on. An emergency price needs a reason.
+
+    A price beyond half or twice the last one is refused unless it is `confirmed`.
+    """
+
+    action: Literal["set"]
+    newest_id: Id
+    price_minor: Annotated[StrictInt, Field(ge=1, le=MOST_PRICE)]
+    kind: Literal["manual", "emergency"] = "manual"
+    confirmed: Flag = False
+    reason: Text | None = None
+
+
+class RollBack(Given):
+    """The price before the newest one, from the next window on."""
+
+    action: Literal["roll_back"]
+    newest_id: Id
+    reason: Text | None = None
+
+
+PriceCommand = Annotated[Set | RollBack, Field(discriminator="action")]
+
+
+class PriceSet(Schema):
+    """The id of the new row of the timeline."""
+
+    price_id: int
+
+
+class Proposal(Schema):
+    """A proposed price in minor units, with its signal and the limits that changed it."""
+
+    id: str
+    revision: int
+    status: str
+    location: str
+    sku: str
+    name: str
+    old_minor: int
+    new_minor: int
+    regular_minor: int
+    floor_minor: int
+    prior_minor: int | None
+    cost_minor: int | None
+    currency: str
+    step: int
+    signal: str
+    clamps: list[str]
+    effective_at: datetime | None
+    blocked_until: datetime | None
+    reason: str | None
+    opened_at: datetime
+    updated_at: datetime
+    decided_action: str | None
+    decided_by: str | None
+    decided_at: datetime | None
+    waits: bool
+    as_of: datetime | None
+
+
+class ProposalPage(Aged):
+    """Proposed prices by location and SKU, or closed ones with the newest first."""
+
+    items: list[Proposal]
+    next: str | None
+
+
+class ProposalAnswer(Aged):
+    """One proposed price, with the age of its figures."""
+
+    item: Proposal
+
+
+class ProposalFilters(Schema):
+    """Filters of the list."""
+
+    view: Literal["open", "snoozed", "closed"] = "open"
+    location: Location = ""
+    after: After = ""
+    limit: Limit = USUAL_ROWS
+
+
+class ApprovePrice(Given):
+    """Write the proposed price."""
+
+    action: Literal["approve"]
+    revision: Revision
+
+
+class RejectPrice(Given):
+    """Reject the price for one cool-down."""
+
+    action: Literal["reject"]
+    revision: Revision
+    reason: Annotated[Text, Field(min_length=1)]
+
+
+ProposalCommand = Annotated[ApprovePrice | RejectPrice | Snooze, Field(discriminator="action")]
+
+
+class ProposalDecided(Schema):
+    """A decision that was written. `approved_before`: somebody else had approved it already."""
+
+    proposal_id: str
+    outcome: Literal["approved", "approved_before", "rejected", "snoozed"]
+    price_id: int | None = None
+    price_minor: int | None = None
+    currency: str
+    effective_from: datetime | None = None
+
+
+@router.get("/prices", auth=Token(PRICES_READ, SEE), response=PricePage, operation_id="listPrices")
+def list_prices(request: HttpRequest, given: Query[PriceFilters]) -> PricePage:
+    """List the prices in force at the owner's locations."""
+    filters = Filters(location=given.location)
+    found = stock_page(filters, after=position_of(given.after), rows=given.limit + 1)
+    rows, following = split_page(found.rows, given.limit, lambda row: row.inv_key)
+    items = [
+        described(CurrentPrice, row, currency=currency(), priced_at=time_of(row.priced_at_us))
+        for row in rows
+    ]
+    return PricePage(items=items, next=following)
+
+
+@router.get(
+    "/prices/{location}/{path:sku}",
+    auth=Token(PRICES_READ, SEE),
+    response=ItemPrices,
+    operation_id="getPrices",
+)
+def get_prices(request: HttpRequest, location: str, sku: str) -> ItemPrices:
+    """Return the timeline of one item's prices."""
+    key = f"{location}|{sku}"
+    as_of = now()
+    item = priced_item(key)
+    if item is None:
+        message = f"{key} is not ranged: only a ranged item has prices"
+        raise Http404(message)
+    rows = price_rows(key)
+    steps = [described(PriceStep, row) for row in rows]
+    further = {"newest_id": rows[0].id if rows else 0, "prices": steps, "as_of": as_of}
+    return described(ItemPrices, item, currency=currency(), **further)
+
+
+@router.post(
+    "/prices/{location}/{path:sku}",
+    auth=Token(PRICES_WRITE, DECIDE_PRICES),
+    response=PriceSet,
+    operation_id="changePrice",
+)
+def change_price(
+    request: HttpRequest, location: str, sku: str, body: PriceCommand, command_id: CommandId
+) -> PriceSet:
+    """Set a price, or roll back the last change."""
+    common: dict[str, Any] = {"actor": caller_of(request).name, "command_id": command_id}
+    match body:
+        case Set():
+            wanted = SetPrice(
+                location,
+                sku,
+                body.price_minor,
+                body.kind,
+                shown_price_id=body.newest_id,
+                is_confirmed=body.confirmed,
+                reason=body.reason,
+            )
+            return PriceSet(price_id=set_price(wanted, **common))
+        case RollBack():
+            shown = {"shown_price_id": body.newest_id, "reason": body.reason}
+            done = roll_back_price(location=location, sku=sku, **shown, **common)
+            return PriceSet(price_id=done)
+        case _:
+            assert_never(body)
+
+
+@router.get(
+    "/price-proposals",
+    auth=Token(PRICES_READ, SEE),
+    response=ProposalPage,
+    operation_id="listPriceProposals",
+)
+def list_proposals(request: HttpRequest, given: Query[ProposalFilters]) -> ProposalPage:
+    """List open, snoozed or closed proposed prices."""
+    found = price_proposals(
+        view=given.view,
+        location=given.location,
+        after=position_of(given.after),
+        rows=given.limit + 1,
+    )
+    rows, following = split_page(found, given.limit, lambda row: row.proposal_id)
+    age = age_of([row.inv_key for row in rows])
+    return ProposalPage(items=[_proposal(row) for row in rows], next=following, **age)
+
+
+@router.get(
+    "/price-proposals/{path:proposal_id}",
+    auth=Token(PRICES_READ, SEE),
+    response=ProposalAnswer,
+    operation_id="getPriceProposal",
+)
+def get_proposal(request: HttpRequest, proposal_id: str) -> ProposalAnswer:
+    """Return one proposed price."""
+    row = price_proposal(proposal_id)
+    if row is None:
+        message = f"{proposal_id} is no proposed price of this token's locations"
+        raise Http404(message)
+    return ProposalAnswer(item=_proposal(row), **age_of([row.inv_key]))
+
+
+@router.post(
+    "/price-proposals/{path:proposal_id}",
+    auth=Token(PRICES_WRITE, DECIDE_PRICES),
+    response=ProposalDecided,
+    operation_id="decidePriceProposal",
+)
+def decide_proposal(
+    request: HttpRequest, proposal_id: str, body: ProposalCommand, command_id: CommandId
+) -> ProposalDecided:
+    """Approve, reject or snooze one proposed price."""
+    common: dict[str, Any] = {
+        "proposal_id": proposal_id,
+        "shown_revision": body.revision,
+        "actor": caller_of(request).name,
+        "command_id": command_id,
+    }
+    named = {"proposal_id": proposal_id, "currency": currency()}
+    match body:
+        case ApprovePrice():
+            done = approve_price(**common)
+            is_new = isinstance(done, PriceWritten)
+            outcome: Any = "approved" if is_new else "approved_before"
+            return described(ProposalDecided, done, **named, outcome=outcome)
+        case RejectPrice():
+            reject_price(**common, reason=body.reason)
+            return ProposalDecided(**named, outcome="rejected")
+        case Snooze():
+            length = timedelta(days=body.days)
+            snooze_price(**common, until_at=length, reason=body.reason)
+            return ProposalDecided(**named, outcome="snoozed")
+        case _:
+            assert_never(body)
+
+
+def _proposal(row: PriceProposal) -> Proposal:
+    further = {"id": row.proposal_id, "currency": currency(), "as_of": time_of(row.as_of_us)}
+    times = {
+        "effective_at": time_of(row.effective_at_us),
+        "blocked_until": time_of(row.blocked_until_us),
+    }
+    return described(Proposal, row, **further, **times)

@@ -1,0 +1,165 @@
+"""Refusals of the API as problem details (RFC 9457): what happened, what was kept, what to do next.
+
+Each refusal of a service has its type here. `Frame` makes problem details of every other answer
+below `/api/` with status 400 or above, whoever made it.
+"""
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any, Final
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from ledger.access.scope import OutOfScope
+from ledger.kernel.errors import Conflict, FormReused, ServiceError
+from ledger.kernel.refusal_text import LONGEST_VALUE, refusal_text
+from ledger.pricing.plausibility import ImplausiblePrice
+from webui.accounts.refusals import REASON
+
+MEDIA_TYPE: Final = "application/problem+json"
+URN: Final = "urn:retail-inventory:problem:"
+# Services refuse an unknown id as any other value; in an address it is a missing resource.
+_MISSING: Final = frozenset(
+    {
+        ("reorder_id", "no such proposal"),
+        ("proposal_id", "no such proposal"),
+        ("purchase_order_line_id", "no such order line"),
+    }
+)
+_NEXT: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        400: "Correct the request and send it again.",
+        403: "Use a token whose owner and scopes allow this.",
+        404: "Check the address. A list shows the ids that this token may read.",
+        405: "Use a method that the header Allow names.",
+        500: "Send the request again with the same Idempotency-Key. Report it if it fails again.",
+        503: "Wait as long as Retry-After states, then send it again with the same key.",
+    }
+)
+
+
+class Problem(Exception):
+    """A refusal that the API itself makes; services raise their own errors."""
+
+    def __init__(
+        self, status: int, name: str, detail: str, next_step: str, **further: object
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.name = name
+        self.detail = detail
+        self.next_step = next_step
+        self.headers: dict[str, str] = {}
+        self.further = further
+
+
+def answer_problem(problem: Problem) -> HttpResponse:
+    """Return a problem as an answer."""
+    document = {
+        "type": URN + problem.name,
+        "title": problem.name.replace("-", " ").capitalize(),
+        "status": problem.status,
+        "detail": problem.detail,
+        "next_step": problem.next_step,
+        **problem.further,
+    }
+    content = json.dumps(document, default=str)
+    return HttpResponse(
+        content, status=problem.status, content_type=MEDIA_TYPE, headers=problem.headers
+    )
+
+
+def problem_of_status(status: int, detail: str = "") -> Problem:
+    """Return the problem for an answer of which only the status is known."""
+    phrase = HTTPStatus(status).phrase
+    default = "The server failed. A change was written as a whole or not at all."
+    # Before that, a request is refused before anything is written.
+    kept = default if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "Nothing was changed."
+    name = phrase.lower().replace(" ", "-")
+    return Problem(status, name, detail or f"{phrase}. {kept}", _NEXT.get(status, _NEXT[400]))
+
+
+def seen(value: object) -> str:
+    """Return a refused value as text, at most 60 characters."""
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+
+
+def of_value(refusal: ServiceError) -> Problem:
+    """Return the problem of a value that a rule forbids: field, value and rule."""
+    named = {"field": refusal.field, "value": seen(refusal.value), "rule": refusal.rule}
+    detail = f"{refusal_text(refusal)} Nothing was changed."
+    if (refusal.field, refusal.rule) in _MISSING:
+        return Problem(404, "not-found", detail, _NEXT[404], **named)
+    next_step = "Correct this field and send the request again."
+    if isinstance(refusal, ImplausiblePrice):
+        next_step = 'If the price is meant, send it again with "confirmed": true and a new key.'
+    return Problem(422, "refused-value", detail, next_step, **named)
+
+
+def of_conflict(refusal: Conflict) -> Problem:
+    """Return the problem of a request that came too late."""
+    if isinstance(refusal, FormReused):
+        named = {"field": "Idempotency-Key"}
+        detail = "This Idempotency-Key was used for another command. Nothing was changed."
+        return Problem(409, "key-reused", detail, "Send the command with a new key.", **named)
+    next_step = "Read the resource again, and decide on what it shows now, with a new key."
+    return Problem(409, "changed-meanwhile", refusal.text, next_step)
+
+
+def of_parameters(refusal: ValidationError) -> Problem:
+    """Return the problem of fields that break the schema; the first one is named on top."""
+    errors = [_error(error) for error in refusal.errors]
+    detail = f"{errors[0]['field']}: {errors[0]['rule']}. Nothing was changed."
+    next_step = "Correct the fields in `errors`. /api/v1/openapi.json describes each."
+    return Problem(422, "refused-value", detail, next_step, **errors[0], errors=errors)
+
+
+def _error(error: Mapping[str, Any]) -> dict[str, str]:
+    place = [str(part) for part in error["loc"] if part not in {"body", "query", "path", "header"}]
+    # The name of the parameter of a body is ours; a header has its name with a hyphen.
+    shown = place[1:] if error["loc"][0] == "body" and len(place) > 1 else place
+    field = ".".join(shown) or "body"
+    if error["loc"][0] == "header":
+        field = "Idempotency-Key"
+    return {"field": field, "value": seen(error.get("input")), "rule": str(error["msg"])}
+
+
+def register(api: NinjaAPI) -> None:
+    """Register the handlers of every refusal."""
+
+    def handle(request: HttpRequest, refusal: Exception) -> HttpResponse:
+        problem = problem_of(refusal)
+        setattr(request, REASON, problem.detail)
+        return answer_problem(problem)
+
+    kinds: tuple[type[Exception], ...] = (Problem, ServiceError, Conflict, ValidationError)
+    for kind in (*kinds, PermissionDenied, Http404, HttpError):
+        api.add_exception_handler(kind, handle)
+
+
+def problem_of(refusal: Exception) -> Problem:
+    """Return the problem of a refusal that a handler is registered for."""
+    match refusal:
+        case Problem():
+            return refusal
+        case ServiceError():
+            return of_value(refusal)
+        case Conflict():
+            return of_conflict(refusal)
+        case ValidationError():
+            return of_parameters(refusal)
+        case OutOfScope():
+            next_step = "Use a location of the token's owner."
+            return Problem(403, "other-store", str(refusal), next_step)
+        case PermissionDenied():
+            return problem_of_status(403, str(refusal))
+        case HttpError():
+            return problem_of_status(refusal.status_code, f"{refusal}. Nothing was changed.")
+        case _:
+            return problem_of_status(404, f"{refusal}. Nothing was changed.")

@@ -1,0 +1,108 @@
+"""Stock of items at locations, as the stock list shows it."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from django.http import Http404, HttpRequest
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from webui.accounts.api_tokens import STOCK_READ
+from webui.accounts.roles import SEE
+from webui.api.access import Token
+from webui.api.answers import (
+    SUPPLIER,
+    USUAL_ROWS,
+    After,
+    Aged,
+    Limit,
+    Location,
+    age_of,
+    currency,
+    described,
+    position_of,
+    split_page,
+    time_of,
+)
+from webui.readmodel.stock import Filters, StockRow, stock_page, stock_rows
+
+Status = Literal["negative", "out", "low", "over", "ok"]
+router = Router(tags=["stock"])
+
+
+class StockItem(Schema):
+    """One item at one location. Quantities are units; the price is in minor units.
+
+    `cover_centidays` is the time that available and arriving units last, in hundredths of a day; it
+    is null without demand. `as_of` is the time up to which the item's figures are complete.
+    """
+
+    location: str
+    sku: str
+    name: str
+    supplier: str | None
+    on_hand_units: int
+    available_to_sell_units: int
+    in_transit_units: int
+    on_order_units: int
+    stock_known: bool
+    status: Status
+    cover_centidays: int | None
+    price_minor: int | None
+    currency: str
+    as_of: datetime | None
+
+
+class StockPage(Aged):
+    """Items in the order of location and SKU. `next` is null on the last page."""
+
+    items: list[StockItem]
+    next: str | None
+
+
+class StockAnswer(Aged):
+    """One item, with the age of its figures."""
+
+    item: StockItem
+
+
+class StockFilters(Schema):
+    """Filters of the list; an empty one filters nothing."""
+
+    q: Annotated[str, Field(max_length=100, description="Words of SKU, name or location.")] = ""
+    location: Location = ""
+    supplier: Annotated[str, Field(max_length=64, description=SUPPLIER)] = ""
+    status: Annotated[Literal["", Status], Field(description="Only items in this state.")] = ""
+    after: After = ""
+    limit: Limit = USUAL_ROWS
+
+
+@router.get("/stock", auth=Token(STOCK_READ, SEE), response=StockPage, operation_id="listStock")
+def list_stock(request: HttpRequest, given: Query[StockFilters]) -> StockPage:
+    """List the stock of the owner's locations, in the order of location and SKU."""
+    filters = Filters(given.q, given.location, given.status, given.supplier)
+    found = stock_page(filters, after=position_of(given.after), rows=given.limit + 1)
+    rows, following = split_page(found.rows, given.limit, lambda row: row.inv_key)
+    keys = [row.inv_key for row in rows]
+    return StockPage(items=[stock_item(row) for row in rows], next=following, **age_of(keys))
+
+
+@router.get(
+    "/stock/{location}/{path:sku}",
+    auth=Token(STOCK_READ, SEE),
+    response=StockAnswer,
+    operation_id="getStock",
+)
+def get_stock(request: HttpRequest, location: str, sku: str) -> StockAnswer:
+    """Return the stock of one item at one location."""
+    key = f"{location}|{sku}"
+    rows = stock_rows([key])
+    if not rows:
+        message = f"{key} has no stock: no fact of this item at this location is known"
+        raise Http404(message)
+    return StockAnswer(item=stock_item(rows[0]), **age_of([key]))
+
+
+def stock_item(row: StockRow) -> StockItem:
+    """Return a row of the read model as the API shows it."""
+    return described(StockItem, row, currency=currency(), as_of=time_of(row.as_of_us))

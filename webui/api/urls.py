@@ -1,0 +1,141 @@
+"""Routes of the API, and its OpenAPI document at `/api/v1/openapi.json`."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from django.http import HttpRequest, JsonResponse
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET
+from ninja import NinjaAPI
+from ninja.operation import PathView
+
+from webui.accounts.gate import API_RULES
+from webui.accounts.roles import GROUPS_OF
+from webui.api import decisions, needs, orders, prices, stock
+from webui.api.access import Token, all_rules
+from webui.api.problems import MEDIA_TYPE, URN, register
+
+PREFIX: Final = "api/v1/"
+_PROBLEM: Final = {
+    "title": "Problem",
+    "type": "object",
+    "description": "RFC 9457: what happened, what was kept and what to do next.",
+    "required": ["type", "title", "status", "detail", "next_step"],
+    "properties": {
+        "type": {"type": "string", "description": f"A name that stays, {URN}NAME."},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "next_step": {"type": "string"},
+        "field": {"type": "string", "description": "The refused field."},
+        "value": {"type": "string", "description": "Its value, at most 60 characters."},
+        "rule": {"type": "string", "description": "What the field may have."},
+        "errors": {"type": "array", "items": {"type": "object"}},
+    },
+}
+_REFUSALS: Final = {
+    400: "The request can't be read",
+    401: "No valid token",
+    403: "Another scope, right or store is needed",
+    404: "No such resource for this token",
+    405: "Another method",
+    422: "A field breaks a rule",
+    429: "Too many requests in this minute",
+    503: "Try again later",
+}
+_REFUSALS_OF_WRITES: Final = {
+    409: "Something has changed, or the key was used for another command",
+    413: "The body is too large",
+    415: "The body is not JSON",
+}
+_GONE: Final = {410: "The events after this cursor are gone"}
+
+api = NinjaAPI(
+    title="Retail inventory",
+    version="1",
+    description="The same services and queries as the pages. Times are UTC, amounts are minor"
+    " units of `currency`, quantities are units. Each write needs an Idempotency-Key.",
+    urls_namespace="api",
+    docs_url=None,
+    openapi_url=None,
+)
+register(api)
+for module in (stock, needs, orders, prices, decisions):
+    api.add_router("", module.router)
+
+
+def document() -> dict[str, Any]:
+    """Return the OpenAPI document: with the scope, roles and refusals of each operation."""
+    found: dict[str, Any] = api.get_openapi_schema(path_prefix=PREFIX)
+    rules = {operation.operation_id: operation for operation in _operations()}
+    for methods in found["paths"].values():
+        for method, described in methods.items():
+            rule = rules[described["operationId"]]
+            _describe(described, method, *all_rules(rule.auth_callbacks))
+    components = found["components"]
+    components["schemas"]["Problem"] = _PROBLEM
+    return found
+
+
+def _describe(described: dict[str, Any], method: str, rule: Token) -> None:
+    roles = ", ".join(sorted(GROUPS_OF[rule.ability])) or "everybody"
+    right = rule.ability.replace("_", " ")
+    text = f"Scope `{rule.scope}`. Right: {right} ({roles})."
+    described["description"] = f"{described.get('description', '')}\n\n{text}".strip()
+    refusals = _REFUSALS | (_REFUSALS_OF_WRITES if method == "post" else {})
+    if "decisions" in described["tags"]:
+        refusals |= _GONE
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    for status, meaning in refusals.items():
+        described["responses"][status] = {"description": meaning, "content": content}
+
+
+def _operations() -> list[Any]:
+    return [operation for view in _path_views() for operation in view.operations]
+
+
+def _path_views() -> list[PathView]:
+    return [
+        view
+        for router in api._get_bound_routers()  # noqa: SLF001 -- ninja has no public list
+        for view in router.path_operations.values()
+    ]
+
+
+@require_GET
+def openapi(_request: HttpRequest) -> JsonResponse:
+    """Return the OpenAPI 3.1 document."""
+    return JsonResponse(document())
+
+
+def _view(found: PathView) -> Callable[..., HttpResponseBase]:
+    """Return ninja's view of one address, with the rule of each of its methods for the gate."""
+    serve = found.get_view()
+
+    # A token travels in a header, which no form can send; `Frame` removes cookies.
+    @csrf_exempt
+    def view(request: HttpRequest, **named: Any) -> HttpResponseBase:  # noqa: ANN401 -- what the route gives
+        answer: HttpResponseBase = serve(request, **named)
+        return answer
+
+    rules = {
+        method: rule
+        for operation in found.operations
+        for method in operation.methods
+        for rule in all_rules(operation.auth_callbacks)
+    }
+    setattr(view, API_RULES, rules)
+    view.__doc__ = " ".join(operation.description or "" for operation in found.operations)
+    return view
+
+
+def _routes() -> Iterator[URLPattern]:
+    for view in _path_views():
+        first = view.operations[0]
+        route = first.path.lstrip("/").replace("{", "<").replace("}", ">")
+        yield path(f"{PREFIX}{route}", _view(view), name=f"api-{first.operation_id}")
+
+
+urlpatterns = [path(f"{PREFIX}openapi.json", openapi, name="api-openapi"), *_routes()]
