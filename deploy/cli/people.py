@@ -84,17 +84,25 @@ def add(
     store: Stores = None,
     region: Regions = None,
     everywhere: Everywhere = False,
+    service: Annotated[
+        bool, typer.Option("--service", help="For another system: tokens, and never a login.")
+    ] = False,
     url: Address = "",
 ) -> None:
     """Create an account and print a link with which the person sets a password, once.
 
-    Company-wide roles apply to all locations, unless you give stores or regions.
+    Company-wide roles apply to all locations, unless you give stores or regions. An account with
+    --service has no link; `inventory people token` gives it a token.
     """
     accounts = _accounts()
     from ledger.people import STORE_ROLES  # noqa: PLC0415 -- needs Django set up
 
     is_company = bool(role) and not STORE_ROLES & set(role or ())
     places = _places(store, region, everywhere=everywhere or (is_company and not (store or region)))
+    if service:
+        accounts.add_service(name=name, roles=role or (), places=places, actor=_me())
+        output.console.print(f"{name} may have tokens: inventory people token {shlex.quote(name)}")
+        return
     _print_link(accounts.add_person(name=name, roles=role or (), places=places, actor=_me()), url)
 
 
@@ -195,6 +203,64 @@ def end_sessions(name: Name) -> None:
     """End all sessions of a person, and keep the password."""
     ended = _accounts().end_sessions_of(name=name, actor=_me())
     output.console.print(f"{ended} sessions of {name} have ended; the person may log in again")
+
+
+@people.command()
+def token(
+    name: Name,
+    *,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option("--scope", help="Scope, like needs:read. Repeat the option for several."),
+    ] = None,
+    days: Annotated[int, typer.Option("--days", help="Days until it expires, 1 to 365.")] = 90,
+    label: Annotated[
+        str, typer.Option("--label", help="Name of the token, at most 60 characters.")
+    ] = "command line",
+) -> None:
+    """Create a token of the HTTP API and print it, once."""
+    new = _accounts().create_token_of(
+        name=name, token=label, scopes=scope or (), days=days, actor=_me()
+    )
+    output.plain(new.token)
+    output.errors.print(
+        f"token {new.id} of {name} for {', '.join(new.scopes)},"
+        f" until {new.expires_at:%Y-%m-%d %H:%M} UTC; it is not shown again"
+    )
+
+
+@people.command()
+def tokens(name: Name, *, json: Json = False) -> None:
+    """List a person's tokens of the HTTP API, without their texts."""
+    found = _accounts().tokens_of_person(name)
+    if json:
+        output.as_json([asdict(each) for each in found])
+        return
+    rows = [
+        (
+            each.id,
+            each.name,
+            "valid" if each.is_valid else "ended",
+            ", ".join(each.scopes),
+            each.expires_at,
+            each.used_at,
+        )
+        for each in found
+    ]
+    columns = ("number", "name", "state", "scopes", "expires", "last used")
+    output.table(f"{len(rows)} tokens of {name}", columns, rows)
+
+
+@people.command("end-token")
+def end_token(
+    name: Name,
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="Number of the token.")],
+) -> None:
+    """End a token of the HTTP API now."""
+    if not _accounts().end_token_of(name=name, number=number, actor=_me()):
+        message = f"{name} has no valid token {number}; nothing was changed"
+        raise StackError(message, repair=f"inventory people tokens {shlex.quote(name)}")
+    output.console.print(f"token {number} of {name} has ended")
 
 
 @people.command()

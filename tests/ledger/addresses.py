@@ -5,7 +5,7 @@ others. A test walks Django's URL patterns and fails for an address that is miss
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
@@ -22,7 +22,8 @@ def _about(path: str, **query: object) -> str:
 OPEN = frozenset(
     {
         *("login", "login-code", "invitation", "logout", "livez", "readyz"),
-        *("second-factor", "sessions", "password", "password-changed"),
+        *("second-factor", "sessions", "password", "password-changed", "tokens"),
+        "api-openapi",
     }
 )
 # The stream has tests of its own: it outlives its request.
@@ -198,6 +199,80 @@ COMPANY_FORMS: dict[str, tuple[str, Form]] = {
         {"name": "Other", "shown": "{}"},
     ),
 }
+
+
+class Call(NamedTuple):
+    """A request of the API about a store: method, address, and the body of a command."""
+
+    name: str
+    method: str
+    path: Callable[[Store], str]
+    body: Callable[[Store], dict[str, Any]] | None = None
+
+
+def _item(kind: str) -> Callable[[Store], str]:
+    return lambda s: f"/api/v1/{kind}/{s.location}/ASKED"
+
+
+# Lists of the API: they show the owner's own stores.
+API_LISTS: dict[str, str] = {
+    "api-listStock": "/api/v1/stock",
+    "api-listNeeds": "/api/v1/needs",
+    "api-listOrders": "/api/v1/orders",
+    "api-listPrices": "/api/v1/prices",
+    "api-listPriceProposals": "/api/v1/price-proposals",
+    "api-listDecisions": "/api/v1/decisions",
+}
+# Its answer doesn't end: tests/ledger/test_api_documentation.py follows it.
+API_STREAMS = frozenset({"api-streamDecisions"})
+API_CALLS: tuple[Call, ...] = (
+    Call("api-getStock", "GET", _item("stock")),
+    Call("api-getNeed", "GET", lambda s: f"/api/v1/needs/{quote(s.reorder_id)}"),
+    Call("api-getOrder", "GET", lambda s: f"/api/v1/orders/{s.order_ref}"),
+    Call("api-getPrices", "GET", _item("prices")),
+    Call(
+        "api-getPriceProposal",
+        "GET",
+        lambda s: f"/api/v1/price-proposals/{quote(s.proposal_id)}",
+    ),
+    Call(
+        "api-getNeed",
+        "POST",
+        lambda s: f"/api/v1/needs/{quote(s.reorder_id)}",
+        lambda _: {"action": "reject", "revision": 1, "reason": "no"},
+    ),
+    Call(
+        "api-listNeeds",
+        "POST",
+        lambda _: "/api/v1/needs",
+        lambda s: {"approvals": [{"need_id": s.reorder_id, "revision": 1}]},
+    ),
+    Call(
+        "api-getOrder",
+        "POST",
+        lambda s: f"/api/v1/orders/{s.order_ref}",
+        lambda _: {"action": "send", "version": "0@"},
+    ),
+    Call(
+        "api-changeOrderLine",
+        "POST",
+        lambda s: f"/api/v1/order-lines/{s.order_id}",
+        lambda _: {"action": "ship", "units": 1},
+    ),
+    Call(
+        "api-getPrices",
+        "POST",
+        _item("prices"),
+        lambda _: {"action": "set", "newest_id": 0, "price_minor": 900},
+    ),
+    Call(
+        "api-getPriceProposal",
+        "POST",
+        lambda s: f"/api/v1/price-proposals/{quote(s.proposal_id)}",
+        lambda _: {"action": "reject", "revision": 1, "reason": "no"},
+    ),
+)
+API = {*API_LISTS, *API_STREAMS, *(call.name for call in API_CALLS)}
 
 
 def sent(form: Form) -> Form:

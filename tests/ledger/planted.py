@@ -1,5 +1,6 @@
 """A store with at least one row in everything that pages read, each with its own mark."""
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -108,6 +109,9 @@ def _plant_item(
     same = {"inv_key": key, "location": location, "sku": sku, "reason": f"{location[:-2]} note"}
     reorder_proposal(connection, reorder_id=f"R:{key}:1-2", **same, decided_by=actor)
     price_proposal(connection, proposal_id=f"P:{key}:1-2", **same, decided_by=actor)
+    event = {"kind": "need", "change": "opened", "inv_key": key, "location": location, "sku": sku}
+    proposal = json.dumps({"revision": 1, "status": "open", "decided_by": actor})
+    put(connection, "app.decision_event", subject=f"R:{key}:1-2", proposal=proposal, **event)
 
 
 def _plant_documents(

@@ -26,7 +26,7 @@ from tests.ledger.fingerprint import fingerprint
 from tests.ledger.inbox import emptied
 from tests.ledger.pages import logged_in
 from tests.ledger.planted import PERSON, Store, plant
-from tests.ledger.routes import rule_of, url_names
+from tests.ledger.routes import rule_of, rules_of, url_names
 
 ROLES = ("associate", "manager", "buyer", "lead", "pricing", "analyst", "operator")
 REFUSED = {403, 404}
@@ -82,7 +82,11 @@ def asked(path: str, location: str) -> str:
 def test_every_address_is_in_the_table_and_has_a_rule(database: str) -> None:
     listed = {*LISTS, *COMPANY, *COMPANY_PAGES, *PAGES, *FORMS, *COMPANY_FORMS}
     every = url_names() - addresses.OPEN - addresses.STREAMS - addresses.PEOPLE
+    programs = {name for name in every if name.startswith("api-")}
 
+    assert programs == addresses.API
+    assert [name for name in programs if not rules_of(name)] == []
+    every -= programs
     assert every == listed
     assert [name for name in every if rule_of(name) is None] == []
 

@@ -9,6 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from typing_extensions import override
 
+from webui.accounts.api_tokens import SCOPES
 from webui.accounts.people import LONGEST_NAME
 
 
@@ -67,3 +68,33 @@ class EndForm(forms.Form):
 
     password = forms.CharField(strip=False)
     end = forms.CharField(required=False, strip=False)
+
+
+class TokenForm(forms.Form):
+    """A new token of the API, after the password was given again."""
+
+    password = forms.CharField(required=False, strip=False)
+    name = forms.CharField(required=False)
+    scopes = forms.MultipleChoiceField(required=False, choices=[*SCOPES.items()])
+    days = forms.IntegerField(required=False)
+
+    @property
+    def password_text(self) -> str:
+        """The password as it was typed."""
+        return str(self.data.get("password", ""))
+
+    def values(self) -> dict[str, Any]:
+        """Return the values of the token; `create_token` checks them."""
+        self.is_valid()
+        given = self.cleaned_data
+        return {
+            "name": given.get("name", ""),
+            "scopes": given.get("scopes", []),
+            "days": given.get("days") or 0,
+        }
+
+
+class EndTokenForm(forms.Form):
+    """The token to end."""
+
+    end = forms.IntegerField(min_value=1, max_value=2**63 - 1)

@@ -18,6 +18,14 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.transactions import execute, ledger_transaction, log_action
 from ledger.people import ROLES, create_roles, write_memberships, write_region
 from webui.accounts import second_factor
+from webui.accounts.api_tokens import (
+    ApiToken,
+    NewToken,
+    create_token,
+    end_token,
+    end_tokens,
+    tokens_of,
+)
 from webui.accounts.invitations import Invitation, end_invitations, new_invitation
 from webui.accounts.open_sessions import OpenSession, end_sessions, open_sessions
 from webui.accounts.person import Person, StoreAccess, person_named
@@ -27,23 +35,35 @@ LONGEST_NAME: Final = 150
 
 def add_person(*, name: str, roles: Collection[str], places: StoreAccess, actor: str) -> Invitation:
     """Create an account without a password; return the invitation to set one."""
+    with ledger_transaction():
+        user = _added(name, roles, places, actor)
+        return new_invitation(user.pk, name, actor)
+
+
+def add_service(*, name: str, roles: Collection[str], places: StoreAccess, actor: str) -> None:
+    """Create an account for another system: it has tokens and never a login."""
+    with ledger_transaction():
+        _added(name, roles, places, actor)
+
+
+def _added(name: str, roles: Collection[str], places: StoreAccess, actor: str) -> User:
+    """Write an account without a password, inside the caller's transaction."""
     checks.text("person", name, longest=LONGEST_NAME)
     if not name.isprintable() or "|" in name or name != name.strip():
         refuse("person", name, "a printable name without | and without blanks at its ends")
     _check_roles(roles)
     places.check()
-    with ledger_transaction():
-        if User.objects.filter(username__iexact=name).exists():
-            message = f"{name} has an account already"
-            raise Conflict(message)
-        user = User(username=name)
-        user.set_unusable_password()
-        user.save()
-        _write_roles(user, roles)
-        _write_store_access(user, places, actor)
-        detail = {"roles": sorted(roles), "places": places.text}
-        log_action(actor=actor, action="add_person", subject=name, detail=detail)
-        return new_invitation(user.pk, name, actor)
+    if User.objects.filter(username__iexact=name).exists():
+        message = f"{name} has an account already"
+        raise Conflict(message)
+    user = User(username=name)
+    user.set_unusable_password()
+    user.save()
+    _write_roles(user, roles)
+    _write_store_access(user, places, actor)
+    detail = {"roles": sorted(roles), "places": places.text}
+    log_action(actor=actor, action="add_person", subject=name, detail=detail)
+    return user
 
 
 def invite_person(*, name: str, actor: str) -> Invitation:
@@ -57,15 +77,15 @@ def invite_person(*, name: str, actor: str) -> Invitation:
 
 
 def disable_person(*, name: str, actor: str) -> None:
-    """Disable an account: its sessions, open pages and invitations end."""
+    """Disable an account: its sessions, open pages, invitations and tokens end."""
     with ledger_transaction():
         user = _locked(name)
         _refuse_last_operator(user, "disabled")
         user.is_active = False
         user.save(update_fields=["is_active"])
         end_invitations(user.pk)
-        ended = end_sessions(user.pk)
-        log_action(actor=actor, action="disable_person", subject=name, detail={"sessions": ended})
+        detail = {"sessions": end_sessions(user.pk), "tokens": end_tokens(user.pk, actor)}
+        log_action(actor=actor, action="disable_person", subject=name, detail=detail)
 
 
 def enable_person(*, name: str, actor: str) -> None:
@@ -135,6 +155,30 @@ def end_sessions_of(*, name: str, actor: str) -> int:
         ended = end_sessions(_locked(name).pk)
         log_action(actor=actor, action="end_sessions", subject=name, detail={"sessions": ended})
     return ended
+
+
+def create_token_of(
+    *, name: str, token: str, scopes: Collection[str], days: int, actor: str
+) -> NewToken:
+    """Write a token named `token` for an account; return it with its text, once."""
+    with ledger_transaction():
+        user = _locked(name)
+        if not user.is_active:
+            message = f"{name} is disabled: enable the account first"
+            raise Conflict(message)
+        return create_token(person=user, name=token, scopes=scopes, days=days, actor=actor)
+
+
+def tokens_of_person(name: str) -> list[ApiToken]:
+    """Return the tokens of an account; raise `ServiceError` if there is no such account."""
+    with ledger_transaction():
+        return tokens_of(_locked(name).pk)
+
+
+def end_token_of(*, name: str, number: int, actor: str) -> bool:
+    """End a token of an account; return False if it isn't theirs or has ended."""
+    with ledger_transaction():
+        return end_token(person=_locked(name), number=number, actor=actor)
 
 
 def set_region(*, location: str, region: str, actor: str) -> None:

@@ -103,7 +103,9 @@ def _refuse_token(request: HttpRequest, reason: str) -> Any:  # noqa: ANN401 -- 
         reason=reason,
     )
     detail = f"{reason.capitalize()}. Nothing was changed."
-    next_step = "Send the header Authorization: Bearer TOKEN. People create tokens in their account."
+    next_step = (
+        "Send the header Authorization: Bearer TOKEN. People create tokens in their account."
+    )
     problem = Problem(401, "no-valid-token", detail, next_step)
     problem.headers = {"WWW-Authenticate": "Bearer"}
     raise problem
@@ -125,13 +127,14 @@ def require_acceptable(request: HttpRequest) -> None:
         raise Problem(403, "no-tls", detail, "End this token, and use https with a new one.")
     if request.method != "POST":
         return
+    # First: the parts of a form are read already, so its body can't be.
+    if request.content_type != "application/json":
+        detail = f"The body is {request.content_type or 'of no type'}. Nothing was changed."
+        raise Problem(415, "not-json", detail, "Send JSON with Content-Type: application/json.")
     length = request.META.get("CONTENT_LENGTH") or "0"
     if int(length) > LARGEST_BODY or len(request.body) > LARGEST_BODY:
         detail = f"The body has more than {LARGEST_BODY} bytes. Nothing was changed."
         raise Problem(413, "too-large", detail, "Send fewer entries at once.")
-    if request.content_type != "application/json":
-        detail = f"The body is {request.content_type or 'of no type'}. Nothing was changed."
-        raise Problem(415, "not-json", detail, "Send JSON with Content-Type: application/json.")
 
 
 def scope_of_caller(token: int, person_id: int) -> Scope | None:

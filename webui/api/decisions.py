@@ -147,7 +147,9 @@ def list_decisions(request: HttpRequest, given: Query[EventPageFilters]) -> Even
     shown = found[: given.limit]
     following = cursor(str(shown[-1].id if shown else after))
     more = len(found) > len(shown)
-    return EventPage(items=[event_of(each) for each in shown], next=following, more=more, as_of=as_of)
+    return EventPage(
+        items=[event_of(each) for each in shown], next=following, more=more, as_of=as_of
+    )
 
 
 def _position(after: str) -> int:

@@ -36,7 +36,5 @@ class Frame(MiddlewareMixin):
         if not is_ours or not is_refusal or response.headers.get("Content-Type") == MEDIA_TYPE:
             return response
         problem = problem_of_status(response.status_code)
-        problem.headers = {
-            name: value for name, value in response.headers.items() if name in _KEPT
-        }
+        problem.headers = {name: value for name, value in response.headers.items() if name in _KEPT}
         return answer_problem(problem)

@@ -329,5 +329,3 @@ def caller_of(request: HttpRequest) -> Caller:
     """Return the caller that `Token` has let through."""
     caller: Caller = request.auth  # type: ignore[attr-defined] # ninja sets it
     return caller
-
-

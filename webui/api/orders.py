@@ -42,7 +42,7 @@ from webui.api.answers import (
 from webui.api.needs import caller_of
 from webui.desks.orders import queries as selectors
 from webui.desks.orders.lines import order_lines
-from webui.desks.orders.order import header
+from webui.desks.orders.order import Header, header
 from webui.desks.orders.queries import Filters
 
 router = Router(tags=["orders"])
@@ -248,10 +248,7 @@ def list_orders(request: HttpRequest, given: Query[OrderFilters]) -> OrderPage:
 def get_order(request: HttpRequest, order_ref: str) -> Order:
     """Return one order with its lines."""
     as_of = now()
-    head = header(order_ref)
-    if head is None:
-        message = f"{order_ref} is no order of this token's locations"
-        raise Http404(message)
+    head = _header(order_ref)
     lines = order_lines(order_ref)
     drafts = [line for line in lines if line.status == "draft"]
     return described(
@@ -274,6 +271,14 @@ def get_order(request: HttpRequest, order_ref: str) -> Order:
     )
 
 
+def _header(order_ref: str) -> Header:
+    head = header(order_ref)
+    if head is None:
+        message = f"{order_ref} is no order of this token's locations"
+        raise Http404(message)
+    return head
+
+
 @router.post(
     "/orders/{path:order_ref}",
     auth=Token(ORDERS_WRITE, MANAGE_ORDERS),
@@ -282,6 +287,7 @@ def get_order(request: HttpRequest, order_ref: str) -> Order:
 )
 def send(request: HttpRequest, order_ref: str, body: Send, command_id: CommandId) -> Sent:
     """Send the draft lines of an order to its supplier."""
+    _header(order_ref)
     done = send_order(
         order_ref=order_ref,
         below_minimum_allowed=body.below_minimum,

@@ -31,6 +31,13 @@ _MISSING: Final = frozenset(
         ("purchase_order_line_id", "no such order line"),
     }
 )
+# Kinds of commands: `action` of their bodies.
+_TAGS: Final = frozenset(
+    {
+        *("approve", "reject", "snooze", "resume", "send", "change", "delete", "confirm", "ship"),
+        *("cancel", "move_due_day", "restore", "set", "roll_back"),
+    }
+)
 _NEXT: Final[Mapping[int, str]] = MappingProxyType(
     {
         400: "Correct the request and send it again.",
@@ -121,12 +128,11 @@ def of_parameters(refusal: ValidationError) -> Problem:
 
 
 def _error(error: Mapping[str, Any]) -> dict[str, str]:
-    place = [str(part) for part in error["loc"] if part not in {"body", "query", "path", "header"}]
-    # The name of the parameter of a body is ours; a header has its name with a hyphen.
-    shown = place[1:] if error["loc"][0] == "body" and len(place) > 1 else place
-    field = ".".join(shown) or "body"
-    if error["loc"][0] == "header":
-        field = "Idempotency-Key"
+    source, *place = [str(part) for part in error["loc"]]
+    if source == "body":
+        # After the name of our parameter, a body of several kinds has the tag of its kind.
+        place = place[2:] if place[1:] and place[1] in _TAGS else place[1:]
+    field = "Idempotency-Key" if source == "header" else ".".join(place) or "body"
     return {"field": field, "value": seen(error.get("input")), "rule": str(error["msg"])}
 
 

@@ -9,7 +9,9 @@ from django.urls import URLPattern, path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET
 from ninja import NinjaAPI
+from ninja.errors import ValidationError, ValidationErrorContext
 from ninja.operation import PathView
+from typing_extensions import override
 
 from webui.accounts.gate import API_RULES
 from webui.accounts.roles import GROUPS_OF
@@ -52,7 +54,26 @@ _REFUSALS_OF_WRITES: Final = {
 }
 _GONE: Final = {410: "The events after this cursor are gone"}
 
-api = NinjaAPI(
+
+class Api(NinjaAPI):
+    """An API whose refusals of values state the value that was seen; ninja leaves it out."""
+
+    @override
+    def validation_error_from_error_contexts(
+        self, error_contexts: list[ValidationErrorContext[Any]]
+    ) -> ValidationError:
+        refused = super().validation_error_from_error_contexts(error_contexts)
+        seen = [
+            error["input"]
+            for context in error_contexts
+            for error in context.pydantic_validation_error.errors(include_url=False)
+        ]
+        for error, value in zip(refused.errors, seen, strict=True):
+            error["input"] = value
+        return refused
+
+
+api = Api(
     title="Retail inventory",
     version="1",
     description="The same services and queries as the pages. Times are UTC, amounts are minor"
@@ -69,7 +90,7 @@ for module in (stock, needs, orders, prices, decisions):
 def document() -> dict[str, Any]:
     """Return the OpenAPI document: with the scope, roles and refusals of each operation."""
     found: dict[str, Any] = api.get_openapi_schema(path_prefix=PREFIX)
-    rules = {operation.operation_id: operation for operation in _operations()}
+    rules = {operation.operation_id: operation for operation in operations()}
     for methods in found["paths"].values():
         for method, described in methods.items():
             rule = rules[described["operationId"]]
@@ -92,7 +113,8 @@ def _describe(described: dict[str, Any], method: str, rule: Token) -> None:
         described["responses"][status] = {"description": meaning, "content": content}
 
 
-def _operations() -> list[Any]:
+def operations() -> list[Any]:
+    """Return every operation of the API."""
     return [operation for view in _path_views() for operation in view.operations]
 
 

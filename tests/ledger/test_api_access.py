@@ -1,0 +1,210 @@
+"""Access to the API: token, scope, right and store, for every operation and every role."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.ledger.addresses import API_CALLS, API_LISTS, Call
+from tests.ledger.fingerprint import fingerprint
+from tests.ledger.inbox import emptied
+from tests.ledger.pages import logged_in
+from tests.ledger.planted import PERSON, Store, plant
+from tests.ledger.programs import Program, account, problem, program_of
+from tests.ledger.routes import rules_of
+from tests.ledger.test_access_matrix import REFUSED, ROLES, assert_holds_nothing_of
+
+
+@pytest.fixture(scope="module")
+def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
+    """One's own store and another one. Requests of this file are refused or change only these."""
+    server, database = request.getfixturevalue("server"), request.getfixturevalue("database")
+    with psycopg.connect(server.url("postgres", database), autocommit=True) as connection:
+        from tests.ledger.conftest import empty  # noqa: PLC0415 -- beside the fixtures
+
+        empty(connection)
+        emptied(connection)
+        connection.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme')")
+        yield plant(connection, "MINE", 48_151), plant(connection, "THEIRS", 62_342)
+        empty(connection)
+        emptied(connection)
+
+
+@pytest.fixture
+def visitor(stores: tuple[Store, Store]) -> Iterator[Any]:
+    """Return a program of a role in some stores. Its tokens end with the test."""
+    tokens = import_module("webui.accounts.api_tokens")
+    users: list[Any] = []
+
+    def visit(role: str, *named: str, scopes: tuple[str, ...] = ()) -> Program:
+        user = account(role, PERSON, stores=named)
+        users.append(user)
+        return program_of(user, *scopes)
+
+    yield visit
+    for user in users:
+        tokens.end_tokens(user.pk, "test")
+
+
+def may(role: str, call: Call) -> bool:
+    rule = rules_of(call.name)[call.method]
+    groups = import_module("webui.accounts.roles").GROUPS_OF[rule.ability]
+    return not groups or role in groups
+
+
+def sent(program: Program, call: Call, store: Store) -> Any:
+    if call.body is None:
+        return program.get(call.path(store))
+    return program.post(call.path(store), call.body(store))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_lists_hold_own_stores_only(stores: tuple[Store, Store], visitor: Any, role: str) -> None:
+    own, other = stores
+    visiting = visitor(role, own.location)
+
+    for name, path in API_LISTS.items():
+        allowed = may(role, Call(name, "GET", lambda _: ""))
+        answer = visiting.get(path)
+        assert answer.status_code == (200 if allowed else 403), (name, answer.content)
+        assert_holds_nothing_of(other, answer.content.decode(), named=False, address=name)
+        assert (own.location in answer.content.decode()) is allowed, name
+        foreign = visiting.get(path, location=other.location)
+        assert problem(foreign)["status"] == 403, name
+        assert_holds_nothing_of(other, foreign.content.decode(), named=True, address=name)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_call_needs_the_right_of_the_owner_and_changes_no_other_store(
+    stores: tuple[Store, Store], visitor: Any, role: str
+) -> None:
+    own, other = stores
+    visiting = visitor(role, own.location)
+    before = fingerprint(other.location)
+
+    for call in API_CALLS:
+        answer = sent(visiting, call, other)
+        assert answer.status_code in REFUSED, (call.name, answer.content)
+        assert_holds_nothing_of(other, answer.content.decode(), named=True, address=call.name)
+    assert fingerprint(other.location) == before
+
+    for call in API_CALLS:
+        answer = sent(visiting, call, own)
+        is_refused = answer.status_code == 403
+        assert is_refused is not may(role, call), (call.name, call.method, answer.content)
+        assert_holds_nothing_of(other, answer.content.decode(), named=False, address=call.name)
+
+
+def test_each_operation_needs_its_scope(stores: tuple[Store, Store], visitor: Any) -> None:
+    own, _ = stores
+    tokens = import_module("webui.accounts.api_tokens")
+    lists = [Call(name, "GET", lambda _, path=path: path) for name, path in API_LISTS.items()]
+    programs = {
+        scope: visitor("lead", scopes=tuple(s for s in tokens.SCOPES if s != scope))
+        for scope in tokens.SCOPES
+    }
+
+    for call in (*API_CALLS, *lists):
+        scope = rules_of(call.name)[call.method].scope
+        refusal = problem(sent(programs[scope], call, own))
+        assert (refusal["status"], refusal["scope"]) == (403, scope), call.name
+
+
+def test_without_a_valid_token_nothing_is_read_or_changed(
+    ledger: psycopg.Connection, database: str
+) -> None:
+    tokens = import_module("webui.accounts.api_tokens")
+    people = import_module("webui.accounts.people")
+    user = account("buyer", "robot")
+    ended, expired, disabled = program_of(user), program_of(user), program_of(user)
+    number = tokens.tokens_of(user.pk)[-1].id
+    assert ended.get("/api/v1/needs").status_code == 200
+    assert tokens.end_token(person=user, number=number, actor="robot")
+    ledger.execute(
+        "UPDATE app.api_token SET created_at = created_at - interval '2 days',"
+        " expires_at = clock_timestamp() WHERE id = %s",
+        (number + 1,),
+    )
+    assert disabled.get("/api/v1/needs").status_code == 200
+    people.disable_person(name="robot", actor="test")
+    people.enable_person(name="robot", actor="test")
+    wrong = [Program(""), Program("inv_x"), Program("other"), Program("inv_" + "é" * 20)]
+    ledger.execute("DELETE FROM app.refusal")
+
+    for visiting in (ended, expired, disabled, *wrong):
+        answer = visiting.get("/api/v1/needs")
+        assert problem(answer)["status"] == 401
+        assert answer["WWW-Authenticate"] == "Bearer"
+
+    found = ledger.execute("SELECT DISTINCT kind, account, address FROM app.refusal").fetchall()
+    assert found == [("token", "not logged in", "GET /api/v1/needs")]
+
+
+def test_a_session_opens_no_address_of_the_api(ledger: psycopg.Connection) -> None:
+    browser = logged_in(account("lead"))
+
+    for method in (browser.get, browser.post):
+        answer = method("/api/v1/needs")
+        assert problem(answer)["status"] == 401
+        assert not answer.cookies
+
+
+def test_each_refusal_is_a_problem_and_names_the_next_step(ledger: psycopg.Connection) -> None:
+    buyer = program_of(account("buyer"))
+
+    assert problem(buyer.get("/api/v1/nothing"))["status"] == 404
+    not_allowed = buyer.client.delete("/api/v1/needs", headers=buyer.head)
+    assert problem(not_allowed)["status"] == 405
+    assert set(not_allowed["Allow"].split(", ")) == {"GET", "POST"}
+    assert problem(buyer.get("/api/v1/stock/L/S%00"))["status"] == 400
+    assert problem(buyer.get("/api/v1/stock?q=%00"))["status"] == 400
+    body = buyer.client.post("/api/v1/needs", "{", "application/json", headers=buyer.head)
+    assert problem(body)["status"] == 400
+
+
+def test_a_large_body_and_one_that_is_not_json_are_refused(ledger: psycopg.Connection) -> None:
+    buyer = program_of(account("buyer"))
+    large = buyer.post("/api/v1/needs", {"approvals": "x" * 300_000})
+    form = buyer.client.post("/api/v1/needs", {"approvals": "1"}, headers=buyer.head)
+
+    assert problem(large)["status"] == 413
+    assert problem(form)["status"] == 415
+
+
+def test_a_token_in_clear_text_is_refused_behind_tls(
+    ledger: psycopg.Connection, settings_of_tls: None
+) -> None:
+    buyer = program_of(account("buyer"))
+
+    assert problem(buyer.get("/api/v1/needs"))["type"].endswith(":no-tls")
+    assert buyer.client.get("/api/v1/needs", headers=buyer.head, secure=True).status_code == 200
+
+
+@pytest.fixture
+def settings_of_tls() -> Iterator[None]:
+    from django.test import override_settings  # noqa: PLC0415 -- needs Django set up
+
+    with override_settings(SECURE_SSL_REDIRECT=True):
+        yield
+
+
+def test_more_requests_than_the_limit_wait_for_the_next_minute(
+    ledger: psycopg.Connection,
+) -> None:
+    buyer = program_of(account("buyer"))
+    assert buyer.get("/api/v1/needs").status_code == 200
+    # Of this minute and the next: the test may run at the end of a minute.
+    ledger.execute(
+        "UPDATE app.api_token SET requests = 600,"
+        " minute = date_trunc('minute', clock_timestamp(), 'UTC')"
+    )
+
+    answer = buyer.get("/api/v1/needs")
+
+    if answer.status_code == 200:  # a new minute has begun in between
+        ledger.execute("UPDATE app.api_token SET requests = 600")
+        answer = buyer.get("/api/v1/needs")
+    assert problem(answer)["status"] == 429
+    assert 1 <= int(answer["Retry-After"]) <= 60

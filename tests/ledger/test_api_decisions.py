@@ -1,0 +1,126 @@
+"""Events of decisions: one per change, in order of commit, for the stores of the token's owner."""
+
+from typing import Any
+
+import psycopg
+import pytest
+
+
+from tests.ledger.programs import Program, problem, program
+from tests.ledger.rows import price_proposal, reorder_proposal, write
+
+PATH = "/api/v1/decisions"
+
+
+def changes(program: Program, **query: object) -> list[tuple[str, str, str]]:
+    items = program.get(PATH, **query).json()["items"]
+    return [(item["kind"], item["id"], item["change"]) for item in items]
+
+
+def test_each_change_of_a_need_is_an_event(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    need = reorder_proposal(sinks)
+    sinks.execute("UPDATE app.reorder_proposal SET as_of_us = 2")
+    sinks.execute("UPDATE app.reorder_proposal SET revision = 2, quantity_units = 60")
+    write(ledger, "item_location", supplier="ACME", pack_units=6)
+    ledger.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme')")
+    buyer = program("buyer")
+    body = {"action": "approve", "revision": 2}
+    assert buyer.post(f"/api/v1/needs/{need}", body).status_code == 200
+    sinks.execute("UPDATE app.reorder_proposal SET status = 'accepted'")
+
+    items = buyer.get(PATH).json()["items"]
+
+    assert [item["change"] for item in items] == ["opened", "revised", "decided", "closed"]
+    decided = items[2]["proposal"]
+    assert (decided["decided_action"], decided["decided_by"], decided["decided_units"]) == (
+        *("approve", "buyer"),
+        60,
+    )
+    assert (items[1]["proposal"]["quantity_units"], items[1]["currency"]) == (60, "EUR")
+
+
+def test_snoozes_and_prices_are_events_too(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    reorder_proposal(sinks)
+    price_proposal(sinks)
+    for status in ("snoozed", "open", "cancelled"):
+        sinks.execute("UPDATE app.reorder_proposal SET status = %s", (status,))
+    analyst = program("analyst", "decisions:read")
+
+    assert changes(analyst, kind="price") == [("price", "P:L|S:1-2", "opened")]
+    assert [change for _, _, change in changes(analyst, kind="need")] == [
+        *("opened", "snoozed", "opened", "closed")
+    ]
+    [offer] = analyst.get(PATH, kind="price").json()["items"]
+    assert (offer["proposal"]["old_minor"], offer["proposal"]["new_minor"]) == (999, 899)
+
+
+def test_a_reader_continues_where_it_was_and_from_the_newest(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    reorder_proposal(sinks)
+    reader = program("buyer")
+    first = reader.get(PATH).json()
+    newest = reader.get(PATH, after="newest").json()
+    empty = reader.get(PATH, after=first["next"]).json()
+    sinks.execute("UPDATE app.reorder_proposal SET revision = 2")
+
+    assert (empty["items"], empty["next"], empty["more"]) == ([], first["next"], False)
+    assert newest["next"] == first["next"]
+    assert [item["change"] for item in reader.get(PATH, after=first["next"]).json()["items"]] == [
+        "revised"
+    ]
+
+
+def test_events_get_their_places_in_the_order_of_the_commits(
+    server: Any, database: str, ledger: psycopg.Connection
+) -> None:
+    """A reader that has seen the later event can't miss the one that began earlier."""
+    reader = program("buyer")
+    with psycopg.connect(server.url("sink_rw", database)) as slow:
+        reorder_proposal(slow, reorder_id="R:L|A:1-1", inv_key="L|A", sku="A")
+        with psycopg.connect(server.url("sink_rw", database)) as quick:
+            reorder_proposal(quick, reorder_id="R:L|B:1-1", inv_key="L|B", sku="B")
+        seen = reader.get(PATH).json()
+        assert [item["sku"] for item in seen["items"]] == ["B"]
+    behind = reader.get(PATH, after=seen["next"]).json()
+
+    assert [item["sku"] for item in behind["items"]] == ["A"]
+
+
+def test_only_events_of_the_owner_s_stores_are_shown(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    reorder_proposal(sinks)
+    reorder_proposal(sinks, reorder_id="R:M|S:1-3", inv_key="M|S", location="M")
+    manager = program("manager", stores=("M",))
+
+    assert changes(manager) == [("need", "R:M|S:1-3", "opened")]
+    assert problem(manager.get(PATH, location="L"))["status"] == 403
+
+
+def test_a_cursor_before_the_kept_events_is_refused(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    reorder_proposal(sinks)
+    reader = program("buyer")
+    first = reader.get(PATH).json()["next"]
+    for revision in (2, 3):
+        sinks.execute("UPDATE app.reorder_proposal SET revision = %s", (revision,))
+    ledger.execute(
+        "DELETE FROM app.decision_event WHERE id < (SELECT max(id) FROM app.decision_event)"
+    )
+
+    found = problem(reader.get(PATH, after=first))
+
+    assert (found["status"], "after=newest" in found["next_step"]) == (410, True)
+    assert len(reader.get(PATH).json()["items"]) == 1
+
+
+def test_no_service_writes_events_itself(till: psycopg.Connection) -> None:
+
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        till.execute("DELETE FROM app.decision_event")

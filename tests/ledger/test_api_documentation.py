@@ -1,0 +1,138 @@
+"""The examples of docs/api.md, executed against a running server, and the event stream."""
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from deploy.stack.home import PROJECT
+from inventory.model.ids import InvKey
+from tests.ledger.inbox import level, state
+from tests.ledger.programs import account, program_of
+from tests.ledger.rows import reorder_proposal, write
+
+PAGE = (PROJECT / "docs" / "api.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DEADLINE_S = 60.0
+KEY = {"location": "BERLIN-1", "sku": "BED-1053", "inv_key": "BERLIN-1|BED-1053"}
+
+
+@pytest.fixture(scope="module")
+def address(database: str) -> Iterator[str]:
+    """Return the API's address of a running server of this process's Django."""
+    uvicorn: Any = import_module("uvicorn")
+    application = import_module("webui.config.asgi").application
+    hub = import_module("webui.live.stream").HUB
+    config = uvicorn.Config(application, port=0, lifespan="off", log_config=None)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=asyncio.run, args=(server.serve(),))
+    started = threading.Event()
+    startup = server.startup
+
+    async def watched(sockets: Any = None) -> None:
+        await startup(sockets)
+        started.set()
+
+    server.startup = watched
+    thread.start()
+    assert started.wait(DEADLINE_S)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}/api/v1"
+    hub.closing = True  # ends open streams
+    server.should_exit = True
+    thread.join(DEADLINE_S)
+    hub.closing = False
+
+
+@pytest.fixture
+def environment(ledger: psycopg.Connection, address: str) -> dict[str, str]:
+    """The variables of the examples, beside the need that they decide."""
+    ledger.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme')")
+    level(ledger, state(inv_key=InvKey(KEY["inv_key"])))
+    write(ledger, "item_location", supplier="ACME", pack_units=6, cost_minor=250, **KEY)
+    reorder_proposal(ledger, reorder_id="R:BERLIN-1|BED-1053:1-2", **KEY)
+    token = program_of(account("buyer", "purchasing-robot")).token
+    return os.environ | {"API": address, "TOKEN": token}
+
+
+def run(command: list[str], environment: dict[str, str]) -> str:
+    done = subprocess.run(  # noqa: S603 -- an example of our page
+        command, env=environment, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+    )
+    # 28: the time limit that the example gives to the stream.
+    assert done.returncode in {0, 28}, done.stderr
+    return done.stdout
+
+
+def test_the_examples_of_the_page_lead_to_a_sent_order(environment: dict[str, str]) -> None:
+    answers: list[Any] = []
+    for language, text in BLOCK.findall(PAGE):
+        if language == "python":
+            answers.append(run([sys.executable, "-c", text], environment))
+        elif language == "console":
+            lines = [line.removeprefix("$ ") for line in text.splitlines()]
+            wanted = [line for line in lines if not line.startswith("export ")]
+            answers += [run(["bash", "-c", line], environment) for line in wanted]
+
+    stock, needs, decided, sent, events, newest, stream = answers
+    assert json.loads(stock)["item"]["sku"] == "BED-1053"
+    assert json.loads(needs)["items"][0]["revision"] == 1
+    assert json.loads(decided)["outcome"] == "ordered"
+    assert json.loads(decided)["units"] == 12
+    assert "'units': 12" in sent
+    found = json.loads(events)
+    assert [event["change"] for event in found["items"]] == ["opened", "decided"]
+    assert json.loads(newest)["next"] == found["next"]
+    data = [line.removeprefix("data: ") for line in stream.splitlines() if "data: " in line]
+    assert [json.loads(line)["cursor"] for line in data] == [e["cursor"] for e in found["items"]]
+
+
+def test_the_page_names_every_scope_with_its_right(database: str) -> None:
+    tokens = import_module("webui.accounts.api_tokens")
+    urls = import_module("webui.api.urls")
+    rights = {
+        rule.scope: rule.ability.replace("_", " ")
+        for operation in urls.operations()
+        for rule in urls.all_rules(operation.auth_callbacks)
+    }
+
+    rows = re.findall(r"^\| `(\w+:\w+)` \| .* \| ([\w ]+) \|$", PAGE, re.MULTILINE)
+
+    assert dict(rows) == rights
+    assert [scope for scope, _ in rows] == list(tokens.SCOPES)
+
+
+def test_a_stream_continues_after_an_event_and_ends_with_its_token(
+    environment: dict[str, str], sinks: psycopg.Connection
+) -> None:
+    tokens = import_module("webui.accounts.api_tokens")
+    user = account("buyer", "purchasing-robot")
+    head = {"Authorization": f"Bearer {environment['TOKEN']}"}
+    client = httpx.Client(base_url=environment["API"], headers=head, timeout=DEADLINE_S)
+    first = client.get("/decisions").json()["next"]
+    found: list[str] = []
+
+    with client.stream("GET", "/decisions/stream", headers={"Last-Event-ID": first}) as stream:
+        assert stream.headers["Content-Type"] == "text/event-stream"
+        lines = stream.iter_lines()
+        assert next(lines) == "retry: 1000"
+        sinks.execute("UPDATE app.reorder_proposal SET revision = 2")
+        for line in lines:
+            found.append(line)
+            if line.startswith("data: "):
+                tokens.end_tokens(user.pk, "test")
+    client.close()
+
+    assert found[1].startswith("id: ")
+    assert "event: decision" in found
+    assert found[-3:] == ["event: bye", 'data: {"reason": "the token has ended"}', ""]
