@@ -1,7 +1,7 @@
-"""Addresses of the pages and of a worker, with the rights that they require.
+"""Addresses of the pages, of the API and of a worker, with the rights that they require.
 
 Django reads its settings when it is set up, once for a process. So `page` runs this module as a
-separate process: `python -m deploy.reference_pages.http` prints the part about the pages.
+separate process: `python -m deploy.reference_pages.http` prints the parts about pages and API.
 """
 
 import inspect
@@ -51,7 +51,7 @@ def page() -> str:
 
 def _pages() -> Iterator[str]:
     """Yield the lines about the pages. Django is set up."""
-    from webui.accounts.gate import STREAMS  # noqa: PLC0415 -- see above
+    from webui.accounts.gate import API_RULES, STREAMS  # noqa: PLC0415 -- see above
 
     yield "## Pages"
     yield "A right belongs to roles; *company* means that the person must also work in every store."
@@ -59,8 +59,33 @@ def _pages() -> Iterator[str]:
     yield "| address | method | right | roles | what it does |"
     yield "|---|---|---|---|---|"
     for address, pattern in sorted(_patterns(), key=lambda found: found[0]):
+        if hasattr(pattern.callback, API_RULES):
+            continue
         people = "checked by the view" if pattern.name in STREAMS else _people(pattern.callback)
         yield _row(address, people, pattern.callback)
+
+
+def _operations() -> Iterator[str]:
+    """Yield the lines about the API. Django is set up."""
+    from webui.accounts.roles import GROUPS_OF  # noqa: PLC0415 -- see above
+    from webui.api.access import all_rules  # noqa: PLC0415 -- see above
+    from webui.api.urls import PREFIX, operations  # noqa: PLC0415 -- see above
+
+    yield ""
+    yield "## API"
+    yield "For programs with a token, see [the API](../api.md). The token needs the scope, and its"
+    yield "owner the right."
+    yield ""
+    yield "| address | method | scope | right | roles | what it does |"
+    yield "|---|---|---|---|---|---|"
+    for operation in operations():
+        [rule] = all_rules(operation.auth_callbacks)
+        address = f"/{PREFIX.rstrip('/')}{operation.path}"
+        people = ", ".join(sorted(GROUPS_OF[rule.ability])) or "everybody"
+        right = rule.ability.replace("_", " ")
+        purpose = (inspect.getdoc(operation.view_func) or "").partition("\n")[0]
+        method = ", ".join(operation.methods)
+        yield f"| `{address}` | {method} | `{rule.scope}` | {right} | {people} | {purpose} |"
 
 
 def _patterns() -> "Iterator[tuple[str, URLPattern]]":
@@ -113,11 +138,11 @@ def _methods(view: View) -> Sequence[str]:
 
 
 def main() -> None:
-    """Print the part about the pages."""
+    """Print the parts about the pages and the API."""
     from deploy.stack.django import setup_django  # noqa: PLC0415 -- reads the environment
 
     setup_django()
-    sys.stdout.write("\n".join(_pages()) + "\n")
+    sys.stdout.write("\n".join((*_pages(), *_operations())) + "\n")
 
 
 if __name__ == "__main__":

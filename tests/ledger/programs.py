@@ -27,7 +27,7 @@ class Program:
     def head(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
-    def get(self, path: str, **query: object) -> Any:
+    def get(self, path: str, **query: str | int) -> Any:
         return self.client.get(path, query, headers=self.head)
 
     def post(self, path: str, body: object, *, key: object = None) -> Any:

@@ -1,6 +1,6 @@
 """Commands of the API: once per key, refused with field, value and next step; pages by cursor."""
 
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -8,6 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from ledger.kernel.transactions import database_now
 from tests.ledger.inbox import level, state
 from tests.ledger.programs import Program, problem, program
 from tests.ledger.rows import price_proposal, reorder_proposal, write
@@ -173,11 +174,14 @@ def test_an_order_is_sent_confirmed_shipped_and_cancelled(buyer: Program) -> Non
     assert problem(stale)["status"] == 409
     assert sent.json() == {
         "order_ref": ref,
-        **{"lines": 1, "units": 42, "value_minor": 10500, "currency": "EUR"},
+        "lines": 1,
+        "units": 42,
+        "value_minor": 10500,
+        "currency": "EUR",
     }
     line = buyer.get(f"/api/v1/orders/{ref}").json()["lines"][0]
     path = f"/api/v1/order-lines/{line['id']}"
-    due = date.today() + timedelta(days=9)
+    due = database_now().date() + timedelta(days=9)
     confirm = {"action": "confirm", "version": line["version"], "units": 36, "due_on": str(due)}
     confirmed = buyer.post(path, confirm).json()
     assert (confirmed["status"], confirmed["open_units"]) == ("confirmed", 36)
@@ -203,7 +207,7 @@ def test_a_draft_line_is_changed_moved_and_deleted_once(buyer: Program) -> None:
 
     change = {"action": "change", "version": version(), "units": 12}
     assert buyer.post(path, change).json()["open_units"] == 12
-    due = str(date.today() + timedelta(days=3))
+    due = str(database_now().date() + timedelta(days=3))
     move = {"action": "move_due_day", "version": version(), "due_on": due}
     assert buyer.post(path, move).status_code == 200
     key = uuid4()

@@ -5,14 +5,13 @@ from typing import Any
 import psycopg
 import pytest
 
-
 from tests.ledger.programs import Program, problem, program
 from tests.ledger.rows import price_proposal, reorder_proposal, write
 
 PATH = "/api/v1/decisions"
 
 
-def changes(program: Program, **query: object) -> list[tuple[str, str, str]]:
+def changes(program: Program, **query: str | int) -> list[tuple[str, str, str]]:
     items = program.get(PATH, **query).json()["items"]
     return [(item["kind"], item["id"], item["change"]) for item in items]
 

@@ -43,8 +43,7 @@ def _change(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     try:
         new = create_token(person=user, actor=user.get_username(), **form.values())
     except (ServiceError, Conflict) as refusal:
-        is_value = isinstance(refusal, ServiceError)
-        refused = refusal_text(refusal) if is_value else f"{refusal}."
+        refused = refusal_text(refusal) if isinstance(refusal, ServiceError) else f"{refusal}."
         return _shown(request, user, status=WRONG, refused=refused, form=form)
     # Shown by this answer only: a reload asks the browser whether to create another one.
     return _shown(request, user, new=new)

@@ -6,7 +6,7 @@ request in the empty scope.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -23,8 +23,8 @@ from webui.api.problems import Problem
 
 REQUESTS_A_MINUTE: Final = 600
 LARGEST_BODY: Final = 256 * 1024
-_NO_TOKEN: Final = "no token"
-_BAD_TOKEN: Final = "unknown, expired or ended token"
+_NONE: Final = "no token"
+_NOT_VALID: Final = "unknown, expired or ended token"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Token(HttpBearer):
         """Return the caller; raise `Problem` for a request that this rule refuses."""
         found: Any = super().__call__(request)
         if found is None:
-            _refuse_token(request, _NO_TOKEN)
+            _refuse_token(request, _NONE)
         caller: Caller = found
         # For the record of refusals; no session is involved.
         request.user = caller.user
@@ -77,7 +77,7 @@ class Token(HttpBearer):
         used = use_token(token)
         user = None if used is None else User.objects.filter(pk=used.person_id).first()
         if used is None or user is None or not user.is_active:
-            _refuse_token(request, _BAD_TOKEN)
+            _refuse_token(request, _NOT_VALID)
         _require_pace(used)
         if self.scope not in used.scopes:
             request.user = user
@@ -94,7 +94,7 @@ class Token(HttpBearer):
             raise Problem(403, "missing-right", detail, next_step, right=right)
 
 
-def _refuse_token(request: HttpRequest, reason: str) -> Any:  # noqa: ANN401 -- raises always
+def _refuse_token(request: HttpRequest, reason: str) -> NoReturn:
     refusals.record(
         "token",
         account=refusals.NO_ACCOUNT,

@@ -3,8 +3,8 @@
 import base64
 import binascii
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime
-from typing import Annotated, Any, Final, TypeVar
+from datetime import date, datetime
+from typing import Annotated, Any, Final, NoReturn, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -89,11 +89,6 @@ def time_of(at_us: int | None) -> datetime | None:
     return None if at_us is None else moment_of(at_us)
 
 
-def now() -> datetime:
-    """Return the server's time, UTC."""
-    return datetime.now(UTC)  # noqa: TID251 -- the age of an answer, no rule
-
-
 def currency() -> str:
     """Return the currency of every amount."""
     return str(settings.CURRENCY)
@@ -115,7 +110,7 @@ def position_of(after: str) -> str:
     return found
 
 
-def refuse_cursor(after: str) -> Any:  # noqa: ANN401 -- raises always
+def refuse_cursor(after: str) -> NoReturn:
     """Raise the problem of a cursor that no page has given."""
     named = {"field": "after", "value": seen(after), "rule": "the `next` of a page"}
     detail = "after: this is not the `next` of a page."

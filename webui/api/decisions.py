@@ -21,6 +21,7 @@ from pydantic import Field
 
 from ledger.access.scope import within
 from ledger.decisions.events import DecisionEvent, decision_events, newest_event, oldest_event
+from ledger.kernel.transactions import database_now
 from webui.accounts.api_tokens import DECISIONS_READ
 from webui.accounts.roles import SEE
 from webui.api.access import Caller, Token, scope_of_caller
@@ -31,7 +32,7 @@ from webui.api.answers import (
     Location,
     currency,
     cursor,
-    now,
+    described,
     number_of,
     time_of,
 )
@@ -59,7 +60,7 @@ class ProposalState(Schema):
     quantity_units: int | None = None
     decided_units: int | None = None
     cost_minor: int | None = None
-    flags: list[str] = []
+    flags: list[str] = Field(default_factory=list)
     old_minor: int | None = None
     new_minor: int | None = None
     floor_minor: int | None = None
@@ -139,7 +140,7 @@ STREAMS: Final = Streams()
 )
 def list_decisions(request: HttpRequest, given: Query[EventPageFilters]) -> EventPage:
     """List events after a cursor. `after=newest` returns none, and the cursor of the newest."""
-    as_of = now()
+    as_of = database_now()
     after = _position(given.after)
     found = decision_events(
         after=after, location=given.location, kind=given.kind, rows=given.limit + 1
@@ -169,14 +170,11 @@ def event_of(event: DecisionEvent) -> Event:
     known = {name: event.proposal.get(name) for name in ProposalState.model_fields}
     known["flags"] = known["flags"] or []
     known["as_of"] = time_of(event.proposal.get("as_of_us"))
-    return Event(
+    return described(
+        Event,
+        event,
         cursor=cursor(str(event.id)),
-        at=event.at,
-        kind=event.kind,
-        change=event.change,
         id=event.subject,
-        location=event.location,
-        sku=event.sku,
         currency=currency(),
         proposal=ProposalState(**known),
     )

@@ -187,7 +187,7 @@ class NeedDecided(Schema):
     outcome: Literal["ordered", "ordered_before", "not_ordered", "rejected", "snoozed", "resumed"]
     order_ref: str | None = None
     units: int | None = None
-    line_ids: list[int] = []
+    line_ids: list[int] = Field(default_factory=list)
     reason: str | None = None
 
 
@@ -279,8 +279,12 @@ def decide_need(
         case Approve():
             command = ApproveReorder(need_id, body.revision, body.units, _parts(body.parts))
             allowed = caller.may(ORDER_ODD_UNITS)
-            given = {"odd_units_allowed": allowed, "actor": caller.name, "command_id": command_id}
-            return _approved(approve_reorder(command, **given))
+            actor = caller.name
+            return _approved(
+                approve_reorder(
+                    command, odd_units_allowed=allowed, actor=actor, command_id=command_id
+                )
+            )
         case Reject():
             reject_reorder(**common, reason=body.reason)
             return NeedDecided(need_id=need_id, outcome="rejected")

@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
+from ledger.kernel.transactions import database_now
 from ledger.ordering.orders import version_of_drafts
 from ledger.services import (
     ConfirmOrderLine,
@@ -35,7 +36,6 @@ from webui.api.answers import (
     Units,
     currency,
     described,
-    now,
     number_of,
     split_page,
 )
@@ -217,7 +217,7 @@ LineCommand = Annotated[
 
 
 class LineDone(Schema):
-    """The result of a command on a line. `units` are those that it deleted, cancelled or shipped."""
+    """The result of a command on a line. `units` are the deleted, cancelled or shipped ones."""
 
     line_id: int
     action: str
@@ -232,7 +232,7 @@ class LineDone(Schema):
 def list_orders(request: HttpRequest, given: Query[OrderFilters]) -> OrderPage:
     """List draft, open or closed orders, the newest first."""
     filters = Filters(given.view, given.location, given.supplier, given.q)
-    as_of = now()
+    as_of = database_now()
     found = selectors.orders(filters, before=number_of(given.after))
     rows, following = split_page(found, given.limit, lambda row: row.last_id)
     items = [described(OrderSummary, row, currency=currency()) for row in rows]
@@ -247,7 +247,7 @@ def list_orders(request: HttpRequest, given: Query[OrderFilters]) -> OrderPage:
 )
 def get_order(request: HttpRequest, order_ref: str) -> Order:
     """Return one order with its lines."""
-    as_of = now()
+    as_of = database_now()
     head = _header(order_ref)
     lines = order_lines(order_ref)
     drafts = [line for line in lines if line.status == "draft"]

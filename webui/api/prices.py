@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema
 from pydantic import Field, StrictInt
 
+from ledger.kernel.transactions import database_now
 from ledger.pricing.prices import MOST_PRICE
 from ledger.services import (
     PriceWritten,
@@ -35,7 +36,6 @@ from webui.api.answers import (
     age_of,
     currency,
     described,
-    now,
     position_of,
     split_page,
     time_of,
@@ -244,7 +244,7 @@ def list_prices(request: HttpRequest, given: Query[PriceFilters]) -> PricePage:
 def get_prices(request: HttpRequest, location: str, sku: str) -> ItemPrices:
     """Return the timeline of one item's prices."""
     key = f"{location}|{sku}"
-    as_of = now()
+    as_of = database_now()
     item = priced_item(key)
     if item is None:
         message = f"{key} is not ranged: only a ranged item has prices"
@@ -279,7 +279,7 @@ def change_price(
             )
             return PriceSet(price_id=set_price(wanted, **common))
         case RollBack():
-            shown = {"shown_price_id": body.newest_id, "reason": body.reason}
+            shown: dict[str, Any] = {"shown_price_id": body.newest_id, "reason": body.reason}
             done = roll_back_price(location=location, sku=sku, **shown, **common)
             return PriceSet(price_id=done)
         case _:
@@ -336,7 +336,7 @@ def decide_proposal(
         "actor": caller_of(request).name,
         "command_id": command_id,
     }
-    named = {"proposal_id": proposal_id, "currency": currency()}
+    named: dict[str, Any] = {"proposal_id": proposal_id, "currency": currency()}
     match body:
         case ApprovePrice():
             done = approve_price(**common)

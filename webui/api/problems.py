@@ -139,7 +139,8 @@ def _error(error: Mapping[str, Any]) -> dict[str, str]:
 def register(api: NinjaAPI) -> None:
     """Register the handlers of every refusal."""
 
-    def handle(request: HttpRequest, refusal: Exception) -> HttpResponse:
+    def handle(request: HttpRequest, refusal: Exception | type[Exception]) -> HttpResponse:
+        assert isinstance(refusal, Exception)  # noqa: S101 -- ninja raises no classes
         problem = problem_of(refusal)
         setattr(request, REASON, problem.detail)
         return answer_problem(problem)
