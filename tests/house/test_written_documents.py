@@ -103,6 +103,8 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "ledger/proofs/service.py record_proof": COLUMN,
     "ledger/reviews/service.py _write": COLUMN,
     "webui/live/stream.py _event": SHOWN,
+    "webui/api/problems.py answer_problem": SHOWN,
+    "webui/api/problems.py seen": SHOWN,
     "webui/desks/reference/written.py WrittenTable._shown": SHOWN,
     "webui/desks/stock/explained.py explained": READ,
     "webui/desks/stock/policy.py policy_card": SHOWN,

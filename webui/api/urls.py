@@ -1,6 +1,7 @@
 """Routes of the API, and its OpenAPI document at `/api/v1/openapi.json`."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Final
 
 from django.http import HttpRequest, JsonResponse
@@ -87,6 +88,7 @@ for module in (stock, needs, orders, prices, decisions):
     api.add_router("", module.router)
 
 
+@cache
 def document() -> dict[str, Any]:
     """Return the OpenAPI document: with the scope, roles and refusals of each operation."""
     found: dict[str, Any] = api.get_openapi_schema(path_prefix=PREFIX)
