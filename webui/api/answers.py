@@ -32,9 +32,15 @@ def _day(value: object) -> object:
     raise ValueError(message)
 
 
-Units = Annotated[StrictInt, Field(ge=1, le=1_000_000)]
-Revision = Annotated[StrictInt, Field(ge=0, le=2**31 - 1)]
-Id = Annotated[StrictInt, Field(ge=0, le=_LARGEST)]
+def _whole(value: object) -> object:
+    """Return 6.0 as 6: JSON doesn't tell them apart."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+WHOLE: Final = BeforeValidator(_whole)
+Units = Annotated[StrictInt, Field(ge=1, le=1_000_000), WHOLE]
+Revision = Annotated[StrictInt, Field(ge=0, le=2**31 - 1), WHOLE]
+Id = Annotated[StrictInt, Field(ge=0, le=_LARGEST), WHOLE]
 Flag = StrictBool
 Day = Annotated[date, BeforeValidator(_day)]
 Text = Annotated[str, StringConstraints(strict=True, max_length=200, pattern=_NO_ZEROS)]

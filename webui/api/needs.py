@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal, assert_never
 
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema
-from pydantic import Field, model_validator
+from pydantic import Field
 
+from ledger.kernel.errors import refuse
 from ledger.kernel.proposals import LONGEST_SNOOZE
 from ledger.reorders.approval import MOST_PARTS, ApprovalOutcome
 from ledger.services import (
@@ -118,18 +119,13 @@ class InPacks(Given):
     packs: Units | None = None
     pack_units: Units | None = None
 
-    @model_validator(mode="after")
-    def _both(self) -> "InPacks":
-        if (self.packs is None) is not (self.pack_units is None):
-            message = "packs and pack_units, or neither of them"
-            raise ValueError(message)
-        return self
-
     @property
     def units(self) -> int | None:
-        """The quantity in units, None for the need's own."""
-        if self.packs is None or self.pack_units is None:
+        """The quantity in units, None for the need's own; raise `ServiceError` for half of it."""
+        if self.packs is None and self.pack_units is None:
             return None
+        if self.packs is None or self.pack_units is None:
+            refuse("packs", self.packs, "given with pack_units, or neither of them")
         return self.packs * self.pack_units
 
 

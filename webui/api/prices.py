@@ -23,6 +23,7 @@ from webui.accounts.roles import DECIDE_PRICES, SEE
 from webui.api.access import Token
 from webui.api.answers import (
     USUAL_ROWS,
+    WHOLE,
     After,
     Aged,
     CommandId,
@@ -117,7 +118,7 @@ class Set(Given):
 
     action: Literal["set"]
     newest_id: Id
-    price_minor: Annotated[StrictInt, Field(ge=1, le=MOST_PRICE)]
+    price_minor: Annotated[StrictInt, Field(ge=1, le=MOST_PRICE), WHOLE]
     kind: Literal["manual", "emergency"] = "manual"
     confirmed: Flag = False
     reason: Text | None = None

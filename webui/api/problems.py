@@ -124,7 +124,7 @@ def of_parameters(refusal: ValidationError) -> Problem:
     errors = [_error(error) for error in refusal.errors]
     detail = f"{errors[0]['field']}: {errors[0]['rule']}. Nothing was changed."
     next_step = "Correct the fields in `errors`. /api/v1/openapi.json describes each."
-    return Problem(422, "refused-value", detail, next_step, **errors[0], errors=errors)
+    return Problem(400, "malformed", detail, next_step, **errors[0], errors=errors)
 
 
 def _error(error: Mapping[str, Any]) -> dict[str, str]:
