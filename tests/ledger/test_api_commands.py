@@ -187,6 +187,8 @@ def test_an_order_is_sent_confirmed_shipped_and_cancelled(buyer: Program) -> Non
     confirmed = buyer.post(path, confirm).json()
     assert (confirmed["status"], confirmed["open_units"]) == ("confirmed", 36)
     assert problem(buyer.post(path, confirm))["status"] == 409
+    zero = confirm | {"version": "old", "units": 0}
+    assert problem(buyer.post(path, zero))["status"] == 409
     assert buyer.post(path, {"action": "ship", "units": 6}).json()["units"] == 6
     line = buyer.get(f"/api/v1/orders/{ref}").json()["lines"][0]
     assert (line["due_on"], line["in_transit_units"]) == (str(due), 6)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, assert_never
 
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from ledger.kernel.errors import refuse
 from ledger.kernel.proposals import LONGEST_SNOOZE
@@ -29,6 +29,7 @@ from webui.api.access import Caller, Token
 from webui.api.answers import (
     SUPPLIER,
     USUAL_ROWS,
+    WHOLE,
     After,
     Aged,
     CommandId,
@@ -158,7 +159,7 @@ class Snooze(Given):
 
     action: Literal["snooze"]
     revision: Revision
-    days: Annotated[Units, Field(le=LONGEST_SNOOZE.days)]
+    days: Annotated[StrictInt, Field(ge=1, le=LONGEST_SNOOZE.days), WHOLE]
     reason: Text | None = None
 
 

@@ -5,8 +5,9 @@ from typing import Annotated, Any, Literal, assert_never
 
 from django.http import Http404, HttpRequest
 from ninja import Path, Query, Router, Schema
-from pydantic import Field
+from pydantic import Field, StrictInt
 
+from inventory.tables.columns import QUANTITY_MAX
 from ledger.kernel.transactions import database_now
 from ledger.ordering.orders import version_of_drafts
 from ledger.services import (
@@ -26,6 +27,7 @@ from webui.accounts.roles import MANAGE_ORDERS, ORDER_ODD_UNITS, REOPEN_ORDERS, 
 from webui.api.access import Caller, Token
 from webui.api.answers import (
     SUPPLIER,
+    WHOLE,
     After,
     CommandId,
     Day,
@@ -176,7 +178,7 @@ class Confirm(Given):
 
     action: Literal["confirm"]
     version: Version
-    units: Annotated[Units, Field(ge=0)]
+    units: Annotated[StrictInt, Field(ge=0, le=QUANTITY_MAX), WHOLE]
     due_on: Day | None = None
     beyond_order: Flag = False
 
