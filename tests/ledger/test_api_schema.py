@@ -16,6 +16,7 @@ from tests.ledger.test_api_documentation import DEADLINE_S, address
 
 __all__ = ["address"]
 EXAMPLES = 25
+LONGEST_S = 240  # coverage takes a minute or two; fuzzing has the rest
 # Nothing of a person comes back from a stream that doesn't end.
 STREAM = "/api/v1/decisions/stream"
 
@@ -60,7 +61,7 @@ def test_schemathesis_finds_nothing(
         *("--header", f"Authorization: Bearer {program_of(user).token}"),
         *("--exclude-path", STREAM, "--max-examples", str(EXAMPLES), "--seed", "20260302"),
         *("--phases", "examples,coverage,fuzzing", "--suppress-health-check", "all"),
-        *("--continue-on-failure", "--no-color", "--warnings", "off"),
+        *("--max-time", str(LONGEST_S), "--continue-on-failure", "--no-color", "--warnings", "off"),
     ]
 
     done = subprocess.run(  # noqa: S603 -- a tool of the project
