@@ -1,4 +1,4 @@
-"""Tokens of the API, and the events of decisions that programs follow (decision 0042).
+"""Tokens of the API, and the events of decisions that programs follow (decision 0043).
 
 `api_token` keeps the SHA-256 of a token, its scopes and its end. `minute` and `requests` count the
 requests of the minute that runs, for the limit of a token.
@@ -115,5 +115,5 @@ DROP TABLE app.api_token;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("ledger", "0028_proofs")]
+    dependencies = [("ledger", "0029_withdrawn_reviews")]
     operations = [migrations.RunSQL([FORWARD], [REVERSE])]
