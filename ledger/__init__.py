@@ -1,1 +1,1 @@
-"""System of record: tables, their constraints, and the services that write them."""
+"""The system of record: Postgres tables, their constraints, and the services that write them."""

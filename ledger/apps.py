@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class LedgerConfig(AppConfig):
-    """The system of record."""
+    """Registers the models and migrations of `ledger` under the label `ledger`."""
 
     name = "ledger"
     label = "ledger"

@@ -1,8 +1,8 @@
 """Django models of the tables that the admin shows; decision 0031 has the reasons.
 
-They are unmanaged: SQL in migrations creates the tables. The admin reads rows with them and checks
-forms against their fields. It writes by the services of `ledger.items.reference`, never by
-`save()`. Django's own models `User` and `Group` are people and roles.
+They are unmanaged: SQL in migrations creates the tables. The admin reads rows with these models and
+checks forms against their fields. It writes through the services of `ledger.items.reference` and
+never calls `save()`. People and roles are Django's own models `User` and `Group`.
 """
 
 from typing import Final
@@ -41,7 +41,7 @@ class Product(models.Model):
     department = models.CharField(max_length=LONGEST_DEPARTMENT, blank=True, default="")
 
     class Meta:
-        """Options of Django: SQL creates the table, and the site has the rights."""
+        """Options for Django: SQL creates the table, and `webui` checks the rights."""
 
         managed = False
         db_table = _quoted(PRODUCT)
@@ -71,7 +71,7 @@ class Location(models.Model):
     )
 
     class Meta:
-        """Options of Django: SQL creates the table, and the site has the rights."""
+        """Options for Django: SQL creates the table, and `webui` checks the rights."""
 
         managed = False
         db_table = _quoted(LOCATION)
@@ -84,7 +84,7 @@ class Location(models.Model):
 
 
 class Supplier(models.Model):
-    """A supplier; its terms of ordering are on the desk Suppliers."""
+    """A supplier. Buyers change its terms of ordering on the desk Suppliers."""
 
     code = models.CharField(
         primary_key=True,
@@ -95,7 +95,7 @@ class Supplier(models.Model):
     is_active = models.BooleanField("active", default=True)
 
     class Meta:
-        """Options of Django: SQL creates the table, and the site has the rights."""
+        """Options for Django: SQL creates the table, and `webui` checks the rights."""
 
         managed = False
         db_table = _quoted(SUPPLIER)

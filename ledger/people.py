@@ -1,4 +1,4 @@
-"""Demo people: one per role, with the stores of the role."""
+"""Roles, memberships and regions in the database, and one demo person per role."""
 
 import secrets
 from typing import Final
@@ -21,7 +21,7 @@ ON CONFLICT (location) DO UPDATE SET region = excluded.region
 
 
 def create_roles() -> dict[str, Group]:
-    """Return the groups of all roles; create missing ones."""
+    """Create the Django groups of roles that have none; return the groups of all roles by code."""
     return {role: Group.objects.get_or_create(name=role)[0] for role in ROLES}
 
 
@@ -33,7 +33,10 @@ def write_memberships(
     regions: tuple[str, ...] = (),
     granted_by: str | None = None,
 ) -> None:
-    """Replace the memberships of a person."""
+    """Replace the memberships of a person; with no argument the person has no store.
+
+    `granted_by` is the user name of the person who grants them, None for a program.
+    """
     rows = [("everywhere", "")] if everywhere else []
     rows += [("store", code) for code in stores] + [("region", code) for code in regions]
     with transaction.atomic(), connection.cursor() as cursor:
@@ -47,17 +50,17 @@ def write_memberships(
 
 
 def write_region(location: str, region: str) -> None:
-    """Assign a location to a region, instead of its previous one."""
+    """Assign a location to a region; a location has one region, so an earlier one is replaced."""
     with connection.cursor() as cursor:
         cursor.execute(_SET_REGION, [location, region])
 
 
 def seed_demo_users(password: str | None = None, *, everywhere: bool = False) -> dict[str, str]:
-    """Write a person per role, named like the role; return name to password.
+    """Create or reset one person per role, named like the role; return passwords by name.
 
-    Without `password` each gets a new random one, so that no demo has a publicly known login. The
-    associate works in Berlin, the manager in the region of Berlin and Hamburg, the others
-    everywhere. With `everywhere`, all of them work in every store.
+    Without `password`, each person gets a new random one, so that no demo has a publicly known
+    login. The associate works in BERLIN-1. The manager works in region DE, which is BERLIN-1 and
+    HAMBURG-1. All other roles work in every store. With `everywhere`, all people do.
     """
     logins = {role: password or secrets.token_urlsafe(PASSWORD_BYTES) for role in ROLES}
     with transaction.atomic():

@@ -1,7 +1,8 @@
-"""Every write to the system of record: one transaction each, with the `actor`.
+"""The services that write to the system of record, collected for import.
 
-A service checks the input of a person, takes the locks that the rule needs, and writes facts. The
-workers derive the consequences of facts; change capture brings the facts to them.
+Each service is one transaction and records its `actor`: a user name, or None for a program. It
+checks the input, takes the locks that the rule needs, and writes facts. Change capture sends the
+facts to the workers, which compute stock and decisions from them.
 """
 
 from ledger.counts.adjustments import (

@@ -1,10 +1,12 @@
-"""SQL of a page, limited to the stores of the person who requests it.
+"""Limits the SELECT statements of pages to the stores of the person who requests the page.
 
 A page's SELECT names its tables as `retail.stock_count c`. For a person with a limited scope,
 `narrowed` replaces each by `(SELECT * FROM retail.stock_count WHERE location = ANY(...)) c`.
-Postgres flattens that, so indexes still work. New queries are narrowed in the same way. A relation
-or function that is not declared here raises `UndeclaredRelation`. So a new table is denied until
-its owner (a store, a person or all stores) is declared.
+Postgres flattens that subquery, so indexes still work.
+
+Every table and function that a page uses must be declared here: by the condition that selects a
+store's rows, or as common to all stores. Any other one raises `UndeclaredRelation`, so a page
+can't show the rows of a new table before somebody has decided who may see them.
 """
 
 import re
@@ -19,7 +21,7 @@ _MINE: Final = f"= ANY(%({STORES})s)"
 _BY_LOCATION: Final = f"location {_MINE}"
 _BY_KEY: Final = f"split_part(inv_key, '|', 1) {_MINE}"
 
-# Names and terms that every store shares, and the state of the pipeline.
+# Relations whose rows every person may read: names, settings, and the state of the pipeline.
 COMPANY: Final = frozenset(
     {
         *("retail.product", "retail.supplier", "retail.pipeline_heartbeat"),
@@ -36,11 +38,11 @@ _LOCATED: Final = (
     *("app.price_proposal", "app.reorder_proposal", "app.purchase_order", "app.scorecard"),
     "app.decision_event",
 )
-# The rows of a relation that belong to the stores in %(scope_stores)s.
+# By relation: the condition of the rows that belong to the stores in %(scope_stores)s.
 CONDITIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(_LOCATED, _BY_LOCATION),
     "retail.location": f"code {_MINE}",
-    # A transfer belongs to both of its ends.
+    # Both rows of a transfer belong to its source and to its destination.
     "retail.shipment_line": f"""{_BY_LOCATION} OR (transfer_ref IS NOT NULL AND EXISTS (
         SELECT FROM retail.shipment_line end_of WHERE end_of.transfer_ref = mine.transfer_ref
         AND end_of.{_BY_LOCATION}))""",
@@ -59,7 +61,8 @@ CONDITIONS: Final[Mapping[str, str]] = {
         AND NOT EXISTS (SELECT FROM retail.purchase_order_line o WHERE o.order_ref = subject
                         AND NOT o.{_BY_LOCATION}))""",  # noqa: S608 -- constants of this module
 }
-# Functions of one key or location, which `require_parameters` checks, or of a row's columns.
+# Functions whose arguments are columns of a narrowed row, or a key or location that
+# `require_parameters` has checked.
 FUNCTIONS: Final = frozenset(
     {
         *("retail.price_at", "retail.stock_facts", "retail.stock_split", "retail.whereabouts"),
@@ -73,18 +76,23 @@ _NAMED: Final = re.compile(
 )
 
 
-# The search path of the pages' role finds a relation without its schema too.
+# Postgres also finds a relation without its schema, through the search path of the pages' role.
+# `narrowed` refuses such a name, because it wouldn't be limited.
 _BARE_NAMES: Final = frozenset(name.partition(".")[2] for name in (*COMPANY, *CONDITIONS))
 _BARE: Final = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+(?P<name>[a-z_]\w*)\b(?!\s*[.(])")
 
 
 class UndeclaredRelation(LookupError):
-    """A page uses a table or function whose owner is not declared in this module."""
+    """A page uses a table or function that is not declared in this module."""
 
 
 @lru_cache(maxsize=512)
 def narrowed(sql: str) -> str:
-    """Return the statement with every relation of a store limited to `%(scope_stores)s`."""
+    """Return the statement with each store's relation limited to the stores in `%(scope_stores)s`.
+
+    Raises:
+        UndeclaredRelation: a table or function is not declared, or a table is named without schema.
+    """
     for found in _BARE.finditer(sql):
         is_subquery = re.search(rf"\b{found['name']}\s+AS\s+(?:MATERIALIZED\s+)?\(", sql)
         if found["name"] in _BARE_NAMES and not is_subquery:
@@ -109,17 +117,20 @@ def _narrowed_relation(found: re.Match[str]) -> str:
 
 def _refuse_undeclared(kind: str, text: str) -> NoReturn:
     message = (
-        f"{kind} {text.strip()!r} has no rule for stores: declare it in ledger/access/narrowing.py"
+        f"{kind} {text.strip()!r} is not declared, so the query was not run;"
+        " declare in ledger/access/narrowing.py which stores' rows it has"
     )
     raise UndeclaredRelation(message)
 
 
 def scoped(sql: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return statement and parameters for the current scope; unchanged if it is everywhere.
+    """Return statement and parameters, limited to the current scope.
+
+    If the scope is everywhere, both are returned unchanged.
 
     Raises:
-        OutOfScope: a parameter names a key or location of another store.
-        UndeclaredRelation: see there.
+        OutOfScope: parameter `key` or `location` names a store outside the scope.
+        UndeclaredRelation: as `narrowed`.
     """
     scope = current()
     if scope.everywhere:
@@ -129,7 +140,7 @@ def scoped(sql: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, A
 
 
 def require_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raise `OutOfScope` if `key` or `location` is given and belongs to another store."""
+    """Raise `OutOfScope` if parameter `key` or `location` names a store outside the scope."""
     key, location = str(parameters.get("key", "")), str(parameters.get("location", ""))
     if key.partition("|")[0]:
         require_key(key)

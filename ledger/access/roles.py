@@ -1,6 +1,6 @@
-"""The roles of people, one value each. A role is a Django group of the same name.
+"""The roles of people. Each role is a Django group whose name is the role's code.
 
-`webui.accounts.roles` has the rights of each role, because only pages check them.
+`webui.accounts.roles` has the rights of each role, because only pages check rights.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,11 @@ OPERATOR: Final = "operator"
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role with its label.
+    """A role: its code (the group's name) and its label on pages.
 
-    A role of a store works in stores, the others for the company. `sees_tasks_of` are the roles
-    whose tasks it sees beside its own.
+    People of a role with `is_of_store` work in single stores, those of the other roles for the
+    whole company. People of the role see its own tasks and the tasks of the roles in
+    `sees_tasks_of`.
     """
 
     code: str

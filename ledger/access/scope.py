@@ -1,10 +1,10 @@
-"""Stores of a person: `stores_of` finds them, `require_store` enforces them.
+"""The scope of a request: the stores whose rows its person may read and change.
 
-A request runs within the scope of its person (`webui.accounts.gate`). Jobs, commands and tests have
-no person and no limit. Decision 0025 has the rules.
+`webui.accounts.gate` enters the scope of the signed-in person for the time of a request. Jobs,
+commands and tests have no person, and their scope is everywhere. Decision 0025 has the rules.
 
 * `narrowing` limits every SELECT of a page to the scope.
-* Services call `require_store` on the row that they lock.
+* Services call `require_store` for the row that they lock.
 * A person without a membership has no store at all.
 """
 
@@ -28,17 +28,17 @@ _KNOWN: Final = "_known_grants"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Locations that a person works for; `everywhere` needs no list."""
+    """The locations that a person works for: all if `everywhere`, else `stores`."""
 
     everywhere: bool
     stores: frozenset[str] = frozenset()
 
     def allows(self, location: str) -> bool:
-        """Return True if the location is one of these."""
+        """Return True if the location belongs to the scope."""
         return self.everywhere or location in self.stores
 
     def allows_key(self, inv_key: str) -> bool:
-        """Return True if the location of `LOCATION|SKU` is one of these."""
+        """Return True if the location of the key `LOCATION|SKU` belongs to the scope."""
         return self.allows(inv_key.partition("|")[0])
 
 
@@ -48,12 +48,12 @@ _CURRENT: Final[ContextVar[Scope]] = ContextVar("scope", default=EVERYWHERE)
 
 
 class OutOfScope(PermissionDenied):
-    """Refusal of another store's data; the page of it is 403, and nothing was written."""
+    """Refusal of another store's data; nothing was written. Pages answer with status 403."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grants:
-    """Roles and stores of a person, read in one query."""
+    """The role codes and the scope of a person."""
 
     roles: frozenset[str]
     scope: Scope
@@ -74,7 +74,10 @@ SELECT ARRAY(SELECT g.name FROM app.auth_user_groups m JOIN app.auth_group g ON 
 
 
 def grants_of(person: User | AnonymousUser) -> Grants:
-    """Return roles and stores of a person, from one query for as long as a request lasts."""
+    """Return roles and scope of a person; an anonymous or inactive person has neither.
+
+    One query reads them. The result is cached on `person`, which each request loads anew.
+    """
     if not person.is_authenticated or not person.is_active:
         return NO_GRANTS
     known: Grants | None = getattr(person, _KNOWN, None)
@@ -85,29 +88,29 @@ def grants_of(person: User | AnonymousUser) -> Grants:
         everywhere = everywhere or person.is_superuser
         scope = EVERYWHERE if everywhere else Scope(everywhere=False, stores=frozenset(stores))
         known = Grants(frozenset(roles), scope)
-        # Each request loads its person again, so a change holds from the next request on.
+        # Each request loads its person again, so a change takes effect with the next request.
         setattr(person, _KNOWN, known)
     return known
 
 
 def stores_of(person: User | AnonymousUser) -> Scope:
-    """Return the stores of a person."""
+    """Return the scope of a person."""
     return grants_of(person).scope
 
 
 def current() -> Scope:
-    """Return the scope of the running request; everywhere outside of one."""
+    """Return the scope of the running request, or `EVERYWHERE` outside of a request."""
     return _CURRENT.get()
 
 
 def enter(scope: Scope) -> None:
-    """Limit everything that follows in this context to `scope`."""
+    """Set the scope of the current context (thread or task) to `scope` until it is set again."""
     _CURRENT.set(scope)
 
 
 @contextmanager
 def within(scope: Scope) -> Iterator[None]:
-    """Limit the block to `scope`."""
+    """Set the scope to `scope` inside the block, then restore the previous one."""
     token = _CURRENT.set(scope)
     try:
         yield
@@ -116,7 +119,10 @@ def within(scope: Scope) -> Iterator[None]:
 
 
 def bound(parts: Iterator[T], scope: Scope) -> Iterator[T]:
-    """Yield `parts`, each made within `scope`: a streamed body runs after its request has ended."""
+    """Yield the items of `parts`; compute each of them within `scope`.
+
+    The body of a streamed response is computed after its request, and the request's scope, ended.
+    """
     while True:
         with within(scope):
             try:
@@ -129,7 +135,8 @@ def bound(parts: Iterator[T], scope: Scope) -> Iterator[T]:
 def require_store(location: str, *, field: str = "location") -> None:
     """Raise `OutOfScope` for a location that is not in the current scope.
 
-    The message names the location only where the request itself has named it (`field`).
+    With `field`, the message contains the location; use it only if the request itself contained
+    the location. With `field=""` the message doesn't reveal whose record it is.
     """
     if not current().allows(location):
         raise OutOfScope(_refusal(location, field))
@@ -147,10 +154,10 @@ def require_either(first: str, second: str) -> None:
 
 
 def require_company() -> None:
-    """Raise `OutOfScope` unless the current scope is everywhere: for what holds in every store."""
+    """Raise `OutOfScope` unless the scope is everywhere; for settings that apply to all stores."""
     if not current().everywhere:
         message = (
-            "This holds for every store, and you work for some of them. Nothing was changed."
+            "This applies to every store, and you work for some of them. Nothing was changed."
             " Ask a person who works for the whole company."
         )
         raise OutOfScope(message)

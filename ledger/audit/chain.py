@@ -1,6 +1,12 @@
-"""Verification of the audit chain: entry contents, links, and the head kept outside of Postgres.
+"""Verification of the audit log's hash chain (`app.action_chain`).
 
-The hash is computed here. An owner of the database could replace the function there.
+Each entry of the chain has a number (`place`: 1, 2, 3 …), the hash of its predecessor, and the hash
+of its own log entry (`app.action_log`). `verify` checks that no place is missing, that each entry
+has its predecessor's hash, and that each log entry still has its hash. It also checks that the
+chain still contains the head: the newest place and hash, in a file outside of Postgres.
+
+The SELECT statement below computes the hashes. It doesn't call the function of the database that
+wrote them, because an owner of the database could have replaced that function.
 """
 
 from collections.abc import Iterator
@@ -43,7 +49,11 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """One broken position of the chain; `action_id` is None if no log entry is affected."""
+    """A defect of the chain, described by `found`.
+
+    `place` is its number, None for a log entry without one. `action_id` is the id of the log
+    entry, None if the chain lacks the head that was kept outside.
+    """
 
     place: int | None
     action_id: int | None
@@ -52,33 +62,40 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Result of one check: the last position that was read, and up to 20 breaks."""
+    """The result of a verification: the last place with its hash, and the first 20 breaks."""
 
     head: Head
     breaks: tuple[Break, ...]
 
 
 def verify(connection: psycopg.Connection, outside: Head) -> Verdict:
-    """Check the complete chain in one snapshot, and that it still contains the head `outside`.
+    """Verify the complete chain in one snapshot, and that it still contains the head `outside`.
 
-    Read `outside` before the call: a head that is newer than the snapshot would look removed.
+    Read `outside` from its file before this call. A head that was written after the snapshot isn't
+    in it, and would be reported as removed.
     """
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        head, breaks = _walk(connection, outside)
+        head, breaks = _verify_chain(connection, outside)
         for row in connection.execute(_UNCHAINED, (_MOST,)):
-            breaks.append(Break(None, int(row[0]), "the entry has no place: inserted past the log"))
+            breaks.append(
+                Break(
+                    None,
+                    int(row[0]),
+                    "the entry has no place: it was inserted without the log's trigger",
+                )
+            )
     return Verdict(head, tuple(breaks[:_MOST]))
 
 
-def _walk(connection: psycopg.Connection, outside: Head) -> tuple[Head, list[Break]]:
+def _verify_chain(connection: psycopg.Connection, outside: Head) -> tuple[Head, list[Break]]:
     last, breaks, is_met = Head(0, GENESIS), list[Break](), not outside.place
     for row in _rows(connection):
         if row.place != last.place + 1:
             missing = f"places {last.place + 1} to {row.place - 1} are missing"
             breaks.append(Break(row.place, row.action_id, missing))
         elif row.previous != last.hash:
-            breaks.append(Break(row.place, row.action_id, "the link to its predecessor differs"))
+            breaks.append(Break(row.place, row.action_id, "the hash of its predecessor differs"))
         if not row.is_there:
             breaks.append(Break(row.place, row.action_id, "the entry was deleted"))
         elif row.found != row.hash:
@@ -91,11 +108,11 @@ def _walk(connection: psycopg.Connection, outside: Head) -> tuple[Head, list[Bre
 
 
 def _lost(last: Head, outside: Head) -> Break:
-    """Return the break of a chain that doesn't have the head kept outside."""
+    """Return the break for a chain that doesn't contain the head that was kept outside."""
     if outside.place > last.place:
-        found = f"the chain ends at {last.place}: its end was removed"
+        found = f"the chain ends at place {last.place}: its end was removed"
     else:
-        found = "another hash was kept outside: the chain was written again"
+        found = "the hash kept outside differs: the chain was written again"
     return Break(outside.place, None, found)
 
 

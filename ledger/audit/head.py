@@ -1,8 +1,8 @@
-"""Copy of the audit chain's newest position, in a file outside of Postgres.
+"""A copy of the audit chain's newest place and hash (the head), in a file outside of Postgres.
 
-The owner of the database can cut the end of the log and of its chain together. The file then names
-a position that the chain no longer has. The heartbeat service moves the file forward only if the
-chain contains the old position, so earlier damage stays visible.
+The owner of the database can remove the newest entries of the audit log and of its chain together.
+The file then names a place that the chain no longer has. The heartbeat service updates the file
+only while the chain still contains the head in it, so the file keeps the evidence of damage.
 """
 
 import json
@@ -30,14 +30,14 @@ VALUES (%s, 'audit_accepted', 'action_log', %s)
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """One position of the chain with its hash; position 0 is the empty chain."""
+    """A place (1, 2, 3 …) of the chain and its hash in hexadecimal; 0 and "" if it is empty."""
 
     place: int = 0
     hash: str = ""
 
 
 class UnreadableHead(Exception):
-    """The head file exists but does not contain a position and a hash."""
+    """The head file exists but does not contain a place and a hash."""
 
 
 def path_of(settings: Connections) -> Path:
@@ -57,18 +57,21 @@ def kept(path: Path) -> Head:
     except FileNotFoundError:
         return Head()
     except (ValueError, KeyError, TypeError) as error:
-        message = f"{path}: expected place and hash, found {error!r}"
+        message = (
+            f"{path} is damaged: a JSON object with place and hash was expected ({error!r}); the"
+            " file was not changed"
+        )
         raise UnreadableHead(message) from error
 
 
 def newest(connection: psycopg.Connection) -> Head:
-    """Return the last position of the chain in Postgres."""
+    """Return the newest place and hash of the chain in Postgres."""
     row = connection.execute(_NEWEST).fetchone()
     return Head() if row is None else Head(*row)
 
 
 def is_on_chain(connection: psycopg.Connection, head: Head) -> bool:
-    """Return True if the chain in Postgres still has this position with this hash."""
+    """Return True if the chain in Postgres still has this place with this hash."""
     if not head.place:
         return True
     row = connection.execute(_AT, (head.place,)).fetchone()
@@ -84,7 +87,9 @@ def write(path: Path, head: Head) -> None:
 
 
 def follow(connection: psycopg.Connection, path: Path) -> Head | None:
-    """Move the head file to the end of the chain; return None if the chain lost its position.
+    """Write the newest place and hash of the chain to the head file; return them.
+
+    If the chain no longer contains the head in the file, leave the file unchanged and return None.
 
     Raises:
         UnreadableHead: the file is damaged.
@@ -99,5 +104,5 @@ def follow(connection: psycopg.Connection, path: Path) -> Head | None:
 
 
 def log_accepted(connection: psycopg.Connection, actor: str, detail: Mapping[str, object]) -> None:
-    """Append a log entry: `actor` accepts the present audit log as correct."""
+    """Append an entry to the audit log: `actor` has accepted the log as it is, damage included."""
     connection.execute(_ACCEPTED, (actor, Jsonb(dict(detail))))

@@ -1,8 +1,8 @@
 """Run every automation job in turn until a signal arrives: `python -m ledger.automation`.
 
-Each job is bounded, idempotent and safe beside a second process, so no leader is elected. After a
-lost database connection the loop retries. Any other error ends the process, and the supervisor
-restarts it.
+Each run of a job is limited in size, and a repeated run changes nothing. Two processes may run the
+same job at once, so no leader is elected. After a lost database connection the loop reconnects. Any
+other error ends the process, and the supervisor restarts it.
 """
 
 import json
@@ -23,13 +23,13 @@ PAUSE_S: Final = 1.0
 
 
 class Job(NamedTuple):
-    """A periodic job: `work` returns the number of changes; `every_s` is its interval."""
+    """A periodic job. `work` returns the number of changes; it runs again `every_s` later."""
 
     work: Callable[[], int]
     every_s: float
 
 
-# Without these limits a dead server blocks a job for the minutes of TCP's own timeouts.
+# Without these limits, a job waits minutes for a dead server, as long as TCP's own timeouts.
 CONNECTION_OPTIONS: Final[Mapping[str, Any]] = {
     "connect_timeout": 5,
     "tcp_user_timeout": 10_000,
@@ -46,7 +46,7 @@ log = structlog.get_logger(__name__)
 
 
 def jobs() -> dict[str, Job]:
-    """Return the jobs by name, in the order in which one produces input for the next."""
+    """Return the jobs by name, in the order in which `run` executes them."""
     from ledger.automation import prices, reorders, scorecard, tasks  # noqa: PLC0415 -- after setup
 
     return {
@@ -59,7 +59,7 @@ def jobs() -> dict[str, Job]:
 
 
 def run(due: Mapping[str, Job], stop: threading.Event, *, pause_s: float = PAUSE_S) -> None:
-    """Run each job when it is due until `stop` is set; write a heartbeat row each round."""
+    """Run each job when it is due, until `stop` is set. Each round begins with a heartbeat row."""
     from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 
     done: dict[str, int] = dict.fromkeys(due, 0)
@@ -95,7 +95,7 @@ def _alive(done: Mapping[str, int]) -> None:
 
 
 def _limit_connection() -> None:
-    """Set connect, TCP and statement timeouts that the settings of the pages do not have."""
+    """Add the connect, TCP and statement timeouts of jobs to the pages' database settings."""
     from django.db import connection  # noqa: PLC0415 -- after setup
 
     options = connection.settings_dict["OPTIONS"]

@@ -1,9 +1,9 @@
-"""SQL conditions of tasks, one query for each kind (docs/domain.md 8).
+"""The conditions of tasks, one SQL query for each kind of task (docs/domain.md 8).
 
-Each query returns the rows for which the condition holds now: subject, key, location, SKU and the
-numbers that a person needs. Nothing here opens or clears a task; `tasks` does that the same way for
-all kinds. `%(now)s` is the time of the evaluation. Arithmetic is exact: quotients use `div` over
-integral numerics, and tests check both sides of each boundary.
+Each query returns the subjects that need a task now, with key, location, SKU and, in `detail`, the
+numbers that a person needs. Nothing here opens or clears a task; `ledger.automation.tasks` does
+that, in the same way for all kinds. `%(now)s` is the time of the evaluation. Quotients use `div`
+over integral numerics, so they are exact. Tests check both sides of each boundary.
 """
 
 from typing import Final, NamedTuple
@@ -14,7 +14,7 @@ from ledger.access import roles
 from ledger.tasks import kinds
 from ledger.transfers.stuck import TRANSFER_DUE_ON, stuck_sql
 
-# Parameters that every query may use beside `%(now)s`.
+# Parameters that every query may use in addition to `%(now)s`.
 CONSTANTS: Final = {
     "lambda_micro": 4_605_170,
     "window_us": WINDOW_US,
@@ -25,13 +25,16 @@ CONSTANTS: Final = {
 
 
 class TaskQuery(NamedTuple):
-    """A kind of task: the role that handles it, the query of its rows, the delay before opening."""
+    """A kind of task: its name, the role that handles it, and the query of its condition.
+
+    A task opens once the query has returned its subject for `delay_s` seconds.
+    """
 
     name: str
     role: str
     rows: str
     delay_s: int = 0
-    # The query scans every key, so it runs less often.
+    # The query reads every key, so it runs every 30 s instead of every 5 s.
     is_slow: bool = False
 
 
@@ -41,7 +44,7 @@ SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
 FROM read_model.stock s WHERE s.on_hand_units < 0 AND s.stock_known
 """
 
-# A count of the last minute may still be on its way through the pipeline.
+# A count of the last 60 s is left out, because the read model may not include it yet.
 NOT_COUNTED: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('on_hand_units', s.on_hand_units) AS detail
@@ -52,8 +55,9 @@ WHERE s.policy_active AND NOT s.stock_known AND NOT EXISTS (
       AND c.recorded_at > %(now)s - interval '60 s')
 """
 
-# The read model keeps a key for ever, even after all of its facts were taken back. A voided sale, a
-# cancelled order or a voided count leaves nothing that needs ranging.
+# The read model keeps a key for ever, even after all of its facts were deleted or voided. Such a
+# key needs no ranging. So the ledger must still have a sale, shipment, adjustment, approved count,
+# or an order line that is not fully cancelled.
 UNKNOWN_ITEM: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('on_hand_units', s.on_hand_units) AS detail
@@ -68,8 +72,9 @@ WHERE NOT s.policy_active
         AND coalesce(f.confirmed_units, f.ordered_units) > f.cancelled_units))
 """
 
-# A count explains the quiet windows before it. A sale on the day that is not complete yet explains
-# all of them.
+# `unanswered` is the number of trading windows without a sale since the last count's day. The task
+# needs floor(rate_at_last_sale * unanswered, N) >= the item's threshold, N trading windows a day. A
+# sale on the day that is not complete yet ends the suspicion; `quiet_windows` doesn't include it.
 PHANTOM_SUSPECT: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object(
@@ -103,8 +108,9 @@ WHERE s.on_hand_units > 0 AND s.stock_known AND found.lambda_micro >= quiet.thre
         AND w.start_us >= quiet.open_day * %(day_us)s)
 """
 
-# A draft waits for its second blind count. An approved count is checked while its day is retained.
-# If a person approved it with a difference on screen, they have seen that difference.
+# A draft with a difference above the tolerance needs a second blind count. An approved count
+# is compared again while its day is retained, because late facts change the expected units. No task
+# opens if its approver saw a difference above the tolerance: they have accepted it.
 COUNT_VARIANCE: Final = """
 SELECT DISTINCT ON (c.inv_key) c.inv_key AS subject, c.inv_key, c.location, c.sku,
     jsonb_build_object('count', c.id, 'status', c.status, 'counted_units', c.units,
@@ -154,7 +160,7 @@ WHERE o.status IN ('sent', 'confirmed') AND due.open_units > 0
 GROUP BY o.inv_key, o.location, o.sku
 """
 
-# A person at each end of a transfer can look for the goods, so both ends get a task.
+# The goods may be at the source or at the destination, so both get a task.
 STUCK_TRANSFER: Final = f"""
 SELECT side.inv_key AS subject, side.inv_key, side.location, side.sku,
     jsonb_build_object('due_on', min({TRANSFER_DUE_ON}), 'shipped_units', sum(a.shipped_units),
@@ -170,8 +176,9 @@ WHERE a.leg = 'transfer_in' AND {stuck_sql("%(now)s")}
 GROUP BY side.inv_key, side.location, side.sku
 """  # noqa: S608 -- constants of this project
 
-# The 24 hours start again when a snooze ends: at its time, or earlier if the policy changes. The
-# proposal row shows the earlier end as its last event.
+# The 24 hours count from the opening or from the last decision. After a snooze they count from its
+# end: the chosen time (7 days if none), or `updated_at` if the workers ended the snooze earlier,
+# because the policy changed.
 STUCK_SIGNAL: Final = """
 SELECT DISTINCT ON (p.inv_key) p.inv_key AS subject, p.inv_key, p.location, p.sku,
     jsonb_build_object('reorder', p.reorder_id, 'quantity_units', p.quantity_units,
@@ -217,7 +224,8 @@ SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
 FROM read_model.stock s WHERE s.on_order_units < 0 OR s.unavailable_units < 0
 """
 
-# The level has the price of its last record; the ledger has the price in force now.
+# Both prices must be below the floor. The read model has the price in force at the key's last
+# record, the ledger has the price in force now.
 FLOOR_BREACHED: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('price_minor', force.price_minor, 'floor_minor', lowest.minor,
@@ -234,7 +242,8 @@ WHERE i.status = 'active' AND i.price_mode <> 'off' AND i.regular_minor IS NOT N
   AND coalesce(s.price_minor, i.regular_minor) < lowest.minor AND force.price_minor < lowest.minor
 """
 
-# Three facts within an hour open the task; an hour without one clears it.
+# Three facts within an hour that are more than 300 s ahead open the task. An open task stays while
+# the last hour has one such fact.
 SOURCE_CLOCK: Final = """
 SELECT f.source AS subject, NULL AS inv_key,
     CASE WHEN min(f.location) = max(f.location) THEN min(f.location) END AS location, NULL AS sku,
@@ -268,7 +277,9 @@ HAVING count(*) >= CASE WHEN EXISTS (
 ) THEN 1 ELSE 3 END
 """
 
-# Compare the complete hours since the last line, at most 24, with the same hours of a week.
+# Take the complete hours without a sale line up to now, at most the last 24. Sum the sale lines of
+# the same hours on each of the seven days before. The task opens at
+# 49 lines, an average of 7 a day.
 STALE_SOURCE: Final = """
 SELECT last.location AS subject, NULL AS inv_key, last.location, NULL AS sku,
     jsonb_build_object(
@@ -285,7 +296,8 @@ GROUP BY last.location, last.hour
 HAVING sum(seen.lines) >= %(silent_lines)s
 """
 
-# A newer count resolves a count that came too late. A person resolves every other record.
+# A newer approved count settles a count that was rejected as too old. Every other rejected record
+# needs a person, who replays or dismisses it (`app.rejected_mark`).
 REJECTED_RECORD: Final = """
 SELECT r.subject, NULL AS inv_key,
     CASE WHEN r.subject ~ '^[A-Z0-9-]{1,24}[|]' THEN split_part(r.subject, '|', 1) END AS location,
@@ -300,8 +312,8 @@ WHERE NOT EXISTS (SELECT FROM app.rejected_mark m WHERE m.record_id = r.id)
 GROUP BY r.subject
 """
 
-# The oldest heartbeat that arrived, or the number of partitions without any heartbeat. Missing ones
-# count after the first minute, while the heartbeat service is beating.
+# The oldest partition's heartbeat is more than 60 s old, or a partition has none at all. A missing
+# heartbeat counts only after the first 60 beats, and while the heartbeat service runs.
 PIPELINE_STALE: Final = """
 SELECT 'pipeline' AS subject, NULL AS inv_key, NULL AS location, NULL AS sku,
     jsonb_build_object('as_of', CASE WHEN never.partitions = 0 THEN heard.as_of END,

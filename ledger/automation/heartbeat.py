@@ -1,11 +1,16 @@
-"""Jobs that write time into the log: `python -m ledger.automation.heartbeat`.
+"""The heartbeat service, which writes the passing of time as facts.
 
-Only a clock can give two facts. A heartbeat row per partition, once a second, shows every reader
-the age of the newest state, on idle partitions too. A review mark per live key, once per UTC day,
-triggers time-driven rules: they may not read a clock, or a recomputation would differ.
-Every 10 s the job also copies the end of the action log to a file outside Postgres
-(`ledger.audit.head`). Both jobs survive a restart of Postgres. The review continues where it
-stopped, because the marks show which keys are done.
+Run it with `python -m ledger.automation.heartbeat`. The workers read no clock, because a
+recomputation would then give other results. So this service writes two facts.
+
+* Heartbeat: once a second it updates one row per partition. Its commit time shows every reader the
+  age of the newest state, also on a partition without other records.
+* Review: once per UTC day it sets `reviewed_at` of each live key. That record triggers the rules
+  that depend on the day, for example order days.
+
+Every 10 s it also copies the newest place of the audit chain to a file outside of Postgres
+(`ledger.audit.head`). After a restart of Postgres it continues. Reviews aren't repeated, because
+`reviewed_at` shows which keys are done.
 """
 
 import os
@@ -23,7 +28,7 @@ from cdc.settings import Connections
 from ledger.audit import head
 
 BEAT_EVERY_S: Final = 1.0
-# 200 keys a second: 100,000 keys take nine minutes, without slowing the tills.
+# 200 keys a second. 100,000 keys take nine minutes; faster reviews would slow down the tills.
 REVIEWED_PER_BEAT: Final = 200
 BEATS_PER_HEAD: Final = 10
 SERVICE: Final = "heartbeat"
@@ -63,7 +68,7 @@ log = structlog.get_logger()
 
 
 def heartbeat_numbers(partitions: int) -> tuple[int, ...]:
-    """Return for each partition the smallest n whose key `~heartbeat|n` belongs to it."""
+    """Return one number per partition: the smallest n whose key `~heartbeat|n` belongs to it."""
     found: dict[int, int] = {}
     for n in count():
         found.setdefault(partition_of(f"{HEARTBEAT_LOCATION}|{n}".encode(), partitions), n)
@@ -73,7 +78,7 @@ def heartbeat_numbers(partitions: int) -> tuple[int, ...]:
 
 
 def create_heartbeats(connection: psycopg.Connection, partitions: int) -> list[str]:
-    """Create the missing heartbeat rows; return the keys of all, one per partition."""
+    """Create missing heartbeat rows; return the keys of all rows, ordered by partition number."""
     numbers = [str(n) for n in heartbeat_numbers(partitions)]
     with connection.transaction():
         connection.execute(CREATE_ROWS, {"location": HEARTBEAT_LOCATION, "numbers": numbers})
@@ -81,19 +86,22 @@ def create_heartbeats(connection: psycopg.Connection, partitions: int) -> list[s
 
 
 def beat(connection: psycopg.Connection, keys: list[str]) -> None:
-    """Increment the counter in every partition's row, in one transaction."""
+    """Increment `beat` and set `occurred_at` in the rows of `keys`, in one transaction."""
     with connection.transaction():
         connection.execute(BEAT, {"keys": keys})
 
 
 def review(connection: psycopg.Connection, most: int = REVIEWED_PER_BEAT) -> int:
-    """Mark up to `most` live keys not yet reviewed on this UTC day; return the number marked."""
+    """Set `reviewed_at` of up to `most` live keys that have no review on this UTC day.
+
+    Return the number of keys. Keys that another transaction has locked wait for the next call.
+    """
     with connection.transaction():
         return connection.execute(REVIEW, {"most": most}).rowcount
 
 
 def run(connections: Connections, stop: threading.Event) -> None:
-    """Write heartbeats and reviews until `stop`; wait for a lost database, raise other errors."""
+    """Write heartbeats and reviews until `stop`. Reconnect to a lost database."""
     work_in_database(
         connections.database_url.get_secret_value(),
         "inventory-jobs",
@@ -103,7 +111,11 @@ def run(connections: Connections, stop: threading.Event) -> None:
 
 
 def keep_head(connection: psycopg.Connection, settings: Connections) -> None:
-    """Update the file with the end of the action log; log if the log was changed."""
+    """Update the head file of the audit chain; log a critical event if that is impossible.
+
+    It is impossible if the chain no longer contains the head in the file, or if the file can't be
+    read or written. Without a home directory, do nothing.
+    """
     path = head.path_of(settings)
     if not path.parent.is_dir():
         return

@@ -1,8 +1,8 @@
-"""Price changes that the rules may write without a person, for items with `price_mode = auto`.
+"""Automatic approval of price proposals, for items with `price_mode = auto`.
 
-The conditions are those of docs/domain.md 6.4 and of automatic approval in section 7: a small
-change, no signal that needs a person, a settled proposal and a fresh pipeline. They are checked
-twice, the second time under the locks of the approval, because people change policies meanwhile.
+`why_not` has the conditions (docs/domain.md 6.4 and 7): for example, the change is small enough and
+the pipeline is fresh. The job checks them twice, the second time under the locks of the approval,
+because a person may change the policy in between.
 """
 
 import time
@@ -73,10 +73,11 @@ class Candidate(NamedTuple):
 
 
 def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str | None:
-    """Return the first reason why this price waits for a person, or None if no rule objects.
+    """Return why this price waits for a person, as a clause for that person; None if it doesn't.
 
-    The reason is text for that person. `as_of_us` is the as-of time of the key's partition in the
-    read model, None if unknown.
+    If several conditions fail, the first of the list below is returned. `now_us` and `as_of_us`
+    are microseconds since 1970 UTC. `as_of_us` is the as-of time of the key's partition in the read
+    model, None if unknown.
     """
     change = abs(candidate.new_minor - candidate.old_minor) * 1000
     lowest = floor_minor(candidate.cost_minor, candidate.margin_permille, candidate.tax_bp)
@@ -84,20 +85,23 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
         (candidate.price_mode != "auto", "prices of this item need a person"),
         (candidate.signal == ALWAYS_A_PERSON, "a price below its floor needs a person"),
         (change > candidate.auto_permille * candidate.old_minor, "the change is above the limit"),
-        (candidate.new_minor < lowest, "the floor has risen since"),
+        (candidate.new_minor < lowest, "it is below the floor, which has risen since"),
         (candidate.has_rule_price_that_day, "the rules have set a price for that day already"),
         (candidate.is_stopped, "rule-made prices are stopped"),
-        (now_us - candidate.settled_since_us < SETTLED_US, "it has changed within a minute"),
-        (as_of_us is None or now_us - as_of_us > OLDEST_US, "the pipeline is behind"),
+        (now_us - candidate.settled_since_us < SETTLED_US, "it has changed within the last minute"),
+        (
+            as_of_us is None or now_us - as_of_us > OLDEST_US,
+            "its stock figures are missing or more than 60 s old",
+        ),
         (is_stale(candidate.pipeline_age_us), "the pipeline has shown no sign of life for 60 s"),
     )
     return next((why for objects, why in objections if objects), None)
 
 
 def write_due(*, limit: int = 200) -> int:
-    """Approve up to `limit` proposals that no condition holds back; return the number written.
+    """Approve up to `limit` proposals that meet every condition; return the number of prices.
 
-    If a person or another process decides first, that decision wins and this proposal is skipped.
+    A proposal is skipped if a person or another process decides on it first.
     """
     due = [candidate for candidate, why in _judged(_CANDIDATES) if why is None]
     written = 0
@@ -109,16 +113,16 @@ def write_due(*, limit: int = 200) -> int:
 
 
 def objections_to(proposals: list[str]) -> dict[str, str]:
-    """Return for each of these open proposals the reason why it waits, as text for people."""
+    """Return by proposal id why each of these open proposals waits, as a clause for people."""
     return {
-        candidate.proposal_id: why or "it is written by rule in a moment"
+        candidate.proposal_id: why or "the rules will write it within seconds"
         for candidate, why in _judged(_NAMED, proposals)
     }
 
 
 def _judged(sql: str, proposals: Sequence[str] = ()) -> list[tuple[Candidate, str | None]]:
-    """Return the candidates of a query, each with its reason to wait or None."""
-    # The earliest start of a price that is written now.
+    """Return the candidates of a query, each with its reason to wait, or None if it has none."""
+    # A price that is written now starts at this time or later.
     begins = next_window_start(database_now())
     found = select(sql, {"next_window": begins, "proposals": list(proposals)}, Candidate)
     known = as_of_by_partition(ON_HAND_CHANGELOG)

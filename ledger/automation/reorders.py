@@ -1,7 +1,7 @@
-"""Automatic approval of reorder needs, within the rules of docs/domain.md, purchasing loop.
+"""Automatic approval of reorder needs, by the rules of docs/domain.md 7.
 
-Two processes may run this at once. The needs are locked before they are checked a second time, and
-approving a need that is already ordered orders nothing.
+Two processes may run this job at once. Each locks the needs and checks them a second time under the
+lock. Approving a need that is already ordered orders nothing.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,11 @@ log = structlog.get_logger(__name__)
 
 
 def approve_due(*, limit: int = MOST_A_CALL) -> int:
-    """Approve and send the needs that every condition allows; return how many were ordered.
+    """Order the needs that meet every condition and send the orders; return how many needs.
 
-    Supplier groups are complete: as many as fit into `limit`, at least one. A part of a group could
-    fall below the supplier's minimum, and its remainder even more so.
+    A group is all needs for one supplier and location. Only complete groups are ordered, because a
+    part of one could be below the supplier's minimum. At most `limit` needs are ordered, unless the
+    first group alone has more. `MOST_AT_ONCE` is a limit in any case.
     """
     # Check without locks first: most calls find nothing, and locks would block other transactions.
     if not _due(limit):
@@ -48,11 +49,11 @@ def approve_due(*, limit: int = MOST_A_CALL) -> int:
 
 
 def _due(limit: int) -> list[Case]:
-    """Return the needs without a reason to wait, in complete supplier groups."""
+    """Return needs without a reason to wait, in complete groups of one supplier and location."""
     cases = cases_that_policy_allows()
     waiting = reasons_to_wait(cases)
     free = [case for case in cases if not waiting[case.reorder_id]]
-    free.sort(key=_place)
+    free.sort(key=_by_group)
     taken: list[Case] = []
     for _, group in groupby(free, key=lambda case: case.group):
         members = list(group)
@@ -62,12 +63,12 @@ def _due(limit: int) -> list[Case]:
     return taken[:MOST_AT_ONCE]
 
 
-def _place(case: Case) -> tuple[str, ...]:
+def _by_group(case: Case) -> tuple[str, ...]:
     return (*map(str, case.group), case.reorder_id)
 
 
 def _lock(reorder_ids: Sequence[str]) -> None:
-    """Lock the needs, then their items: the lock order of every approval."""
+    """Lock the needs by id, then their items by key; every approval uses this lock order."""
     keys = fetch_column(
         "SELECT inv_key FROM app.reorder_proposal WHERE reorder_id = ANY(%s)"
         " ORDER BY reorder_id FOR UPDATE",

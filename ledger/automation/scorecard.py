@@ -1,9 +1,11 @@
-"""The scorecard job: write measured supplier lead times into the reorder policies.
+"""The scorecard job, which writes measured supplier lead times into the policies of items.
 
-Each pair of supplier and location is measured once per UTC day. If the pair has five receipts or
-more, and the measured values differ from an item's policy by over a tenth, the item gets the
-measured mean and deviation. Each item is one transaction, so a stopped job continues where it was.
-The card is written last and marks the pair as done.
+It measures each pair of supplier and location once per UTC day, over the last 180 days. An item
+gets the measured mean and standard deviation if the pair has at least five receipts and the
+measured values differ from the item's policy by more than 10 % (docs/domain.md 7).
+
+Each item is one transaction. The scorecard is written after the last item and marks the pair as
+done for the day, so a stopped job continues with the items that it has not changed yet.
 """
 
 from dataclasses import dataclass
@@ -21,8 +23,8 @@ from ledger.ordering.scorecards import DAYS, Measured, measure
 MOST_PAIRS: Final = 20
 MOST_ITEMS: Final = 500
 
-# Suppliers with an order in these days, and pairs with an earlier card; neither needs a receipt.
-# Pairs with a replayed key wait: an import that still runs would give half a card for the day.
+# Pairs with an order in the last 180 days, and pairs that already have a scorecard; receipts aren't
+# needed. A pair with a replayed key is left out: while an import runs, its data are incomplete.
 _DUE: Final = """
 SELECT pair.supplier, pair.location
 FROM (SELECT DISTINCT supplier, location FROM retail.purchase_order_line
@@ -77,7 +79,11 @@ class _LeadPolicy:
 
 
 def write_back(*, at: datetime | None = None, most_pairs: int = MOST_PAIRS) -> int:
-    """Measure pairs that were not measured on this UTC day; return the number of changed items."""
+    """Measure up to `most_pairs` pairs that have no scorecard of this UTC day.
+
+    `at` is the time of the measurement, by default the database's time. Return the number of items
+    whose lead time was changed.
+    """
     now = at or database_now()
     pairs = read_all(_Pair, _DUE, now, DAYS, now.date(), most_pairs)
     return sum(_write_pair(pair, now) for pair in pairs)

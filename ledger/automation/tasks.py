@@ -1,10 +1,13 @@
-"""The exceptions inbox. It is level-triggered: a task is open while its condition holds.
+"""Opens, updates and clears the tasks of the inbox (`app.task`).
 
-`refresh` evaluates every kind, opens missing tasks, updates the numbers of open ones and clears
-those whose condition has ended. It can run at any time, twice, or beside another process: a unique
-index allows one open task per kind and subject, and one process at a time evaluates a kind. No
-person clears a task directly. Acknowledging a difference and dismissing a record are two inputs of
-the conditions themselves.
+Tasks are level-triggered: a task is open while the condition of its kind is true for its subject.
+`refresh` evaluates the conditions, opens missing tasks, updates the numbers of open ones and clears
+tasks whose condition is no longer true. It may run at any time and in several processes. A lock
+lets one process at a time evaluate a kind, and a unique index allows one open task per kind and
+subject.
+
+People end a task by changing what its condition reads, for example with a count. Only the variance
+of a count is acknowledged directly (`ledger.tasks.service`).
 """
 
 from collections.abc import Iterable
@@ -27,7 +30,7 @@ from ledger.kernel.transactions import (
 from ledger.kernel.unscoped_rows import read_one
 from ledger.tasks.kinds import PHANTOM_SUSPECT, STALE_SOURCE
 
-# If a condition suddenly holds for a complete chain of stores, tasks open over several rounds.
+# If a condition becomes true for very many items at once, their tasks open over several rounds.
 MOST_OPENED: Final = 5_000
 MOST_SALE_LINES: Final = 100_000
 MOST_FALSE_ALARMS: Final = 200
@@ -73,7 +76,8 @@ SELECT (SELECT count(*) FROM added WHERE is_news) + (SELECT count(*) FROM kept W
 
 _ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('inbox ' || %s, 0))"
 
-# Lines get their id before they commit. After 30 s the smaller ids have committed too.
+# A sale line gets its id before it commits, so a smaller id may commit later. Lines are counted
+# 30 s after their write, when all smaller ids have committed.
 _COUNT_HOURS: Final = """
 WITH mark AS (
     SELECT coalesce((SELECT value FROM app.inbox_mark WHERE name = 'sale_line'), 0) AS id
@@ -94,7 +98,7 @@ INSERT INTO app.inbox_mark (name, value) SELECT 'sale_line', max(id) FROM batch 
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 
-# A count newer than the one at the start of the suspicion has found goods on the shelf.
+# Open suspicions of which a newer count than the last one at their start found units.
 _FALSE_ALARMS: Final = """
 SELECT t.id, s.location, s.sku, i.phantom_lambda_micro, found.units
 FROM app.task t
@@ -116,7 +120,7 @@ DELETE FROM app.task WHERE id IN (
 
 @dataclass(frozen=True, slots=True)
 class _FalseAlarm:
-    """A suspicion that a count of `units` has refuted, and the threshold of its item."""
+    """A phantom suspicion that a count of `units` has refuted, and the threshold of its item."""
 
     id: int
     location: str
@@ -126,21 +130,24 @@ class _FalseAlarm:
 
 
 def refresh(*, kinds: Iterable[TaskQuery] = KINDS, at: datetime | None = None) -> int:
-    """Open, update and clear the tasks of `kinds`; return how many opened or ended.
+    """Open, update and clear the tasks of `kinds`; return how many tasks opened or ended.
 
-    `at` is the time of the evaluation; without it, the database's clock.
+    `at` is the time of the evaluation, by default the database's time.
     """
     now = at or database_now()
     return sum(_refresh(kind, now) for kind in kinds)
 
 
 def refresh_quick() -> int:
-    """Refresh the kinds whose query uses an index; return the number of changes."""
+    """Refresh the kinds whose query uses an index; return how many tasks opened or ended."""
     return refresh(kinds=[kind for kind in KINDS if not kind.is_slow])
 
 
 def refresh_slow() -> int:
-    """Refresh the kinds that scan every key, and delete tasks that were cleared 180 days ago."""
+    """Refresh the kinds whose query reads every key; return how many tasks opened or ended.
+
+    Also delete tasks that were cleared more than 180 days ago.
+    """
     changed = refresh(kinds=[kind for kind in KINDS if kind.is_slow])
     with ledger_transaction():
         _run(_FORGET, now=database_now(), most=MOST_FORGOTTEN)
@@ -167,7 +174,7 @@ def _refresh(kind: TaskQuery, now: datetime) -> int:
 
 
 def _answer_false_alarms(now: datetime) -> int:
-    """Clear suspicions that a count refuted, and raise the phantom threshold of their items."""
+    """Clear suspicions that a count has refuted; raise the threshold of each item by half."""
     for number in range(MOST_FALSE_ALARMS):
         alarm = read_one(_FalseAlarm, _FALSE_ALARMS)
         if alarm is None:

@@ -1,4 +1,4 @@
-"""Rows of requested adjustments, read under their lock, and the decision on one."""
+"""Locked rows of `app.adjustment_request`, and the decision on one."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ from ledger.kernel.unscoped_rows import read_one
 
 @dataclass(frozen=True, slots=True)
 class WaitingRequest:
-    """A locked request without a decision."""
+    """A locked row of `app.adjustment_request`."""
 
     location: str
     sku: str
@@ -32,12 +32,15 @@ class WaitingRequest:
 
     @property
     def adjustment(self) -> Adjust:
-        """The adjustment that an approval books."""
+        """The adjustment that an approval books; its business time is that of the request."""
         return Adjust(self.location, self.sku, self.reason, self.quantity_units, self.occurred_at)
 
 
 def locked_request(request_id: int) -> WaitingRequest:
-    """Return a request, locked until the transaction ends; raise `Conflict` if it is decided."""
+    """Return a waiting request, locked until the transaction ends.
+
+    Raise `ServiceError` if there is none, `Conflict` if it was approved or refused already.
+    """
     sql = "SELECT * FROM app.adjustment_request WHERE id = %s FOR UPDATE"
     request = read_one(WaitingRequest, sql, request_id)
     if request is None:
@@ -59,7 +62,10 @@ def decide_request(
     reason: str | None = None,
     adjustment_id: int | None = None,
 ) -> None:
-    """Write the decision on a locked request; an approval names its adjustment."""
+    """Write `status` (approved or refused) to a locked request; `reason` is for a refusal.
+
+    `adjustment_id` is the adjustment that an approval has booked.
+    """
     execute(
         "UPDATE app.adjustment_request SET status = %s, decided_by = %s,"
         " decided_at = clock_timestamp(), decision_reason = %s, adjustment_id = %s WHERE id = %s",

@@ -1,8 +1,9 @@
 """Adjustments requested by people: small ones are booked at once, large ones need two people.
 
-The reason decides the direction; people never type a sign. The value of an adjustment is its units
-at the item's cost. Above the limit, or without a known cost, the request waits in a table of its
-own. It becomes a fact when another person approves it.
+The reason decides whether units are added or removed; people never type a sign. The value of an
+adjustment is its units times the item's cost. If the value is above the limit, or the cost is
+unknown, the request waits in `app.adjustment_request`. It changes stock when another person
+approves it.
 """
 
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from ledger.kernel.unscoped_rows import R, read_one
 
 @dataclass(frozen=True, slots=True)
 class Booked:
-    """A requested adjustment that was booked at once, and its value at cost."""
+    """A requested adjustment that was booked at once, and its value at cost in minor units."""
 
     adjustment_id: int
     value_minor: int
@@ -41,7 +42,10 @@ class Booked:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A requested adjustment that waits for another person; the value is None without a cost."""
+    """A requested adjustment that waits for another person.
+
+    `value_minor` is its value at cost in minor units, None if the cost is unknown.
+    """
 
     request_id: int
     value_minor: int | None
@@ -49,7 +53,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The result of a request as it is stored: the id of an adjustment or of a request."""
+    """The stored result of a request: the id of an adjustment, or of a waiting request."""
 
     adjustment: int | None
     request: int | None
@@ -84,7 +88,10 @@ def unavailable_sign(reason: str) -> int:
 
 
 def worth_of(*, wanted: Adjust) -> tuple[int | None, bool]:
-    """Return the value at cost, None without a known cost, and whether the request would wait."""
+    """Return the value at cost in minor units, and True if another person has to approve it.
+
+    The value is None if the cost is unknown; the adjustment then needs an approval.
+    """
     inv_key = wanted.check()
     check_known(wanted.location, wanted.sku)
     checks.refuse_future("occurred_at", wanted.occurred_at, database_now())
@@ -95,7 +102,10 @@ def worth_of(*, wanted: Adjust) -> tuple[int | None, bool]:
 def request_adjustment(
     *, wanted: Adjust, actor: str, command_id: UUID | None = None
 ) -> Booked | Waiting:
-    """Book the adjustment; if its value is above the limit, store a request for approval."""
+    """Book the adjustment, or store a request if another person has to approve it.
+
+    A request waits if its value is above the limit or its cost is unknown.
+    """
     inv_key = wanted.check()
 
     def work() -> _Asked:
@@ -117,17 +127,20 @@ def _outcome(asked: _Asked) -> Booked | Waiting:
         return Booked(asked.adjustment, asked.value)
     if asked.request is not None:
         return Waiting(asked.request, asked.value)
-    message = f"neither booked nor waiting: {asked}"
+    message = f"app.command has a result without adjustment and request: {asked}"
     raise LookupError(message)
 
 
 def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None = None) -> int:
-    """Book a waiting request with its business time; return the adjustment's id."""
+    """Book a waiting request with its own business time; return the adjustment's id.
+
+    Raise `ServiceError` if `actor` requested it, `Conflict` if it was decided already.
+    """
 
     def work() -> Written:
         request = locked_request(request_id)
         if request.requested_by == actor:
-            refuse("actor", actor, "another person than the requester has to approve")
+            refuse("actor", actor, "you have requested this, so another person has to approve it")
         booked = book_adjustment(request.adjustment, actor)
         decide_request(request_id, "approved", actor, adjustment_id=booked)
         return Written(booked)
@@ -138,7 +151,7 @@ def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None =
 
 
 def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:
-    """Close a waiting request without booking it; its requester may withdraw it this way too."""
+    """Refuse a waiting request, so that it is never booked; its requester may do this too."""
     checks.text("reason", reason, longest=checks.LONGEST_REASON)
     with ledger_transaction():
         request = locked_request(request_id)
@@ -152,9 +165,10 @@ def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:
 
 
 def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | None = None) -> None:
-    """Set the value in minor units up to which one person suffices; 0 means always two.
+    """Set the limit in minor units up to which an adjustment needs no approval, inclusive.
 
-    Raise `Conflict` if the limit in force differs from `shown_minor`.
+    With 0, each adjustment with a value above 0 needs one. Raise `Conflict` if the limit in force
+    differs from `shown_minor`.
     """
     checks.integer("limit_minor", limit_minor, 0, AMOUNT_MAX)
     require_company()
@@ -163,7 +177,7 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
         if shown_minor not in (None, before.adjustment_limit_minor):
             now = money_text(before.adjustment_limit_minor)
             who, at = person(before.updated_by), moment_text(before.updated_at)
-            message = f"{who} has set the limit to {now} at {at}, after it was shown"
+            message = f"{who} has set the limit to {now} at {at}, after this page was loaded"
             raise Conflict(message)
         execute(
             "UPDATE app.setting SET adjustment_limit_minor = %s, updated_by = %s,"
@@ -176,7 +190,10 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
 
 
 def _value_and_limit(inv_key: str, units: int) -> tuple[int | None, int]:
-    """Return the cost of the units, None without a known cost, and the limit in force."""
+    """Return the value of the units at cost and the limit in force, both in minor units.
+
+    The value is None if the cost is unknown.
+    """
     found = _of_setting(
         _CostAndLimit,
         "SELECT s.adjustment_limit_minor AS limit_minor, il.cost_minor FROM app.setting s"
@@ -207,7 +224,8 @@ def _wait(wanted: Adjust, value_minor: int | None, actor: str) -> int:
             wanted.sku,
             wanted.reason,
             wanted.quantity_units,
-            # Business time is clamped at the request, not at the approval.
+            # The time of the request limits the business time, because a later approval would
+            # accept times between the two.
             min(wanted.occurred_at or now, now),
             value_minor,
             wanted.note,

@@ -1,7 +1,7 @@
-"""Approval of counts: another person than the counter turns a draft into a fact.
+"""Approval of counts. A draft changes no stock until a person who did not count it approves it.
 
-A draft changes nothing. SQL computes the expected units (`app.expected_at`), so that the page, this
-service and a reader with psql get one number.
+SQL computes the expected units (`app.expected_at`), so that the page, this service and a reader
+with psql get the same number.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from ledger.kernel.unscoped_rows import read_one
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """The result of an approval: the count, the expected units at its second, the difference."""
+    """An approved count, the units expected at its second, and counted minus expected units."""
 
     count_id: int
     expected_units: int
@@ -29,7 +29,7 @@ class Approved:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """The result of an approval as it is stored: expected units and difference."""
+    """The stored result of an approval: expected units, and counted minus expected units."""
 
     expected: int
     variance: int
@@ -37,7 +37,10 @@ class _Compared:
 
 @dataclass(frozen=True, slots=True)
 class WaitingDraft:
-    """A locked draft beside its expected units; `stock_known` is False without an earlier count."""
+    """A locked draft and the units expected at its second.
+
+    `stock_known` is False if the item has no earlier approved count.
+    """
 
     id: int
     inv_key: str
@@ -52,7 +55,7 @@ class WaitingDraft:
 
     @property
     def counter(self) -> str | None:
-        """The counter's name; drafts of other systems may only have `recorded_by`."""
+        """The name of the person who counted, else of the writer: other systems name only that."""
         return self.counted_by or self.recorded_by
 
     @property
@@ -68,10 +71,12 @@ def approve_waiting_count(
     shown_expected_units: int | None = None,
     command_id: UUID | None = None,
 ) -> Approved:
-    """Approve a draft: on-hand becomes its units at its second, plus the movements since.
+    """Approve a draft. On-hand becomes its units plus all movements after its second.
 
-    Raise `ServiceError` if `actor` counted it. Raise `Conflict` if a second blind count is due, or
-    if the expected units differ from `shown_expected_units`.
+    Raises:
+        ServiceError: no such count, or `actor` has counted it.
+        Conflict: the count was approved or voided already, or is older than 48 h. Or a second blind
+            count is due, or the expected units differ from `shown_expected_units`.
     """
 
     def work() -> _Compared:
@@ -90,7 +95,10 @@ def approve_waiting_count(
 def refuse_waiting_count(
     *, count_id: int, actor: str, reason: str, command_id: UUID | None = None
 ) -> None:
-    """Void a draft; raise `Conflict` if it has been approved or voided meanwhile."""
+    """Void a draft, with a reason of up to 200 characters.
+
+    Raise `Conflict` if it was approved or voided already.
+    """
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
 
     def work() -> Done:
@@ -101,7 +109,7 @@ def refuse_waiting_count(
 
 
 def ask_for_recount(*, count_id: int, actor: str) -> None:
-    """Require a second count before this draft can be approved."""
+    """Require a second count: this draft can't be approved, and a new count replaces it."""
     with ledger_transaction():
         count = _locked_draft(count_id)
         execute("UPDATE retail.stock_count SET recount_asked = true WHERE id = %s", count_id)
@@ -110,21 +118,21 @@ def ask_for_recount(*, count_id: int, actor: str) -> None:
 
 
 def _locked_draft(count_id: int) -> LockedCount:
-    """Return a waiting count, locked until the transaction ends."""
+    """Return a draft, locked until the transaction ends; raise `Conflict` for another status."""
     count = locked_count(count_id)
     if count.status == "approved":
         who, units = person(count.approved_by), f"{count.units:,} units"
         message = f"{who} has approved count {count_id} of {units} already, {count.write_time}"
         raise Conflict(message)
     if count.status == "void":
-        again = f"has refused count {count_id}, or counted again"
-        message = f"{count.writer} {again}, {count.write_time}: it is void"
+        again = f"has refused count {count_id}, or has counted again"
+        message = f"{count.writer} {again}, {count.write_time}, so it no longer counts"
         raise Conflict(message)
     return count
 
 
 def _with_expected_units(locked: LockedCount) -> WaitingDraft:
-    # A second statement: it sees the commits that happened while the first one waited for the lock.
+    # A new statement sees facts that were committed while `locked_count` waited for its lock.
     count = read_one(
         WaitingDraft,
         "SELECT c.*, t.at AS business_at, e.expected_units, e.stock_known"
@@ -140,18 +148,23 @@ def _with_expected_units(locked: LockedCount) -> WaitingDraft:
 
 def _refuse_approver(count: WaitingDraft, actor: str) -> None:
     if count.counter == actor:
-        refuse("actor", actor, "another person than the one who counted has to approve")
+        refuse(
+            "actor", actor, "you have counted this yourself, so another person has to approve it"
+        )
 
 
 def _refuse_if_moved(count: WaitingDraft, shown_expected_units: int | None) -> None:
     """Refuse a draft older than 48 h, or one whose expected units have changed."""
     if not checks.is_correctable(count.business_at, database_now()):
-        message = f"count {count.id} is older than 48 h: count again"
+        message = (
+            f"count {count.id} is older than 48 h and can't be approved: have it counted again"
+        )
         raise Conflict(message)
     if shown_expected_units not in (None, count.expected_units):
         message = (
-            f"{shown_expected_units} units were expected when this was shown,"
-            f" {count.expected_units} are now, because of facts that came in late"
+            f"{shown_expected_units} units were expected when this page was loaded, and"
+            f" {count.expected_units} are now, because earlier sales or bookings arrived late;"
+            " check the difference and approve again"
         )
         raise Conflict(message)
 
@@ -172,14 +185,18 @@ def _approve(count: WaitingDraft, actor: str) -> None:
 
 
 def _check_second_count(count: WaitingDraft) -> None:
-    """Require a second blind count if the difference is over the tolerance."""
+    """Raise `Conflict` if a second count comes first: one was requested, or the variance is large.
+
+    The tolerance is max(2, ceil(expected / 10)) units. It applies to a first count of an item whose
+    stock is known (docs/domain.md 8).
+    """
     if count.recount_asked:
         message = f"a second count of {count.inv_key} was requested and comes first"
         raise Conflict(message)
     is_first = count.stock_known and count.recount_of is None
     if is_first and is_variance_due(count.units, count.expected_units):
         message = (
-            f"{count.variance_units:+d} units is more than the tolerance of"
-            f" {tolerance_units(count.expected_units)}: a second blind count comes first"
+            f"the count differs by {count.variance_units:+d} units, and the tolerance is"
+            f" {tolerance_units(count.expected_units)}: have it counted again, blind"
         )
         raise Conflict(message)

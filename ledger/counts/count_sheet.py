@@ -1,4 +1,4 @@
-"""Rows of counting sheets, read under their lock, and the items on them."""
+"""Locked rows of counting sheets (`app.count_sheet`), and the items on them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,13 @@ from datetime import datetime
 
 from ledger.access.scope import require_store
 from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.unscoped_rows import read_all, read_one
 
 
 @dataclass(frozen=True, slots=True)
 class OpenSheet:
-    """A locked sheet that its opener has not submitted yet."""
+    """A locked sheet that the person who opened it has not submitted yet."""
 
     id: int
     location: str
@@ -21,7 +22,7 @@ class OpenSheet:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The sum of an item's entries on a sheet, and the time of the last one."""
+    """The sum of an item's entries on a sheet, and the time of the newest one."""
 
     sku: str
     units: int
@@ -29,27 +30,33 @@ class Tally:
 
 
 def locked_sheet(sheet_id: int, actor: str) -> OpenSheet:
-    """Return an open sheet of this actor, locked until the transaction ends."""
+    """Return a sheet, locked until the transaction ends.
+
+    Raise `ServiceError` if it doesn't exist or `actor` hasn't opened it, `Conflict` if it was
+    submitted.
+    """
     sql = "SELECT * FROM app.count_sheet WHERE id = %s FOR UPDATE"
     sheet = read_one(OpenSheet, sql, sheet_id)
     if sheet is None:
         refuse("sheet_id", sheet_id, "no such sheet")
     require_store(sheet.location, field="")
     if sheet.opened_by != actor:
-        refuse("actor", actor, f"the sheet is {sheet.opened_by}'s: open one of your own")
+        refuse("actor", actor, f"this sheet belongs to {sheet.opened_by}: open a sheet of your own")
     if sheet.submitted_at is not None:
-        message = f"sheet {sheet_id} was handed in at {sheet.submitted_at:%Y-%m-%d %H:%M:%S}"
+        message = (
+            f"sheet {sheet_id} was handed in at {moment_text(sheet.submitted_at)}: open a new one"
+        )
         raise Conflict(message)
     return sheet
 
 
 def open_tallies(sheet_id: int) -> Sequence[Tally]:
-    """Return the items on a sheet that are no counts yet, in the order in which they are locked."""
+    """Return the items on a sheet whose entries have not become counts yet, by SKU."""
     return read_all(
         Tally,
         "SELECT sku, sum(units)::bigint AS units, max(counted_at) AS counted_at"
         " FROM app.count_entry WHERE sheet_id = %s AND NOT is_undone AND count_id IS NULL"
-        # Ordered by key, so that two sheets lock the same items in one order.
+        # Sorted, so that two sheets lock common items in the same order and can't deadlock.
         " GROUP BY sku ORDER BY sku",
         sheet_id,
     )

@@ -1,4 +1,8 @@
-"""Counts and adjustments: what people counted, and what they booked."""
+"""Writes of counts and adjustments without approval, and the void of a count.
+
+Pages use `ledger.counts.approvals` and `ledger.counts.adjustments`, which require a second person
+where the rules do.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +23,7 @@ LONGEST_NOTE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class ApproveCount:
-    """Units that a person counted, at a second; `occurred_at` None means now."""
+    """A count to write as approved: units on the shelf at `occurred_at`, None for now."""
 
     location: str
     sku: str
@@ -37,9 +41,10 @@ class ApproveCount:
 
 @dataclass(frozen=True, slots=True)
 class Adjust:
-    """A correction of stock; `occurred_at` None means now.
+    """A correction of stock by `quantity_units` (1 or more); `occurred_at` None means now.
 
-    The reason decides the bucket and the direction. `note` is for the person who approves it.
+    The reason decides whether units are added to or removed from on-hand and unavailable stock
+    (docs/domain.md 2.3). `note` is for the person who approves the correction.
     """
 
     location: str
@@ -65,7 +70,7 @@ def approve_count(
 ) -> int:
     """Write an approved count; return its id.
 
-    On-hand is its units at that second, plus later movements.
+    On-hand becomes its units plus all later movements.
     """
     inv_key = command.check()
 
@@ -95,9 +100,10 @@ def approve_count(
 def void_count(
     *, count_id: int, reason: str, actor: str | None = None, command_id: UUID | None = None
 ) -> None:
-    """Void a count, draft or approved; an approved one older than 48 h is refused.
+    """Void a draft of any age, or an approved count of the last 48 h.
 
-    The reason, up to 200 characters, is shown beside the count and stored in the action log.
+    Pages show the reason (up to 200 characters) beside the count, and the audit log stores it.
+    Raise `ServiceError` for an older approved count, `Conflict` for a count that is void.
     """
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
 
@@ -108,7 +114,7 @@ def void_count(
             raise Conflict(message)
         is_fresh = checks.is_correctable(count.business_at, database_now())
         if count.status == "approved" and not is_fresh:
-            refuse("count_id", count_id, "a count older than 48 h can't be made void; count again")
+            refuse("count_id", count_id, "a count older than 48 h can't be made void: count again")
         write_void(count, reason=given, actor=actor)
         return Done()
 
@@ -116,9 +122,9 @@ def void_count(
 
 
 def adjust(command: Adjust, *, actor: str | None = None, command_id: UUID | None = None) -> int:
-    """Book a correction; return its id.
+    """Book a correction of any value; return its id.
 
-    No value limit applies: people use `request_adjustment`, which checks it.
+    Pages use `request_adjustment`, which asks for an approval above the value limit.
     """
     inv_key = command.check()
 
@@ -129,7 +135,7 @@ def adjust(command: Adjust, *, actor: str | None = None, command_id: UUID | None
 
 
 def book_adjustment(command: Adjust, actor: str | None) -> int:
-    """Write an adjustment and its log entry, inside a transaction; return its id."""
+    """Write an adjustment and its audit entry, in the caller's transaction; return its id."""
     inv_key = command.check()
     adjustment_id = insert(
         "stock_adjustment",

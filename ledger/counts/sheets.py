@@ -1,8 +1,10 @@
-"""Counting sheets: items counted blind, scan by scan, until the sheet is submitted.
+"""Counting sheets, on which a person counts items without seeing the expected units.
 
 An entry is one scan. Entries of an item add up, because people find the same item on two shelves.
-Submitting writes one draft count per item, with the second of its last entry. A new count of an
-item with a waiting draft is the second count and replaces the draft.
+Submitting writes one draft count per item; its time is that of the item's newest entry.
+
+A new count of an item voids the item's waiting drafts. It is their second count if one of them
+needed one: its difference was above the tolerance, or somebody asked for a second count.
 """
 
 from collections.abc import Sequence
@@ -34,7 +36,10 @@ MOST_ENTRIES: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One scan: an item and its units; the scanning client generates the id."""
+    """One scan: an item and its units. The scanning device generates `entry_id`.
+
+    `counted_at` None means now.
+    """
 
     entry_id: UUID
     sku: str
@@ -44,7 +49,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A row that was not stored, with the reason; the other rows of the call were."""
+    """An entry or item that was not stored: field, value, and the rule that it breaks.
+
+    All other entries of the same call were stored.
+    """
 
     sku: str
     field: str
@@ -54,7 +62,7 @@ class Refused:
 
     @property
     def why(self) -> str:
-        """The refusal as a sentence for a list that names the SKU itself."""
+        """The refusal as a sentence, without the SKU, for a list that shows the SKU beside it."""
         if self.field == "sku":
             return f"{self.rule}."
         return refusal_text(ServiceError(self.field, self.value, self.rule))
@@ -62,7 +70,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """The draft counts of a submitted sheet, and the items that remain on it."""
+    """The ids of the draft counts that were written, and the items that remain on the sheet."""
 
     count_ids: tuple[int, ...]
     refused: tuple[Refused, ...]
@@ -70,7 +78,7 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class _VoidedDraft:
-    """A draft that a new count of its item has voided."""
+    """A draft that is void because the same item was counted again."""
 
     id: int
     units: int
@@ -79,7 +87,7 @@ class _VoidedDraft:
 
 
 def open_sheet(*, location: str, actor: str, command_id: UUID | None = None) -> int:
-    """Open a sheet at a location; return its id. Only its opener writes on it."""
+    """Open a sheet at a location; return its id. Only `actor` can add entries to it."""
     problem = checks.location_problem(location)
     if problem:
         refuse("location", location, problem)
@@ -98,9 +106,9 @@ def open_sheet(*, location: str, actor: str, command_id: UUID | None = None) -> 
 
 
 def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple[Refused, ...]:
-    """Store every valid entry; return the others, each with its problem.
+    """Store the valid entries; return the others, each with the rule that it breaks.
 
-    An entry that is sent again is stored once.
+    An entry whose `entry_id` is stored already is skipped.
     """
     if len(entries) > MOST_ENTRIES:
         refuse("entries", len(entries), f"at most {MOST_ENTRIES} at a time")
@@ -110,14 +118,17 @@ def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple
         now = database_now()
         for entry in entries:
             try:
-                _keep(sheet, entry, now)
+                _store(sheet, entry, now)
             except ServiceError as problem:
                 refused.append(_refused(entry.sku, problem, entry.entry_id))
     return tuple(refused)
 
 
 def undo_entry(*, sheet_id: int, entry_id: UUID, actor: str) -> None:
-    """Undo one entry; an entry that became a count is corrected by a new count."""
+    """Undo one entry of an open sheet.
+
+    Raise `Conflict` if the sheet has no such entry, or if it has become a draft count.
+    """
     with ledger_transaction():
         locked_sheet(sheet_id, actor)
         done = execute(
@@ -127,19 +138,25 @@ def undo_entry(*, sheet_id: int, entry_id: UUID, actor: str) -> None:
             entry_id,
         )
     if not done:
-        message = f"entry {entry_id} is no open entry of sheet {sheet_id}"
+        message = (
+            f"this entry is not on sheet {sheet_id} any more, or has become a count: count again"
+        )
         raise Conflict(message)
 
 
 def submit_sheet(*, sheet_id: int, actor: str) -> Submitted:
-    """Submit a sheet: write one draft count per item. Refused items stay on the open sheet."""
+    """Write one draft count per item of a sheet, and close the sheet if no item was refused.
+
+    Refused items stay on the sheet, which then stays open. Raise `ServiceError` for a sheet without
+    entries.
+    """
     count_ids: list[int] = []
     refused: list[Refused] = []
     with ledger_transaction():
         sheet = locked_sheet(sheet_id, actor)
         tallies = open_tallies(sheet_id)
         if not tallies:
-            refuse("entries", 0, "nothing was counted on this sheet yet")
+            refuse("entries", 0, "nothing was counted on this sheet yet: count an item first")
         now = database_now()
         for tally in tallies:
             try:
@@ -153,12 +170,12 @@ def submit_sheet(*, sheet_id: int, actor: str) -> Submitted:
     return Submitted(tuple(count_ids), tuple(refused))
 
 
-def _keep(sheet: OpenSheet, entry: Entry, now: datetime) -> None:
+def _store(sheet: OpenSheet, entry: Entry, now: datetime) -> None:
     checks.key(sheet.location, entry.sku)
     checks.integer("units", entry.units)
     counted_at = checks.check_business_time("counted_at", entry.counted_at) or now
     if not checks.is_correctable(counted_at, now):
-        refuse("counted_at", counted_at, "at most 48 h ago; count again")
+        refuse("counted_at", counted_at, "at most 48 h ago: count again")
     check_known(sheet.location, entry.sku)
     execute(
         "INSERT INTO app.count_entry (entry_id, sheet_id, sku, units, counted_at)"
@@ -167,7 +184,7 @@ def _keep(sheet: OpenSheet, entry: Entry, now: datetime) -> None:
         sheet.id,
         entry.sku,
         entry.units,
-        # A count can't lie in the future; a fast clock must not move it later.
+        # The device's clock may be fast, and a count can't be in the future.
         min(counted_at, now),
     )
 
@@ -180,8 +197,8 @@ def _draft(sheet: OpenSheet, tally: Tally, now: datetime, actor: str) -> int:
     inv_key = checks.key(sheet.location, tally.sku)
     checks.integer("units", tally.units)
     if not checks.is_correctable(tally.counted_at, now):
-        refuse("counted_at", tally.counted_at, "at most 48 h ago; count again")
-    first = _waiting_of(inv_key, now, actor)
+        refuse("counted_at", tally.counted_at, "at most 48 h ago: count again")
+    first = _void_drafts(inv_key, now, actor)
     count_id = insert(
         "stock_count",
         {
@@ -208,14 +225,15 @@ def _draft(sheet: OpenSheet, tally: Tally, now: datetime, actor: str) -> int:
     return count_id
 
 
-def _waiting_of(inv_key: str, now: datetime, actor: str) -> int | None:
-    """Void the drafts of a key; return the newest one for which the new count is the second.
+def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
+    """Void the drafts of a key; return the id of the first count of the new one, or None.
 
-    Drafts that could be approved alone, or that are too old for approval, don't count as a first
-    one. Otherwise any old draft would let one wrong number pass the tolerance.
+    That is the newest draft that needed a second count. A draft that could be approved without one,
+    or that is too old for approval, is no first count. Otherwise any old draft would exempt a wrong
+    new count from the tolerance.
     """
     execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
-    # Update without reading first: an approval may be committing in between.
+    # One statement reads and voids: an approval could commit between two.
     voided = read_all(
         _VoidedDraft,
         "UPDATE retail.stock_count SET status = 'void', recorded_by = %s"
@@ -228,7 +246,7 @@ def _waiting_of(inv_key: str, now: datetime, actor: str) -> int | None:
 
 
 def _wants_second(inv_key: str, draft: _VoidedDraft, now: datetime) -> bool:
-    """Return True if this draft needed a second blind count before its approval."""
+    """Return True if this draft, at most 48 h old, needed a second count before its approval."""
     if not checks.is_correctable(draft.occurred_at, now):
         return False
     expected: int = fetch_value(
@@ -246,5 +264,5 @@ def _kind(inv_key: str, first: int | None) -> str:
         inv_key,
     )
     if not counted:
-        return "opening"  # an item that was never counted has no shrink yet
+        return "opening"  # without an earlier count, the variance is no shrink
     return "cycle" if first is None else "recount"

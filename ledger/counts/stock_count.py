@@ -1,4 +1,4 @@
-"""Rows of counts, read under their lock, and the change that voids one."""
+"""Locked rows of `retail.stock_count`, and the change that voids one."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from ledger.kernel.unscoped_rows import read_one
 
 @dataclass(frozen=True, slots=True)
 class LockedCount(Stamped):
-    """One row of `retail.stock_count`; `business_at` is its second (docs/domain.md 2.4)."""
+    """One row of `retail.stock_count`; `business_at` is its business time (docs/domain.md 2.1)."""
 
     id: int
     inv_key: str
@@ -25,7 +25,7 @@ class LockedCount(Stamped):
 
 
 def locked_count(count_id: int) -> LockedCount:
-    """Return a count, locked until the transaction ends."""
+    """Return a count of any status, locked until the transaction ends."""
     count = read_one(
         LockedCount,
         "SELECT id, inv_key, status, units,"
@@ -41,7 +41,7 @@ def locked_count(count_id: int) -> LockedCount:
 
 
 def write_void(count: LockedCount, *, reason: str, actor: str | None) -> None:
-    """Void a locked count and log its former status with the reason."""
+    """Void a locked count; write its earlier status and the reason to the audit log."""
     execute(
         "UPDATE retail.stock_count SET status = 'void', recorded_by = %s WHERE id = %s",
         actor,

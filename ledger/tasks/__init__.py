@@ -1,1 +1,1 @@
-"""Tasks of the exceptions inbox that a person closes."""
+"""The kinds of tasks of the inbox, and the decisions of people that end one."""

@@ -1,6 +1,7 @@
-"""The names of the kinds of tasks (docs/domain.md 8). Rows of `app.task` carry them.
+"""The names of the kinds of tasks (docs/domain.md 8), as column `kind` of `app.task` has them.
 
-`ledger.automation.conditions` has the condition of each kind, `webui.desks.tasks.kinds` its text.
+`ledger.automation.conditions` has the condition of each kind, `webui.desks.tasks.kinds` the text
+that pages show.
 """
 
 from typing import Final

@@ -1,6 +1,8 @@
-"""The two decisions in the inbox: acknowledge a variance, settle a rejected record.
+"""The decisions in the inbox: acknowledge a variance, dismiss or replay a rejected record.
 
-Neither deletes anything. Each is a fact beside the task; the task's own condition then clears it.
+Acknowledging clears the task at once. The decision on a rejected record is a row of
+`app.rejected_mark`; the next refresh of the inbox then clears the task. No decision deletes a count
+or a record.
 """
 
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from ledger.access.scope import require_key
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_command
-from ledger.kernel.refusal_text import person
+from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import execute, ledger_transaction, log_action
 from ledger.kernel.unscoped_rows import read_one
 from ledger.tasks.kinds import COUNT_VARIANCE
@@ -22,13 +24,12 @@ LONGEST_REASON: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class OpenVariance:
-    """A locked task about the variance of a count, with the numbers of its condition."""
+    """A locked task about a count's variance; `status` is the count's, draft or approved."""
 
     kind: str
     subject: str
     inv_key: str | None
     cleared_at: datetime | None
-    cleared_why: str | None
     acknowledged_by: str | None
     variance_units: int
     count_id: int
@@ -38,7 +39,7 @@ class OpenVariance:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecord:
-    """A record that a worker has rejected, with its original bytes; None if it had none."""
+    """A record that a worker has rejected; `key` and `value` are its bytes, None for null."""
 
     id: str
     reason: str
@@ -50,7 +51,7 @@ class RejectedRecord:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """The action that has settled a rejected record, and its actor."""
+    """The decision on a rejected record (dismissed or replayed), and its actor."""
 
     action: str
     actor: str | None
@@ -58,14 +59,14 @@ class _Mark:
 
 @dataclass(frozen=True, slots=True)
 class _Acknowledged:
-    """The variance that a person has acknowledged."""
+    """The result of an acknowledgement as it is stored: the variance in units."""
 
     variance_units: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Dismissed:
-    """The id of a rejected record that was settled."""
+    """The result of a dismissal as it is stored: the id of the rejected record."""
 
     record: str
 
@@ -77,9 +78,11 @@ def acknowledge_variance(
     actor: str,
     command_id: UUID | None = None,
 ) -> int:
-    """Acknowledge the variance of a count, as another person than the counter; return its units.
+    """Acknowledge the variance of an approved count and clear its task; return it in units.
 
-    The task is cleared.
+    Raises:
+        ServiceError: no such task, the count is still a draft, or `actor` has counted it.
+        Conflict: the task has ended, or the variance differs from `shown_variance_units`.
     """
 
     def work() -> _Acknowledged:
@@ -102,8 +105,8 @@ def acknowledge_variance(
 def _refuse_if_moved(variance: int, shown: int) -> None:
     if variance != shown:
         message = (
-            f"the difference was {shown} when this was shown and is {variance}"
-            " now, because of facts that came in late"
+            f"the difference was {shown:+d} units when this page was loaded, and is {variance:+d}"
+            " now, because earlier sales or bookings arrived late; check it and choose again"
         )
         raise Conflict(message)
 
@@ -111,30 +114,37 @@ def _refuse_if_moved(variance: int, shown: int) -> None:
 def _locked_variance(task_id: int, actor: str) -> OpenVariance:
     task = read_one(
         OpenVariance,
-        "SELECT kind, subject, inv_key, cleared_at, cleared_why, acknowledged_by,"
+        "SELECT kind, subject, inv_key, cleared_at, acknowledged_by,"
         " (detail ->> 'variance_units')::bigint AS variance_units,"
         " (detail ->> 'count')::bigint AS count_id, detail ->> 'status' AS status,"
         " detail ->> 'counted_by' AS counted_by FROM app.task WHERE id = %s FOR UPDATE",
         task_id,
     )
     if task is None or task.kind != COUNT_VARIANCE:
-        refuse("task", task_id, "the difference of a count, which a person may acknowledge")
+        refuse("task", task_id, "not the task of a count's difference; reload the inbox")
     require_key(task.inv_key or "")
     if task.cleared_at is not None:
-        who = task.acknowledged_by
-        message = f"{who} has acknowledged it already" if who else str(task.cleared_why)
+        who, at = task.acknowledged_by, moment_text(task.cleared_at)
+        message = f"this task ended by itself, {at}: its count needs no answer any more"
+        if who:
+            message = f"{who} has already acknowledged this difference, {at}"
         raise Conflict(message)
     if task.status == "draft":
-        refuse("task", task_id, "a count that waits: have it counted again or approve it instead")
+        rule = "this count is not approved yet: have it counted again, or approve it"
+        refuse("task", task_id, rule)
     if task.counted_by == actor:
-        refuse("actor", actor, "another person than the one who counted has to acknowledge")
+        rule = "you have counted this yourself, so another person has to acknowledge the difference"
+        refuse("actor", actor, rule)
     return task
 
 
 def dismiss_rejected(
     *, record_id: str, reason: str, actor: str, command_id: UUID | None = None
 ) -> None:
-    """Settle a rejected record without effect, with a reason."""
+    """Dismiss a rejected record with a reason of up to 500 characters; it has no effect on stock.
+
+    Raise `ServiceError` for an unknown record, `Conflict` if it was dismissed or replayed already.
+    """
 
     def work() -> _Dismissed:
         _mark(record_id, "dismissed", reason, actor)
@@ -144,10 +154,11 @@ def dismiss_rejected(
 
 
 def mark_replayed(*, record_id: str, reason: str, actor: str) -> RejectedRecord:
-    """Mark a rejected record as replayed; return it with the original bytes.
+    """Mark a rejected record as replayed; return it with its bytes in Kafka.
 
-    Call this in the transaction that sends the record: an unmarked record is not sent, and a second
-    mark is refused.
+    The caller then sends the record, inside the same transaction: if the mark fails, nothing is
+    sent, and if sending fails, the mark is rolled back. Raise `Conflict` if the record was
+    dismissed or replayed already.
     """
     with ledger_transaction():
         return _mark(record_id, "replayed", reason, actor)
@@ -160,7 +171,7 @@ def _mark(record_id: str, action: str, reason: str, actor: str) -> RejectedRecor
     sql = "SELECT *, app.key_text(key) AS inv_key FROM read_model.rejected WHERE id = %s"
     record = read_one(RejectedRecord, sql, record_id)
     if record is None:
-        refuse("record", record_id, "the id of a rejected record")
+        refuse("record", record_id, "no such rejected record")
     require_key(record.inv_key or "")
     fresh = execute(
         "INSERT INTO app.rejected_mark (record_id, action, reason, actor) VALUES (%s, %s, %s, %s)"
@@ -174,7 +185,7 @@ def _mark(record_id: str, action: str, reason: str, actor: str) -> RejectedRecor
         sql = "SELECT action, actor FROM app.rejected_mark WHERE record_id = %s"
         first = read_one(_Mark, sql, record_id)
         who = "" if first is None else f": {first.action} by {person(first.actor)}"
-        message = f"record {record_id} is settled already{who}"
+        message = f"record {record_id} needs no decision any more{who}"
         raise Conflict(message)
     detail = {"reason": given, "rejected_for": record.reason}
     log_action(actor=actor, action=f"{action}_record", subject=record_id, detail=detail)

@@ -94,7 +94,9 @@ def test_an_entry_inserted_past_the_trigger_is_named(ledger, entries) -> None:
     past_the_log(ledger, "INSERT INTO app.action_log (action, subject) VALUES ('count', 'L|7')")
     new = entries[-1] + 1
 
-    assert found(ledger) == [(None, new, "the entry has no place: inserted past the log")]
+    assert found(ledger) == [
+        (None, new, "the entry has no place: it was inserted without the log's trigger")
+    ]
 
 
 def test_a_place_that_was_written_again_breaks_the_next_link(ledger, entries) -> None:
@@ -104,7 +106,7 @@ def test_a_place_that_was_written_again_breaks_the_next_link(ledger, entries) ->
         " FROM app.action_log a WHERE a.id = c.action_id AND c.place = 3"
     )
 
-    assert found(ledger) == [(4, entries[3], "the link to its predecessor differs")]
+    assert found(ledger) == [(4, entries[3], "the hash of its predecessor differs")]
 
 
 def test_a_removed_end_is_found_by_the_head_outside(ledger, entries) -> None:
@@ -113,7 +115,7 @@ def test_a_removed_end_is_found_by_the_head_outside(ledger, entries) -> None:
     ledger.execute("DELETE FROM app.action_chain WHERE place >= 4")
 
     assert found(ledger) == []
-    assert found(ledger, outside) == [(5, None, "the chain ends at 3: its end was removed")]
+    assert found(ledger, outside) == [(5, None, "the chain ends at place 3: its end was removed")]
 
 
 def test_a_chain_that_was_written_again_as_a_whole_is_found_by_the_head_outside(
@@ -124,7 +126,7 @@ def test_a_chain_that_was_written_again_as_a_whole_is_found_by_the_head_outside(
     ledger.execute(CHAIN_AGAIN)
 
     assert found(ledger) == []
-    again = "another hash was kept outside: the chain was written again"
+    again = "the hash kept outside differs: the chain was written again"
     assert found(ledger, outside) == [(5, None, again)]
 
 
@@ -187,7 +189,7 @@ def test_the_command_names_the_break_and_a_restore_is_accepted_with_a_reason(
     assert whole.exit_code == 0, whole.output
     assert cut.exit_code == 1
     assert json.loads(cut.stdout)["breaks"] == [
-        {"place": 5, "action_id": None, "found": "the chain ends at 3: its end was removed"}
+        {"place": 5, "action_id": None, "found": "the chain ends at place 3: its end was removed"}
     ]
     assert accepted.exit_code == 0, accepted.output
     assert after.exit_code == 0, after.output

@@ -50,7 +50,7 @@ FINE: dict[str, Any] = {
         ({"cost_minor": 600}, {"cost_minor": 601}, "floor has risen"),
         ({}, {"has_rule_price_that_day": True}, "that day already"),
         ({}, {"is_stopped": True}, "stopped"),
-        ({}, {"settled_since_us": NOW_US - MINUTE_US + 1}, "within a minute"),
+        ({}, {"settled_since_us": NOW_US - MINUTE_US + 1}, "within the last minute"),
         ({}, {"pipeline_age_us": MINUTE_US + 1}, "no sign of life"),
         ({}, {"pipeline_age_us": None}, "no sign of life"),
     ],
@@ -69,8 +69,8 @@ def test_each_condition_holds_on_one_side_and_objects_on_the_other(
     ("as_of_us", "why"),
     [
         (NOW_US - MINUTE_US, None),
-        (NOW_US - MINUTE_US - 1, "the pipeline is behind"),
-        (None, "the pipeline is behind"),
+        (NOW_US - MINUTE_US - 1, "its stock figures are missing or more than 60 s old"),
+        (None, "its stock figures are missing or more than 60 s old"),
     ],
 )
 def test_no_price_is_written_from_old_numbers(as_of_us: int | None, why: str | None) -> None:
@@ -104,7 +104,7 @@ def written(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
 
 
 def test_a_due_price_is_written_once_by_the_system(ledger: psycopg.Connection, due: str) -> None:
-    assert objections_to([due]) == {due: "it is written by rule in a moment"}
+    assert objections_to([due]) == {due: "the rules will write it within seconds"}
 
     assert (write_due(), write_due()) == (1, 0)
 

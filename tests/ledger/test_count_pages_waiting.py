@@ -165,7 +165,8 @@ def test_a_waiting_adjustment_is_approved_by_somebody_else(shelf: psycopg.Connec
     own = post(person("manager", "max"), "/counts/waiting/decide", **form)
     other = post(person("manager", "moe"), "/counts/waiting/decide", **form)
 
-    assert (own.status_code, "Another person than the requester has to approve." in text(own)) == (
+    said = "You have requested this, so another person has to approve it."
+    assert (own.status_code, said in text(own)) == (
         422,
         True,
     )

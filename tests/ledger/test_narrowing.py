@@ -56,7 +56,7 @@ def test_a_relation_keeps_its_alias_or_gets_its_own_name() -> None:
     ],
 )
 def test_what_is_not_declared_is_refused(sql: str) -> None:
-    with pytest.raises(UndeclaredRelation, match="has no rule for stores"):
+    with pytest.raises(UndeclaredRelation, match="is not declared"):
         narrowed(sql)
 
 

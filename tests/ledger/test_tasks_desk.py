@@ -268,7 +268,7 @@ def test_a_dismissed_record_needs_a_reason_and_is_settled_once(inbox: psycopg.Co
     look("rejected_record")
     with pytest.raises(ServiceError, match="reason"):
         dismiss_rejected(record_id=record, reason=" ", actor="op")
-    with pytest.raises(ServiceError, match="the id of a rejected record"):
+    with pytest.raises(ServiceError, match="no such rejected record"):
         dismiss_rejected(record_id="9-9-9", reason="because", actor="op")
 
     dismiss_rejected(record_id=record, reason="a test till", actor="op")
