@@ -85,7 +85,7 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
         (candidate.price_mode != "auto", "prices of this item need a person"),
         (candidate.signal == ALWAYS_A_PERSON, "a price below its floor needs a person"),
         (change > candidate.auto_permille * candidate.old_minor, "the change is above the limit"),
-        (candidate.new_minor < lowest, "it is below the floor, which has risen since"),
+        (candidate.new_minor < lowest, "the floor has risen since, and this price is below it"),
         (candidate.has_rule_price_that_day, "the rules have set a price for that day already"),
         (candidate.is_stopped, "rule-made prices are stopped"),
         (now_us - candidate.settled_since_us < SETTLED_US, "it has changed within the last minute"),

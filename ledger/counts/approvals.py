@@ -197,6 +197,6 @@ def _check_second_count(count: WaitingDraft) -> None:
     if is_first and is_variance_due(count.units, count.expected_units):
         message = (
             f"the count differs by {count.variance_units:+d} units, and the tolerance is"
-            f" {tolerance_units(count.expected_units)}: have it counted again, blind"
+            f" {tolerance_units(count.expected_units)}: a second blind count comes first"
         )
         raise Conflict(message)

@@ -1,1 +1,1 @@
-"""Facts of the past in bulk, one statement per table and day."""
+"""Imports of past facts in bulk, one statement per table and day."""

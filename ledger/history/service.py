@@ -1,9 +1,10 @@
 """Imports of past facts, one day in one statement per table.
 
-A retailer who moves in brings weeks of receipts, transfers and counts. One transaction for each row
-would be slow. Here the rows of a day travel as arrays, checked by the same rules. Each part of a
-history has a name, written in the transaction of the caller. So a second run skips the parts that
-an interrupted one has written.
+A retailer who starts to use the system has weeks of receipts, transfers and counts. One transaction
+for each row would be slow, so a statement takes all rows of a day as arrays.
+
+An importer divides a history into named parts and calls `keep_past` in the transaction that writes
+a part. A second run skips each part for which `is_past_written` returns True.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from ledger.kernel.transactions import execute, fetch_value, ledger_transaction,
 
 
 class PastOrder(NamedTuple):
-    """A line that a supplier has confirmed; `order_ref` is unique to it."""
+    """A confirmed order line. Each line needs its own `order_ref`, by which receipts find it."""
 
     location: str
     sku: str
@@ -25,11 +26,14 @@ class PastOrder(NamedTuple):
     confirmed_units: int
     ordered_at: datetime
     due_on: datetime
-    is_closed: bool = False  # everything of it arrives, or is given up, within the history
+    is_closed: bool = False  # all units are received or cancelled within the history
 
 
 class PastReceipt(NamedTuple):
-    """A delivery on the line with this `order_ref`."""
+    """A receipt of the order line with this `order_ref`.
+
+    `order_units` are the units by which it lowers on-order. `reason` explains a difference.
+    """
 
     location: str
     sku: str
@@ -42,14 +46,14 @@ class PastReceipt(NamedTuple):
 
 
 class ShortLine(NamedTuple):
-    """Units of a line that will never arrive; the line is closed."""
+    """An order line to close, and its units that will never arrive."""
 
     order_ref: str
     cancelled_units: int
 
 
 class PastTransfer(NamedTuple):
-    """A transfer from one location to another; without `received_at` it is still on its way."""
+    """A shipped transfer; `received_at` None means that it is still in transit."""
 
     transfer_ref: str
     source: str
@@ -99,7 +103,7 @@ INSERT INTO retail.purchase_order_line ({_KEY}, supplier, order_ref, status, ord
     confirmed_units, ordered_at, due_on, recorded_by, cost_minor)
 SELECT {_KEYS}, supplier, order_ref, CASE WHEN is_closed THEN 'closed' ELSE 'confirmed' END,
     ordered, confirmed, ordered_at, due::date, %s,
-    -- What an approval writes; asked for by row, because a join may change the order of rows.
+    -- The cost that an approval would write. A subselect, because a join may reorder the rows.
     (SELECT nullif(item.cost_minor, 0) FROM retail.item_location AS item
      WHERE item.inv_key = line.location || '|' || line.sku)
 FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
@@ -163,7 +167,7 @@ FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::timestamptz[
 
 
 def is_past_written(*, name: str) -> bool:
-    """Return True if the part of a history with this name was written."""
+    """Return True if `keep_past` has recorded the part of a history with this name."""
     found: bool = fetch_value(
         "SELECT EXISTS (SELECT FROM app.action_log WHERE action = 'history' AND subject = %s)",
         name,
@@ -172,12 +176,12 @@ def is_past_written(*, name: str) -> bool:
 
 
 def keep_past(*, name: str, rows: int, actor: str | None = None) -> None:
-    """Record, in the caller's transaction, that the part with this name is written."""
+    """Record in the audit log, in the caller's transaction, that the part `name` is written."""
     log_action(actor=actor, action="history", subject=name, detail={"rows": rows})
 
 
 def record_past_orders(*, rows: Sequence[PastOrder], actor: str | None = None) -> int:
-    """Write confirmed order lines in their order; return the number written."""
+    """Write confirmed or closed order lines, in the order of `rows`; return the number written."""
     for row in rows:
         checks.key(row.location, row.sku)
         checks.integer("ordered_units", row.ordered_units)
@@ -186,7 +190,7 @@ def record_past_orders(*, rows: Sequence[PastOrder], actor: str | None = None) -
 
 
 def record_past_receipts(*, rows: Sequence[PastReceipt], actor: str | None = None) -> int:
-    """Write deliveries on existing lines; return how many found their line."""
+    """Write receipts; return their number. A row without an order line is skipped."""
     for row in rows:
         checks.integer("received_units", row.received_units)
         checks.integer("damaged_units", row.damaged_units)
@@ -194,12 +198,12 @@ def record_past_receipts(*, rows: Sequence[PastReceipt], actor: str | None = Non
 
 
 def close_past_lines(*, rows: Sequence[ShortLine], actor: str | None = None) -> int:
-    """Close lines with units that will never arrive; return the number closed."""
+    """Close order lines and cancel their missing units; return the number of lines."""
     return _write(_SHORT, rows, actor)
 
 
 def record_past_transfers(*, rows: Sequence[PastTransfer], actor: str | None = None) -> int:
-    """Write both rows of each transfer; return the number of rows."""
+    """Write both rows of each transfer; return the number of rows, two per transfer."""
     for row in rows:
         checks.key(row.destination, row.sku)
         checks.integer("units", row.units, 1)
@@ -221,7 +225,10 @@ def record_past_adjustments(*, rows: Sequence[PastAdjustment], actor: str | None
 
 
 def record_past_prices(*, rows: Sequence[PastPrice], actor: str | None = None) -> int:
-    """Write manual prices; return the number. SQL refuses any below its floor."""
+    """Write manual prices; return the number written.
+
+    Raise `ServiceError`, and write none, if a price is below its floor.
+    """
     return _write(_PRICES, rows, actor)
 
 

@@ -1,8 +1,8 @@
-"""`inventory import-sales`: replays a retail file through the system of record (domain.md 2.5).
+"""Import of a sales file into the system of record (docs/domain.md 2.5): `inventory import-sales`.
 
-Items are ranged first, with `clock_mode` replayed, decisions off and without a count: a file of
-2010 has no opening stock and no orders. Then its lines are written in file order, in multi-row
-statements, one transaction per batch. So ids, WAL and offsets of a key follow the file.
+The importer reads the file twice. First it ranges every item, with `clock_mode` replayed, without
+reorders, prices and an opening count, because such a file has no stock and no orders. Then it
+writes the sale lines in file order, one transaction per batch. So ids and offsets follow the file.
 """
 
 import time
@@ -32,15 +32,16 @@ Stores = Literal["single", "country"]
 T = TypeVar("T")
 
 BATCH_ROWS: Final = 5_000
-# A slow replay still writes four batches a second, so that windows fill as in a shop.
+# With a rate, batches are so small that four a second are written: stock then changes steadily.
 BATCHES_PER_S: Final = 4
 RANGE_ROWS: Final = 2_000
 LISTED_BAD_ROWS: Final = 1_000
-TELL_EVERY_S: Final = 1.0
+REPORT_EVERY_S: Final = 1.0
 POLICY: Final = {"clock_mode": "replayed", "replenish_family": OFF.code, "price_mode": "off"}
 
 
-# The source of a line is the digest of its file, so a corrected copy is another source.
+# A line is identified by the digest of its file and its row. A corrected copy has another digest,
+# so its lines would be new ones.
 _NEXT_STEP: Final = (
     "\nnext: import the corrected rows as a file of their own;"
     " a corrected copy of the whole file would count the other rows twice"
@@ -48,7 +49,7 @@ _NEXT_STEP: Final = (
 
 
 class Imported(NamedTuple):
-    """Progress of an import, first of the items and then of the lines; prints as one line."""
+    """The progress of an import: `done` of `of` items, or later of lines (`what`)."""
 
     what: str
     done: int
@@ -63,24 +64,27 @@ class Imported(NamedTuple):
 Progress = Callable[[Imported], None]
 
 
-class _Teller:
-    """Progress reports of an import, at most one per second."""
+class _Reporter:
+    """Calls `progress` with the state of an import, at most once a second."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
-        self._told = self._began = time.monotonic()
+        self._reported = self._began = time.monotonic()
 
-    def tell(self, what: str, done: int, of: int) -> None:
-        """Report that `done` of `of` are written, if a second has passed since the last report."""
+    def report(self, what: str, done: int, of: int) -> None:
+        """Report `done` of `of`, unless the last report is less than a second old."""
         now = time.monotonic()
-        if self._progress is not None and now - self._told >= TELL_EVERY_S:
-            self._told = now
+        if self._progress is not None and now - self._reported >= REPORT_EVERY_S:
+            self._reported = now
             self._progress(Imported(what, done, of, round(now - self._began)))
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """The result of an import, with a count for every outcome of a row."""
+    """The result of an import.
+
+    `rows` = `inserted` + `already_there` + `refused`. Revenue is in minor units of the currency.
+    """
 
     path: str
     stores: str
@@ -122,7 +126,7 @@ class ImportReport:
         )
 
     def refuse(self, bad: BadRow) -> None:
-        """Count a refused row, in total and by rule; list the first thousand."""
+        """Count a refused row, in total and by rule; keep the first 1,000 for the report."""
         self.refused += 1
         self.refused_by_reason[bad.rule] += 1
         if len(self.bad_rows) < LISTED_BAD_ROWS:
@@ -136,18 +140,20 @@ def import_sales(
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> ImportReport:
-    """Import a file; `rate` in lines per second, None for as fast as Postgres accepts them.
+    """Import a file; return the counts of its rows.
 
-    `limit` ends the import after that many data rows. Rows that an earlier run of the same file has
-    written are skipped and counted. `progress` is called about once a second.
+    `rate` is in lines per second, None for as fast as possible. `limit` ends the import after that
+    many data rows. Rows that an earlier run of the same file has written are counted and skipped.
+    `progress` is called about once a second. Raise `ServiceError` for a file that can't be read or
+    lacks a column; invalid rows are only counted.
     """
     _check(stores, rate, limit)
     file = open_retail_file(Path(path))
     report = ImportReport(str(path), stores, f"sha256:{file.digest}")
     began = time.monotonic()
-    teller = _Teller(progress)
-    _range_keys(file, report, teller, limit)
-    _write_lines(file, report, rate, teller, limit)
+    reporter = _Reporter(progress)
+    _range_keys(file, report, reporter, limit)
+    _write_lines(file, report, rate, reporter, limit)
     report.seconds = round(time.monotonic() - began)
     return report
 
@@ -155,17 +161,19 @@ def import_sales(
 def _check(stores: str, rate: float | None, limit: int | None) -> None:
     if stores not in ("single", "country"):
         name = "stores"
-        raise ServiceError(name, stores, "single or country")
+        raise ServiceError(name, stores, "must be single or country")
     if rate is not None and rate <= 0:
         name = "rate"
-        raise ServiceError(name, rate, "lines a second above 0")
+        raise ServiceError(name, rate, "must be above 0 lines per second")
     if limit is not None and limit < 0:
         name = "limit"
-        raise ServiceError(name, limit, "0 or more")
+        raise ServiceError(name, limit, "must be 0 or more rows")
 
 
-def _range_keys(file: RetailFile, report: ImportReport, teller: _Teller, limit: int | None) -> None:
-    """First pass: count rows, list the refused ones, range every key with a valid one."""
+def _range_keys(
+    file: RetailFile, report: ImportReport, reporter: _Reporter, limit: int | None
+) -> None:
+    """Read the file once: count its rows, list the refused ones, range the keys of the others."""
     names: dict[str, str] = {}
     keys: dict[tuple[str, str], None] = {}
     for row in islice(file.rows(report.stores), limit):
@@ -184,17 +192,17 @@ def _range_keys(file: RetailFile, report: ImportReport, teller: _Teller, limit: 
         items = [RangedItem(location, sku, POLICY, None) for location, sku in chunk]
         report.keys_ranged += range_items(items=items)
         seen += len(chunk)
-        teller.tell("items", seen, len(keys))
+        reporter.report("items", seen, len(keys))
 
 
 def _write_lines(
     file: RetailFile,
     report: ImportReport,
     rate: float | None,
-    teller: _Teller,
+    reporter: _Reporter,
     limit: int | None,
 ) -> None:
-    """Second pass: write the valid rows, in file order."""
+    """Read the file again and write its valid rows, in file order."""
     size = BATCH_ROWS if rate is None else max(1, min(BATCH_ROWS, int(rate / BATCHES_PER_S)))
     pace = Pace(per_second=rate)
     rows = islice(file.rows(report.stores), limit)
@@ -203,7 +211,7 @@ def _write_lines(
         pace.wait_for(len(batch))
         _write(batch, report)
         written = report.inserted + report.already_there
-        teller.tell("lines", written, report.rows - report.refused)
+        reporter.report("lines", written, report.rows - report.refused)
 
 
 def _write(batch: list[Line], report: ImportReport) -> None:

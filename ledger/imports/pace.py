@@ -1,13 +1,16 @@
-"""Open-loop pacing: work is due at planned times, and a late sender never skips."""
+"""Open-loop pacing: items are due at times planned in advance.
+
+A sender that is late sends without waiting until it has caught up, and skips nothing.
+"""
 
 import time
 from collections.abc import Callable
 
 
 class Pace:
-    """A rate limiter in items per second; with None it never waits.
+    """A rate limiter for `per_second` items per second, counted from its creation.
 
-    `clock` and `sleep` are arguments so that tests need no waiting.
+    None means no limit. Tests pass a `clock` and a `sleep` (both in seconds) of their own.
     """
 
     def __init__(
@@ -24,7 +27,7 @@ class Pace:
         self._sent = 0
 
     def wait_for(self, items: int) -> None:
-        """Wait until the next `items` are due."""
+        """Wait until the first of the next `items` items is due."""
         if self._per_second is None:
             return
         due = self._began + self._sent / self._per_second

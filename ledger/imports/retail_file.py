@@ -1,7 +1,8 @@
 """Reader of files in the layout of the UCI "Online Retail" data set (domain.md 2.5).
 
-A row becomes a `Line` or a `BadRow` with its line number and reason; no row is repaired, merged or
-dropped silently. Amounts are exact: decimals are read as integers with a scale, never as floats.
+Each row becomes a `Line`, or a `BadRow` with its line number and the rule that it breaks. No row is
+repaired, merged or dropped. Amounts are exact: a decimal is read as an integer and a power of ten,
+never as a float.
 """
 
 import codecs
@@ -49,13 +50,16 @@ DATE_FORMATS: Final = (
     "%m/%d/%Y %H:%M:%S",
 )
 _SHOWN: Final = 200  # characters of a wrong header in a message
-_GOT: Final = ", got "  # the text before it is the same for all rows that break a rule
+_GOT: Final = ", got "  # separates the rule from the value of the row
 WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}\Z")
 DECIMAL: Final = re.compile(r"([+-]?)([0-9]{0,18})(?:\.([0-9]{0,18}))?\Z")
 
 
 class Line(NamedTuple):
-    """A valid row. `row` counts data rows from 1 and is the source reference."""
+    """A valid row; `row` is its number among the data rows, from 1.
+
+    The number becomes the `source_ref` of the sale line.
+    """
 
     row: int
     location: str
@@ -67,27 +71,33 @@ class Line(NamedTuple):
 
 
 class BadRow(NamedTuple):
-    """A row that the rules forbid: its line in the file, and the reason."""
+    """A row that breaks a rule: its last line in the file, counted from 1, and the reason."""
 
     line: int
     reason: str
 
     @property
     def rule(self) -> str:
-        """The reason without the value of the row."""
+        """The reason without the row's value, so that rows with the same fault can be counted."""
         return self.reason.partition(_GOT)[0]
 
 
 @dataclass(frozen=True, slots=True)
 class RetailFile:
-    """One file: its path, its text encoding, and the digest of its content."""
+    """A file: its path, its encoding (utf-8-sig or cp1252), and the digest of its content.
+
+    `digest` is the SHA-256 of the unpacked content, in hexadecimal.
+    """
 
     path: Path
     encoding: str
     digest: str
 
     def rows(self, stores: str) -> Iterator[Line | BadRow]:
-        """Yield every data row in file order."""
+        """Yield every data row in file order; `stores` is single or country.
+
+        Raise `ServiceError` if the first line lacks a column or names one twice.
+        """
         with _opened(self.path) as raw, _text(raw, self.encoding) as lines:
             reader = csv.reader(lines)
             layout = _layout(_header(reader), stores)
@@ -103,9 +113,10 @@ class RetailFile:
 
 
 def open_retail_file(path: Path) -> RetailFile:
-    """Compute the digest of the unpacked content and detect its encoding.
+    """Return the file with the digest of its unpacked content and its encoding.
 
-    A packed copy of a file therefore has the same digest and is the same source.
+    A file and its gzip copy have the same digest, so the rows of both are the same sale lines.
+    Raise `ServiceError` if the file can't be read or is UTF-16.
     """
     digest = hashlib.sha256()
     encoding = "utf-8-sig"
@@ -134,7 +145,7 @@ def _refuse_utf16(path: Path, start: bytes) -> None:
 
 
 class _Utf8Probe:
-    """Test of a stream of chunks for UTF-8; older copies of the layout are Windows-1252."""
+    """Detects whether chunks of bytes are UTF-8; older files of the layout are Windows-1252."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
@@ -168,7 +179,7 @@ def _opened(path: Path) -> io.BufferedReader | gzip.GzipFile:
 
 
 def _text(raw: io.BufferedReader | gzip.GzipFile, encoding: str) -> io.TextIOWrapper:
-    # cp1252 leaves five bytes undefined: replace them instead of ending the import.
+    # Five bytes have no character in cp1252. They are replaced, so that the import continues.
     return io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="")
 
 
@@ -198,7 +209,7 @@ def _layout(header: list[str], stores: str) -> _Layout:
 
 
 def _header(reader: "Iterator[list[str]]") -> list[str]:
-    """Return the first line, or [] if there is none, so that every column is missing."""
+    """Return the titles of the columns, or [] if the file is empty or the line is no CSV."""
     try:
         return next(reader, [])
     except csv.Error:
@@ -213,13 +224,16 @@ def _records(reader: "Iterator[list[str]]") -> Iterator[list[str] | BadRow]:
             return
         except csv.Error as problem:
             line = getattr(reader, "line_num", 0)
-            yield BadRow(line, f"no CSV: {problem}")
+            yield BadRow(line, f"not readable as CSV: {problem}")
             continue
         yield record
 
 
 def _line(record: list[str], layout: _Layout, row: int, lines: tuple[int, int]) -> Line | BadRow:
-    """Return the row's line, or the first rule that it breaks; it is in `lines`, first to last."""
+    """Return the row as a `Line`, or as a `BadRow` with the first rule that it breaks.
+
+    `lines` are the first and last line of the row in the file, from 1.
+    """
     first, line = lines
     if len(record) != layout.width:
         found = f"missing column: {layout.width} fields expected{_GOT}{len(record)}"
@@ -242,7 +256,7 @@ def _line(record: list[str], layout: _Layout, row: int, lines: tuple[int, int]) 
 
 
 class _Forbidden(ValueError):
-    """A field breaks a rule; the text names it."""
+    """A field that breaks a rule; the text names field, rule and value."""
 
 
 def _location(record: list[str], layout: _Layout) -> str:
@@ -253,9 +267,9 @@ def _location(record: list[str], layout: _Layout) -> str:
 
 @lru_cache(maxsize=4096)
 def country_location(country: str) -> str:
-    """Return the country as a location code: capitals, and `-` for blanks.
+    """Return a country as a location code: `United Kingdom` becomes `UNITED-KINGDOM`.
 
-    Raise `_Forbidden` if the result is no location.
+    Raise `_Forbidden` if the result is not a valid location code.
     """
     location = country.upper().replace(" ", "-")
     problem = location_problem(location)
@@ -289,7 +303,7 @@ def _quantity(text: str) -> int:
 
 @lru_cache(maxsize=65_536)
 def _price(text: str) -> tuple[int, int]:
-    """Return a decimal as (integer, ten to the power of its decimals)."""
+    """Return a decimal as (integer, power of ten): `2.50` is (250, 100)."""
     match = DECIMAL.match(text.strip())
     if match is None or not (match[2] or match[3]):
         message = f"UnitPrice: a decimal number, got {text!r}"

@@ -1,1 +1,1 @@
-"""Items at locations: their policies, names and permissions for automation."""
+"""Items at locations and their policies; names of products, locations and suppliers."""

@@ -1,4 +1,4 @@
-"""Limits of automation for an item: the value of automatic orders, the mode of price rules."""
+"""The policy columns that allow automatic orders and automatic prices for an item."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -22,10 +22,11 @@ def set_automation(
     actor: str,
     command_id: UUID | None = None,
 ) -> Moved:
-    """Change these columns of an item's policy; return the moved ones as {column: [before, after]}.
+    """Change columns of `AUTOMATION` in an item's policy.
 
-    `shown` holds the values that the person saw, by column. If one of them has changed since,
-    nothing is written and the `Conflict` names them.
+    `shown` has the values that the person saw, by column. If one of them has changed since,
+    nothing is written and the `Conflict` names them. Return the changed columns as
+    {column: [before, after]}; a column that already has its new value is left out.
     """
     for name in changes:
         if name not in AUTOMATION:

@@ -1,6 +1,6 @@
-"""Names of products, locations and suppliers; existing names are kept.
+"""Bulk inserts of products, locations and suppliers with their names; existing rows are kept.
 
-Items that people type are looked up here first, so that a typing error creates no item.
+`check_known` refuses an item that a person has mistyped, so that a typing error creates no item.
 """
 
 from collections.abc import Mapping
@@ -10,22 +10,25 @@ from ledger.kernel.transactions import execute, fetch_value, ledger_transaction
 
 
 def name_products(*, names: Mapping[str, str], department: str = "") -> int:
-    """Add products by code; return the number of new ones. An empty name becomes the code."""
+    """Add products, given as names by SKU; return the number of new ones.
+
+    An empty name is replaced by the SKU.
+    """
     return _name("product", names, "department", value=department)
 
 
 def name_locations(*, names: Mapping[str, str], kind: str = "store") -> int:
-    """Add stores, or warehouses, by code; return the number of new ones."""
+    """Add locations of one kind, given as names by code; return the number of new ones."""
     return _name("location", names, "kind", value=kind)
 
 
 def name_suppliers(*, names: Mapping[str, str]) -> int:
-    """Add suppliers by code; return the number of new ones."""
+    """Add active suppliers, given as names by code; return the number of new ones."""
     return _name("supplier", names, "is_active", value=True)
 
 
 def _name(table: str, names: Mapping[str, str], column: str, *, value: str | bool) -> int:
-    """Add rows with one common value; table and column are literals from above."""
+    """Add rows to `retail.table`, all with the same `value` in `column`."""
     with ledger_transaction():
         return execute(
             f"INSERT INTO retail.{table} (code, name, {column})"  # noqa: S608 -- literals from above
@@ -38,7 +41,7 @@ def _name(table: str, names: Mapping[str, str], column: str, *, value: str | boo
 
 
 def check_known(location: str, sku: str) -> None:
-    """Raise `ServiceError` for an item that is neither ranged there nor in the catalogue."""
+    """Raise `ServiceError` for an SKU that is neither ranged at `location` nor a known product."""
     known = fetch_value(
         "SELECT EXISTS (SELECT FROM retail.item_location WHERE inv_key = %s)"
         " OR EXISTS (SELECT FROM retail.product WHERE code = %s)",

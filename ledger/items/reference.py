@@ -1,7 +1,7 @@
-"""Products, locations and suppliers, as operators add and describe them one at a time.
+"""Commands of operators that add or change one product, location or supplier.
 
-`ledger.items.names` serves imports: it adds many rows and keeps existing ones. Here each command
-writes one audit entry. A code never changes and no row is deleted, because facts name the codes.
+Each command writes one entry to the audit log. A code never changes and no row is deleted, because
+facts contain the codes. Imports use `ledger.items.names`, which adds many rows and changes none.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ KINDS_OF_LOCATION: Final = (STORE, "warehouse")
 
 @dataclass(frozen=True, slots=True)
 class DescribeProduct:
-    """Name and department of an item; `code` is its SKU."""
+    """The name and department of a product; `code` is its SKU."""
 
     TABLE: ClassVar = PRODUCT
     code: str
@@ -47,7 +47,7 @@ class DescribeProduct:
 
 @dataclass(frozen=True, slots=True)
 class DescribeLocation:
-    """Name, kind and address of a store or warehouse; purchase orders print the address."""
+    """The name, kind and address of a store or warehouse; purchase orders print the address."""
 
     TABLE: ClassVar = LOCATION
     code: str
@@ -66,7 +66,7 @@ class DescribeLocation:
 
 @dataclass(frozen=True, slots=True)
 class DescribeSupplier:
-    """Name of a supplier; `SetSupplierTerms` has the terms, which buyers agree."""
+    """The name of a supplier. Buyers change its terms with `SetSupplierTerms`."""
 
     TABLE: ClassVar = SUPPLIER
     code: str
@@ -84,12 +84,12 @@ Describe = DescribeProduct | DescribeLocation | DescribeSupplier
 
 
 def added(command: type[Describe]) -> str:
-    """Return the action of an added row in the audit log: `add_product`."""
+    """Return the audit log's action for a row that was added, for example `add_product`."""
     return f"add_{_noun(command)}"
 
 
 def changed(command: type[Describe]) -> str:
-    """Return the action of a changed row in the audit log: `change_product`."""
+    """Return the audit log's action for a changed row, for example `change_product`."""
     return f"change_{_noun(command)}"
 
 
@@ -124,10 +124,11 @@ def change_reference(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Moved:
-    """Change a row; return the changed columns as {column: [before, after]}.
+    """Set the columns of an existing row; return the changed ones as {column: [before, after]}.
 
-    `shown` holds the values that the person saw, by column. If one has changed since, nothing is
-    written and the `Conflict` names it. A command without a change writes no audit entry.
+    `shown` has the values that the person saw, by column. If one has changed since, nothing is
+    written and the `Conflict` names it. If all columns have their new values already, no entry is
+    written to the audit log.
     """
     command.check()
     require_company()
@@ -164,7 +165,7 @@ def _insert(command: Describe) -> None:
 
 
 def _locked(command: Describe) -> Describe:
-    """Return the description in force, locked until the transaction ends."""
+    """Return the row in the form of a command, locked until the transaction ends."""
     statement = f"SELECT * FROM {command.TABLE} WHERE code = %s FOR UPDATE"  # noqa: S608 -- a name of the contract
     before = read_one(type(command), statement, command.code)
     if before is None:

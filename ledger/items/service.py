@@ -1,4 +1,7 @@
-"""Ranging of items and changes of their policy, the row that every decision about a key reads."""
+"""Ranging of items at locations, and changes of their policies (`retail.item_location`).
+
+The workers decide about a key only if it has such a row, and with the values in it.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,14 +32,14 @@ from ledger.kernel.transactions import (
 )
 from ledger.kernel.unscoped_rows import typed
 
-# Columns that identify a row or are set by triggers, so they are no part of a policy.
+# Columns that people don't set: keys, and the time and author of the last write.
 FIXED: Final = frozenset({"id", "inv_key", "location", "sku", "recorded_at", "recorded_by"})
 
 
 class RangedItem(NamedTuple):
-    """An item to range: key, policy, and the units of the opening count.
+    """An item to range: location, SKU, policy, and the units of the opening count.
 
-    With `opening_units` None it is ranged uncounted: its stock stays unknown until the first count.
+    With `opening_units` None no count is written, and its stock is unknown until the first count.
     """
 
     location: str
@@ -47,10 +50,7 @@ class RangedItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LockedItem(Keyed, Stamped):
-    """One row of `retail.item_location`; `policy` has all its columns by name.
-
-    Policies are data: people and imports name the columns that they set.
-    """
+    """One row of `retail.item_location`, locked; `policy` has all its columns by name."""
 
     inv_key: str
     location: str
@@ -65,20 +65,20 @@ class LockedItem(Keyed, Stamped):
 
     @property
     def floor_minor(self) -> int:
-        """The lowest price that cost, margin and tax allow."""
+        """The lowest price in minor units that cost, margin and tax allow (docs/domain.md 6.2)."""
         return floor_minor(self.cost_minor, self.margin_permille, self.tax_bp)
 
 
 @lru_cache(maxsize=1)
 def policy_columns() -> frozenset[str]:
-    """Return the columns that a policy may set."""
+    """Return the columns of `retail.item_location` that a policy may set."""
     return columns_of("item_location") - FIXED
 
 
 def _checked(policy: Mapping[str, object]) -> dict[str, object]:
     unknown = sorted(set(policy) - policy_columns())
     if unknown:
-        refuse("policy", unknown[0], "a column of item_location that people may set")
+        refuse("policy", unknown[0], "no such column of a policy, or not one that people may set")
     return dict(policy)
 
 
@@ -111,14 +111,14 @@ def range_items(
     occurred_at: datetime | None = None,
     actor: str | None = None,
 ) -> int:
-    """Range items in one statement and write opening counts of the new ones; return their number.
+    """Range items in one statement and write their opening counts; return the number of new items.
 
-    Items that are ranged already keep their policy and get no opening count. All policies of one
-    call name the same columns.
+    An item that is ranged already keeps its policy and gets no opening count. `occurred_at` is the
+    time of the counts, None for now. All policies of one call must set the same columns.
     """
     documents = [_document(item, actor) for item in items]
     if any(document.keys() != documents[0].keys() for document in documents):
-        refuse("items", len(items), "policies of one call name the same columns")
+        refuse("items", len(items), "all policies of one call must set the same columns")
     with checks.named_policies(documents), ledger_transaction():
         known = _known([str(document["inv_key"]) for document in documents])
         ranged = insert_documents("item_location", documents, unless="inv_key")
@@ -158,7 +158,10 @@ def _known(keys: list[str]) -> frozenset[str]:
 def set_policy(
     *, location: str, sku: str, changes: Mapping[str, object], actor: str | None = None
 ) -> Moved:
-    """Change policy columns of one key; return the changed ones as {column: [before, after]}."""
+    """Change policy columns of one key; return the changed ones as {column: [before, after]}.
+
+    A column that already has its new value is left out.
+    """
     values = _checked(changes)
     if not values:
         return {}
@@ -179,7 +182,7 @@ def set_policies(
     values = _checked(changes)
     if not values or not keys:
         return 0
-    # Checked with the defaults of the other columns, because their values differ by key.
+    # A refusal is explained with defaults for the other columns, because they differ by key.
     with checks.named_policies([{"status": "active", **values}]), ledger_transaction():
         return _update(list(keys), values, actor)
 
@@ -194,7 +197,7 @@ def _update(keys: list[str], values: Mapping[str, object], actor: str | None) ->
 
 
 def locked_item(*, location: str, sku: str) -> LockedItem:
-    """Return the item of a key, locked until the transaction ends."""
+    """Return a ranged item, locked until the transaction ends; raise `ServiceError` for others."""
     inv_key = checks.key(location, sku)
     require_store(location)
     found = fetch_one("SELECT * FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
@@ -204,7 +207,10 @@ def locked_item(*, location: str, sku: str) -> LockedItem:
 
 
 def mark_reviewed(*, keys: Sequence[str], at: datetime | None = None) -> int:
-    """Set `reviewed_at` of keys, the fact that triggers time-driven rules; return their number."""
+    """Set `reviewed_at` of keys, by default to now; return the number of keys.
+
+    The record of this write triggers the rules that depend on the day.
+    """
     with ledger_transaction():
         return execute(
             "UPDATE retail.item_location SET reviewed_at = %s WHERE inv_key = ANY(%s)",

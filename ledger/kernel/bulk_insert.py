@@ -1,7 +1,7 @@
-"""Inserts of many rows in one statement. Columns travel as arrays: one round trip, one plan.
+"""Inserts of many rows in one statement, whose parameters are one array per column.
 
-Row order is preserved: `unnest` yields the arrays in order, and identity values follow that order.
-So ids, WAL order and offsets of a key all follow the order of the caller's rows.
+`unnest` yields the elements in order, and Postgres assigns ids in that order. So the ids, and the
+offsets of a key's records in Kafka, follow the order of the caller's rows.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Final
 
 from ledger.kernel.transactions import execute, fetch_value
 
-# Array types of the columns for bulk inserts.
+# The element type of each column's array.
 TYPES: Final = {
     "location": "text",
     "sku": "text",
@@ -31,17 +31,18 @@ TYPES: Final = {
 }
 
 
-# Changed columns with their values: {column: [before, after]}. The columns are data.
+# Changed columns with their values: {column: [before, after]}.
 Moved = dict[str, list[object]]
 
 
 def insert_many(
     table: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, unless: str = ""
 ) -> int:
-    """Insert `rows` of `columns` into `retail.table` in order; return the number inserted.
+    """Insert rows into `retail.table`, in order; return the number inserted.
 
-    `unless` names the columns of a unique constraint: rows that exist already are skipped. Columns
-    must include location and sku; the key is made from them.
+    Each row has the values of `columns`, which must include location and sku; `inv_key` is computed
+    from them. `unless` names the columns of a unique constraint, for example "source, source_ref":
+    a row that violates it is skipped. Without it such a row raises an error.
     """
     if not rows:
         return 0
@@ -57,9 +58,10 @@ def insert_many(
 
 
 def insert_documents(table: str, documents: Sequence[Mapping[str, object]], *, unless: str) -> int:
-    """Insert rows given as mappings with equal columns; skip existing ones.
+    """Insert rows, given as mappings with the same columns; return the number inserted.
 
-    Slower than arrays, but it supports columns that are arrays themselves.
+    A row that violates the unique constraint on the columns `unless` is skipped. This is slower
+    than `insert_many`, but it supports columns that are arrays.
     """
     if not documents:
         return 0
@@ -84,5 +86,5 @@ def columns_of(table: str) -> frozenset[str]:
 
 
 def moved_columns(before: Mapping[str, object], changes: Mapping[str, object]) -> Moved:
-    """Return the columns that `changes` would change, as [before, after]."""
+    """Return the columns whose value in `changes` differs from `before`, as [before, after]."""
     return {name: [before[name], value] for name, value in changes.items() if before[name] != value}

@@ -1,7 +1,8 @@
-"""The limits of docs/domain.md 0 and 2.6 as errors that name field, value and rule.
+"""Checks of input against the limits of docs/domain.md 0 and 2.6.
 
-SQL holds the same limits as CHECKs. They are repeated here so that a person reads a sentence
-instead of the name of a constraint. Where the two differ, SQL refuses and nothing is written.
+A check raises `ServiceError` with field, value and rule. SQL has the same limits as CHECK
+constraints. They are repeated here, so that a person reads a sentence instead of a constraint's
+name. If a limit is missing here, SQL still refuses the row and nothing is written.
 """
 
 import re
@@ -22,11 +23,12 @@ EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 LOCATION_FORM: Final = re.compile(r"[A-Z0-9-]{1,24}\Z")
 LONGEST_SKU: Final = 32
 LONGEST_REASON: Final = 200  # characters of a person's reason; forms have the same limit
-# Later, the days of a fact may be folded, and people have acted on it (docs/domain.md 2.4, 7).
+# A fact older than that can't be corrected: the fold retains only three days (docs/domain.md 2.4),
+# and people have already acted on it (7).
 CORRECTABLE_FOR: Final = timedelta(hours=48)
 # Above this difference a source's clock is wrong (docs/domain.md 2.1, 8).
 CLOCKS_DIFFER_BY: Final = timedelta(seconds=300)
-_SAID: Final = re.compile(r"(?P<column>\w+) must be (?P<rule>.*), got ", re.DOTALL)
+_REJECTION: Final = re.compile(r"(?P<column>\w+) must be (?P<rule>.*), got ", re.DOTALL)
 
 
 def location_problem(location: str) -> str | None:
@@ -66,23 +68,26 @@ def integer(field: str, value: object, low: int = 0, high: int = QUANTITY_MAX) -
 
 
 def sale_quantity(value: object, field: str = "quantity_units") -> int:
-    """Return a sold or returned quantity; raise `ServiceError` for 0."""
+    """Return a sold (above 0) or returned (below 0) quantity; raise `ServiceError` for 0."""
     units = integer(field, value, -QUANTITY_MAX, QUANTITY_MAX)
     if units == 0:
-        refuse(field, value, "a sale of 0 units is no sale")
+        refuse(field, value, "a sale has at least 1 unit, a return at most -1")
     return units
 
 
 def one_of(field: str, value: str, allowed: Collection[str]) -> str:
-    """Return `value` if it is in the list; raise `ServiceError` otherwise."""
+    """Return `value` if it is in `allowed`; raise `ServiceError` otherwise."""
     if value not in allowed:
-        # Pages write codes with blanks: `own use` for `own_use`.
+        # Pages show codes with spaces: `own use` for `own_use`.
         refuse(field, value, f"one of {', '.join(sorted(allowed)).replace('_', ' ')}")
     return value
 
 
 def check_business_time(field: str, value: datetime | None) -> datetime | None:
-    """Return a business time with a zone, from 2000 on; None stays None and means now."""
+    """Return a business time, or None for now.
+
+    Raise `ServiceError` for a time without zone or before 2000-01-01 UTC.
+    """
     if value is None:
         return None
     if value.tzinfo is None or value < EARLIEST:
@@ -91,10 +96,11 @@ def check_business_time(field: str, value: datetime | None) -> datetime | None:
 
 
 def refuse_future(field: str, value: datetime | None, now: datetime) -> None:
-    """Refuse a time after `now`, with a tolerance of 300 s for clock differences; None means now.
+    """Raise `ServiceError` for a time more than 300 s after `now`; accept None.
 
-    Times of tills are accepted, and the fold clamps them. A person who enters a future day has
-    mistyped it, and would not notice that the booking was clamped to now.
+    The 300 s allow for differences between clocks. Tills are never refused for their clock: the
+    fold lowers a future time to the time of the write. A person who enters a future time has
+    mistyped it, and wouldn't notice that the booking got another time.
     """
     if value is not None and value > now + CLOCKS_DIFFER_BY:
         refuse(field, value, f"a time in the past; now it is {moment_text(now)}")
@@ -111,13 +117,16 @@ def is_past(day: date | None, now: datetime) -> bool:
 
 
 def not_past(field: str, value: date | None, now: datetime) -> None:
-    """Refuse a day that is over at `now`; accept None."""
+    """Raise `ServiceError` for a day that is over at `now`; accept None."""
     if is_past(value, now):
         refuse(field, value, f"not before {day_of(now)}")
 
 
 def text(field: str, value: str | None, *, longest: int | None = None) -> str:
-    """Return a non-blank text of at most `longest` characters; raise `ServiceError` otherwise."""
+    """Return a text that has a character other than blanks and at most `longest` characters.
+
+    Raise `ServiceError` for any other text, and for None.
+    """
     if value is None or not value.strip():
         refuse(field, value, "must not be empty")
     if longest is not None and len(value) > longest:
@@ -127,10 +136,10 @@ def text(field: str, value: str | None, *, longest: int | None = None) -> str:
 
 @contextmanager
 def named_policies(rows: Sequence[Mapping[str, object]]) -> Iterator[None]:
-    """Let SQL check policy rows; translate its refusal into column, value and rule.
+    """Replace a refusal of SQL inside the block by one that names column, value and rule.
 
-    SQL names a constraint at best. The validation of the fold names the column, and it runs only
-    after a refusal.
+    SQL names a constraint at best. If it refuses, the fold's validation of `rows`, which names the
+    column, finds the reason. If the validation finds none, SQL's refusal is raised unchanged.
     """
     try:
         yield
@@ -143,7 +152,7 @@ def named_policies(rows: Sequence[Mapping[str, object]]) -> Iterator[None]:
 
 
 def policy_problem(row: Mapping[str, object]) -> ServiceError | None:
-    """Return the `ServiceError` of the fold's validation for an `item_location` row, or None."""
+    """Return a `ServiceError` for the first value of a policy that the fold rejects, or None."""
     # Times have no policy limit, and the validation expects them in microseconds.
     plain = {name: None if isinstance(value, datetime) else value for name, value in row.items()}
     for name, value in plain.items():
@@ -152,14 +161,14 @@ def policy_problem(row: Mapping[str, object]) -> ServiceError | None:
     try:
         item_location(InvKey(""), plain | {"id": 0})
     except Rejected as refusal:
-        said = _SAID.match(refusal.detail)
-        if said is None:
+        found = _REJECTION.match(refusal.detail)
+        if found is None:
             raise
-        column = said["column"]
-        return ServiceError(column, row.get(column), said["rule"])
+        column = found["column"]
+        return ServiceError(column, row.get(column), found["rule"])
     return None
 
 
 def is_correctable(happened_at: datetime, now: datetime) -> bool:
-    """Return True up to and including 48 h after a count or receipt: it may still be corrected."""
+    """Return True if a count or receipt may still be corrected: up to 48 h later, inclusive."""
     return now - happened_at <= CORRECTABLE_FOR

@@ -2,9 +2,9 @@
 
 ```
 LedgerError
-├── ServiceError    the request breaks a rule: field, value, rule
-└── Conflict        the request was fine when it was made, but something has changed since
-    └── FormReused  the command id has executed another command already
+├── ServiceError    a value of the request breaks a rule
+└── Conflict        the data have changed since the person or program read them
+    └── FormReused  the command id was used for another command already
 ```
 """
 
@@ -14,11 +14,11 @@ from typing_extensions import override
 
 
 class LedgerError(Exception):
-    """Base of all errors that services raise deliberately."""
+    """Base class of the errors by which services refuse a command; nothing was written."""
 
 
 class ServiceError(LedgerError):
-    """A value that a rule forbids; nothing was written."""
+    """A value that breaks `rule`, which is in words; nothing was written."""
 
     def __init__(self, field: str, value: object, rule: str) -> None:
         self.field = field
@@ -28,7 +28,10 @@ class ServiceError(LedgerError):
 
 
 class Conflict(LedgerError):
-    """Another person or process was first; nothing was written. `what_changed` describes it."""
+    """The data have changed, usually by another person; nothing was written.
+
+    `what_changed` says how, as a sentence without its full stop.
+    """
 
     def __init__(self, what_changed: str) -> None:
         self.what_changed = what_changed
@@ -36,23 +39,23 @@ class Conflict(LedgerError):
 
     @property
     def text(self) -> str:
-        """The sentences that a page shows."""
+        """The sentences that a page shows to the person."""
         return f"{self.what_changed}. Nothing was written."
 
 
 class FormReused(Conflict):
-    """A command id that arrived again with other values or from another person.
+    """A command id that was received again with other values or from another person.
 
-    `what_changed` is complete: it states what was not written, and what to do next.
+    `what_changed` is the complete text: it also has what was not written, and the next step.
     """
 
     @property
     @override
     def text(self) -> str:
-        """The sentences that a page shows."""
+        """The sentences that a page shows to the person."""
         return self.what_changed
 
 
 def refuse(field: str, value: object, rule: str) -> NoReturn:
-    """Raise the `ServiceError` for a value that `rule` forbids."""
+    """Raise the `ServiceError` for a value that breaks `rule`."""
     raise ServiceError(field, value, rule)

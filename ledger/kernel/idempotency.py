@@ -1,11 +1,10 @@
-"""Commands that take effect once, however often their command id arrives.
+"""Idempotent commands: a command takes effect once, however often its id is received.
 
-A command id comes from the browser. A double tap sends it twice. The second call waits for the
-first on the primary key of `app.command` and returns the result of the first one.
+Each form of a page has a command id. If a double tap sends the form twice, the second call waits
+for the first one at the primary key of `app.command`, and returns the first one's result.
 
-A person may go back in the browser, change the values and send the form again. Its id is then the
-same and its content is not. Such a call raises `FormReused`: the first result would hide that the
-new values have no effect.
+A person may also go back in the browser, change the values, and send the form again with the same
+id. Such a call raises `FormReused`. The first result would hide that the new values had no effect.
 """
 
 import json
@@ -39,9 +38,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class _FirstUse:
-    """The command that used an id first, and its result: JSON, as text or parsed.
+    """The row of `app.command` of an id that was used before.
 
-    `content` is None if an earlier version wrote the row.
+    `content` is the hash of the command's values, None if an earlier version wrote the row.
+    `result` is JSON, as text or parsed.
     """
 
     kind: str
@@ -60,9 +60,10 @@ def run_command(
     *,
     content: object,
 ) -> R:
-    """Execute `work` as `run_idempotent` does; return its result as a typed value.
+    """Execute `work` as `run_idempotent` does; return its result as a dataclass.
 
-    `result` is a dataclass whose fields hold JSON values, because `app.command` stores them.
+    `result` is the class of the result. Its fields must be JSON values, because `app.command`
+    stores them.
     """
     document = run_idempotent(command_id, kind, actor, lambda: asdict(work()), content=content)
     return typed(result, document)
@@ -76,11 +77,12 @@ def run_idempotent(
     *,
     content: object,
 ) -> ResultDocument:
-    """Execute `work` in one transaction, or return the first result of the same `command_id`.
+    """Execute `work` in one transaction, or return the result that `command_id` has had before.
 
-    `content` has the values of the command as they were given, see `content_hash`. Raise
-    `FormReused` if the id has executed another kind or content, or was sent by another actor.
-    Without a command id, execute `work` each time.
+    `kind` names the command and its subject, for example `void_count 7`. `content` has the values
+    as the caller received them (`content_hash`). With command id None, `work` runs each time.
+
+    Raise `FormReused` if the id was used with another kind, content or actor.
     """
     with ledger_transaction():
         if command_id is None:
@@ -107,17 +109,18 @@ def run_idempotent(
 def content_hash(content: object) -> str:
     """Return the SHA-256 hash of a command's values as 64 hexadecimal digits.
 
-    Equal values give equal hashes, whatever the order of a mapping. A dataclass counts as a mapping
-    of its fields. Values named `shown…` are left out: they state what the page displayed, to detect
-    concurrent changes. A live page may display newer values when a person repeats a command whose
-    answer was lost; it is still the same command.
+    The order of a mapping doesn't matter, and a dataclass is hashed as a mapping of its fields.
+
+    Values whose name begins with `shown` are left out. They are what the page displayed, and detect
+    changes by others. If an answer was lost and the person sends the command again, the page may
+    display newer values; it is still the same command.
     """
     text = json.dumps(_plain(content), sort_keys=True, default=str)
     return sha256(text.encode()).hexdigest()
 
 
 def _plain(content: object) -> object:
-    """Return the content as mappings and lists, without values named `shown…`."""
+    """Return the content as mappings and lists, without values whose name begins with `shown`."""
     if is_dataclass(content):
         return _plain({field.name: getattr(content, field.name) for field in fields(content)})
     if isinstance(content, Mapping):
@@ -141,9 +144,9 @@ def _first_result(
 
 
 def _refuse_reuse(first: _FirstUse, kind: str, actor: str | None, content: object) -> None:
-    """Raise `FormReused` unless the first use was the same command of the same actor.
+    """Raise `FormReused` unless the first use had the same kind, content and actor.
 
-    Rows of earlier versions have no content; for these, the same kind is enough.
+    Rows of earlier versions have no content. For these, only the kind is compared.
     """
     is_known = first.content is not None
     again = "Check the page, and send it again from there."

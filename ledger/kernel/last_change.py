@@ -1,4 +1,4 @@
-"""The last write of something, from a row or from the action log."""
+"""The last change of a row or order, read from the row itself or from the audit log."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,12 +8,12 @@ from ledger.kernel.refusal_text import moment_text, person
 
 @dataclass(frozen=True, slots=True)
 class LastChange:
-    """The time and actor of a write; the actor of rules and imports is None."""
+    """The time and actor of a write; the actor is None for rules and imports."""
 
     at: datetime
     actor: str | None
 
     @property
     def author(self) -> str:
-        """Person and time, for a sentence: `ann, 2026-11-21 10:42 UTC`."""
+        """Person and time as text: `ann, 2026-11-21 10:42 UTC`."""
         return f"{person(self.actor)}, {moment_text(self.at)}"

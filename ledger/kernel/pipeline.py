@@ -1,15 +1,16 @@
-"""Age of the pipeline's heartbeats; automatic approvals stop if they are too old."""
+"""The age of the pipeline's heartbeats. Automatic approvals stop if it exceeds 60 s."""
 
 from typing import Final
 
 OLDEST_US: Final = 60_000_000
 
-# Common table expressions for a query: `moment.now`, and `life.age_us`, the age of the oldest
-# partition's heartbeat or of the actuator's; null if one of them is missing.
+# Common table expressions for a query. `moment.now` is the database's time. `life.age_us` is the
+# age in microseconds of the oldest heartbeat among those of all partitions and of the actuator. It
+# is null if one of them is missing.
 LIFE: Final = """
 moment AS (SELECT clock_timestamp() AS now),
 life AS (
-    -- greatest() passes over nulls: an unknown age must not look like a small one.
+    -- greatest() ignores nulls, so an unknown age would look like a small one without this CASE.
     SELECT CASE WHEN beats.are_known AND actuator.at IS NOT NULL THEN greatest(
         (extract(epoch FROM moment.now) * 1000000)::bigint - beats.oldest_us,
         (extract(epoch FROM moment.now - actuator.at) * 1000000)::bigint
@@ -27,5 +28,5 @@ life AS (
 
 
 def is_stale(age_us: int | None) -> bool:
-    """Return True if the pipeline is unknown or older than 60 s."""
+    """Return True if the age of the heartbeats is unknown (None) or exceeds 60 s."""
     return age_us is None or age_us > OLDEST_US

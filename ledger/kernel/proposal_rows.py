@@ -1,4 +1,4 @@
-"""Rows of proposals, read under their lock, and the tables of both kinds."""
+"""Locked rows of reorder and price proposals, and the names of their tables and columns."""
 
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -16,7 +16,7 @@ from ledger.kernel.unscoped_rows import read_all, read_one
 
 @dataclass(frozen=True, slots=True)
 class Proposal(Keyed):
-    """The columns that both kinds of proposals have; `decided_*` is the last decision."""
+    """The columns that reorder and price proposals have; `decided_*` is the last decision."""
 
     id: str
     inv_key: str
@@ -31,28 +31,34 @@ class Proposal(Keyed):
 
     @property
     def decider(self) -> str:
-        """Name of the person who made the last decision, for a sentence."""
+        """The name of the person who made the last decision, or "the system"."""
         return person(self.decided_by)
 
     @property
     def decision_time(self) -> str:
-        """Time of the last decision, for a sentence; empty if there is none."""
+        """The time of the last decision as text; empty if there is none."""
         return "" if self.decided_at is None else moment_text(self.decided_at)
 
     @property
     def is_unanswered(self) -> bool:
-        """True if the workers have not processed the last decision yet: no event followed it."""
+        """True if the workers have not processed the last decision yet.
+
+        The proposal was then not updated after the decision.
+        """
         return self.decided_at is not None and self.decided_at > self.updated_at
 
     @property
     def asks(self) -> str:
-        """The quantity or price that the proposal asks for now, as a clause of a sentence."""
+        """The proposed quantity or price as a clause: ` and asks for 12 units`; may be empty."""
         return ""
 
 
 @dataclass(frozen=True, slots=True)
 class NeedProposal(Proposal):
-    """A need of one key; `quantity_units` is None once it is closed."""
+    """A reorder proposal (need); `quantity_units` is None once it is closed.
+
+    `decided_units` are the units that an approval ordered; None without one, or for a transfer.
+    """
 
     supplier: str | None
     quantity_units: int | None
@@ -61,13 +67,13 @@ class NeedProposal(Proposal):
     @property
     @override
     def asks(self) -> str:
-        """The quantity that the need asks for."""
+        """The proposed quantity as a clause; empty for a closed need."""
         return "" if self.quantity_units is None else f" and asks for {self.quantity_units:,} units"
 
 
 @dataclass(frozen=True, slots=True)
 class PriceProposal(Proposal):
-    """A proposed price of one key."""
+    """A price proposal; `effective_at_us` is in microseconds since 1970 UTC."""
 
     new_minor: int
     step: int
@@ -76,7 +82,7 @@ class PriceProposal(Proposal):
     @property
     @override
     def asks(self) -> str:
-        """The price that is proposed."""
+        """The proposed price as a clause."""
         return f" and asks for {money_text(self.new_minor)}"
 
 
@@ -85,7 +91,7 @@ P_co = TypeVar("P_co", bound=Proposal, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Desk(Generic[P_co]):
-    """The table of one kind of proposals, and the table of the decisions on them."""
+    """The tables and columns of one kind of proposals and of the decisions on them."""
 
     row: type[P_co]
     table: str
@@ -94,7 +100,7 @@ class Desk(Generic[P_co]):
     revision_column: str
 
     def select(self) -> str:
-        """Return the SELECT statement without its condition."""
+        """Return a SELECT statement of the proposals, without WHERE."""
         columns = [field.name for field in fields(self.row) if field.name != "id"]
         return f"SELECT {self.id_column} AS id, {', '.join(columns)} FROM app.{self.table}"  # noqa: S608 -- names of the two desks below
 
@@ -108,7 +114,7 @@ PRICES: Final = Desk(
 
 
 def locked_proposal(desk: Desk[P_co], proposal: str) -> P_co:
-    """Return a proposal, locked until the transaction ends."""
+    """Return a proposal, locked until the transaction ends; raise `ServiceError` if none exists."""
     sql = f"{desk.select()} WHERE {desk.id_column} = %s FOR UPDATE"
     found = read_one(desk.row, sql, proposal)
     if found is None:
@@ -118,6 +124,6 @@ def locked_proposal(desk: Desk[P_co], proposal: str) -> P_co:
 
 
 def locked_needs(reorder_ids: list[str]) -> list[NeedProposal]:
-    """Return these needs by id, locked until the transaction ends."""
+    """Return those of the needs that exist, ordered by id, locked until the transaction ends."""
     sql = f"{REORDERS.select()} WHERE reorder_id = ANY(%s) ORDER BY reorder_id FOR UPDATE"
     return read_all(NeedProposal, sql, reorder_ids)

@@ -1,4 +1,8 @@
-"""Functions for both kinds of proposals: lock, compare with the shown revision, decide."""
+"""Decisions on reorder and price proposals.
+
+A decision locks the proposal, compares it with the revision that the person saw, and writes a row
+of decisions.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +22,10 @@ LONGEST_SNOOZE: Final = timedelta(days=90)
 
 
 class Decision(NamedTuple):
-    """A person's decision on a proposal, with the revision that was shown."""
+    """A decision on a proposal, and the revision that the person saw (None for any).
+
+    `action` is approve, reject, snooze or resume. `until_at` is the end of a snooze.
+    """
 
     desk: Desk[Proposal]
     proposal: str
@@ -31,7 +38,7 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A decision that was written: the id of its row, and its action."""
+    """The stored result of a decision: the id of its row, and its action."""
 
     decision_id: int
     action: str
@@ -47,17 +54,18 @@ class _LastDecision:
 
 @dataclass(frozen=True, slots=True)
 class _Snooze:
-    """The end of a snooze, and the reason that the person gave."""
+    """The end of a snooze (None for the default), and the reason if the person gave one."""
 
     until_at: datetime | None
     reason: str | None
 
 
 def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ...]) -> None:
-    """Raise `Conflict` if the proposal differs from what the person saw, or is decided.
+    """Raise `Conflict` if the proposal is decided, or differs from what the person saw.
 
-    A final decision is permanent. A snooze that the workers have not processed yet also conflicts,
-    because the page of this person did not show it.
+    These conflict: an earlier approval or rejection, a status that is not in `allowed`, another
+    revision, and a resume or snooze that the workers have not processed yet. The person's page
+    didn't show that resume or snooze. A resume may follow such a snooze.
     """
     if row.decided_action in FINAL:
         message = f"{row.decider} has already chosen {row.decided_action}, {row.decision_time}"
@@ -77,7 +85,7 @@ def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ..
 
 
 def refuse_other_revision(row: Proposal, decision: Decision) -> None:
-    """Raise `Conflict` if the person saw another revision."""
+    """Raise `Conflict` if the person saw another revision than the newest one."""
     if decision.shown_revision is not None and decision.shown_revision != row.revision:
         message = (
             f"{decision.proposal} has changed: you saw revision {decision.shown_revision}, now it"
@@ -87,7 +95,7 @@ def refuse_other_revision(row: Proposal, decision: Decision) -> None:
 
 
 def last_decision(desk: Desk[Proposal], proposal: str) -> tuple[str, str]:
-    """Return person and time of the last decision on a proposal, for a sentence."""
+    """Return person and time of the last decision on a proposal, both as text."""
     last = read_one(
         _LastDecision,
         f"SELECT decided_by, decided_at FROM app.{desk.table} WHERE {desk.id_column} = %s",  # noqa: S608 -- names of the two desks
@@ -99,7 +107,7 @@ def last_decision(desk: Desk[Proposal], proposal: str) -> tuple[str, str]:
 
 
 def _snoozed(row: Proposal, decision: Decision) -> str:
-    """Return who snoozed the proposal, until when and why, for a sentence."""
+    """Return a clause that names who snoozed the proposal, until when and why."""
     snooze = read_one(
         _Snooze,
         f"SELECT until_at, reason FROM retail.{decision.desk.decisions} WHERE inv_key = %s"  # noqa: S608 -- names come from the two desks above
@@ -113,7 +121,10 @@ def _snoozed(row: Proposal, decision: Decision) -> str:
 
 
 def write_decision(row: Proposal, decision: Decision, *, units: int | None = None) -> int:
-    """Insert the decision row and copy the decision to the proposal; return the decision's id."""
+    """Insert the decision, copy it to the proposal and to the audit log; return its id.
+
+    `units` are those of an approval, for the audit log.
+    """
     desk = decision.desk
     decision_id = insert(
         desk.decisions,
@@ -142,7 +153,10 @@ def write_decision(row: Proposal, decision: Decision, *, units: int | None = Non
 
 
 class Answer(NamedTuple):
-    """Units that meet a need of a key, the actor, and the revision that was shown."""
+    """An order or transfer of `units` that answers a need.
+
+    `inv_key` is the key that gets the units, `shown_revision` the revision that the actor saw.
+    """
 
     reorder_id: str
     inv_key: str
@@ -152,10 +166,14 @@ class Answer(NamedTuple):
 
 
 def answer_need(answer: Answer, *, is_order: bool = False) -> None:
-    """Mark a need as met, under its lock, so that nothing else meets it as well.
+    """Write the approval of a need under its lock, so that only one order or transfer answers it.
 
-    Raise `ServiceError` for a need of another key, `Conflict` for one that is closed, snoozed or
-    decided. For an order the units are stored on the proposal; a transfer stores none there.
+    With `is_order` the units are stored in `decided_units` of the proposal. For a transfer that
+    column stays null.
+
+    Raises:
+        ServiceError: no such need, or it belongs to another key.
+        Conflict: the need is closed, snoozed or decided, or has another revision than shown.
     """
     need = locked_proposal(REORDERS, answer.reorder_id)
     if need.inv_key != answer.inv_key:
@@ -175,9 +193,10 @@ def answer_need(answer: Answer, *, is_order: bool = False) -> None:
 def decide(
     decision: Decision, *, allowed: tuple[str, ...], command_id: UUID | None, content: object
 ) -> int:
-    """Write a decision that is only a decision row: reject, snooze, resume. Return its id.
+    """Write a decision without an order or price: reject, snooze or resume. Return its id.
 
-    `content` has the values of the command as they were given.
+    `allowed` are the statuses in which the proposal accepts it. `content` has the values of the
+    command as they were given. Raise `Conflict` as `refuse_if_moved`.
     """
 
     def work() -> Decided:
@@ -190,10 +209,10 @@ def decide(
 
 
 def checked_until(until_at: datetime | timedelta | None) -> datetime | None:
-    """Return the end of a snooze, at most 90 days ahead; None means the rule's seven days.
+    """Return the end of a snooze, or None for the default of the rules.
 
-    A `timedelta` counts from the database's clock. So a form with "7 days" has the same content
-    each time it is sent.
+    A `timedelta` counts from the database's time. So a form with "7 days" has the same content each
+    time it is sent. Raise `ServiceError` for an end that is past or more than 90 days ahead.
     """
     now = database_now()
     given = now + until_at if isinstance(until_at, timedelta) else until_at

@@ -1,7 +1,7 @@
-"""Refusals as text: fields by their names on pages, values as a person writes them.
+"""Texts of refusals for people, with the fields' names on pages and formatted values.
 
-Services raise fields, values and rules; programs read those. The text for people is made here, so
-that one value looks the same in a refusal, on a page and in a report.
+A `ServiceError` has field, value and rule, which programs read. This module composes the sentence
+for people, so that a value is formatted in the same way in refusals, on pages and in reports.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from inventory.explain.formatting import money_text
 from ledger.kernel.errors import ServiceError
 
 LONGEST_VALUE: Final = 60
-# Page names of columns; every other field is its own name without the unit suffix.
+# Names of fields on pages. Any other field is shown as its own name without the unit suffix.
 LABELS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "quantity_units": "Units",
@@ -38,8 +38,8 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 _ENDS: Final = ("_units", "_minor", "_at", "_on")
-# Fields that people don't fill in: the message is the rule alone.
-_UNSEEN: Final = frozenset({"actor", "form", "command_id", "entries", "pick"})
+# Fields that are not on a form. Their message is only the rule.
+_NOT_ON_FORMS: Final = frozenset({"actor", "form", "command_id", "entries", "pick"})
 
 
 def person(name: str | None) -> str:
@@ -53,7 +53,7 @@ def moment_text(at: datetime) -> str:
 
 
 def label(field: str) -> str:
-    """Return the name of the field on pages."""
+    """Return the name of a field on pages: `Lead time` for `lead_time_centidays`."""
     name = LABELS.get(field)
     if name is None:
         name = field
@@ -64,7 +64,7 @@ def label(field: str) -> str:
 
 
 def value_text(field: str, value: object) -> str:
-    """Return a value as a person would write it; an empty text for None."""
+    """Return a value as pages show it: `6.49` for 649 minor units; an empty text for None."""
     match value:
         case None | "":
             return ""
@@ -83,7 +83,7 @@ def value_text(field: str, value: object) -> str:
 
 
 def _is_amount(field: str) -> bool:
-    """Return True if the number is an amount; ids and years have no thousands separators."""
+    """Return True if a number of this field gets thousands separators; ids don't."""
     return not field.endswith(("_id", "_from", "_to"))
 
 
@@ -93,12 +93,15 @@ def _short(text: str) -> str:
 
 
 def names_text(fields: Iterable[str]) -> str:
-    """Return fields as part of a sentence: `minimum order, active`."""
+    """Return the names of fields in lower case, as a list: `minimum order, active`."""
     return ", ".join(label(field).lower() for field in fields)
 
 
 def changes_text(now: Mapping[str, object], seen: Mapping[str, object]) -> str:
-    """Return values that a person saw and that changed: `minimum order is 10.00, was 0.00`."""
+    """Return the values that differ from those a person saw: `minimum order is 10.00, was 0.00`.
+
+    The text is empty if none differs.
+    """
     return ", ".join(
         f"{names_text([field])} is {_plain(field, now[field])}, was {_plain(field, value)}"
         for field, value in seen.items()
@@ -113,7 +116,7 @@ def _plain(field: str, value: object) -> str:
 
 def refusal_text(error: ServiceError) -> str:
     """Return a refusal as a sentence: `Units: a whole number from 1 to 1,000,000; got “many”.`."""
-    if error.field in _UNSEEN:
+    if error.field in _NOT_ON_FORMS:
         return f"{error.rule[:1].upper()}{error.rule[1:]}."
     value = value_text(error.field, error.value)
     seen = f"; got {value}" if value else ""

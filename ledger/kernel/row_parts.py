@@ -1,6 +1,6 @@
-"""Parts that rows of several tables have in common, as base classes without fields.
+"""Base classes for rows of several tables, with properties but without fields.
 
-A row declares the columns itself, so that they stay in the order of its table.
+Each subclass declares the columns itself, so that its fields have the order of its table.
 """
 
 from datetime import datetime
@@ -18,12 +18,12 @@ class Keyed:
 
     @property
     def key_columns(self) -> dict[str, str]:
-        """The columns that every row of the same item has."""
+        """The columns `inv_key`, `location` and `sku`, for another row of the same item."""
         return {"inv_key": self.inv_key, "location": self.location, "sku": self.sku}
 
 
 class Stamped:
-    """A row that names its last write; `recorded_by` is None for rules and imports."""
+    """A row with the time and author of its last write; `recorded_by` is None for programs."""
 
     __slots__ = ()
     recorded_at: datetime
@@ -36,10 +36,10 @@ class Stamped:
 
     @property
     def writer(self) -> str:
-        """Name of the person who wrote the row last, for a sentence."""
+        """The name of the person who wrote the row last, or "the system"."""
         return person(self.recorded_by)
 
     @property
     def write_time(self) -> str:
-        """Time of the last write, for a sentence."""
+        """The time of the last write as text."""
         return moment_text(self.recorded_at)

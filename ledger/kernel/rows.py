@@ -1,7 +1,6 @@
-"""Execution of SELECT statements with typed rows.
+"""SELECT statements of pages and jobs, limited to the stores of the person, with typed rows.
 
-The lists use hand-written SQL, because a reader can paste each query into psql. Keyset paging over
-a composite of captured tables and the read model costs 5 ms per 50 rows.
+Queries are hand-written SQL, so that a reader can paste them into psql.
 """
 
 import json
@@ -19,9 +18,9 @@ Parameters = Mapping[str, Any]
 
 
 def select(sql: str, parameters: Parameters, row: type[T]) -> list[T]:
-    """Return every row of the result as `row`, whose fields are named like the columns.
+    """Return every row of the result as `row`, a class with one field per column.
 
-    A request sees only the stores of its person (`ledger.access.narrowing`).
+    Within a request, only rows of its person's stores are returned (`ledger.access.narrowing`).
     """
     with connection.cursor() as cursor:
         cursor.execute(*scoped(sql, parameters))

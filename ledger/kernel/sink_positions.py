@@ -1,4 +1,4 @@
-"""Commit times up to which the read model is complete."""
+"""As-of times of the read model, by partition."""
 
 from dataclasses import dataclass
 
@@ -6,9 +6,10 @@ from ledger.kernel.rows import select
 
 
 def as_of_by_partition(topic: str) -> dict[int, int]:
-    """Return by partition the commit time in microseconds of the read model's newest record.
+    """Return the as-of time of the read model by partition, for a topic of the projector.
 
-    Heartbeats count as records.
+    That is the commit time of the newest record that it includes, heartbeats too, in microseconds
+    since 1970 UTC. A partition without one is left out.
     """
     found = select(
         """SELECT partition, as_of_us FROM read_model.sink_position
@@ -16,7 +17,7 @@ def as_of_by_partition(topic: str) -> dict[int, int]:
         {"topic": topic},
         _AsOf,
     )
-    return {place.partition: place.as_of_us for place in found}
+    return {row.partition: row.as_of_us for row in found}
 
 
 @dataclass(frozen=True, slots=True)

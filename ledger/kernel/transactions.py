@@ -1,4 +1,4 @@
-"""One transaction per call, with translated errors, SQL statements and an action log."""
+"""Transactions and SQL statements of services, and entries in the audit log."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ ColumnValues = dict[str, Any]
 UNIQUE_MESSAGES: Final = {
     "sale_line_source_unique": "a sale with this source and source_ref is recorded already",
     "purchase_order_line_reorder_unique": "this reorder is ordered already",
-    "shipment_line_reorder_unique": "a transfer answers this reorder already",
+    "shipment_line_reorder_unique": "a transfer for this reorder exists already",
     "price_change_proposal_unique": "a price was written for this proposal already",
     "price_change_one_rule_a_day": "this item already has a rule-made price on that day",
     "item_location_key_unique": "the item is ranged here already",
@@ -30,7 +30,11 @@ UNIQUE_MESSAGES: Final = {
 
 @contextmanager
 def ledger_transaction() -> Iterator[None]:
-    """Commit everything inside or nothing; translate SQL's refusals into service errors."""
+    """Commit the statements of the block together, or roll them all back.
+
+    Raise `Conflict` for a unique index in `UNIQUE_MESSAGES`. Raise `ServiceError` for any other
+    violated constraint, and for a value that its column can't store.
+    """
     try:
         with transaction.atomic():
             yield
@@ -50,20 +54,20 @@ def _translated(refusal: IntegrityError) -> Exception:
     constraint = cause.diag.constraint_name or ""
     if constraint in UNIQUE_MESSAGES:
         return Conflict(UNIQUE_MESSAGES[constraint])
-    # Postgres includes the complete row in its text: leave that to the cause of the error.
+    # The text of Postgres contains the complete row, so it is only in the cause of the error.
     field = cause.diag.column_name or constraint
     return ServiceError(field, None, "not allowed by this rule of the database")
 
 
 def execute(statement: str, *parameters: Any) -> int:  # noqa: ANN401 -- any SQL value
-    """Run one statement; return the number of rows affected."""
+    """Execute one statement; return the number of affected rows."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return int(cursor.rowcount)
 
 
 def fetch_one(statement: str, *parameters: Any) -> Row | None:  # noqa: ANN401 -- any SQL value
-    """Return the first row by column name, or None."""
+    """Return the first row of the result as values by column, or None."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         row = cursor.fetchone()
@@ -72,7 +76,7 @@ def fetch_one(statement: str, *parameters: Any) -> Row | None:  # noqa: ANN401 -
 
 
 def fetch_all(statement: str, *parameters: Any) -> list[Row]:  # noqa: ANN401 -- any SQL value
-    """Return every row by column name."""
+    """Return every row of the result as values by column."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         names = [column.name for column in cursor.description or ()]
@@ -80,14 +84,14 @@ def fetch_all(statement: str, *parameters: Any) -> list[Row]:  # noqa: ANN401 --
 
 
 def fetch_column(statement: str, *parameters: Any) -> list[Any]:  # noqa: ANN401 -- any SQL value
-    """Return the first column of every row."""
+    """Return the first column of every row of the result."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return [row[0] for row in cursor.fetchall()]
 
 
 def fetch_value(statement: str, *parameters: Any) -> Any:  # noqa: ANN401 -- any SQL value
-    """Return the single value of the statement; raise `LookupError` without a row."""
+    """Return the first column of the first row; raise `LookupError` if there is no row."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         row = cursor.fetchone()
@@ -98,7 +102,7 @@ def fetch_value(statement: str, *parameters: Any) -> Any:  # noqa: ANN401 -- any
 
 
 def insert(table: str, values: Mapping[str, object]) -> int:
-    """Insert one row into `retail.table`; None takes the column's default. Return the id."""
+    """Insert one row into `retail.table`; return its id. A column with None gets its default."""
     given = {name: value for name, value in values.items() if value is not None}
     columns = ", ".join(given)
     marks = ", ".join(["%s"] * len(given))
@@ -107,7 +111,10 @@ def insert(table: str, values: Mapping[str, object]) -> int:
 
 
 def insert_rows(table: str, rows: Sequence[Mapping[str, object]]) -> list[int]:
-    """Insert rows of equal columns into `retail.table` in one statement; return their ids."""
+    """Insert rows into `retail.table` in one statement; return their ids, in order.
+
+    All rows must have the same columns.
+    """
     if not rows:
         return []
     columns = ", ".join(rows[0])
@@ -120,7 +127,7 @@ def insert_rows(table: str, rows: Sequence[Mapping[str, object]]) -> list[int]:
 
 
 def database_now() -> datetime:
-    """Return the database's time, the clock that stamps `recorded_at`."""
+    """Return the time of the database's clock, which also sets `recorded_at`."""
     now: datetime = fetch_value("SELECT clock_timestamp()")
     return now
 
@@ -133,7 +140,10 @@ def log_action(
     detail: Mapping[str, object] | None = None,
     command_id: UUID | None = None,
 ) -> None:
-    """Append an action to the log, in the transaction that does it."""
+    """Append an entry to the audit log, in the transaction of the action itself.
+
+    `subject` is a key, location, order or id; `detail` becomes JSON.
+    """
     execute(
         "INSERT INTO app.action_log (actor, action, subject, detail, command_id)"
         " VALUES (%s, %s, %s, %s::jsonb, %s)",
@@ -148,7 +158,7 @@ def log_action(
 def log_actions(
     *, actor: str | None, entries: Sequence[tuple[str, str, Mapping[str, object]]]
 ) -> None:
-    """Append many actions of one actor, each (action, subject, detail), in one statement."""
+    """Append entries (action, subject, detail) of one actor to the audit log, in one statement."""
     execute(
         "INSERT INTO app.action_log (actor, action, subject, detail)"
         " SELECT %s, action, subject, detail::jsonb"
@@ -161,7 +171,10 @@ def log_actions(
 
 
 def business_time_or_now(field: str, value: datetime | None) -> datetime:
-    """Return a checked business time that is not in the future, or the database's time for None."""
+    """Return a business time, or the database's time for None.
+
+    Raise `ServiceError` for a time without zone, before 2000, or more than 300 s in the future.
+    """
     now = database_now()
     refuse_future(field, check_business_time(field, value), now)
     return value or now

@@ -1,7 +1,7 @@
-"""Rows that a command reads, typed, from every store.
+"""SELECT statements of commands, with typed rows of every store.
 
-A command locks a row and calls `require_store` on it, so it must find a row of another store to
-refuse it. Pages read with `ledger.kernel.rows.select`, which finds only the stores of a person.
+A command locks a row and then calls `require_store`, so it must also find a row of another store,
+to refuse it. Pages use `ledger.kernel.rows.select`, which returns only rows of the person's stores.
 """
 
 from collections.abc import Mapping
@@ -21,21 +21,21 @@ R = TypeVar("R", bound=Dataclass)
 
 
 def typed(row: type[R], values: Mapping[str, Any]) -> R:
-    """Return a `row` with the values of its fields.
+    """Return an instance of `row` with the values of its fields.
 
-    Values without a field are left out. A field without a value takes its default; raise
-    `TypeError` if it has none.
+    Values without a field are ignored. A field without a value gets its default; raise `TypeError`
+    if it has none.
     """
     names = (field.name for field in fields(row))
     return row(**{name: values[name] for name in names if name in values})
 
 
 def read_all(row: type[R], sql: str, *parameters: Any) -> list[R]:  # noqa: ANN401 -- any SQL value
-    """Return every row of a command's query as `row`; columns without a field are left out."""
+    """Return every row of the result as `row`; columns without a field are ignored."""
     return [typed(row, found) for found in fetch_all(sql, *parameters)]
 
 
 def read_one(row: type[R], sql: str, *parameters: Any) -> R | None:  # noqa: ANN401 -- any SQL value
-    """Return the first row of a command's query as `row`, or None."""
+    """Return the first row of the result as `row`, or None."""
     found = fetch_one(sql, *parameters)
     return None if found is None else typed(row, found)

@@ -1,1 +1,1 @@
-"""Results of comparisons of the live state with a recomputation of history."""
+"""Proofs: stored results of comparisons of the live state with a recomputation of history."""

@@ -1,11 +1,12 @@
-"""Recorded proofs: the newest one, and the runs from which the next one may start."""
+"""Queries of recorded proofs (`app.proof`)."""
 
 from datetime import datetime
 from typing import Final
 
 from ledger.kernel.transactions import fetch_column, fetch_value
 
-# Calendar days in UTC: a nightly schedule makes a full proof on the same weekday, at any minute.
+# Calendar days in UTC, so that a nightly schedule makes its full proof on the same weekday, even
+# if it starts some minutes earlier or later.
 DAYS_PER_FULL_PROOF: Final = 7
 _EQUAL: Final = "keys_differing = 0 AND decisions_differing = 0"
 _PROVEN: Final = f"""
@@ -19,7 +20,7 @@ SELECT EXISTS (
 )
 """  # noqa: S608 -- constants of this module
 _DIFFERING: Final = f"SELECT run FROM app.proof WHERE NOT ({_EQUAL}) ORDER BY id DESC LIMIT 1"  # noqa: S608 -- as above
-# Before the first proof, nights count from the day on which the table was made.
+# Before the first proof, the time of the migration that created `app.proof`.
 _SINCE: Final = """
 SELECT coalesce(
     (SELECT max(finished_at) FROM app.proof),
@@ -29,21 +30,27 @@ SELECT coalesce(
 
 
 def proven_runs(code: str, revision: int, *, limit: int) -> list[str]:
-    """Return the newest runs of these rules that were equal to the live state, newest first."""
+    """Return up to `limit` runs without a difference from the live state, newest first.
+
+    `code` is the digest of the rules' sources, `revision` the logic revision.
+    """
     return [str(run) for run in fetch_column(_PROVEN, code, revision, limit)]
 
 
 def is_full_proof_due(code: str, revision: int) -> bool:
-    """Return True unless these rules had an equal proof from the first record in the last week."""
+    """Return True unless these rules had a full proof without a difference in the last 7 days.
+
+    A full proof recomputes history from its first record.
+    """
     return not fetch_value(_HAS_FULL, code, revision, DAYS_PER_FULL_PROOF)
 
 
 def differing_runs() -> list[str]:
-    """Return the newest run that differed from the live state, if any did."""
+    """Return the newest run that differed from the live state, as a list of at most one."""
     return [str(run) for run in fetch_column(_DIFFERING)]
 
 
 def proven_since() -> datetime:
-    """Return the time of the newest proof, or of the creation of its table."""
+    """Return the time of the newest proof, or of the creation of `app.proof` if there is none."""
     found: datetime = fetch_value(_SINCE)
     return found

@@ -1,4 +1,4 @@
-"""Recording of a proof. A recorded proof is never changed or deleted."""
+"""Inserts proofs into `app.proof`. No statement of this project changes or deletes them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,10 @@ VALUES (%s, %s, %s, %s, %s::jsonb, %s, %s, %s, %s, %s::jsonb, %s, %s)
 
 @dataclass(frozen=True, slots=True)
 class RecordProof:
-    """Result of one comparison at the offsets `ends`.
+    """The result of a comparison of the live state with a recomputation, up to offsets `ends`.
 
-    `base` is the run from whose states the recomputation started, or None for the first record.
-    `differences` holds the first differing keys and decisions, `digest` sums up all states.
+    `base` is the run from whose states the recomputation started, None if it started from the first
+    record. `differences` has the first differing keys and decisions. `digest` covers all states.
     """
 
     run: str
@@ -37,7 +37,7 @@ class RecordProof:
 
 
 def record_proof(proof: RecordProof) -> None:
-    """Add the proof to `app.proof`, with the database's time."""
+    """Insert a proof into `app.proof`."""
     with ledger_transaction():
         execute(
             _ADD,

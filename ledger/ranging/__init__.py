@@ -1,1 +1,1 @@
-"""Add an item to the range of a location."""
+"""The command by which a person ranges an item at a location."""

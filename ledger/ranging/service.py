@@ -1,6 +1,6 @@
-"""Ranging of one item by a person: key, product name and policy, without duplicates.
+"""Ranging of one item by a person, who must name an existing location and supplier.
 
-`range_items` accepts what importers know; a person must name an existing location and supplier.
+Importers use `ledger.items.service.range_items`, which doesn't check that they exist.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ from ledger.kernel.transactions import fetch_value
 from ledger.ordering.supplier_terms import terms_of
 from ledger.pricing.plausibility import require_plausible_policy
 
-# A till may have sold at a location without a name; its item must not stay unknown.
-_IS_PLACE: Final = """
+# A till may have sold at a location that nobody has described. Its items can be ranged too.
+_IS_LOCATION: Final = """
 SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
     OR EXISTS (SELECT FROM retail.item_location WHERE location = %s)
     OR EXISTS (SELECT FROM retail.sale_line WHERE inv_key = %s)
@@ -27,10 +27,10 @@ SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
 
 
 class NewItem(NamedTuple):
-    """An item for the range of a location.
+    """An item to range at a location.
 
-    `name` "" leaves the product unnamed. `opening_units` None means that the stock is unknown;
-    store staff then get a task to count it.
+    With `name` "" no product is added. With `opening_units` None its stock is unknown, and store
+    staff get a task to count it.
     """
 
     location: str
@@ -42,7 +42,7 @@ class NewItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Ranged:
-    """The key of an item that was ranged."""
+    """The stored result of the command: the key of the new item."""
 
     inv_key: str
 
@@ -50,11 +50,12 @@ class _Ranged:
 def range_new_item(
     *, item: NewItem, actor: str, is_confirmed: bool = True, command_id: UUID | None = None
 ) -> str:
-    """Range an item and name its product, if it has no name; return its `inv_key`.
+    """Range an item, and add its product unless that exists; return its `inv_key`.
 
-    Raise `ServiceError` for an unknown location or supplier and for a policy that breaks a limit,
-    `Conflict` for an item that is ranged there already. Unless `is_confirmed`, amounts far from
-    those of other locations are refused, see `plausibility`.
+    Raises:
+        ServiceError: unknown location or supplier, or a policy that breaks a limit.
+        ImplausiblePrice: without `is_confirmed`, a cost or price far from those of other locations.
+        Conflict: the item is ranged there already.
     """
     inv_key = checks.key(item.location, item.sku)
 
@@ -79,7 +80,7 @@ def range_new_item(
 
 
 def _check(item: NewItem, inv_key: str) -> None:
-    if not fetch_value(_IS_PLACE, item.location, item.location, inv_key):
+    if not fetch_value(_IS_LOCATION, item.location, item.location, inv_key):
         refuse("location", item.location, "a location that we know")
     _refuse_unknown_supplier(item.policy.get("supplier"))
     if len(item.name) > LONGEST_NAME:

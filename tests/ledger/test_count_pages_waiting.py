@@ -51,7 +51,7 @@ def test_an_approval_of_an_old_number_is_refused_beside_its_count(
     )
 
     assert answer.status_code == 409
-    assert "20 units were expected when this was shown, 19 are now" in text(answer)
+    assert "20 units were expected when this page was loaded, and 19 are now" in text(answer)
     assert "Expected at" in text(answer)
 
 

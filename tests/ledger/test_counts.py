@@ -135,7 +135,7 @@ def test_an_item_that_can_not_be_handed_in_stays_on_the_open_sheet(
 def test_nobody_writes_on_the_sheet_of_somebody_else(shelf: psycopg.Connection) -> None:
     sheet = services.open_sheet(location="L", actor="ann")
 
-    with pytest.raises(ServiceError, match="the sheet is ann's"):
+    with pytest.raises(ServiceError, match="this sheet belongs to ann"):
         services.add_entries(sheet_id=sheet, entries=[entry()], actor="bob")
 
 
@@ -254,7 +254,7 @@ def test_a_count_during_sales_keeps_its_second(shelf: psycopg.Connection) -> Non
     shown = expected(shelf, count_id)
     sell(shelf, 1, at - timedelta(minutes=5), "before, and late")
 
-    with pytest.raises(Conflict, match="20 units were expected when this was shown, 19 are now"):
+    with pytest.raises(Conflict, match="20 units were expected when this page was loaded, and 19"):
         services.approve_waiting_count(count_id=count_id, actor="max", shown_expected_units=shown)
 
     done = services.approve_waiting_count(count_id=count_id, actor="max", shown_expected_units=19)

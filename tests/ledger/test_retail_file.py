@@ -323,7 +323,7 @@ def test_a_second_import_writes_what_the_first_left_out(
 def test_ranging_many_items_is_told_too(
     ledger: psycopg.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importer, "TELL_EVERY_S", 0)
+    monkeypatch.setattr(importer, "REPORT_EVERY_S", 0)
     monkeypatch.setattr(importer, "RANGE_ROWS", 2)
     told: list[Imported] = []
     rows = [row(sku=f"T{number}") for number in range(5)]

@@ -1,9 +1,11 @@
-"""`migrate`, with one step before Django's own: create schema `app`.
+"""Django's command `migrate`, which first creates schema `app`.
 
-Django writes its bookkeeping table before the first migration runs, and it belongs into `app`, not
-into `public`. A new table gives the application no right: the migration that creates it grants what
-its statements need (docs/security.md). Earlier sources granted all rights by default; this command
-revokes them.
+Django creates its own table `django_migrations` before the first migration runs, and that table
+belongs into `app`, not into `public`.
+
+The command also revokes the default rights that earlier versions granted to `app_rw`. A new table
+therefore has no rights. The migration that creates it grants those that the application's
+statements need (docs/security.md).
 """
 
 from typing import Any
@@ -21,9 +23,9 @@ GRANT USAGE ON SCHEMA app TO app_rw, app_ro;
 
 
 class Command(migrate.Command):
-    """Django's `migrate` into schema `app`."""
+    """Creates schema `app`, then applies the migrations."""
 
-    # The schema must exist before anything else, so a page that does not import must not stop this.
+    # Django's checks import all pages. A page that can't be imported must not prevent a migration.
     requires_system_checks = ()
 
     @override
