@@ -1,4 +1,4 @@
-"""Commands on purchase-order lines, and their results."""
+"""Dataclasses of the commands on purchase-order lines, and of their results."""
 
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
@@ -12,7 +12,10 @@ from ledger.ordering.status import STATUSES, Action
 
 @dataclass(frozen=True, slots=True)
 class LineCommand:
-    """An action on one line, its actor, and the version of the line that the actor saw."""
+    """An action on one line, its actor, and the version of the line that the actor saw.
+
+    With `shown_version` None, the line may have changed since.
+    """
 
     line_id: int
     action: Action
@@ -23,7 +26,7 @@ class LineCommand:
 
 @dataclass(frozen=True, slots=True)
 class PlaceOrderLine:
-    """A new line; `ordered_at` None means now. With `reorder_id` it meets that need, once only."""
+    """A new line; `ordered_at` None means now. With `reorder_id` the line answers that need."""
 
     location: str
     sku: str
@@ -48,9 +51,9 @@ class PlaceOrderLine:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmOrderLine:
-    """The units of a line that its supplier confirms, and the due day if it moves.
+    """The units of a line that its supplier has confirmed, and a new due day or None.
 
-    More than the ordered units need `beyond_order_allowed`.
+    A confirmation of more than the ordered units needs `beyond_order_allowed`.
     """
 
     line_id: int
@@ -70,7 +73,7 @@ class LineChanges:
     due_on: date | None = None
 
     def by_column(self) -> ColumnValues:
-        """Return the given values by column."""
+        """Return the values to write, by column."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
@@ -86,7 +89,7 @@ class LineChanged:
 
 @dataclass(frozen=True, slots=True)
 class LineDeleted:
-    """A deleted draft; its units are needed again."""
+    """A draft line that was deleted, and its ordered units."""
 
     line_id: int
     units: int

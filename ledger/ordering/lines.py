@@ -1,8 +1,8 @@
-"""Purchase-order lines; their units are on order until they are received or cancelled.
+"""Actions on purchase-order lines, whose units are on order until they are received or cancelled.
 
-The table of `orders_status` has the actions that a status allows. Every change of a line happens
-under its lock, and a caller may pass the version that a person saw. The loser of two changes then
-gets a `Conflict` with the current values instead of overwriting them.
+`ledger.ordering.status` has the actions that each status allows. Every action locks the line. A
+caller may pass the version that a person saw. If another person has changed the line since, the
+action raises a `Conflict` with the current values instead of overwriting them.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,9 +39,9 @@ Change = Callable[[OrderLine, int], LineChanges]
 
 
 def place_order_line(command: PlaceOrderLine, *, actor: str | None = None) -> int:
-    """Write an order line; return its id.
+    """Write an order line, and answer the need that it names; return the line's id.
 
-    Raise `Conflict` for a need that is closed, snoozed or decided.
+    Raise `Conflict` if that need is closed, snoozed or decided.
     """
     inv_key = command.check()
     with ledger_transaction():
@@ -65,7 +65,7 @@ def change_order_line(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> LineChanged:
-    """Change the quantity of a draft: full packs, unless odd units are allowed."""
+    """Change the ordered units of a draft: full packs, unless `odd_units_allowed`."""
     checks.integer("ordered_units", ordered_units, 1)
 
     def change(line: OrderLine, _open: int) -> LineChanges:
@@ -81,19 +81,20 @@ def change_order_line(
 def confirm_order_line(
     command: ConfirmOrderLine, *, actor: str | None = None, command_id: UUID | None = None
 ) -> LineChanged:
-    """Write the confirmed units; from now on they are on order instead of the ordered ones.
+    """Write the units that the supplier confirmed; they replace the ordered units in on-order.
 
-    They can't be below the received and cancelled units. A line without open units is closed.
+    A line without open units is closed. Raise `ServiceError` for fewer units than are received and
+    cancelled, and for more than ordered without `beyond_order_allowed`.
     """
     units = checks.integer("confirmed_units", command.confirmed_units)
 
     def change(line: OrderLine, _open: int) -> LineChanges:
         settled = line.cancelled_units + received_for_order(command.line_id)
         if units < settled:
-            rule = f"at least {settled}: so many are received or cancelled already"
+            rule = f"at least {settled}, because {settled} are received or cancelled already"
             refuse("confirmed_units", units, rule)
         if units > line.ordered_units and not command.beyond_order_allowed:
-            rule = f"at most the {line.ordered_units} ordered, or confirmed knowingly beyond it"
+            rule = f"at most the {line.ordered_units} ordered, unless you tick that more will come"
             refuse("confirmed_units", units, rule)
         return LineChanges(confirmed_units=units, due_on=_due_day(line, command.due_on))
 
@@ -126,7 +127,11 @@ def restore_order_units(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> LineChanged:
-    """Put cancelled units of a closed line on order again; only the purchasing lead may."""
+    """Put cancelled units of a closed line on order again; the line is then open.
+
+    Raise `ServiceError` for more units than are cancelled, and without `reopening_allowed`, which
+    only the purchasing lead has.
+    """
     checks.integer("units", units, 1)
     if not reopening_allowed:
         refuse("actor", actor, "only the purchasing lead may open a closed line again")
@@ -134,7 +139,7 @@ def restore_order_units(
     def change(line: OrderLine, _open: int) -> LineChanges:
         cancelled = line.cancelled_units
         if units > cancelled:
-            refuse("units", units, f"at most {cancelled}: so many are cancelled")
+            refuse("units", units, f"at most {cancelled}, the cancelled units")
         return LineChanges(cancelled_units=cancelled - units)
 
     return apply(LineCommand(line_id, "restore", actor, command_id, shown_version), change, units)
@@ -148,7 +153,7 @@ def move_due_date(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> LineChanged:
-    """Change the due day; quantities and decisions stay."""
+    """Change the due day of a line; it has no effect on stock figures or decisions."""
 
     def change(line: OrderLine, _open: int) -> LineChanges:
         return LineChanges(due_on=_due_day(line, due_on))
@@ -157,10 +162,13 @@ def move_due_date(
 
 
 def _due_day(line: OrderLine, due_on: date | None) -> date | None:
-    """Return a new due day that the line allows; None leaves the day as it is."""
+    """Return `due_on` if the line allows it, or None for no change.
+
+    Raise `ServiceError` for a draft's day that is past, or a day before that of the order.
+    """
     if due_on is None:
         return None
-    if line.status == "draft":  # a draft is ordered on the day on which it is sent
+    if line.status == "draft":  # it is ordered on the day on which it is sent
         checks.not_past("due_on", due_on, database_now())
     elif due_on < line.ordered_at.date():
         refuse("due_on", due_on, f"not before the day of the order, {line.ordered_at:%Y-%m-%d}")
@@ -174,7 +182,10 @@ def delete_order_line(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> LineDeleted:
-    """Delete a draft line: its units are needed again, under a new reorder id."""
+    """Delete a draft line.
+
+    Its units are no longer on order, so the rules may open a need with a new reorder id.
+    """
     command = LineCommand(line_id, "delete", actor, command_id, shown_version)
 
     def work() -> LineDeleted:
@@ -189,16 +200,17 @@ def delete_order_line(
 
 
 def apply(command: LineCommand, change: Change, content: object) -> LineChanged:
-    """Execute one action on a locked line.
+    """Execute an action that changes columns of a line, under its lock.
 
-    `change(line, open units)` returns the columns to write; `content` has the values as given.
+    `change` gets the line and its open units and returns the columns to write. `content` has the
+    values of the command as they were given.
     """
 
     def work() -> LineChanged:
         line = allowed_line(command)
         before = open_order_units(line)
         values = change(line, before).by_column()
-        status, open_now = settle(replace(line, **values))
+        status, open_now = status_and_open_units(replace(line, **values))
         write_line(command.line_id, {**values, "status": status}, command.actor)
         log_line(command, line, **{name: str(value) for name, value in values.items()})
         return LineChanged(command.line_id, status, before, open_now)
@@ -208,7 +220,10 @@ def apply(command: LineCommand, change: Change, content: object) -> LineChanged:
 
 
 def allowed_line(command: LineCommand) -> OrderLine:
-    """Return the locked line if it is as shown and its status allows the action."""
+    """Return the line of a command, locked.
+
+    Raise `Conflict` if it has changed since it was shown, or if its status forbids the action.
+    """
     line = locked_line(command.line_id)
     if command.shown_version is not None and command.shown_version != line.version:
         message = f"order line {command.line_id} has changed since it was shown: {describe(line)}"
@@ -218,7 +233,7 @@ def allowed_line(command: LineCommand) -> OrderLine:
 
 
 def describe(line: OrderLine) -> str:
-    """Return the current values of a line, for a person who saw others."""
+    """Return the current values of a line as text, for a person who saw other values."""
     left = f"{line.writer} left it {line.status} at {line.write_time}"
     parts = [left, f"{line.ordered_units} ordered"]
     if line.confirmed_units is not None:
@@ -231,7 +246,7 @@ def describe(line: OrderLine) -> str:
 
 
 def write_line(line_id: int, values: Mapping[str, object], actor: str | None) -> None:
-    """Write columns of a locked line."""
+    """Write columns of a locked line, with `actor` as its author."""
     assignments = ", ".join(f"{name} = %s" for name in values)
     execute(
         f"UPDATE retail.purchase_order_line SET {assignments}, recorded_by = %s WHERE id = %s",  # noqa: S608 -- names are literals of the services
@@ -241,24 +256,24 @@ def write_line(line_id: int, values: Mapping[str, object], actor: str | None) ->
     )
 
 
-def settle(line: OrderLine) -> tuple[str, int]:
-    """Return status and open units of a line with these values."""
+def status_and_open_units(line: OrderLine) -> tuple[str, int]:
+    """Return the status that a line with these values has, and its open units."""
     open_now = open_order_units(line)
     confirmed = line.confirmed_units is not None
-    status = orders_status.settled(line.status, open_units=open_now, is_confirmed=confirmed)
+    status = orders_status.status_after(line.status, open_units=open_now, is_confirmed=confirmed)
     return status, open_now
 
 
 def follow_receipts(line_id: int, actor: str | None) -> None:
-    """Update the status of a locked line after a change of its receipts."""
+    """Lock a line and write the status that follows from its receipts, if it differs."""
     line = locked_line(line_id)
-    status, _open = settle(line)
+    status, _open = status_and_open_units(line)
     if status != line.status:
         write_line(line_id, {"status": status}, actor)
 
 
 def log_line(command: LineCommand, line: OrderLine, **detail: object) -> None:
-    """Log an action on a line, searchable by key and by order."""
+    """Append an action on a line to the audit log, with its key and its order."""
     log_action(
         actor=command.actor,
         action=f"{command.action}_order",
@@ -269,7 +284,10 @@ def log_line(command: LineCommand, line: OrderLine, **detail: object) -> None:
 
 
 def received_for_order(line_id: int, *, without_shipment: int | None = None) -> int:
-    """Return the units of a line that receipts have delivered, without one shipment if asked."""
+    """Return the units by which receipts have lowered the open units of a line.
+
+    `without_shipment` leaves out the receipt with this id.
+    """
     received: int = fetch_value(
         "SELECT coalesce(sum(order_units), 0)::bigint FROM retail.shipment_line"
         " WHERE purchase_order_line_id = %s AND leg = 'supplier_in'"
@@ -281,9 +299,10 @@ def received_for_order(line_id: int, *, without_shipment: int | None = None) -> 
 
 
 def open_order_units(line: OrderLine, *, without_shipment: int | None = None) -> int:
-    """Return the units of a locked line that are neither cancelled nor received, at least 0.
+    """Return the open units of a locked line: max(0, expected - cancelled - received).
 
-    `without_shipment` leaves out one receipt.
+    Expected are the confirmed units, else the ordered ones. `without_shipment` leaves out the
+    receipt with this id.
     """
     promised = line.confirmed_units
     return orders_status.open_units(
@@ -295,17 +314,20 @@ def open_order_units(line: OrderLine, *, without_shipment: int | None = None) ->
 
 
 def refuse_odd_units(field: str, units: int, pack: int, *, allowed: bool) -> None:
-    """Raise `ServiceError` for units that are no full packs, unless this person may order them."""
+    """Raise `ServiceError` for units that are not a multiple of `pack`, unless `allowed`."""
     if units % pack and not allowed:
         refuse(
-            field, units, f"a multiple of the pack of {pack}; others only by the purchasing lead"
+            field,
+            units,
+            f"a multiple of the pack of {pack}, or ask the purchasing lead to order it",
         )
 
 
 def due_day_of(line: OrderLine, ordered_at: datetime) -> date | None:
-    """Return the day on which a line is due if it is ordered at `ordered_at`.
+    """Return the UTC day on which a line is due if it is ordered at `ordered_at`, or None.
 
-    The lead time of the item, else of its supplier, counts from the supplier's next order day on.
+    It is computed by `due_day`, with the lead time of the item's policy or, if that is 0, of the
+    supplier.
     """
     terms = terms_of([line.supplier])[line.supplier]
     return orders_status.due_day(

@@ -1,4 +1,4 @@
-"""Rows of purchase-order lines, read under their lock."""
+"""Locked rows of `retail.purchase_order_line`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -14,7 +14,7 @@ from ledger.ordering.status import Status
 
 @dataclass(frozen=True, slots=True)
 class OrderLine(Keyed, Stamped):
-    """One row of `retail.purchase_order_line`."""
+    """One row of `retail.purchase_order_line`, locked; `cost_minor` is the cost of one unit."""
 
     id: int
     inv_key: str

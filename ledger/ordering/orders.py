@@ -1,7 +1,7 @@
 """Purchase orders: lines for one supplier and location, collected as drafts and sent together.
 
-`app.purchase_order` names the order; approvals and sending lock its row. Its status is the status
-of its lines. Lines under another `order_ref` (imports, other systems) have no such row and are sent
+An order that is opened here has a row in `app.purchase_order`. Approvals and sending lock that row.
+Lines that other systems or imports wrote have an `order_ref` without such a row. They are sent in
 the same way.
 """
 
@@ -43,23 +43,27 @@ VALUES (%s, %s, %s, true, clock_timestamp(), %s) RETURNING order_ref
 
 
 def draft_order(*, supplier: str, location: str, actor: str | None) -> str:
-    """Return the `order_ref` of the draft order of this supplier and location, locked.
+    """Return the `order_ref` of the draft order of a supplier and location; create one if missing.
 
-    Sending takes the same lock, so a line joins an order before it is sent, or the next one.
+    Its row stays locked until the transaction ends. Sending takes the same lock, so a line is
+    either part of the order that is sent, or of the next one.
     """
-    # Select first, so that lines that join an order leave no gaps in the order numbers.
+    # An INSERT that finds a draft would still use up an order number, so a SELECT comes first.
     found = fetch_column(_DRAFT, supplier, location)
     return str(found[0] if found else fetch_value(_OPEN, supplier, location, actor))
 
 
 def automatic_order(*, supplier: str, location: str) -> str:
-    """Return the `order_ref` of a new order that is sent at once, without a person."""
+    """Create an order that is sent at once, by the rules; return its `order_ref`."""
     return str(fetch_value(_OPEN_SENT, supplier, location, None, None))
 
 
 @dataclass(frozen=True, slots=True)
 class OrderSent:
-    """The draft lines that went to the supplier; lines without a known cost add no value."""
+    """An order that was sent: its lines, units, and value at cost in minor units.
+
+    A line without a known cost counts with value 0.
+    """
 
     order_ref: str
     lines: int
@@ -69,7 +73,7 @@ class OrderSent:
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """The time at which an order was sent, None for a draft, and its sender."""
+    """The sender of an order and the time; both None for an order that was not sent."""
 
     sent_by: str | None
     sent_at: datetime | None
@@ -83,10 +87,12 @@ def send_order(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> OrderSent:
-    """Send every draft line of an order to its supplier; raise `ServiceError` or `Conflict`.
+    """Mark every draft line of an order as sent, ordered now; lines without a due day get one.
 
-    Lead times count from now, and a line without a due day gets one. Refused: an inactive supplier,
-    a value below the supplier's minimum (unless allowed), and a due day that is over.
+    Raises:
+        ServiceError: no draft line, an inactive supplier, a due day that is past, or a value below
+            the supplier's minimum without `below_minimum_allowed`.
+        Conflict: the order was sent already, or has changed since `shown_version`.
     """
 
     def work() -> OrderSent:
@@ -111,7 +117,10 @@ def send_order(
 
 
 def _locked_drafts(order_ref: str, shown_version: str | None) -> Sequence[OrderLine]:
-    """Return the draft lines of an order, locked with it, if they are as shown."""
+    """Return the draft lines of an order, locked with the order's row.
+
+    Raise `Conflict` if they differ from `shown_version`.
+    """
     locations = fetch_column(
         "SELECT location FROM app.purchase_order WHERE order_ref = %s FOR UPDATE", order_ref
     )
@@ -149,9 +158,9 @@ def _refuse_moved(order_ref: str, lines: Sequence[OrderLine], shown_version: str
 
 
 def _last_change(order_ref: str, lines: Sequence[OrderLine]) -> LastChange:
-    """Return the last change of an order.
+    """Return the last change of an order's lines, from the rows and from the audit log.
 
-    A deleted line leaves a log entry and no row; other systems write rows and no log entry.
+    A deleted line is only in the audit log. A line that another system wrote is only a row.
     """
     logged = read_all(
         LastChange,
@@ -164,7 +173,7 @@ def _last_change(order_ref: str, lines: Sequence[OrderLine]) -> LastChange:
 
 
 def version_of_drafts(recorded_at: Sequence[datetime]) -> str:
-    """Return a version that changes when a draft line is added, changed, sent or deleted.
+    """Return a text that changes whenever a draft line is added, changed, sent or deleted.
 
     `recorded_at` has the time of the last write of each draft line.
     """
@@ -180,16 +189,16 @@ def _refuse_terms(order_ref: str, lines: Sequence[OrderLine], *, allowed: bool) 
     value = _value_minor(lines)
     if value < least and not allowed:
         rule = (
-            f"worth {money_text(least)} or more, the supplier's minimum, or sent knowingly below it"
+            f"worth {money_text(least)} or more, the supplier's minimum, or ticked to go below it"
         )
         refuse("order", f"{order_ref} worth {money_text(value)}", rule)
 
 
 def _refuse_past_days(lines: Sequence[OrderLine], now: datetime) -> None:
-    """Raise `ServiceError` for drafts whose due day is over.
+    """Raise `ServiceError` for drafts whose due day is past.
 
-    The supplier would read an impossible day, and the line would be late at once. Only a person
-    knows the new day, so none is invented.
+    The supplier can't deliver on such a day, and the line would be overdue at once. A person has to
+    choose the new day.
     """
     past = [line for line in lines if checks.is_past(line.due_on, now)]
     if not past:
@@ -204,7 +213,11 @@ def _refuse_past_days(lines: Sequence[OrderLine], now: datetime) -> None:
 def refuse_inactive(terms: Terms) -> None:
     """Raise `ServiceError` for an inactive supplier."""
     if not terms.is_active:
-        refuse("supplier", terms.code, "an active supplier; choose another one for this order")
+        refuse(
+            "supplier",
+            terms.code,
+            "an active supplier: this one is not active, so choose another one",
+        )
 
 
 def _units(lines: Sequence[OrderLine]) -> int:

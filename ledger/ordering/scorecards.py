@@ -1,6 +1,7 @@
-"""Queries of supplier performance: receipts and settled lines, and the scorecards from them.
+"""Queries of the performance of suppliers: their receipts, and scorecards computed or stored.
 
-The rules are in `inventory.reports.scorecard`; SQL only selects the rows.
+SQL only selects the rows; `inventory.reports.scorecard` has the rules (docs/domain.md 7). A share
+in permille is None if there is nothing to divide by.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,10 @@ RECEIPTS_SHOWN: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A receipt for an order line."""
+    """A receipt of an order line; `*_us` are microseconds since 1970 UTC.
+
+    `is_on_time` is None for a line without a due day, or if no goods arrived.
+    """
 
     id: int
     inv_key: str
@@ -33,19 +37,19 @@ class Receipt:
     damaged_units: int
     due_on: date | None
     is_on_time: bool | None
-    # False if the goods were refused: a receipt with a discrepancy and without goods.
+    # False if no units arrived, for example because the delivery was refused.
     has_goods: bool
     discrepancy_reason: str | None
 
     @property
     def centidays(self) -> int:
-        """The lead time of the receipt in hundredths of days."""
+        """The lead time, from order to receipt, in hundredths of days."""
         return receipt_centidays(self.ordered_us, self.received_us)
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Order lines without open units: their number, expected and delivered units."""
+    """The number of order lines without open units, their expected and their received units."""
 
     lines: int
     expected_units: int
@@ -54,7 +58,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A scorecard computed now."""
+    """A scorecard that was computed now; `lead` is None without a receipt that had goods."""
 
     lead: LeadTime | None
     settled: Settled
@@ -66,7 +70,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A scorecard as stored by the job."""
+    """A scorecard as the scorecard job stored it on `on_day`; spans in hundredths of days."""
 
     supplier: str
     supplier_name: str
@@ -85,7 +89,7 @@ class Card:
     items_written: int
 
 
-# Receipt times are business times, as everywhere; the due day ends at midnight UTC.
+# The time of a receipt is its business time. The due day ends at midnight UTC.
 _RECEIPTS: Final = """
 SELECT i.id, i.inv_key, i.location, i.sku, coalesce(p.name, i.sku) AS name, o.order_ref,
        o.ordered_at, happened.at AS received_at,
@@ -106,8 +110,8 @@ WHERE o.supplier = %(supplier)s AND (%(location)s = '' OR o.location = %(locatio
 ORDER BY happened.at DESC, i.id DESC
 """
 
-# Expected units are the confirmed ones, or the ordered ones without a confirmation. Units that were
-# cancelled because they never arrived lower the fill rate.
+# Expected units are the confirmed ones, else the ordered ones. Cancelled units stay expected, so
+# units that never arrived lower the fill rate.
 _SETTLED: Final = """
 SELECT count(*) AS lines, coalesce(sum(expected_units), 0)::bigint AS expected_units,
        coalesce(sum(order_units), 0)::bigint AS order_units
@@ -129,12 +133,18 @@ WHERE expected_units - cancelled_units <= order_units
 
 
 def receipts(supplier: str, location: str, now: datetime) -> list[Receipt]:
-    """Return the receipts of the last 180 days, newest first; "" means every location."""
+    """Return a supplier's receipts of the 180 days before `now`, newest first.
+
+    Location "" means every location.
+    """
     return select(_RECEIPTS, _of(supplier, location, now), Receipt)
 
 
 def measure(supplier: str, location: str, now: datetime) -> Measured:
-    """Return the scorecard of a supplier now, at one location or (with "") at all."""
+    """Return the scorecard of a supplier at one location, computed at `now`.
+
+    Location "" means all locations together.
+    """
     came = receipts(supplier, location, now)
     settled = select_one(_SETTLED, _of(supplier, location, now), Settled) or Settled(0, 0, 0)
     due = [receipt for receipt in came if receipt.is_on_time is not None]
@@ -170,7 +180,11 @@ ORDER BY c.supplier, c.location LIMIT %(most)s
 def cards(
     *, supplier: str = "", location: str = "", after: tuple[str, str] = ("", ""), most: int
 ) -> list[Card]:
-    """Return scorecards in the order of supplier and location, after `after`."""
+    """Return up to `most` stored scorecards, by supplier and location.
+
+    `after` is the (supplier, location) of the last scorecard on the page before. "" means every
+    supplier or location.
+    """
     parameters = {
         "supplier": supplier,
         "location": location,

@@ -1,8 +1,8 @@
-"""The states of an order line as one pure table: allowed actions and the status that follows.
+"""The statuses of an order line and the actions that each allows, without database access.
 
-draft → sent → confirmed → closed. A pair that is not in the table is refused with a reason. Goods
-on the dock are facts, so a closed line can still be received; a draft cannot. A receipt that is
-corrected downwards opens its line again.
+The statuses are draft → sent → confirmed → closed. Goods that have arrived are a fact, so a closed
+line can still be received. A draft can't, because nothing was ordered. If a receipt is corrected to
+fewer units, its closed line may be open again (`status_after`).
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
     "re_date",
     "restore",
 )
-# Status after the action while units are open; "gone" means that the row is deleted.
+# Status after an action that leaves units open; "gone" means that the row is deleted. An action
+# that is not in the table is refused.
 ALLOWED: Final[Mapping[tuple[Status, Action], Status | Literal["gone"]]] = MappingProxyType(
     {
         ("draft", "change"): "draft",
@@ -52,10 +53,24 @@ ALLOWED: Final[Mapping[tuple[Status, Action], Status | Literal["gone"]]] = Mappi
 )
 WHY_NOT: Final[Mapping[Status, str]] = MappingProxyType(
     {
-        "draft": "is a draft: nothing was ordered yet; it can be changed, deleted, dated and sent",
-        "sent": "was sent: the supplier has it; it can be confirmed, dated, received, cancelled",
-        "confirmed": "is confirmed: it can be confirmed again, dated, received, cancelled",
-        "closed": "is closed: nothing is open on it",
+        "draft": "is a draft that was not ordered yet; change, date, send or delete it instead",
+        "sent": "was sent to the supplier; confirm, date, receive or cancel it instead",
+        "confirmed": "is confirmed; confirm it again, date, receive or cancel it instead",
+        "closed": "is closed and has no open units; the purchasing lead can open it again",
+    }
+)
+# Participles for "order line 7 can't be …".
+_DONE: Final[Mapping[Action, str]] = MappingProxyType(
+    {
+        "change": "changed",
+        "delete": "deleted",
+        "send": "sent",
+        "confirm": "confirmed",
+        "ship": "shipped",
+        "receive": "received",
+        "cancel": "cancelled",
+        "re_date": "given another due day",
+        "restore": "opened again",
     }
 )
 DAY: Final = timedelta(days=1)
@@ -64,16 +79,20 @@ WEEK: Final = 7
 
 
 def after(status: Status, action: Action, *, line_id: int) -> Status | Literal["gone"]:
-    """Return the status after `action`; raise `Conflict` if the status does not allow it."""
+    """Return the status after `action` if units stay open; raise `Conflict` if it isn't allowed."""
     found = ALLOWED.get((status, action))
     if found is None:
-        message = f"order line {line_id} {WHY_NOT[status]} (asked to {action.replace('_', '-')} it)"
+        message = f"order line {line_id} can't be {_DONE[action]}: it {WHY_NOT[status]}"
         raise Conflict(message)
     return found
 
 
-def settled(status: Status, *, open_units: int, is_confirmed: bool) -> Status:
-    """Return the status for these open units: closed at 0, otherwise sent or confirmed."""
+def status_after(status: Status, *, open_units: int, is_confirmed: bool) -> Status:
+    """Return the status of a line after a change that left it with these open units.
+
+    A draft stays a draft, even with 0 open units. Any other line is closed at 0. With open units it
+    is confirmed if it was confirmed (`is_confirmed`: it has confirmed units), else sent.
+    """
     if status == "draft":
         return status
     if open_units == 0:
@@ -84,13 +103,19 @@ def settled(status: Status, *, open_units: int, is_confirmed: bool) -> Status:
 def open_units(
     *, ordered: int, confirmed: int | None, cancelled: int, received_for_order: int
 ) -> int:
-    """Return the units of a line that are neither cancelled nor received, at least 0."""
+    """Return max(0, expected - cancelled - received units of the order).
+
+    Expected are the confirmed units, or the ordered ones if none are confirmed.
+    """
     promised = ordered if confirmed is None else confirmed
     return max(0, promised - cancelled - received_for_order)
 
 
 def order_day(wanted: date, order_days_mask: int) -> date:
-    """Return the first day from `wanted` on that the supplier takes orders; Monday is bit 0."""
+    """Return the first day from `wanted` on (inclusive) on which the supplier takes orders.
+
+    Bit 0 of the mask is Monday. With mask 0, return `wanted`.
+    """
     for ahead in range(WEEK):
         candidate = wanted + ahead * DAY
         if order_days_mask >> candidate.weekday() & 1:
@@ -99,9 +124,10 @@ def order_day(wanted: date, order_days_mask: int) -> date:
 
 
 def due_day(ordered_at: datetime, *, lead_time_centidays: int, order_days_mask: int) -> date | None:
-    """Return the UTC day on which goods ordered at `ordered_at` are due; None without a lead time.
+    """Return the UTC day on which goods ordered at `ordered_at` are due; None if lead time is 0.
 
-    The lead time counts from the order, or from the start of the supplier's next order day.
+    The lead time (hundredths of days) counts from `ordered_at` if that is an order day. Otherwise
+    it counts from 00:00 UTC of the supplier's next order day.
     """
     if lead_time_centidays == 0:
         return None
@@ -113,5 +139,5 @@ def due_day(ordered_at: datetime, *, lead_time_centidays: int, order_days_mask: 
 
 
 def is_overdue(due_on: date | None, *, today: date, units: int) -> bool:
-    """Return True if units are open and the due day is over."""
+    """Return True if units are open and `today` is after the due day."""
     return due_on is not None and units > 0 and today >= due_on + DAY

@@ -1,4 +1,4 @@
-"""Terms of suppliers: status, minimum order, order days, lead time, addresses."""
+"""Terms of ordering from suppliers (`retail.supplier`), which buyers read and change."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
@@ -29,7 +29,10 @@ LONGEST_TEXT: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of ordering from a supplier; the defaults apply to one without a row."""
+    """The terms of a supplier; the defaults apply to one without a row.
+
+    `is_named` is False for such a supplier. `order_days_mask` has Monday as bit 0.
+    """
 
     code: str
     name: str
@@ -60,7 +63,7 @@ class LockedSupplier:
 
 
 def terms_of(codes: Collection[str]) -> dict[str, Terms]:
-    """Return the terms of each of these suppliers."""
+    """Return the terms of each of these suppliers by code; defaults for one without a row."""
     found = read_all(
         Terms,
         "SELECT code, name, is_active, minimum_order_minor, order_days_mask, lead_time_centidays"
@@ -72,7 +75,7 @@ def terms_of(codes: Collection[str]) -> dict[str, Terms]:
 
 
 def days_of(mask: int) -> list[str]:
-    """Return the names of the days in an `order_days_mask`."""
+    """Return the names of the days in an `order_days_mask`: ["Mon", "Wed"] for 5."""
     return [day for bit, day in enumerate(DAYS) if mask >> bit & 1]
 
 
@@ -92,7 +95,7 @@ class SetSupplierTerms:
     address: str | None = None
 
     def changes(self) -> dict[str, object]:
-        """Return the given terms by column, checked."""
+        """Return the terms to change, by column; raise `ServiceError` for one beyond its limit."""
         given = {name: value for name, value in asdict(self).items() if name in COLUMNS}
         changes = {name: value for name, value in given.items() if value is not None}
         _check(changes)
@@ -106,10 +109,10 @@ def set_supplier_terms(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Moved:
-    """Change terms of a supplier; return the moved ones as {column: [before, after]}.
+    """Change terms of a supplier; return the changed ones as {column: [before, after]}.
 
-    Lines that are ordered already keep their due day. `shown` holds the terms that the person saw,
-    by column. If one has changed since, nothing is written and the `Conflict` names it.
+    Lines that are ordered already keep their due day. `shown` has the terms that the person saw, by
+    column. If one has changed since, nothing is written and the `Conflict` names it.
     """
     changes = command.changes()
     require_company()
@@ -123,7 +126,7 @@ def set_supplier_terms(
 def _change(
     code: str, changes: Mapping[str, object], shown: Mapping[str, object], actor: str | None
 ) -> Moved:
-    """Write the columns of `changes` that differ, under a lock; return them."""
+    """Lock the supplier, write the columns of `changes` that differ, and return them."""
     before = _locked_supplier(code)
     _refuse_moved(before, shown)
     moved = moved_columns(before.terms, changes)
@@ -168,7 +171,7 @@ def _refuse_moved(supplier: LockedSupplier, shown: Mapping[str, object]) -> None
 
 
 def _with_days(terms: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the terms with the names of the days instead of their mask."""
+    """Return the terms with names of days, like `Mon Wed`, instead of `order_days_mask`."""
     mask = terms.get("order_days_mask")
     if not isinstance(mask, int):
         return terms

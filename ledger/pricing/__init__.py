@@ -1,1 +1,1 @@
-"""Prices and answers to price proposals."""
+"""Prices of items, and decisions on price proposals."""

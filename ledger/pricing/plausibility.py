@@ -1,9 +1,10 @@
-"""Detection of probable typing errors in prices, like 2499 for 24.99; they need a confirmation.
+"""Detection of probable typing errors in prices, like 2499.00 for 24.99.
 
-The rules have no such limit (docs/domain.md 0, 6.4): a person may set any price from 0.01 on that
-is not below the floor. So nothing is forbidden here, and programs need no confirmation. A factor of
-two accepts usual changes, half price included. It catches a lost decimal point, an extra digit and
-most transposed digits.
+A person has to confirm such a price. The rules allow every price from 0.01 on that is not below the
+floor (docs/domain.md 0, 6.4), so nothing is forbidden here, and programs need no confirmation.
+
+The limit is a factor of two, inclusive. It accepts usual changes, half price included, and detects
+a missing decimal point, an extra digit and most transposed digits.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from ledger.kernel.errors import ServiceError
 from ledger.kernel.unscoped_rows import read_one
 
 FACTOR: Final = 2
-# Largest ratio of regular price to cost, if no other location has the item.
+# Largest ratio of regular price to cost. It is checked if no other location has a regular price.
 FACTOR_OF_COST: Final = 10
 _ELSEWHERE: Final = """
 SELECT min(cost_minor) FILTER (WHERE cost_minor > 0) AS least_cost_minor,
@@ -31,7 +32,7 @@ REGULAR: Final = "regular_minor"
 
 @dataclass(frozen=True, slots=True)
 class _Elsewhere:
-    """Costs and regular prices of an item at all other locations; None without any."""
+    """The range of costs and regular prices of an item at other locations; None without any."""
 
     least_cost_minor: int | None = None
     most_cost_minor: int | None = None
@@ -40,7 +41,7 @@ class _Elsewhere:
 
 
 class ImplausiblePrice(ServiceError):
-    """An amount that is allowed, but needs a confirmation."""
+    """An amount that is allowed, but that a person has to confirm."""
 
     def __init__(self, field: str, price_minor: int, rule: str) -> None:
         self.price_minor = price_minor
@@ -48,26 +49,27 @@ class ImplausiblePrice(ServiceError):
 
 
 def is_implausible(price_minor: int, *, least_minor: int, most_minor: int) -> bool:
-    """Return True if a price is below half of the least or above twice the most usual price."""
+    """Return True if 2 * price < `least_minor` or price > 2 * `most_minor`."""
     return price_minor > FACTOR * most_minor or FACTOR * price_minor < least_minor
 
 
 def usual_minor(last_minor: int | None, regular_minor: int | None) -> int | None:
-    """Return the price to compare a new one with: the last one, else the item's regular price."""
+    """Return the price to compare a new one with: the last price, else the regular price."""
     return regular_minor if last_minor is None else last_minor
 
 
 def require_plausible(price_minor: int, usual: int | None) -> None:
-    """Raise `ImplausiblePrice` for a price far from the usual one, if there is one."""
+    """Raise `ImplausiblePrice` for a price below half or above twice `usual`; None allows any."""
     if usual is not None and is_implausible(price_minor, least_minor=usual, most_minor=usual):
         rule = f"at most twice and at least half of the last price, {money_text(usual)}, {_ASK}"
         raise ImplausiblePrice(PRICE, price_minor, rule)
 
 
 def require_plausible_policy(sku: str, inv_key: str, policy: Mapping[str, object]) -> None:
-    """Raise `ImplausiblePrice` for a cost or regular price far from those of all other locations.
+    """Raise `ImplausiblePrice` for a cost or regular price that differs from other locations.
 
-    If no other location has the item, compare the regular price with the cost.
+    It differs if it is below half of their lowest or above twice their highest value. If no other
+    location has a regular price, it must be at most ten times the cost instead.
     """
     known = read_one(_Elsewhere, _ELSEWHERE, sku, inv_key) or _Elsewhere()
     limits = (

@@ -1,7 +1,7 @@
-"""Prices: an append-only timeline, and a floor that no row is ever below.
+"""Writes of prices. The prices of an item form a timeline, to which rows are only appended.
 
-The floor is computed again at every write, under a lock on the item: cost or tax may have risen
-since a person saw it (docs/domain.md 6.4).
+No price is below the item's floor when it is written. The floor is computed at every write, under a
+lock on the item, because cost or tax may have risen since a person saw it (docs/domain.md 6.4).
 """
 
 from collections import Counter
@@ -35,23 +35,27 @@ from ledger.pricing.timeline import PriceStep, TimelineRow, newest_price, step_b
 
 MOST_PRICE: Final = 1_000_000_000
 MOST_STEP: Final = 2**31 - 1  # limit of the column, an `int`
-NO_PRICE: Final = 0  # sent by a page that showed no price yet
+NO_PRICE: Final = 0  # `shown_price_id` of a page that showed an item without a price
 KINDS: Final = ("initial", "manual", "emergency")  # `roll_back_price` writes rollbacks
 
 
 def next_window_start(now: datetime) -> datetime:
-    """Return the start of the first ten-minute window after `now`."""
+    """Return the start of the next ten-minute window, which is always after `now`."""
     return moment_of(window_start(us_of(now)) + WINDOW_US)
 
 
 @dataclass(frozen=True, slots=True)
 class SetPrice:
-    """A price from `effective_from` on; None means from the next window on.
+    """A price in minor units that starts at `effective_from`, or with the next window if None.
 
-    Only an `initial` price may lie in the past, and only as the first of its timeline: windows that
-    have begun keep their price. An `emergency` price needs a reason and begins with the next
-    window. If `shown_price_id` is given, it must be the newest row, or `NO_PRICE` if there is none.
-    Unless `is_confirmed`, a price far from the last one is refused, see `plausibility`.
+    * A `manual` price starts with the next window at the earliest: windows that have begun keep
+      their price.
+    * An `initial` price may start in the past, but must be the first of its item.
+    * An `emergency` price needs a reason and starts with the next window.
+
+    `shown_price_id` is the id of the newest price that the person saw, `NO_PRICE` if there was
+    none, None for no check. Unless `is_confirmed`, a price far from the last one is refused
+    (`ledger.pricing.plausibility`).
     """
 
     location: str
@@ -73,14 +77,18 @@ class SetPrice:
         if self.kind == "emergency":
             checks.text("reason", self.reason)
             if self.effective_from is not None:
-                rule = "an emergency price begins with the next window"
+                rule = "no time: an emergency price starts within ten minutes"
                 refuse("effective_from", self.effective_from, rule)
 
 
 def set_price(
     command: SetPrice, *, actor: str | None = None, command_id: UUID | None = None
 ) -> int:
-    """Write a price; return its id."""
+    """Write a price; return its id.
+
+    Raise `Conflict` if another price was shown than the newest one, or for an initial price of an
+    item that has prices.
+    """
     command.check()
 
     def work() -> Written:
@@ -107,11 +115,11 @@ def _beginning(inv_key: str, command: SetPrice, newest: TimelineRow | None) -> d
 
 
 def _priced_already(inv_key: str) -> str:
-    return f"{inv_key} has prices already: only the first one is initial"
+    return f"{inv_key} has prices already, so this can't be its first one: set a manual price"
 
 
 def _newest_as_shown(inv_key: str, shown_price_id: int | None) -> TimelineRow | None:
-    """Return the newest price of a locked item; raise `Conflict` if another one was shown."""
+    """Return the newest price of a locked item; raise `Conflict` if the person saw another."""
     newest = newest_price(inv_key)
     found = NO_PRICE if newest is None else newest.id
     if shown_price_id in (None, found):
@@ -119,14 +127,14 @@ def _newest_as_shown(inv_key: str, shown_price_id: int | None) -> TimelineRow | 
     if newest is None:
         refuse("shown_price_id", shown_price_id, "the newest price of this item")
     message = (
-        f"{inv_key} has another price since: {money_text(newest.price_minor)} from"
+        f"{inv_key} has got another price since you saw it: {money_text(newest.price_minor)} from"
         f" {moment_text(newest.effective_from)} on, {newest.kind}, {newest.origin}"
     )
     raise Conflict(message)
 
 
 class Price(NamedTuple):
-    """A row of the timeline before its insert."""
+    """A price to write; `proposal_id` is the price proposal that it answers, if any."""
 
     price_minor: int
     step: int
@@ -138,7 +146,10 @@ class Price(NamedTuple):
 def write_price(
     item: LockedItem, price: Price, *, actor: str | None, reason: str | None = None
 ) -> int:
-    """Insert a price for a locked item, not below its floor; return the row's id."""
+    """Insert a price for a locked item; return its id.
+
+    Raise `ServiceError` for a price below the item's floor.
+    """
     floor = item.floor_minor
     if price.price_minor < floor:
         refuse("price_minor", price.price_minor, f"not below the floor of {money_text(floor)}")
@@ -163,7 +174,7 @@ def write_price(
 
 
 class FirstPrice(NamedTuple):
-    """The first price of an item."""
+    """The first price of an item, with its floor; both in minor units."""
 
     location: str
     sku: str
@@ -173,9 +184,10 @@ class FirstPrice(NamedTuple):
 
 
 def set_first_prices(*, prices: Sequence[FirstPrice], actor: str | None = None) -> int:
-    """Write initial prices in one statement; SQL refuses any below its floor.
+    """Write initial prices in one statement; return their number.
 
-    Raise `Conflict`, and write none, if a key has a price already or is named twice.
+    Raise `Conflict` if a key has a price already or is given twice, `ServiceError` if a price is
+    below its floor. Nothing is written then.
     """
     columns = ("location", "sku", "price_minor", "floor_minor", "effective_from", "kind")
     with ledger_transaction():
@@ -189,7 +201,7 @@ def set_first_prices(*, prices: Sequence[FirstPrice], actor: str | None = None) 
 
 def _refuse_if_priced(keys: Sequence[str]) -> None:
     twice = [inv_key for inv_key, number in Counter(keys).items() if number > 1]
-    # All price writes take this lock: a timeline that begins meanwhile is waited for and then seen.
+    # Every write of a price takes this lock, so prices that others are writing are found below.
     execute(
         "SELECT FROM retail.item_location WHERE inv_key = ANY(%s) ORDER BY inv_key FOR UPDATE",
         list(keys),
@@ -210,12 +222,17 @@ def roll_back_price(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Roll back the last change, to the price and step before it; return the new row's id.
+    """Undo the newest price of an item: write the price and step before it again; return its id.
 
-    The price is never below the floor. Without an earlier price the item returns to its regular
-    one, step 0. A change is rolled back once: a second rollback would write the undone price again.
-    It holds from the next window on. A change that is still scheduled is rolled back at its own
-    time, so that it never holds: of two rows with one time the later one counts.
+    If no price precedes the newest one, the item returns to its regular price, step 0. A price that
+    is now below the floor becomes the floor.
+
+    The new row takes effect with the next window. If the newest price is scheduled for later, the
+    new row gets the same time. Of two rows with the same time the one with the greater id counts,
+    so the scheduled price never takes effect.
+
+    Raise `Conflict` if the newest price is a rollback itself, if nothing precedes it, or if the
+    person saw another price (`shown_price_id`).
     """
 
     def work() -> Written:
@@ -239,24 +256,27 @@ def _refuse_if_undone(newest: TimelineRow | None) -> None:
     if newest is not None and newest.kind == "rollback":
         message = (
             f"The last change is rolled back already, {newest.origin}:"
-            " for another price, set that price"
+            " to get another price, set it by hand"
         )
         raise Conflict(message)
 
 
 def _predecessor(item: LockedItem, newest: TimelineRow | None) -> PriceStep:
-    """Return the price and step in force before the newest row."""
+    """Return price and step before the newest row; raise `Conflict` if there are none."""
     before = None if newest is None else step_before(item.inv_key, newest)
     if before is not None:
         return before
     if newest is None or newest.kind == "initial" or item.regular_minor is None:
-        message = f"{item.inv_key} has no earlier price to go back to"
+        message = f"{item.inv_key} has no earlier price to go back to: set a price by hand"
         raise Conflict(message)
     return PriceStep(item.regular_minor, 0)
 
 
 def set_price_kill_switch(*, is_on: bool, actor: str | None) -> None:
-    """Stop or allow all rule-made prices of every store; proposals continue."""
+    """Stop or allow rule-made prices in every store.
+
+    While they are stopped, price proposals still open and change, but none can be approved.
+    """
     require_company()
     with ledger_transaction():
         execute(
@@ -271,8 +291,11 @@ def set_price_kill_switch(*, is_on: bool, actor: str | None) -> None:
 
 
 def refuse_while_killed() -> None:
-    """Raise `Conflict` while the kill switch is on; lock the switch until the commit."""
+    """Raise `Conflict` while rule-made prices are stopped.
+
+    The switch stays locked until the transaction ends, so nobody can turn it on before the commit.
+    """
     is_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR SHARE")
     if is_on:
-        message = "the price kill switch is on: no rule-made price is written"
+        message = "the price kill switch is on, so no proposed price can be approved"
         raise Conflict(message)

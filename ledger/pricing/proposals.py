@@ -1,4 +1,4 @@
-"""Decisions on price proposals; an approval writes the price, never below its floor."""
+"""Decisions on price proposals; an approval also writes the price."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,7 +23,7 @@ from ledger.pricing.prices import Price, next_window_start, refuse_while_killed,
 
 @dataclass(frozen=True, slots=True)
 class PriceWritten:
-    """The price that an approval wrote."""
+    """The price that this approval wrote, in minor units."""
 
     price_id: int
     price_minor: int
@@ -32,7 +32,7 @@ class PriceWritten:
 
 @dataclass(frozen=True, slots=True)
 class PriceWrittenBefore:
-    """The price of an earlier approval of the same proposal; this one wrote nothing."""
+    """The price that an earlier approval of the proposal wrote; this one wrote nothing."""
 
     price_id: int
     price_minor: int
@@ -41,7 +41,7 @@ class PriceWrittenBefore:
 
 @dataclass(frozen=True, slots=True)
 class _Approval:
-    """The result of an approval as it is stored; the time is in ISO form."""
+    """The stored result of an approval; `effective_from` is in ISO 8601."""
 
     price_id: int
     price_minor: int
@@ -56,10 +56,14 @@ def approve_price(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> PriceWritten | PriceWrittenBefore:
-    """Write the proposed price from its time or the next window on, whichever is later.
+    """Approve a proposal and write its price, in one transaction.
 
-    Price and decision are one transaction; a second approval writes nothing. Refused below the
-    current floor, and while the kill switch is on.
+    The price starts at the proposal's time or with the next window, whichever is later. If the
+    proposal was approved before, nothing is written and the price of that approval is returned.
+
+    Raises:
+        ServiceError: the price is below the item's floor.
+        Conflict: the proposal is closed or has another revision, or the kill switch is on.
     """
     decision = Decision(PRICES, proposal_id, "approve", shown_revision, actor)
 
@@ -72,8 +76,8 @@ def approve_price(
         item = locked_item(location=row.location, sku=row.sku)
         begins = max(moment_of(row.effective_at_us), next_window_start(database_now()))
         price = Price(row.new_minor, row.step, "rule", begins, proposal_id)
-        # Write the price first: in the log it answers the proposal, even one whose 48 hours end
-        # with the next record. A decision before it would be that record.
+        # Insert the price before the decision, so that its record comes first. A proposal ends 48
+        # hours after its time, with the next record of its key: that must be the price.
         write_price(item, price, actor=actor)
         write_decision(row, decision)
         return _approval(proposal_id, repeated=False)
@@ -88,7 +92,7 @@ def approve_price(
 
 
 def _approval(proposal_id: str, *, repeated: bool) -> _Approval:
-    """Return the price that carries the id of an approved proposal."""
+    """Return the result for the price with the id of an approved proposal."""
     price = read_one(
         PriceWritten,
         "SELECT id AS price_id, price_minor, effective_from FROM retail.price_change"
@@ -96,7 +100,7 @@ def _approval(proposal_id: str, *, repeated: bool) -> _Approval:
         proposal_id,
     )
     if price is None:
-        message = f"{proposal_id}: approved, but no price carries its id"
+        message = f"{proposal_id} is approved, but retail.price_change has no row with its id"
         raise LookupError(message)
     begins = price.effective_from.isoformat()
     return _Approval(price.price_id, price.price_minor, begins, repeated)
@@ -110,7 +114,10 @@ def reject_price(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Reject a price for one cool-down; return the decision's id."""
+    """Reject a proposal; return the decision's id.
+
+    The rules propose no price for the item for the time of its policy's cool-down.
+    """
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
     decision = Decision(PRICES, proposal_id, "reject", shown_revision, actor, None, given)
     return decide(decision, allowed=("open",), command_id=command_id, content=reason)
@@ -125,7 +132,11 @@ def snooze_price(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Snooze a price until or for a time, by default one cool-down; return the decision's id."""
+    """Snooze a proposal; return the decision's id.
+
+    The proposal closes, and the rules propose no price until `until_at`, or for one cool-down if it
+    is None.
+    """
     until = checked_until(until_at)
     decision = Decision(PRICES, proposal_id, "snooze", shown_revision, actor, until, reason)
     content = (until_at, reason)

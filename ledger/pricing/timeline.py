@@ -1,4 +1,7 @@
-"""Rows of an item's timeline of prices; the item's lock orders those who write them."""
+"""Rows of an item's timeline of prices (`retail.price_change`).
+
+They are read without a lock of their own, because every writer locks the item.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +12,7 @@ from ledger.kernel.unscoped_rows import read_one
 
 @dataclass(frozen=True, slots=True)
 class PriceStep:
-    """A price and its step on the ladder of markdowns."""
+    """A price in minor units and its step: 0 regular, above 0 a markdown, below 0 a raise."""
 
     price_minor: int
     step: int
@@ -27,12 +30,12 @@ class TimelineRow(PriceStep, Stamped):
 
     @property
     def origin(self) -> str:
-        """Person and time of the write, for a sentence."""
+        """Author and time of the write: `written by ann at 2026-11-21 10:42 UTC`."""
         return f"written by {self.writer} at {self.write_time}"
 
 
 def newest_price(inv_key: str) -> TimelineRow | None:
-    """Return the last row of a key's timeline, including scheduled ones, or None."""
+    """Return the row with the latest `effective_from` (then id), even a future one, or None."""
     return read_one(
         TimelineRow,
         "SELECT id, price_minor, step, kind, effective_from, recorded_by, recorded_at"
@@ -43,7 +46,7 @@ def newest_price(inv_key: str) -> TimelineRow | None:
 
 
 def step_before(inv_key: str, row: TimelineRow) -> PriceStep | None:
-    """Return price and step of the row before this one, or None if it is the first."""
+    """Return price and step of the row before `row` in the timeline, or None."""
     return read_one(
         PriceStep,
         "SELECT price_minor, step FROM retail.price_change"

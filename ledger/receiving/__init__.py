@@ -1,1 +1,1 @@
-"""Goods from suppliers: shipments and receipts."""
+"""Shipments of suppliers, and receipts of goods from suppliers and transfers."""

@@ -1,7 +1,7 @@
-"""Receipts: the common part of deliveries from suppliers and of transfers.
+"""Writes of receipts, common to deliveries of suppliers and to transfers.
 
-A receipt is one row whose single change moves on-hand, unavailable, on-order and in-transit
-together, so no decision ever sees half of it.
+One update of one row records a receipt. It changes on-hand, unavailable, on-order and in-transit
+with a single record, so the workers never decide on a part of it.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,10 @@ from ledger.kernel.transactions import business_time_or_now, execute, log_action
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """A delivery: units fit for sale, damaged units, time, and the reason of a difference."""
+    """Goods that arrived: units fit for sale, damaged units, and the reason of a difference.
+
+    `received_at` None means now.
+    """
 
     received_units: int
     damaged_units: int = 0
@@ -26,7 +29,7 @@ class Delivered:
         return self.received_units + self.damaged_units
 
     def check(self) -> None:
-        """Raise `ServiceError` for impossible units."""
+        """Raise `ServiceError` for units outside 0 to 1,000,000."""
         checks.integer("received_units", self.received_units)
         checks.integer("damaged_units", self.damaged_units)
 
@@ -39,7 +42,10 @@ class Delivered:
 def write_receipt(
     shipment_id: int, delivered: Delivered, order_units: int, actor: str | None
 ) -> None:
-    """Change a shipment row to received, with all its effects in one update."""
+    """Write a receipt to a shipment row: status received, units, time and reason.
+
+    `order_units` are the units by which on-order of the order line falls.
+    """
     execute(
         "UPDATE retail.shipment_line SET status = 'received', received_units = %s,"
         " damaged_units = %s, order_units = %s, received_at = %s, discrepancy_reason = %s,"
@@ -55,7 +61,7 @@ def write_receipt(
 
 
 def log_receipt(inv_key: str, shipment_id: int, delivered: Delivered, actor: str | None) -> None:
-    """Append a receipt to the action log."""
+    """Append a receipt to the audit log."""
     detail = {
         "shipment": shipment_id,
         "received": delivered.received_units,

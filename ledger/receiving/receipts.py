@@ -1,8 +1,8 @@
-"""Receipts of orders: many lines at once, refused deliveries, corrected receipts.
+"""Receipts of several order lines, refusals of deliveries, and corrections of receipts.
 
-A correction updates the receipt's own row: capture publishes before and after, so the fold replaces
-the old effect in one step. After 48 h the goods have been sold and counted, and a correction is a
-booking of its own: an adjustment.
+A correction updates the row of the receipt. Its record has the row before and after, so the fold
+replaces the old effect in one step. After 48 h a receipt can't be corrected, because its goods may
+have been sold or counted. The difference is then booked as an adjustment.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,11 @@ MOST_LINES: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class LineReceipt:
-    """A delivery of one order line, announced or not, and the open units that were shown."""
+    """Goods that arrived for one order line.
+
+    `shipment_line_id` is the supplier's shipment, None if it was not announced. `shown_open_units`
+    are the line's open units that the person saw, None for no check.
+    """
 
     line_id: int
     delivered: Delivered
@@ -37,7 +41,7 @@ class LineReceipt:
 
 @dataclass(frozen=True, slots=True)
 class _Received:
-    """The ids of the receipts of one delivery, in the order of its lines."""
+    """The stored result of a delivery: the ids of its receipts, in the order of its lines."""
 
     ids: list[int]
 
@@ -48,12 +52,15 @@ def receive_order(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> list[int]:
-    """Receive several lines of a delivery together or not at all; return the receipts' ids."""
+    """Receive 1 to 500 lines of a delivery in one transaction; return the receipts' ids in order.
+
+    If one line is refused, nothing is written. See `receive_shipment` for each line.
+    """
     if not 1 <= len(receipts) <= MOST_LINES:
         refuse("receipts", len(receipts), f"1 to {MOST_LINES} lines")
 
     def work() -> _Received:
-        # Sorted, so that deliveries that share lines lock them in one order.
+        # Sorted, so that two deliveries lock common lines in the same order and can't deadlock.
         by_line = sorted(enumerate(receipts), key=lambda pair: (pair[1].line_id, pair[0]))
         ids = {number: _receive(receipt, actor) for number, receipt in by_line}
         return _Received([ids[number] for number in range(len(receipts))])
@@ -79,7 +86,10 @@ def refuse_delivery(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Refuse a delivery: nothing is received, the order stays open, the reason is recorded."""
+    """Record that a delivery was refused, as a receipt of 0 units with the reason; return its id.
+
+    The units stay on order.
+    """
     given = checks.text("reason", reason)
     delivered = Delivered(0, 0, discrepancy_reason=f"refused: {given}")
     receipt = LineReceipt(line_id, delivered, shipment_line_id)
@@ -88,7 +98,7 @@ def refuse_delivery(
 
 @dataclass(frozen=True, slots=True)
 class ReceiptCorrected:
-    """The units of the order that a corrected receipt delivered, and those still open after it."""
+    """A corrected receipt: its units that count for the order, and the order line's open units."""
 
     shipment_id: int
     order_units: int
@@ -103,15 +113,19 @@ def correct_receipt(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> ReceiptCorrected:
-    """Correct one's own receipt within 48 h; update the order line under its lock.
+    """Replace the units, reason and, if given, time of `actor`'s own receipt, within 48 h.
 
-    `received_at` stays unless a new one is given.
+    The status of the order line follows. A receipt of 0 units needs a reason.
+
+    Raises:
+        ServiceError: another person received it, or a value breaks a rule.
+        Conflict: it isn't received yet, is older than 48 h, or has changed since `shown_version`.
     """
     delivered.check()
 
     def work() -> ReceiptCorrected:
         line_id = line_of_shipment(shipment_line_id)
-        # Lock the line first, as every receipt does.
+        # Every receipt locks the order line before the shipment, so that none deadlocks.
         line = None if line_id is None else locked_line(line_id)
         receipt = _own_fresh_receipt(shipment_line_id, shown_version, actor)
         delivered.require_reason_if_empty()
@@ -132,15 +146,15 @@ def _own_fresh_receipt(
     missing = "no such receipt from a supplier"
     receipt = locked_shipment(shipment_id, "supplier_in", missing=missing)
     if receipt.status != "received":
-        message = f"shipment line {shipment_id} is not received yet: receive it instead"
+        message = f"delivery {shipment_id} is not received yet: receive it instead"
         raise Conflict(message)
     if receipt.recorded_by != actor:
-        rule = f"only {receipt.writer}, who received it, may correct it; book an adjustment instead"
+        rule = f"only {receipt.writer}, who received it, may correct it: book an adjustment instead"
         refuse("actor", actor, rule)
     refuse_old_receipt(receipt, database_now())
     if shown_version not in (None, receipt.version):
         message = (
-            f"shipment line {shipment_id} has changed since it was shown, by {person(actor)},"
+            f"delivery {shipment_id} has changed since it was shown, by {person(actor)},"
             f" {receipt.write_time}: now {receipt.received_units} received,"
             f" {receipt.damaged_units} damaged"
         )
@@ -152,8 +166,8 @@ def refuse_old_receipt(receipt: ShipmentLine, now: datetime) -> None:
     """Raise `Conflict` for a receipt whose goods arrived more than 48 h ago."""
     if not checks.is_correctable(receipt.arrived_at, now):
         message = (
-            f"shipment line {receipt.id} was received more than 48 h ago;"
-            " it can no longer be changed; book an adjustment for the difference"
+            f"delivery {receipt.id} was received more than 48 h ago and can't be corrected now:"
+            " book an adjustment for the difference"
         )
         raise Conflict(message)
 

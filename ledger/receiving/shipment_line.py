@@ -1,4 +1,4 @@
-"""Rows of shipments and of transfers, read under their lock."""
+"""Locked rows of `retail.shipment_line`: shipments of suppliers, and rows of transfers."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -14,7 +14,11 @@ Leg = Literal["supplier_in", "transfer_out", "transfer_in"]
 
 @dataclass(frozen=True, slots=True)
 class ShipmentLine(Stamped):
-    """One row of `retail.shipment_line`: a supplier's delivery, or one leg of a transfer."""
+    """One row of `retail.shipment_line`, locked.
+
+    Leg `supplier_in` is a supplier's delivery. A transfer has two rows: `transfer_out` at the
+    source and `transfer_in` at the destination.
+    """
 
     id: int
     inv_key: str
@@ -36,12 +40,12 @@ class ShipmentLine(Stamped):
 
     @property
     def left_at(self) -> datetime:
-        """The time at which a shipped line left; SQL requires it."""
+        """The shipping time; SQL requires one for a shipped row. Raise `LookupError` without."""
         return _required(self.shipped_at, f"shipment line {self.id} has no shipping time")
 
     @property
     def arrived_at(self) -> datetime:
-        """The time at which a received line arrived; SQL requires it."""
+        """The time of receipt; SQL requires one for a received row. Raise `LookupError` without."""
         return _required(self.received_at, f"shipment line {self.id} has no receiving time")
 
 
@@ -52,9 +56,9 @@ def _required(at: datetime | None, problem: str) -> datetime:
 
 
 def locked_shipment(shipment_id: int, leg: Leg, *, missing: str) -> ShipmentLine:
-    """Return a line of this leg, locked until the transaction ends.
+    """Return a row of this leg, locked until the transaction ends.
 
-    Raise `ServiceError` with the rule `missing` if there is none.
+    Raise `ServiceError` with the text `missing` if no row of this leg has the id.
     """
     sql = "SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE"
     line = read_one(ShipmentLine, sql, shipment_id)

@@ -1,4 +1,4 @@
-"""Deliveries from suppliers: shipped, then received against an order line."""
+"""Shipments of suppliers, and the receipt of their goods for an order line."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +20,7 @@ from ledger.receiving.shipment_line import ShipmentLine, locked_shipment
 
 @dataclass(frozen=True, slots=True)
 class _NewestReceipt(Stamped):
-    """The last write of an order line's receipts, with the units that arrived."""
+    """The newest receipt of an order line: its author, time and units, damaged ones included."""
 
     recorded_by: str | None
     recorded_at: datetime
@@ -35,7 +35,10 @@ def ship_order_line(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Write a supplier's shipment of a line: its units are in transit. Return the shipment's id."""
+    """Write that a supplier has shipped units of an order line; return the shipment's id.
+
+    The units are then in transit; they stay on order.
+    """
     checks.integer("shipped_units", shipped_units, 1)
 
     def work() -> Written:
@@ -75,12 +78,19 @@ def receive_shipment(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Receive goods of an order line, announced by `shipment_line_id` or not; return its id.
+    """Receive goods of an order line; return the id of the shipment row.
 
-    `order_units` = min(delivered, open units of the line), under a lock on that line: extra units
-    enter stock but lower no other order. With `shown_open_units` a line that has changed since is
-    refused, so that two people do not receive one delivery twice. A delivery of 0 units needs a
-    reason. The last open unit closes the line.
+    `shipment_line_id` is the supplier's shipment. Without one, the goods were not announced, and
+    `purchase_order_line_id` is the order line.
+
+    The line is locked. On-order falls by `order_units` = min(arrived, open units), where damaged
+    units have arrived too. Extra units enter stock and change no other order. A line without open
+    units is closed.
+
+    Raises:
+        ServiceError: no such shipment or line, or 0 units without a reason.
+        Conflict: the shipment was received already, or the line is a draft. Or its open units
+            differ from `shown_open_units`: somebody may have received this delivery already.
     """
 
     def work() -> Written:
@@ -119,7 +129,10 @@ def receive_within(
 
 
 def _receivable(line_id: int, shown_open_units: int | None) -> tuple[OrderLine, int]:
-    """Return the locked line and its open units, if they are as shown."""
+    """Return the line, locked, and its open units.
+
+    Raise `Conflict` if the line can't be received or the open units differ from those shown.
+    """
     line = locked_line(line_id)
     orders_status.after(line.status, "receive", line_id=line_id)
     open_units = open_order_units(line)
@@ -181,7 +194,7 @@ def _receive_announced(
     announced = line_of_shipment(shipment_id)
     if line_id is not None and line_id != announced:
         refuse("shipment_line_id", shipment_id, f"a delivery of order line {line_id}")
-    # Lock the line first: two deliveries of one line must not each hold a shipment and deadlock.
+    # Lock the line before the shipment. Otherwise two receipts of one line could deadlock.
     line = None if announced is None else locked_line(announced)
     shipment = _announced(shipment_id)
     open_units = 0 if line is None else _receivable(line.id, shown_open_units)[1]
@@ -194,26 +207,28 @@ def _receive_announced(
 
 
 def line_of_shipment(shipment_id: int) -> int | None:
-    """Return the order line of a supplier's delivery, or None; it never changes."""
+    """Return the id of the order line of a supplier's shipment, None if it has none.
+
+    The id never changes, so it is read without a lock. Raise `ServiceError` if there is no such
+    shipment.
+    """
     found: list[int | None] = fetch_column(
         "SELECT purchase_order_line_id AS line_id FROM retail.shipment_line"
         " WHERE id = %s AND leg = 'supplier_in'",
         shipment_id,
     )
     if not found:
-        refuse("shipment_line_id", shipment_id, "no such delivery line of a supplier")
+        refuse("shipment_line_id", shipment_id, "no such delivery of a supplier")
     return found[0]
 
 
 def _announced(shipment_id: int) -> ShipmentLine:
     """Return a shipment that is not received yet, locked until the transaction ends."""
-    shipment = locked_shipment(
-        shipment_id, "supplier_in", missing="no such delivery line of a supplier"
-    )
+    shipment = locked_shipment(shipment_id, "supplier_in", missing="no such delivery of a supplier")
     if shipment.status == "received":
         message = (
-            f"shipment line {shipment_id} is received already, {shipment.received_units} by"
-            f" {shipment.writer}, {shipment.write_time}; a line is received once"
+            f"delivery {shipment_id} is received already, {shipment.received_units} by"
+            f" {shipment.writer}, {shipment.write_time}; each delivery is received once"
         )
         raise Conflict(message)
     return shipment

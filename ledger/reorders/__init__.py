@@ -1,1 +1,1 @@
-"""Answers to reorder proposals."""
+"""Decisions on reorder proposals, by people and by rule."""

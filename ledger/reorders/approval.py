@@ -1,8 +1,10 @@
-"""Conversion of proposals into order lines, up to 500 at a time, each with log entries.
+"""Approval of reorder proposals: writes their order lines, for up to 500 proposals at once.
 
-Locks are taken in one order: proposals by id, then their items, then the orders that take the
-lines. So concurrent approvals wait for each other without a deadlock. All refusals are known before
-the first write; the rest is written in a handful of statements.
+Every approval takes its locks in the same order: proposals by id, then their items by key, then the
+orders that get the lines. So concurrent approvals wait for each other without a deadlock.
+
+All proposals are checked before the first write. Those that pass are then written together, in a
+few statements.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +30,11 @@ MOST_PARTS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One order line of an approval; supplier and due day only if they differ from the usual."""
+    """One order line of an approval.
+
+    `supplier` None means that of the proposal or, if it has none, of the item. `due_on` None means
+    the day that follows from the lead time when the order is sent.
+    """
 
     units: int
     supplier: str | None = None
@@ -37,9 +43,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ApproveReorder:
-    """An approval of a proposal as it was shown: its own quantity, or `units`.
+    """A request to order the need `reorder_id`, as its revision `shown_revision` was shown.
 
-    `parts` are several lines, each with its own supplier and day, that add up to the quantity.
+    `units` is the quantity to order, None for the proposed quantity. `parts` None orders it as one
+    line. Otherwise there is one line per part, and the parts must add up to the quantity.
     """
 
     reorder_id: str
@@ -50,7 +57,10 @@ class ApproveReorder:
 
 @dataclass(frozen=True, slots=True)
 class Approver:
-    """The actor of an approval and its rights; `automatic` orders are sent at once."""
+    """The actor of an approval, and whether odd units are allowed.
+
+    With `automatic`, the rules approve: lines join new orders, which are sent at once.
+    """
 
     actor: str | None
     odd_units_allowed: bool = False
@@ -59,7 +69,10 @@ class Approver:
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """The order lines that an approval wrote; the first line carries the reorder id."""
+    """The order lines that this approval wrote; only the first one has the reorder id.
+
+    `order_ref` is the order of the first line.
+    """
 
     reorder_id: str
     line_ids: tuple[int, ...]
@@ -69,7 +82,10 @@ class Ordered:
 
 @dataclass(frozen=True, slots=True)
 class OrderedBefore:
-    """The order line of an earlier approval of the same need; this one wrote nothing."""
+    """The first order line of an earlier approval of the same need; this one wrote nothing.
+
+    `units` is the whole quantity that the earlier approval ordered.
+    """
 
     reorder_id: str
     line_ids: tuple[int, ...]
@@ -79,7 +95,7 @@ class OrderedBefore:
 
 @dataclass(frozen=True, slots=True)
 class NotOrdered:
-    """A need that could not be ordered, with the reason for people; nothing was written for it."""
+    """A need for which nothing was written, and the reason as text for people."""
 
     reorder_id: str
     reason: str
@@ -90,7 +106,7 @@ ApprovalOutcome = Ordered | OrderedBefore | NotOrdered
 
 @dataclass(frozen=True, slots=True)
 class OrderedItem:
-    """The columns of an item that an order of it reads; the row is locked against changes."""
+    """The columns of an item that its order lines depend on; the row is locked against changes."""
 
     inv_key: str
     supplier: str | None
@@ -101,7 +117,7 @@ class OrderedItem:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The order line that carries a reorder id."""
+    """The order line that has a reorder id."""
 
     id: int
     reorder_id: str
@@ -122,7 +138,10 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """All rows that a batch reads under lock, by reorder id, key or supplier, and the time."""
+    """All rows that a batch reads: proposals by id, items by key, terms by supplier.
+
+    `ordered` has the order lines that exist already, by reorder id.
+    """
 
     now: datetime
     proposals: dict[str, NeedProposal]
@@ -134,9 +153,10 @@ class _Known:
 def order_all(
     approvals: Sequence[ApproveReorder], approver: Approver
 ) -> list[Ordered | OrderedBefore | LedgerError]:
-    """Order what can be ordered; return for each approval, in order, its lines or its refusal.
+    """Order each need that can be ordered; return the outcomes in the order of `approvals`.
 
-    Must run inside `ledger_transaction`.
+    A `LedgerError` in the result is the reason why this need was not ordered. Call this inside
+    `ledger_transaction`. Raise `ServiceError` unless there are 1 to 500 approvals.
     """
     if not 1 <= len(approvals) <= MOST_AT_ONCE:
         refuse("approvals", len(approvals), f"1 to {MOST_AT_ONCE} proposals at once")
@@ -183,7 +203,7 @@ def _plan(
 ) -> _Plan | OrderedBefore | LedgerError:
     try:
         if approval.reorder_id in seen:
-            refuse("reorder_id", approval.reorder_id, "named once in a batch")
+            refuse("reorder_id", approval.reorder_id, "each need only once at a time")
         row = known.proposals.get(approval.reorder_id)
         if row is None:
             refuse("reorder_id", approval.reorder_id, "no such proposal")
@@ -212,16 +232,22 @@ def _parts(
     approver: Approver,
     known: _Known,
 ) -> tuple[Part, ...]:
-    """Return the lines to write, each with its supplier."""
+    """Return the order lines to write, each with its supplier.
+
+    Raise `ServiceError` for parts that don't add up, odd units, an unknown or inactive supplier, or
+    a due day that is past.
+    """
     asked = row.quantity_units if approval.units is None else approval.units
     total = checks.integer("units", asked, 1)
     wanted = (Part(total),) if approval.parts is None else tuple(approval.parts)
     if not wanted:
-        refuse("parts", 0, "at least one part")
+        refuse("parts", 0, "at least one order line")
     if sum(part.units for part in wanted) != total:
-        refuse("parts", sum(part.units for part in wanted), f"parts that add up to {total} units")
+        refuse(
+            "parts", sum(part.units for part in wanted), f"order lines that add up to {total} units"
+        )
     if len(wanted) > MOST_PARTS:
-        refuse("parts", len(wanted), f"at most {MOST_PARTS} lines for one need")
+        refuse("parts", len(wanted), f"at most {MOST_PARTS} order lines for one need")
     checked = []
     for part in wanted:
         checks.integer("units", part.units, 1)
@@ -238,15 +264,18 @@ def _parts(
 
 
 def _first_approval(row: NeedProposal, approval: ApproveReorder, known: _Known) -> OrderedBefore:
-    """Return the order of an earlier approval; raise `Conflict` for another quantity."""
+    """Return the order line of an earlier approval.
+
+    Raise `Conflict` if that was a transfer, or if another quantity was ordered than asked for now.
+    """
     line = known.ordered.get(row.id)
-    if line is None and row.decided_units is None:  # a transfer covers the need
+    if line is None and row.decided_units is None:  # a transfer answered the need
         who, at = row.decider, row.decision_time
         message = f"{who} has already answered it with a transfer, {at}"
         raise Conflict(message)
     if line is None or approval.units not in (None, row.decided_units):
         who, at = row.decider, row.decision_time
-        message = f"{who} has already ordered {row.decided_units}, {at}"
+        message = f"{who} has already ordered {row.decided_units} units of this, {at}"
         raise Conflict(message)
     units = line.ordered_units if row.decided_units is None else row.decided_units
     return OrderedBefore(row.id, (line.id,), units, line.order_ref)
@@ -269,7 +298,7 @@ def _write(plans: Sequence[_Plan], approver: Approver, known: _Known) -> dict[st
 
 
 def _orders(plans: Sequence[_Plan], approver: Approver) -> dict[tuple[str, str], str]:
-    """Return the order of each supplier and location, locked in sorted order."""
+    """Return the `order_ref` by supplier and location; lock the orders in sorted order."""
     groups = sorted({(str(p.supplier), plan.row.location) for plan in plans for p in plan.parts})
     return {
         (supplier, location): automatic_order(supplier=supplier, location=location)
@@ -320,7 +349,7 @@ def _documents(
             yield {
                 **plan.row.key_columns,
                 "order_ref": refs[supplier, plan.row.location],
-                # The need is answered once: further lines are ordinary orders.
+                # The id is unique among order lines, so only the first line has it.
                 "reorder_id": plan.row.id if number == 0 else None,
                 "supplier": supplier,
                 "status": "sent" if approver.automatic else "draft",

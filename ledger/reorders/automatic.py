@@ -1,8 +1,10 @@
-"""Conditions of automatic orders, and the reason for each one that fails.
+"""The conditions of automatic orders (docs/domain.md 7), and a reason for each one that fails.
 
-The conditions are one pure function of a `Case`, so the desk shows a buyer exactly the reasons of
-the approving job. The group of a need is its supplier and location. Its value counts the needs
-without another reason to wait, so they reach the supplier's minimum together or not at all.
+The job that approves needs and the desk of the buyer use the same functions, so the desk shows the
+reasons that stop the job.
+
+A group is all needs for one supplier and location. Its value is the sum over the needs without any
+other reason to wait. If that is below the supplier's minimum, all of them wait.
 """
 
 from collections import defaultdict
@@ -28,7 +30,11 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One open need with all inputs of the rule; ages are None if unknown."""
+    """An open need, with all values that the conditions compare.
+
+    `*_us` are microseconds; an age is None if it is unknown. `weekday` is 0 on Monday, in UTC.
+    `requested_units` is the quantity in the read model, None if that has another need.
+    """
 
     reorder_id: str
     revision: int
@@ -51,17 +57,17 @@ class Case:
 
     @property
     def value_minor(self) -> int:
-        """The cost of the order in minor units."""
+        """The quantity times the cost of one unit, in minor units."""
         return self.quantity_units * self.cost_minor
 
     @property
     def group(self) -> tuple[str | None, str]:
-        """The supplier and location of the order that the need would join."""
+        """The supplier and location of the order that the need would be part of."""
         return self.supplier, self.location
 
 
 def own_reasons(case: Case) -> tuple[Reason, ...]:
-    """Return the reasons to wait that the need has alone."""
+    """Return the reasons to wait that don't depend on other needs."""
     found = (*_policy(case), *_supplier(case), *_freshness(case))
     return tuple(reason for reason in found if reason is not None)
 
@@ -81,7 +87,10 @@ def _policy(case: Case) -> Iterable[Reason | None]:
     if case.quantity_units > QUANTITY_MAX:
         yield Reason("too_many", f"no order line takes more than {QUANTITY_MAX:,} units")
     if case.quantity_units % case.pack_units:
-        yield Reason("odd_units", f"{case.quantity_units} is no multiple of {case.pack_units}")
+        yield Reason(
+            "odd_units",
+            f"{case.quantity_units} units are no multiple of the pack of {case.pack_units}",
+        )
 
 
 def _supplier(case: Case) -> Iterable[Reason | None]:
@@ -99,7 +108,7 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
     if case.unchanged_us < SETTLED_AFTER_US:
         yield Reason("unsettled", "it changed less than 60 s ago")
     if case.stock_age_us is None or case.stock_age_us > OLDEST_US:
-        yield Reason("stock_old", "what is known of its stock is older than 60 s")
+        yield Reason("stock_old", "its stock figures are missing or more than 60 s old")
     elif case.requested_units != case.quantity_units:
         yield Reason("state_differs", "the newest stock figures ask for another quantity")
     if is_stale(case.pipeline_age_us):
@@ -107,9 +116,9 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
 
 
 def reasons_to_wait(cases: Iterable[Case]) -> dict[str, tuple[Reason, ...]]:
-    """Return each need's reasons to wait, by reorder id; without any, it is ordered by rule.
+    """Return the reasons to wait by reorder id; a need without any is ordered by rule.
 
-    `cases` hold every open need of the groups they belong to.
+    `cases` must contain all needs of each group, because their values are added up.
     """
     found = {case.reorder_id: (case, own_reasons(case)) for case in cases}
     reached: dict[tuple[str | None, str], int] = defaultdict(int)
@@ -160,7 +169,8 @@ LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
 LEFT JOIN read_model.sink_position at
     ON at.sink = 'projector' AND at.topic = '{ON_HAND_CHANGELOG}' AND at.partition = s.partition
 WHERE r.status = 'open' AND coalesce(r.decided_action, '') NOT IN ('approve', 'reject')
-    -- Said, but not yet back by capture; a snooze that has ended is older than the need's update.
+    -- Leave out a snooze that the workers have not processed yet. A snooze that has ended is older
+    -- than the proposal's last update.
     AND NOT (coalesce(r.decided_action, '') = 'snooze'
              AND coalesce(r.decided_at > r.updated_at, false))
 """  # noqa: S608 -- constants of this project
@@ -173,12 +183,12 @@ _ALLOWED: Final = " AND il.auto_max_minor > 0"
 
 
 def cases_that_policy_allows() -> list[Case]:
-    """Return every open need of an item with a limit for automatic orders."""
+    """Return every open need of an item whose policy has a limit above 0 for automatic orders."""
     return read_all(Case, _CASES + _ALLOWED)
 
 
 def why_not(reorder_ids: Iterable[str]) -> dict[str, tuple[Reason, ...]]:
-    """Return the reasons to wait of each of these open needs; decided needs are left out."""
+    """Return the reasons to wait by reorder id; needs that aren't open are left out."""
     wanted = list(reorder_ids)
     if not wanted:
         return {}

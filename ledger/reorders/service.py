@@ -1,4 +1,7 @@
-"""The buyer's decisions on reorder proposals; an approval also writes the order lines."""
+"""Decisions on reorder proposals: approve, reject, snooze and resume.
+
+An approval also writes the order lines.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,13 +35,14 @@ from ledger.reorders.approval import (
     order_all,
 )
 
-# A closed need may hold its item back (domain.md 5.3): episode state, and status of the need.
+# After a rejection or a short order, the item opens no new need for a time (docs/domain.md 5.3).
+# By the episode's state: the status of the closed need that caused it.
 HELD_AFTER: Final = {"held-rejected": "rejected", "held-short": "accepted"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Episode:
-    """The state of a key's latest need, and its id, as the read model shows them."""
+    """The episode state of a key in the read model, and the id of its latest need."""
 
     episode_state: str
     reorder_id: str | None
@@ -51,10 +55,15 @@ def approve_reorder(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Ordered | OrderedBefore:
-    """Order a need: decision and order lines in one transaction.
+    """Approve a need and write its order lines, in one transaction.
 
-    The lines join the draft orders of their suppliers and locations; `send_order` sends them. A
-    second approval of the same need orders nothing and returns the first one's line.
+    The lines become part of the draft orders of their suppliers and locations, which `send_order`
+    sends. If the need was approved before, nothing is ordered and the earlier line is returned.
+
+    Raises:
+        ServiceError: a value breaks a rule, for example odd units or an inactive supplier.
+        Conflict: the need is closed or snoozed, has another revision, or was ordered with another
+            quantity.
     """
     approver = Approver(actor, odd_units_allowed)
 
@@ -77,9 +86,9 @@ def approve_reorders(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> list[ApprovalOutcome]:
-    """Approve many needs in one transaction; return their outcomes in order.
+    """Approve up to 500 needs in one transaction; return the outcomes in the order of `commands`.
 
-    A need that has changed is not ordered; the others are.
+    A need that is refused is `NotOrdered`; the others are ordered.
     """
 
     def work() -> ResultDocument:
@@ -93,7 +102,7 @@ def approve_reorders(
 
 
 def approve_automatically(commands: Sequence[ApproveReorder]) -> list[ApprovalOutcome]:
-    """Approve needs that rules allow, and send their orders; the actor is None."""
+    """Approve needs without a person; their orders are sent at once and have no actor."""
     with ledger_transaction():
         return _order(commands, Approver(None, automatic=True))
 
@@ -117,7 +126,7 @@ def _reason(refusal: LedgerError) -> str:
 
 
 def _document(outcome: ApprovalOutcome) -> ResultDocument:
-    """Return an outcome as the result document of its command."""
+    """Return an outcome as JSON for `app.command`."""
     match outcome:
         case NotOrdered():
             return {"reorder_id": outcome.reorder_id, "refused": outcome.reason}
@@ -156,7 +165,10 @@ def reject_reorder(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Reject a need; return the decision's id. It may come back under a new id after its hold."""
+    """Reject a need; return the decision's id.
+
+    The rules open no new need for the item for seven days, or until somebody resumes it.
+    """
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
     decision = Decision(REORDERS, reorder_id, "reject", shown_revision, actor, None, given)
     allowed = ("open", "snoozed")
@@ -172,7 +184,7 @@ def snooze_reorder(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Snooze a need until or for a time, by default for seven days; return the decision's id."""
+    """Snooze a need until a time or for a span, by default seven days; return the decision's id."""
     until = checked_until(until_at)
     decision = Decision(REORDERS, reorder_id, "snooze", shown_revision, actor, until, reason)
     allowed, content = ("open", "snoozed"), (until_at, reason)
@@ -186,10 +198,13 @@ def resume_reorder(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """End a hold now: a snooze, or the hold after a rejection or a short order (domain.md 7).
+    """End a hold now; return the decision's id (docs/domain.md 5.3).
 
-    A snoozed need opens again unchanged. A rejected or answered need stays closed; if the item is
-    still short, the end of its hold opens a need with a new id. Return the decision's id.
+    A hold is a snooze, or the time after a rejection or an order of too few units. A snoozed need
+    opens again with the same id if the item still needs units. A rejected or ordered need stays
+    closed; if the item still needs units, the rules open a new one.
+
+    Raise `ServiceError` for an unknown need, `Conflict` if it holds nothing back.
     """
     decision = Decision(REORDERS, reorder_id, "resume", shown_revision, actor)
 
@@ -207,7 +222,7 @@ def resume_reorder(
 
 
 def _refuse_if_not_held(row: NeedProposal, decision: Decision) -> None:
-    """Raise `Conflict` unless the item is held because of this closed need."""
+    """Raise `Conflict` unless this closed need still prevents a new one."""
     if row.decided_action == "resume" and row.is_unanswered:
         message = f"{row.decider} has already resumed it, {row.decision_time}"
         raise Conflict(message)

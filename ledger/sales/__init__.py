@@ -1,1 +1,1 @@
-"""Sales: one row per line of a till receipt."""
+"""Sales and returns, one row per line of a till receipt."""

@@ -1,4 +1,4 @@
-"""Sales: one row per line of a till receipt, singly and in bulk."""
+"""Writes of sales and returns, one row per line of a till receipt, singly or in bulk."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,9 +18,10 @@ from ledger.kernel.transactions import (
 
 
 class RecordSale(NamedTuple):
-    """A sale (quantity > 0) or a return (quantity < 0), as sent by a till.
+    """A sale (quantity > 0) or a return (quantity < 0), as a till sends it.
 
-    `(source, source_ref)` identifies the line at its till. `occurred_at` None means now.
+    `source` and `source_ref` together identify the line, so that it is written once. `occurred_at`
+    None means now. `condition` is that of returned goods.
     """
 
     location: str
@@ -44,7 +45,7 @@ class RecordSale(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """The result of a batch: rows inserted, and rows that existed already."""
+    """The result of a batch: the number of new lines, and of lines that existed already."""
 
     inserted: int
     skipped: int
@@ -56,7 +57,7 @@ COLUMNS: Final = (*RecordSale._fields, "recorded_by")
 def record_sale(command: RecordSale, *, actor: str | None = None) -> int:
     """Write one line of a receipt; return its id.
 
-    A second write of a line raises `Conflict`, and nothing reaches the log.
+    Raise `Conflict` if a line with this `source` and `source_ref` exists.
     """
     command.check()
     with ledger_transaction():
@@ -72,7 +73,10 @@ def record_sale(command: RecordSale, *, actor: str | None = None) -> int:
 
 
 def record_sales(commands: Sequence[RecordSale], *, actor: str | None = None) -> Recorded:
-    """Write lines in their order, in one statement; skip lines that are recorded already."""
+    """Write lines in their order, in one statement; skip lines that exist already.
+
+    Raise `ServiceError`, and write none, if a line breaks a rule.
+    """
     for number, command in enumerate(commands):
         try:
             command.check()
@@ -85,7 +89,7 @@ def record_sales(commands: Sequence[RecordSale], *, actor: str | None = None) ->
 
 
 def _insert(commands: Sequence[RecordSale], actor: str | None) -> int:
-    """Insert checked lines in one statement; return the number that was not recorded before."""
+    """Insert checked lines in one statement; return the number of new ones."""
     if any(command.occurred_at is None for command in commands):
         now = database_now()
         commands = [

@@ -1,6 +1,6 @@
-"""Both rows of a transfer: written together, locked together.
+"""Writes and locks the two rows of a transfer: one leaves the source, one arrives.
 
-They are locked in the order of their ids, so that two people at one transfer cannot deadlock.
+Rows are locked in the order of their ids, so that two people who change a transfer can't deadlock.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from ledger.transfers.route import Route
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """The two rows of one transfer and their common reference."""
+    """The ids of both rows of a transfer, and the reference that both have."""
 
     transfer_ref: str
     out_id: int
@@ -44,7 +44,12 @@ def write_pair(
     transfer_ref: str | None,
     reorder_id: str | None,
 ) -> Transfer:
-    """Insert both rows with the columns of `moved`; the arriving row carries the reorder id."""
+    """Insert both rows of a transfer; return their ids and reference.
+
+    `keys` are those of source and destination. `moved` has the columns that both rows share, for
+    example status and units. `transfer_ref` None makes a new reference. Only the arriving row gets
+    `reorder_id`, the need that the transfer answers.
+    """
     reference = transfer_ref or f"T-{uuid4().hex[:12]}"
     item = {"sku": route.sku, "transfer_ref": reference, "due_on": route.due_on}
     shared = {**moved, **item}
@@ -56,13 +61,16 @@ def write_pair(
 
 
 def locked_transfer(shipment_line_id: int) -> LockedTransfer:
-    """Return the transfer with this row, locked until the transaction ends."""
+    """Return the transfer to which this row belongs, locked until the transaction ends.
+
+    Either row identifies it. Raise `Conflict` if it was cancelled or isn't one row each.
+    """
     reference: str | None = fetch_value(
         "SELECT max(transfer_ref) FROM retail.shipment_line"
         " WHERE id = %s AND leg IN ('transfer_out', 'transfer_in')",
         shipment_line_id,
     )
-    gone = f"transfer line {shipment_line_id} is gone: it was cancelled, or never planned"
+    gone = f"there is no transfer {shipment_line_id}: it was cancelled, or never planned"
     if reference is None:
         raise Conflict(gone)
     rows = read_all(
@@ -77,7 +85,10 @@ def locked_transfer(shipment_line_id: int) -> LockedTransfer:
         raise Conflict(gone)
     legs = {row.leg: row for row in rows}
     if len(rows) != len(legs) or len(legs) != 2:  # noqa: PLR2004 -- one row leaves, one arrives
-        message = f"transfer {reference} has {len(rows)} rows of this item, not the two of a pair"
+        message = (
+            f"transfer {reference} has {len(rows)} lines of this item instead of one that leaves and"
+            " one that arrives: ask an operator to correct it"
+        )
         raise Conflict(message)
     found = LockedTransfer(legs["transfer_out"], legs["transfer_in"])
     require_either(found.leaving.location, found.arriving.location)

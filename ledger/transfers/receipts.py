@@ -1,6 +1,7 @@
-"""Receipts of transfers, and corrections of one's own receipt.
+"""Receipts of transfers, and corrections of a receipt by the person who made it.
 
-The arriving row ends as received. Units lost in transit belong to no location and need a reason.
+A receipt changes the arriving row to status received. Units that were lost in transit are in the
+stock of no location, and need a reason.
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from ledger.receiving.shipment_line import ShipmentLine, locked_shipment
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
-    """The units lost in transit, negative if more arrived than were shipped."""
+    """The stored result: units lost in transit, negative if more arrived than were shipped."""
 
     lost: int
 
@@ -28,9 +29,13 @@ def receive_transfer(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Receive the arriving row of a transfer; lost or found units need a reason.
+    """Receive a transfer; return shipped minus arrived units, where damaged units have arrived.
 
-    Returns the units lost in transit, negative if more arrived than were shipped.
+    Unless that is 0, a reason is needed. `shipment_line_id` is the arriving row.
+
+    Raises:
+        ServiceError: no such row, or no reason for a difference.
+        Conflict: the transfer was received already, or is not shipped yet.
     """
     delivered.check()
 
@@ -38,13 +43,15 @@ def receive_transfer(
         arriving = _locked_inbound(shipment_line_id)
         if arriving.status == "received":
             message = (
-                f"transfer line {shipment_line_id} is received already:"
+                f"transfer {shipment_line_id} is received already:"
                 f" {arriving.received_units} and {arriving.damaged_units} damaged,"
                 f" by {arriving.writer}, {arriving.write_time}"
             )
             raise Conflict(message)
         if arriving.status == "planned":
-            message = f"transfer line {shipment_line_id} has not been shipped yet"
+            message = (
+                f"transfer {shipment_line_id} was not shipped yet: its source has to ship it first"
+            )
             raise Conflict(message)
         return _receive(arriving, delivered, actor)
 
@@ -56,21 +63,30 @@ def receive_transfer(
 def correct_transfer_receipt(
     *, shipment_line_id: int, delivered: Delivered, actor: str, command_id: UUID | None = None
 ) -> int:
-    """Correct one's own receipt of the last 48 h; return the units lost in transit.
+    """Replace `actor`'s own receipt, within 48 h; return shipped minus arrived units.
 
-    One update reverses the old receipt and books the new one.
+    One update reverses the old receipt and books the new one. Without a new time, the old one is
+    kept.
+
+    Raises:
+        ServiceError: another person received it, it is older, or a difference has no reason.
+        Conflict: the transfer is not received.
     """
     delivered.check()
 
     def work() -> _Lost:
         arriving = _locked_inbound(shipment_line_id)
         if arriving.status != "received":
-            message = f"transfer line {shipment_line_id} is {arriving.status}, not received"
+            message = f"transfer {shipment_line_id} is {arriving.status}, so it has no receipt yet"
             raise Conflict(message)
         if arriving.recorded_by != actor:
-            refuse("actor", actor, f"{arriving.writer} received it; adjust stock instead")
+            refuse(
+                "actor",
+                actor,
+                f"only {arriving.writer}, who received it, may correct it: adjust the stock instead",
+            )
         if not checks.is_correctable(arriving.arrived_at, database_now()):
-            refuse("received_at", arriving.arrived_at, "older than 48 h: adjust stock instead")
+            refuse("received_at", arriving.arrived_at, "older than 48 h: adjust the stock instead")
         received_at = delivered.received_at or arriving.arrived_at
         return _receive(arriving, replace(delivered, received_at=received_at), actor)
 
@@ -89,6 +105,4 @@ def _receive(arriving: ShipmentLine, delivered: Delivered, actor: str | None) ->
 
 
 def _locked_inbound(shipment_line_id: int) -> ShipmentLine:
-    return locked_shipment(
-        shipment_line_id, "transfer_in", missing="no such arriving line of a transfer"
-    )
+    return locked_shipment(shipment_line_id, "transfer_in", missing="no such arriving transfer")

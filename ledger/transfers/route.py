@@ -1,8 +1,8 @@
-"""The route of a transfer, and the checks that refuse it.
+"""The route of a transfer, and the checks of a new transfer.
 
-A till may sell unranged items; a person plans transfers only of items that both ends range. A plan
-is a promise, so it is limited to on-hand units that are not promised yet. Goods that have left are
-a fact, so a person may record more of them than the ledger shows.
+Source and destination must both range the item. The units must be on hand at the source and not be
+promised to customers or other transfers. A person who ships may confirm that more units have left,
+because goods that have left are a fact, and the recorded stock may be wrong.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ WHERE i.inv_key = %s
 
 @dataclass(frozen=True, slots=True)
 class _Stock:
-    """On-hand units of a key, and those of them that are promised."""
+    """The on-hand units of a key, and those promised to customers and planned transfers."""
 
     on_hand_units: int
     promised_units: int
@@ -38,7 +38,7 @@ class _Stock:
 
 @dataclass(frozen=True, slots=True)
 class _Whereabouts:
-    """Where a location and an SKU are known; at most five locations of the SKU."""
+    """True if the location exists, and up to five locations that have the SKU."""
 
     location_known: bool
     sku_locations: list[str]
@@ -46,7 +46,7 @@ class _Whereabouts:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Item, units, source, destination and due day of a transfer."""
+    """A transfer to make: `units` of an item from source to destination, due on a day or None."""
 
     source: str
     destination: str
@@ -55,7 +55,7 @@ class Route:
     due_on: date | None = None
 
     def keys(self) -> tuple[str, str]:
-        """Return the checked keys of source and destination."""
+        """Return the keys of source and destination; raise `ServiceError` if a value is invalid."""
         if self.source == self.destination:
             refuse("destination", self.destination, "a transfer goes to another location")
         checks.integer("units", self.units, 1)
@@ -66,7 +66,10 @@ class Route:
 
 
 def refuse_unranged(route: Route) -> None:
-    """Raise `ServiceError` unless both ends range the item; it names the end or the item."""
+    """Raise `ServiceError` unless source and destination range the item.
+
+    It names the location that doesn't, or the SKU if no location has it.
+    """
     keys = {"source": f"{route.source}|{route.sku}"}
     keys["destination"] = f"{route.destination}|{route.sku}"
     ranged = fetch_column(
@@ -90,13 +93,13 @@ def _refuse_end(field: str, inv_key: str) -> None:
 def refuse_beyond_stock(
     inv_key: str, units: int, *, besides: int | None = None, or_else: str = ""
 ) -> None:
-    """Raise `ServiceError` for more units than are on hand and not promised.
+    """Raise `ServiceError` if units > max(0, on-hand - promised units) of the source `inv_key`.
 
-    Promised units are those allocated to customers and those in other planned transfers; `besides`
-    is the row of this transfer. `or_else` adds a possible next step. A key that is no longer ranged
-    is not checked. The key's row stays locked until the transaction ends.
+    Promised units are those allocated to customers and those of planned transfers. `besides` is the
+    leaving row of this transfer, which is left out. `or_else` is a next step to add to the message.
+    A key that is no longer ranged is not checked. Its row stays locked until the transaction ends.
     """
-    # A separate statement: the next one sees the commits that happened while this one waited.
+    # The lock is a statement of its own, so that the next one sees what others have committed.
     execute("SELECT id FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
     stock = read_one(_Stock, _STOCK, besides, inv_key)
     if stock is None:

@@ -1,6 +1,8 @@
-"""Transfers between locations: two rows under two keys, always written together.
+"""Plans, shipments, cancellations and due days of transfers between locations.
 
-The leaving row ends as shipped, the arriving row as received (`ledger.transfers.receipts`).
+A transfer is two rows of `retail.shipment_line`, one with the key of the source and one with that
+of the destination. They are always written in one transaction. The source's row ends with status
+shipped, the destination's with received (`ledger.transfers.receipts`).
 """
 
 from collections.abc import Mapping
@@ -34,11 +36,15 @@ def plan_transfer(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Transfer:
-    """Request units from another location: planned on both rows, on order at the destination.
+    """Plan a transfer; its units are then on order at the destination.
 
-    Raise `ServiceError` unless both ends range the item, the due day is not over, and the source
-    has enough unpromised units on hand. With `reorder_id` it answers that need, once only and as
-    shown.
+    With `reorder_id`, the transfer answers that need.
+
+    Raises:
+        ServiceError: a location doesn't range the item, the due day is past, or the source has too
+            few units on hand that aren't promised.
+        Conflict: the need is closed, snoozed or decided, or has another revision than
+            `shown_revision`.
     """
     keys = route.keys()
     require_either(route.source, route.destination)
@@ -66,9 +72,9 @@ def plan_transfer(
 
 @dataclass(frozen=True, slots=True)
 class ShipTransfer:
-    """Units that leave without a plan; `shipped_at` None means now.
+    """A transfer that was not planned and has left; `shipped_at` None means now.
 
-    `beyond_stock_allowed` accepts more units than on hand, because the goods have left.
+    `beyond_stock_allowed` accepts more units than the source has on hand and not promised.
     """
 
     route: Route
@@ -81,10 +87,10 @@ class ShipTransfer:
 def ship_transfer(
     command: ShipTransfer, *, actor: str | None = None, command_id: UUID | None = None
 ) -> Transfer:
-    """Ship units without a plan: both rows are shipped at once.
+    """Write a transfer that was not planned, with both rows in status shipped.
 
-    Refused like a plan, except for units beyond stock if the command allows them. The due day
-    can't be before the shipping day.
+    It is refused for the same reasons as `plan_transfer`. But the due day must not be before the
+    shipping day, and `beyond_stock_allowed` accepts more units than the stock has.
     """
     route, reorder_id = command.route, command.reorder_id
     keys = route.keys()
@@ -109,7 +115,7 @@ def ship_transfer(
 
 
 def _leaving(units: int, leaves_at: datetime, actor: str | None) -> Mapping[str, object]:
-    """Return the common columns of both rows for units that leave without a plan."""
+    """Return the columns that both rows of an unplanned transfer have in common."""
     return {
         "status": "shipped",
         "planned_units": units,
@@ -128,9 +134,10 @@ def ship_planned_transfer(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> None:
-    """Ship a planned transfer with the units that really left; either row identifies it.
+    """Ship a planned transfer, with the units that have really left; either row identifies it.
 
-    More units than the source has on hand and unpromised need `beyond_stock_allowed`.
+    More units than the source has on hand and not promised need `beyond_stock_allowed`. Raise
+    `Conflict` if the transfer is not planned any more.
     """
     checks.integer("units", units, 1)
 
@@ -160,16 +167,16 @@ def ship_planned_transfer(
 def cancel_transfer(
     *, shipment_line_id: int, others_allowed: bool = True, actor: str | None = None
 ) -> None:
-    """Cancel a planned transfer: delete both rows, so its units are no longer on order.
+    """Cancel a planned transfer: delete both rows, so that its units are no longer on order.
 
-    Unless `others_allowed`, only the person who planned it may.
+    Unless `others_allowed`, only the person who planned it may cancel it.
     """
     with ledger_transaction():
         transfer = locked_transfer(shipment_line_id)
         _must_be_planned(transfer)
         planner = transfer.arriving.recorded_by
         if not others_allowed and planner != actor:
-            rule = f"{planner or 'the system'} asked for it; store staff at either end may cancel"
+            rule = f"{planner or 'the system'} asked for it: ask them or store staff to cancel it"
             refuse("actor", actor, rule)
         execute("DELETE FROM retail.shipment_line WHERE id = ANY(%s)", transfer.ids)
         _log_change(
@@ -189,11 +196,12 @@ def move_transfer_due_date(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> None:
-    """Change the due day of a transfer in transit; quantities and decisions stay.
+    """Change the due day of a transfer in transit, on both rows; either row identifies it.
 
-    Either row identifies it and both get the day, which is not before the shipping day. A planned
-    transfer is refused: it has no due arrival yet, and its rows must name the person who may cancel
-    it.
+    The day has no effect on stock figures or decisions, and can't be before the shipping day. A
+    planned transfer is refused, because `recorded_by` of its rows is the person who may cancel it.
+
+    Raise `Conflict` if the transfer isn't in transit or has changed since `shown_version`.
     """
 
     def work() -> Done:
@@ -234,7 +242,7 @@ def _log(action: str, subject: str, transfer: Transfer, route: Route, actor: str
 
 
 def _log_change(action: str, transfer: LockedTransfer, actor: str | None, **detail: object) -> None:
-    """Log a change of a locked transfer under the key that it leaves."""
+    """Append a change of a locked transfer to the audit log, with the key of the source."""
     ends = {"transfer": transfer.leaving.transfer_ref, "to": transfer.arriving.location}
     subject = transfer.leaving.inv_key
     log_action(actor=actor, action=action, subject=subject, detail={**ends, **detail})

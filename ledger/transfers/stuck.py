@@ -1,20 +1,23 @@
-"""The rule for stuck transfers: three days past the due day (docs/domain.md 8).
+"""The rule for stuck transfers: shipped, and three days past the due day (docs/domain.md 8).
 
-The desk and the task of the same name use this rule and define none of their own.
+The desk Transfers and the task `stuck_transfer` both use it.
 """
 
 from typing import Final
 
 STUCK_AFTER_DAYS: Final = 3
 
-# The due day is the agreed one, or the shipping day plus the destination's lead time, rounded up.
-# `a` is the arriving row, `il` the destination's item_location row, if it exists.
+# The due day: the one agreed, else the UTC day of shipping plus the destination's lead time,
+# rounded up to days. `a` is the arriving row, `il` the destination's row of item_location (null without).
 TRANSFER_DUE_ON: Final = """coalesce(a.due_on,
     (retail.business_at(a.shipped_at, a.recorded_at) AT TIME ZONE 'UTC')::date
         + ((coalesce(il.lead_time_centidays, 0) + 99) / 100)::int)"""
 
 
 def stuck_sql(now: str) -> str:
-    """Return SQL that is true for an arriving row `a` that is stuck at `now`, an SQL expression."""
+    """Return an SQL condition that is true if the arriving row `a` is stuck.
+
+    `now` is an SQL expression of a timestamptz.
+    """
     today = f"({now} AT TIME ZONE 'UTC')::date"
     return f"(a.status = 'shipped' AND {TRANSFER_DUE_ON} + {STUCK_AFTER_DAYS} <= {today})"

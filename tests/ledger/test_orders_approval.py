@@ -104,7 +104,7 @@ def test_a_split_need_is_answered_by_its_first_line_alone(
 @pytest.mark.parametrize(
     ("parts", "rule"),
     [
-        ([], "at least one part"),
+        ([], "at least one order line"),
         ([Part(30), Part(6)], "add up to 42"),
         ([Part(30), Part(18)], "add up to 42"),
         ([Part(37), Part(5)], "multiple of the pack"),
@@ -229,7 +229,7 @@ def test_a_batch_orders_what_it_can_and_says_why_not_of_the_rest(
     assert "you saw revision 1, now it is revision 3" in reasons[0]
     assert "is cancelled now" in reasons[1]
     assert "no such proposal" in reasons[2]
-    assert "named once" in reasons[3]
+    assert "only once" in reasons[3]
     assert [line[0] for line in lines(ledger)] == [good]
     assert ledger.execute(
         "SELECT action, actor FROM app.action_log WHERE action IN ('approve', 'order') ORDER BY id"

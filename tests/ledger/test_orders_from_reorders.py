@@ -108,7 +108,7 @@ def test_a_need_is_split_on_the_page(ledger: psycopg.Connection) -> None:
         ({"units1": 41, "units2": 1}, "multiple of the pack"),
         ({"units1": "many"}, "whole number"),
         ({"units1": 42, "due_on1": "soon"}, "Due day of part 1: a day like"),
-        ({}, "at least one part"),
+        ({}, "at least one order line"),
     ],
 )
 def test_a_split_that_does_not_fit_keeps_its_input(

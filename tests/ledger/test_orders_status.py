@@ -15,7 +15,7 @@ from ledger.ordering.status import (
     is_overdue,
     open_units,
     order_day,
-    settled,
+    status_after,
 )
 
 # Repeated on purpose: the page of the rules has the allowed actions of each status.
@@ -57,7 +57,7 @@ def test_every_pair_of_status_and_action_is_allowed_or_a_conflict(status, action
 def test_a_line_is_closed_exactly_while_nothing_is_open(
     status, units, is_confirmed, expected
 ) -> None:
-    assert settled(status, open_units=units, is_confirmed=is_confirmed) == expected
+    assert status_after(status, open_units=units, is_confirmed=is_confirmed) == expected
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_a_timeline_begins_once(ledger: psycopg.Connection) -> None:
     long_ago = database_now() - timedelta(days=400)
     for begins in (None, long_ago):
         with pytest.raises(
-            Conflict, match=r"L\|S has prices already: only the first one is initial"
+            Conflict, match=r"L\|S has prices already, so this can't be its first one"
         ):
             services.set_price(
                 services.SetPrice(
@@ -179,7 +179,9 @@ def test_of_two_people_who_roll_back_the_same_change_one_does(
 def test_a_roll_back_is_not_rolled_back(ledger: psycopg.Connection, past: datetime) -> None:
     services.roll_back_price(location="L", sku="S", actor="pat")
 
-    again = r"The last change is rolled back already, written by pat at 20.* UTC: for another price"
+    again = (
+        r"The last change is rolled back already, written by pat at 20.* UTC: to get another price"
+    )
     with pytest.raises(Conflict, match=again):
         services.roll_back_price(location="L", sku="S", shown_price_id=newest_id())
 

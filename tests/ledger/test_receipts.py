@@ -331,7 +331,7 @@ def test_goods_that_no_order_line_announced_are_stock_alone(ledger: psycopg.Conn
     services.correct_receipt(shipment_line_id=shipment, delivered=Delivered(6), actor="ann")
 
     assert receipts(ledger) == [(6, 0, 0, None)]
-    with pytest.raises(ServiceError, match="no such delivery line of a supplier"):
+    with pytest.raises(ServiceError, match="no such delivery of a supplier"):
         services.receive_shipment(shipment_line_id=0, delivered=Delivered(1))
     with pytest.raises(ServiceError, match="no such order line"):
         services.receive_shipment(purchase_order_line_id=0, delivered=Delivered(1))

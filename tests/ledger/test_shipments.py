@@ -117,7 +117,7 @@ def test_the_outgoing_leg_is_not_received(ledger: psycopg.Connection) -> None:
     stocked("DC-1", "L")
     transfer = services.ship_transfer(services.ShipTransfer(services.Route("DC-1", "L", "S", 6)))
 
-    with pytest.raises(ServiceError, match="no such arriving line of a transfer"):
+    with pytest.raises(ServiceError, match="no such arriving transfer"):
         services.receive_transfer(shipment_line_id=transfer.out_id, delivered=Delivered(6))
 
 
