@@ -275,7 +275,7 @@ def _first_approval(row: NeedProposal, approval: ApproveReorder, known: _Known) 
         raise Conflict(message)
     if line is None or approval.units not in (None, row.decided_units):
         who, at = row.decider, row.decision_time
-        message = f"{who} has already ordered {row.decided_units} units of this, {at}"
+        message = f"{who} has already ordered {row.decided_units}, {at}"
         raise Conflict(message)
     units = line.ordered_units if row.decided_units is None else row.decided_units
     return OrderedBefore(row.id, (line.id,), units, line.order_ref)

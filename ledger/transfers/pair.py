@@ -86,8 +86,8 @@ def locked_transfer(shipment_line_id: int) -> LockedTransfer:
     legs = {row.leg: row for row in rows}
     if len(rows) != len(legs) or len(legs) != 2:  # noqa: PLR2004 -- one row leaves, one arrives
         message = (
-            f"transfer {reference} has {len(rows)} lines of this item instead of one that leaves and"
-            " one that arrives: ask an operator to correct it"
+            f"transfer {reference} has {len(rows)} lines of this item instead of one that leaves"
+            " and one that arrives: ask an operator to correct it"
         )
         raise Conflict(message)
     found = LockedTransfer(legs["transfer_out"], legs["transfer_in"])

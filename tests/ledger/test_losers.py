@@ -96,9 +96,7 @@ def test_of_two_who_split_a_need_the_second_keeps_his_parts(item: psycopg.Connec
         typed,
     )
 
-    assert re.match(
-        rf"{winner} has already ordered {typed[winner]['units']} units of this, {WHEN}", said(page)
-    )
+    assert re.match(rf"{winner} has already ordered {typed[winner]['units']}, {WHEN}", said(page))
     assert re.search(rf'name="units1"[^>]* value="{typed[loser]["units1"]}"', page.content.decode())
 
 
