@@ -278,8 +278,8 @@ HAVING count(*) >= CASE WHEN EXISTS (
 """
 
 # Take the complete hours without a sale line up to now, at most the last 24. Sum the sale lines of
-# the same hours on each of the seven days before. The task opens at
-# 49 lines, an average of 7 a day.
+# the same hours on each of the seven days before. The task opens at 49 lines, an average of 7 a
+# day.
 STALE_SOURCE: Final = """
 SELECT last.location AS subject, NULL AS inv_key, last.location, NULL AS sku,
     jsonb_build_object(

@@ -44,7 +44,8 @@ BEAT: Final = """
 UPDATE retail.pipeline_heartbeat SET beat = beat + 1, occurred_at = clock_timestamp()
 WHERE inv_key = ANY(%(keys)s)
 """
-# MATERIALIZED: a plan may run a plain subselect again for each row and exceed its limit.
+# Without MATERIALIZED, Postgres may execute the subselect again for each row, and so update more
+# rows than its LIMIT.
 REVIEW: Final = """
 WITH waiting AS MATERIALIZED (
     SELECT id FROM retail.item_location

@@ -111,7 +111,7 @@ def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple
     An entry whose `entry_id` is stored already is skipped.
     """
     if len(entries) > MOST_ENTRIES:
-        refuse("entries", len(entries), f"at most {MOST_ENTRIES} at a time")
+        refuse("entries", len(entries), f"at most {MOST_ENTRIES} entries at a time")
     refused: list[Refused] = []
     with ledger_transaction():
         sheet = locked_sheet(sheet_id, actor)

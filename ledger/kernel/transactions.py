@@ -14,7 +14,7 @@ from ledger.kernel.checks import check_business_time, refuse_future
 from ledger.kernel.errors import Conflict, ServiceError
 
 Row = dict[str, Any]
-# Values to write, by the name of their column.
+# Values to write, by column.
 ColumnValues = dict[str, Any]
 
 # Messages for unique indexes, so that a person doesn't read the name of a constraint.

@@ -151,7 +151,7 @@ def _outcome(document: ResultDocument) -> ApprovalOutcome:
 
 
 def _ordered(reorder_id: str, document: ResultDocument) -> Ordered | OrderedBefore:
-    # Results of earlier versions name one line only.
+    # Results that earlier versions stored have only `line_id`.
     line_ids = tuple(document.get("line_ids") or [document["line_id"]])
     written = OrderedBefore if document["repeated"] else Ordered
     return written(reorder_id, line_ids, document["units"], document["order_ref"])

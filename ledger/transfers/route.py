@@ -109,7 +109,7 @@ def refuse_beyond_stock(
         return
     location, _, sku = inv_key.partition("|")
     if not current().allows(location):
-        refuse("units", units, f"fewer: {location} can't send so many; ask the people there")
+        refuse("units", units, f"fewer units: {location} can't send so many; ask the people there")
     rule = (
         f"at most {free}: {location} has {stock.on_hand_units} of {sku} on hand and has"
         f" promised {stock.promised_units}"
