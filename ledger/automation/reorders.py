@@ -24,7 +24,7 @@ def approve_due(*, limit: int = MOST_A_CALL) -> int:
 
     A group is all needs for one supplier and location. Only complete groups are ordered, because a
     part of one could be below the supplier's minimum. At most `limit` needs are ordered, unless the
-    first group alone has more. `MOST_AT_ONCE` is a limit in any case.
+    first group alone has more: of that, the first 500 are.
     """
     # Check without locks first: most calls find nothing, and locks would block other transactions.
     if not _due(limit):

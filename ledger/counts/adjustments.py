@@ -167,8 +167,8 @@ def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:
 def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | None = None) -> None:
     """Set the limit in minor units up to which an adjustment needs no approval, inclusive.
 
-    With 0, each adjustment with a value above 0 needs one. Raise `Conflict` if the limit in force
-    differs from `shown_minor`.
+    With 0 every adjustment needs one. Raise `Conflict` if the limit in force differs from
+    `shown_minor`.
     """
     checks.integer("limit_minor", limit_minor, 0, AMOUNT_MAX)
     require_company()

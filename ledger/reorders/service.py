@@ -167,7 +167,9 @@ def reject_reorder(
 ) -> int:
     """Reject a need; return the decision's id.
 
-    The rules open no new need for the item for seven days, or until somebody resumes it.
+    For seven days the rules then open no new need for the item. The hold ends earlier if somebody
+    resumes it, the policy changes, or the stock rises well above the reorder point (docs/domain.md
+    5.3).
     """
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
     decision = Decision(REORDERS, reorder_id, "reject", shown_revision, actor, None, given)
