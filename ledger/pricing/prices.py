@@ -127,7 +127,7 @@ def _newest_as_shown(inv_key: str, shown_price_id: int | None) -> TimelineRow | 
     if newest is None:
         refuse("shown_price_id", shown_price_id, "the newest price of this item")
     message = (
-        f"{inv_key} has got another price since you saw it: {money_text(newest.price_minor)} from"
+        f"{inv_key} has another price since: {money_text(newest.price_minor)} from"
         f" {moment_text(newest.effective_from)} on, {newest.kind}, {newest.origin}"
     )
     raise Conflict(message)

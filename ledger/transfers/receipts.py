@@ -50,7 +50,7 @@ def receive_transfer(
             raise Conflict(message)
         if arriving.status == "planned":
             message = (
-                f"transfer {shipment_line_id} was not shipped yet: its source has to ship it first"
+                f"transfer {shipment_line_id} has not been shipped yet: its source has to ship it"
             )
             raise Conflict(message)
         return _receive(arriving, delivered, actor)

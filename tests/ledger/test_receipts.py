@@ -261,7 +261,7 @@ def test_what_is_not_received_can_not_be_corrected(ledger: psycopg.Connection) -
 
     with pytest.raises(Conflict, match="not received yet"):
         services.correct_receipt(shipment_line_id=shipment, delivered=Delivered(4), actor="ann")
-    with pytest.raises(ServiceError, match="no such delivery line"):
+    with pytest.raises(ServiceError, match="no such delivery of a supplier"):
         services.correct_receipt(shipment_line_id=0, delivered=Delivered(4), actor="ann")
 
 
