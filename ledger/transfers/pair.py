@@ -70,7 +70,7 @@ def locked_transfer(shipment_line_id: int) -> LockedTransfer:
         " WHERE id = %s AND leg IN ('transfer_out', 'transfer_in')",
         shipment_line_id,
     )
-    gone = f"there is no transfer {shipment_line_id}: it was cancelled, or never planned"
+    gone = f"transfer {shipment_line_id} is gone: it was cancelled, or never planned"
     if reference is None:
         raise Conflict(gone)
     rows = read_all(

@@ -83,7 +83,7 @@ def correct_transfer_receipt(
             refuse(
                 "actor",
                 actor,
-                f"only {arriving.writer}, who received it, may correct it; adjust stock instead",
+                f"{arriving.writer} received it, so only they may correct it; adjust stock instead",
             )
         if not checks.is_correctable(arriving.arrived_at, database_now()):
             refuse("received_at", arriving.arrived_at, "older than 48 h: adjust the stock instead")

@@ -110,7 +110,7 @@ def test_a_split_need_is_answered_by_its_first_line_alone(
         ([Part(37), Part(5)], "multiple of the pack"),
         ([Part(42), Part(0)], "whole number from 1"),
         ([Part(42, "NOBODY")], "a supplier that we know"),
-        ([Part(6)] * 5 + [Part(1)] * 6 + [Part(6)], "at most 10 lines"),
+        ([Part(6)] * 5 + [Part(1)] * 6 + [Part(6)], "at most 10 order lines"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(
