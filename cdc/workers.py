@@ -4,6 +4,7 @@ Any worker answers for any key. Callers fall back to the read model with its age
 is useless.
 """
 
+import atexit
 import json
 import time
 from collections.abc import Callable, Iterable
@@ -206,5 +207,7 @@ def _code_of(answer: httpx.Response) -> _Code | str:
 
 @cache
 def _client() -> httpx.Client:
-    """Return the process's only client. Its connections stay open."""
-    return httpx.Client(trust_env=False)
+    """Return the process's only client. Its connections stay open until the process ends."""
+    client = httpx.Client(trust_env=False)
+    atexit.register(client.close)
+    return client

@@ -50,7 +50,7 @@ def only_archiver(directory: Path) -> Iterator[bool]:
     """
     former = directory / former_name(LOCK)
     with exclusive(directory / LOCK) as is_held:
-        if not is_held or not former.exists():
+        if not is_held or not former.is_file():
             yield is_held
             return
         with exclusive(former) as is_free:

@@ -18,7 +18,6 @@ LOCK: Final = "_lock"
 FLUSH: Final = "_flush"  # a run writes this file to request the buffered records
 RELEASE_REQUEST: Final = "_aside"  # `rearchive` writes this file to request an archiver's lock
 _DOCUMENTS: Final = (SOURCE, MANIFEST, HEAD)
-_SIGNALS: Final = (FLUSH, RELEASE_REQUEST, LOCK)
 
 
 def former_name(name: str) -> str:
@@ -41,7 +40,7 @@ def use_present_names(directory: Path) -> None:
     """Rename the files of the first release. The caller holds the archive's lock.
 
     Readers accept both names of each file. So a crash between two renames leaves a readable
-    archive, and the next call continues.
+    archive, and the next call continues. Afterwards the first release can't write here any more.
 
     Raises:
         BrokenArchive: a file has both names.
@@ -54,5 +53,17 @@ def use_present_names(directory: Path) -> None:
             problem = f"{former}: an earlier release wrote this file beside {name}"
             raise broken(problem)
         former.rename(directory / name)
-    for name in _SIGNALS:
+    for name in (FLUSH, RELEASE_REQUEST):
         (directory / former_name(name)).unlink(missing_ok=True)
+    _lock_out_first_release(directory / former_name(LOCK))
+
+
+def _lock_out_first_release(lock: Path) -> None:
+    """Put a directory in place of the former lock, so that the first release can't open it.
+
+    It would find no file with a name that it knows, take the archive for an empty one, and delete
+    the Parquet files.
+    """
+    if not lock.is_dir():
+        lock.unlink(missing_ok=True)
+        lock.mkdir()

@@ -166,6 +166,7 @@ def publish(
     options.refuse_other_project(code)
     load_environment()
     if code is not None:
+        options.refuse_earlier_tree(code)
         _in_tree(code, python, "publish", [], name, json=json)
     from deploy.revisions.publish import publish as write  # noqa: PLC0415 -- writes topics
 

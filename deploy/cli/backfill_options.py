@@ -239,7 +239,23 @@ def change_of(origin: "Origin") -> "Change":
     """Return the change, with a tree below the home if it has none of its own."""
     from analytics.backfill.change.changed import change_of as found  # noqa: PLC0415 -- git, trees
 
-    return found(origin, default_home() / "backfill" / "trees")
+    change = found(origin, default_home() / "backfill" / "trees")
+    if not change.is_own:
+        refuse_earlier_tree(change.tree)
+    return change
+
+
+def refuse_earlier_tree(tree: Path) -> None:
+    """Raise `StackError` for a source tree that doesn't know the names of this archive's files.
+
+    Such a tree would take the archive for an empty one.
+    """
+    if not (tree / "analytics" / "archive" / "names.py").is_file():
+        message = (
+            f"{tree}: a source tree of an earlier release, which can't read this archive; merge "
+            "this release into it; nothing was computed or published"
+        )
+        raise StackError(message)
 
 
 def print_archived(archived: int, missing: int) -> None:

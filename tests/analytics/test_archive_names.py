@@ -60,6 +60,7 @@ def an_archive_of_the_first_release(tmp_path: Path) -> Path:
     write_source_id(archive, ID)
     for name in DOCUMENTS:
         (archive / name).rename(archive / former_name(name))
+    (archive / former_name(LOCK)).rmdir()
     for name in (FLUSH, LOCK, RELEASE_REQUEST):
         (archive / name).unlink(missing_ok=True)
         (archive / former_name(name)).touch()
@@ -146,7 +147,17 @@ def test_an_archiver_of_the_first_release_still_has_the_lock(former: Path) -> No
     with only_archiver(former) as mine:
         assert mine
         Manifest(former).recover()
-    assert not (former / former_name(LOCK)).exists()
+
+
+def test_code_of_the_first_release_can_not_take_an_archive_with_present_names(former: Path) -> None:
+    """It would take it for an empty one, and delete files that no line of its manifest lists."""
+    Manifest(former).recover()
+    Manifest(former).recover()
+
+    with pytest.raises(IsADirectoryError), exclusive(former / former_name(LOCK)):
+        pass
+    with only_archiver(former) as mine:
+        assert mine
 
 
 def test_unfinished_files_of_either_release_are_hidden_or_deleted(former: Path) -> None:
