@@ -24,6 +24,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from cdc.contracts.versions import UnreadableRecord
 
 TIMEOUT_S: Final = 30.0
+_LATER_S: Final = 10.0  # so that the client's own error, which names the cause, comes first
 _POLL_S: Final = 0.25
 _BATCH: Final = 5000
 _WARNINGS: Final = 4  # syslog's number; the client's notices would mix with a command's output
@@ -80,7 +81,7 @@ def topic_id(bootstrap: str, topic: str) -> str:
     """
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": _WARNINGS})
     answers = admin.describe_topics(TopicCollection([topic]), request_timeout=TIMEOUT_S)
-    return str(answers[topic].result(TIMEOUT_S).topic_id)
+    return str(answers[topic].result(TIMEOUT_S + _LATER_S).topic_id)
 
 
 def _offsets(bootstrap: str, topic: str, partitions: int, spec: OffsetSpec) -> dict[int, int]:
@@ -91,7 +92,9 @@ def _offsets(bootstrap: str, topic: str, partitions: int, spec: OffsetSpec) -> d
         isolation_level=IsolationLevel.READ_COMMITTED,
         request_timeout=TIMEOUT_S,
     )
-    return {key.partition: answer.result(TIMEOUT_S).offset for key, answer in answers.items()}
+    return {
+        key.partition: answer.result(TIMEOUT_S + _LATER_S).offset for key, answer in answers.items()
+    }
 
 
 def records(client: Consumer, *, wait_s: float = _POLL_S) -> list[Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from analytics import kafka
 from analytics.backfill.diff.compared_runs import NotComparable, compared_run
 from analytics.backfill.diff.comparison import Diff
 from analytics.backfill.diff.divergence import Trees
@@ -258,7 +259,10 @@ def test_the_live_state_is_no_run_of_its_own(home: Home) -> None:
         home.compare("live", home.run(), scratch)
 
 
-def test_without_a_broker_the_live_state_is_refused(home: Home) -> None:
+def test_without_a_broker_the_live_state_is_refused(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka, "TIMEOUT_S", 1.0)
     settings = home.settings.model_copy(update={"kafka_bootstrap": "127.0.0.1:1"})
 
     with pytest.raises(NotComparable, match="did not answer"):

@@ -80,7 +80,7 @@ def test_a_lost_record_counts_once_when_it_is_sent_again(stack: RunningStack) ->
     assert waiting(stack) == []
     again = stack.cli("rejected", "replay", record, "--reason", "lost", "--yes")
     assert again.returncode == 1
-    assert "settled already" in again.stderr
+    assert "needs no decision any more: replayed by" in again.stderr
 
     # The ledger never had these rows: taken back, so that nothing differs from it afterwards.
     for row in (first, lost):
