@@ -29,6 +29,7 @@ OWN_FORMS: dict[str, tuple[str, Form]] = {
     "login-code": ("/login/code/", {"code": "1"}),
     "second-factor": ("/account/second-factor/", {"action": "enrol", "code": "1"}),
     "sessions": ("/account/sessions/", {"password": "x", "end": "others"}),
+    "tokens": ("/account/tokens/", {"password": "x", "name": "t", "scopes": "stock:read"}),
     "password": ("/account/password/", {"old_password": "x", "new_password1": "y"}),
     "invitation": ("/invitation/x/", {"password": "x", "again": "x"}),
 }
