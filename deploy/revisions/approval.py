@@ -29,7 +29,7 @@ LEFT JOIN LATERAL (
 WHERE starts_with(r.digest, %s) AND r.former = %s AND r.revision = %s ORDER BY r.id DESC
 """
 _OTHER_CODE: LiteralString = """
-SELECT r.digest, r.code
+SELECT r.digest, r.code, coalesce(v.verdict, 'waiting')
 FROM app.diff_review r
 LEFT JOIN LATERAL (
     SELECT * FROM app.diff_verdict v WHERE v.review = r.id ORDER BY v.id DESC LIMIT 1
@@ -43,6 +43,8 @@ _LAPSE: LiteralString = """
 INSERT INTO app.diff_verdict (review, requested_by, verdict, reason, decided_by)
 VALUES (%s, %s, 'lapsed', %s, %s)
 """
+# `ledger.reviews.service` takes the same lock before each verdict.
+_LOCK: LiteralString = "SELECT pg_advisory_xact_lock(hashtextextended('diff-review', %s))"
 _LEAST_CHARS: Final = 8
 _REVIEW: Final = "inventory backfill reviews"
 
@@ -131,10 +133,28 @@ def refuse_other_review(connection: Connection, revision: int, code: str) -> Non
     """
     found = connection.execute(_OTHER_CODE, (revision, code)).fetchone()
     if found is not None:
-        digest, theirs = found
+        digest, theirs, verdict = found
+        verb = "withdraw" if verdict == APPROVED else "reject"
         message = (
-            f"the review {digest:.12} of logic revision {revision} is of rules {theirs}, this run "
-            f"of {code}: one number stands for one set of rules; nothing was published"
+            f"the {verdict} review {digest:.12} of logic revision {revision} is of rules {theirs}, "
+            f"this run of {code}: one number stands for one set of rules; nothing was published; "
+            f"`inventory backfill {verb} {digest:.12}` ends that review"
+        )
+        raise StackError(message, repair=_REVIEW)
+
+
+def refuse_changed(
+    connection: Connection, approval: Approval, *, former: int, revision: int
+) -> None:
+    """Raise `StackError` unless the review still has this approval, and keep it until the commit.
+
+    The caller's transaction holds the lock of the review's verdicts.
+    """
+    connection.execute(_LOCK, (approval.review,))
+    if approval_of(connection, approval.digest, former=former, revision=revision) != approval:
+        message = (
+            f"the approval {approval.digest:.12} was replaced by another one meanwhile; nothing "
+            "was switched"
         )
         raise StackError(message, repair=_REVIEW)
 
@@ -165,6 +185,8 @@ def refuse_unapproved(
     reason = (
         f"{len(others)} of {len(differing)} differing keys were not approved{limit}: {names}{more}"
     )
-    connection.execute(_LAPSE, (approval.review, approval.requested_by, reason, by))
+    with connection.transaction():
+        refuse_changed(connection, approval, former=found.former, revision=found.fresh)
+        connection.execute(_LAPSE, (approval.review, approval.requested_by, reason, by))
     message = f"the approval {approval.digest:.12} has lapsed: {reason}; nothing was switched"
     raise StackError(message, repair=f"inventory revision compare {found.fresh}")

@@ -14,7 +14,7 @@ from cdc.deciding import former_revision, recorded_revision
 from cdc.settings import Connections
 from deploy.errors import StackError
 from deploy.revisions import progress
-from deploy.revisions.approval import Approval, approval_of, refuse_unapproved
+from deploy.revisions.approval import Approval, approval_of, refuse_changed, refuse_unapproved
 from deploy.revisions.compare import Comparison, compare
 from deploy.revisions.decisions import Decisions
 from deploy.revisions.members import remaining_members
@@ -137,9 +137,8 @@ def _switch_now(
     with connect(settings) as connection, connection.transaction():
         switch(connection, change)
         if approval is not None and change.former is not None:
-            # Another command may have lapsed it while this one waited.
-            sides = {"former": change.former, "revision": change.revision}
-            approval_of(connection, approval.digest, **sides)
+            # A person may have withdrawn it meanwhile, or another command have lapsed it.
+            refuse_changed(connection, approval, former=change.former, revision=change.revision)
         propose_only(connection, *fresh.pending(), ordered)
         move_positions(connection, Actuator.name, fresh.next_offsets())
 

@@ -19,15 +19,19 @@ from deploy.cli import backfill_review
 from deploy.cli.main import app
 from deploy.errors import StackError
 from deploy.revisions import shadow
-from deploy.revisions.approval import refuse_other_review
+from deploy.revisions.approval import refuse_other_review, refuse_unapproved
+from deploy.revisions.compare import Comparison, Difference
+from deploy.revisions.decisions import Decisions
+from deploy.revisions.promote import _switch_now
 from deploy.stack.home import Home
 from inventory.revision import LOGIC_REVISION
-from streams.sinks.active import active_or_first
+from streams.sinks.active import Switch, active_or_first
 from tests.ledger.postgres import Server
 from tests.ledger.reviewed import (
     DIGEST,
     KEYS,
     OTHER,
+    OURS,
     THEIRS,
     approval,
     approved,
@@ -124,10 +128,15 @@ def test_an_open_review_keeps_its_number_from_other_rules(
         request(service, digest=OTHER, code="fedcba9876543210")
     with pytest.raises(StackError, match="this run of fedcba9876543210: one number stands for one"):
         refuse_other_review(sinks, THEIRS, "fedcba9876543210")
+    with pytest.raises(StackError, match="`inventory backfill reject abababababab` ends"):
+        refuse_other_review(sinks, THEIRS, "fedcba9876543210")
     refuse_other_review(sinks, THEIRS, first.code)
     refuse_other_review(sinks, THEIRS + 1, "fedcba9876543210")
 
-    withdrawn = service.withdraw_review(approved(service), "new rules", actor="ada")
+    found = approved(service)
+    with pytest.raises(StackError, match="`inventory backfill withdraw abababababab` ends"):
+        refuse_other_review(sinks, THEIRS, "fedcba9876543210")
+    withdrawn = service.withdraw_review(found, "new rules", actor="ada")
     other = request(service, digest=OTHER, code="fedcba9876543210")
     assert other.verdict == "waiting"
     refuse_other_review(sinks, THEIRS, "fedcba9876543210")
@@ -175,3 +184,81 @@ def test_a_run_of_other_rules_than_the_state_of_its_number_is_not_reviewed(
 
     with pytest.raises(StackError, match="has state of the rules another: give one of them"):
         backfill_review._refuse_other_rules(found, settings)
+
+
+@pytest.fixture(name="settings")
+def connections_of_the_sinks(
+    sinks: psycopg.Connection, server: Server, database: str, tmp_path: Path
+) -> Connections:
+    """Revision OURS decides; the address is that of the sinks."""
+    assert active_or_first(sinks, OURS) == OURS
+    address = SecretStr(server.url("sink_rw", database) + "?options=-clock_timeout%3D200ms")
+    return Connections(home=tmp_path, sink_database_url=address)
+
+
+def switch_with(settings: Connections, agreed: Any) -> None:
+    """Switch to THEIRS with this approval. Every case is refused before decisions are read."""
+    change = Switch(THEIRS, OURS, "otto", {}, {})
+    _switch_now(settings, change, cast("Decisions", None), frozenset(), agreed)
+
+
+def test_a_switch_refuses_an_approval_that_was_given_again_with_another_growth(
+    service: Any, sinks: psycopg.Connection, settings: Connections
+) -> None:
+    review = service.decide_review(request(service), decision(service, growth=9), actor="olga")
+    agreed = approval(sinks)
+    service.withdraw_review(review, "too many", actor="ada")
+    service.decide_review(review, decision(service, growth=1), actor="olga")
+
+    with pytest.raises(StackError, match="abababababab was replaced by another one meanwhile"):
+        switch_with(settings, agreed)
+
+    assert active_or_first(sinks, OURS) == OURS
+
+
+def test_a_switch_waits_for_a_verdict_that_is_being_written(
+    service: Any, people: psycopg.Connection, sinks: psycopg.Connection, settings: Connections
+) -> None:
+    review = approved(service)
+    agreed = approval(sinks)
+
+    with people.transaction():
+        people.execute(service._LOCK, (review.id,))
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            switch_with(settings, agreed)
+
+    assert active_or_first(sinks, OURS) == OURS
+
+
+def one_more_key() -> Comparison:
+    differing = Difference("price", "L1|SOAP", "changed", (), None, None)
+    return Comparison(OURS, THEIRS, {0: 9}, 5, 0, (differing,))
+
+
+def test_a_withdrawn_approval_does_not_lapse(
+    service: Any, people: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    review = approved(service)
+    agreed = approval(sinks)
+    service.withdraw_review(review, "a wrong lead time", actor="ada")
+
+    with pytest.raises(StackError, match="is withdrawn: a wrong lead time; nothing was switched"):
+        refuse_unapproved(sinks, agreed, one_more_key(), by="otto")
+
+    newest = "SELECT verdict FROM app.diff_verdict WHERE review = %s ORDER BY id DESC LIMIT 1"
+    assert people.execute(newest, (review.id,)).fetchone() == ("withdrawn",)
+
+
+def test_a_lapse_waits_for_a_verdict_that_is_being_written(
+    service: Any, people: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    review = approved(service)
+    agreed = approval(sinks)
+    sinks.execute("SET lock_timeout = '200ms'")
+
+    with people.transaction():
+        people.execute(service._LOCK, (review.id,))
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            refuse_unapproved(sinks, agreed, one_more_key(), by="otto")
+
+    assert approval(sinks) == agreed
