@@ -87,10 +87,11 @@ def publish(settings: Connections, name: str, report: Progress) -> PublishReport
         refuse_workers(settings)
         with connect(settings) as connection:
             refuse_other_review(connection, LOGIC_REVISION, found.code)
-        shadow.claim(Home(settings.home), LOGIC_REVISION, PROJECT, found.code)
+        _refuse_other_rules(settings, found.code)
         create_topics(settings.kafka_bootstrap, topics_of(LOGIC_REVISION))
         retry_while_young(lambda: _have_records(settings))
         missing = _missing(settings, found)
+        shadow.claim(Home(settings.home), LOGIC_REVISION, PROJECT, found.code)
         try:
             made = asyncio.run(_write(settings, missing, report))
         except (Fenced, ProducerError) as error:
@@ -127,6 +128,14 @@ def refuse_workers(settings: Connections) -> None:
     if members:
         message = f"{members} workers of logic revision {LOGIC_REVISION} run: end them first"
         raise _refused(settings, message, repair=_LIST)
+
+
+def _refuse_other_rules(settings: Connections, code: str) -> None:
+    """Raise `StackError` if the revision has state of other rules. Nothing is recorded here."""
+    try:
+        shadow.refuse_other_rules(Home(settings.home), LOGIC_REVISION, PROJECT, code)
+    except shadow.OtherRules as error:
+        raise _refused(settings, str(error), repair=error.repair) from error
 
 
 def _refused(settings: Connections, message: str, *, repair: str) -> StackError:

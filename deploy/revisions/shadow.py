@@ -29,6 +29,10 @@ _ASK_S: Final = 60.0
 _CODE: Final = "code.json"  # the tree of the workers and the hash of its rules
 
 
+class OtherRules(StackError):
+    """The state of a logic revision is of other rules than the given ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class Code:
     """Directory with the code of a revision, and the Python interpreter with its packages."""
@@ -88,23 +92,30 @@ def code_of(home: Home, revision: int) -> str:
     return code_hash() if revision == LOGIC_REVISION else _recorded(home, revision)
 
 
+def refuse_other_rules(home: Home, revision: int, tree: Path, code: str) -> None:
+    """Raise `OtherRules` if rules with another hash than `code` are recorded for this revision.
+
+    A number stands for one set of rules: results of two would be mixed in its topics.
+    """
+    known = _recorded(home, revision)
+    if known in ("", code):
+        return
+    message = (
+        f"logic revision {revision} has state of the rules {known}, and {tree} has {code}: one "
+        "number stands for one set of rules; nothing was started or published"
+    )
+    raise OtherRules(message, repair=f"inventory revision retire {revision} --delete")
+
+
 def claim(home: Home, revision: int, tree: Path, code: str) -> None:
     """Record that the rules with the hash `code` write the state of this revision.
 
-    A number stands for one set of rules: results of two would be mixed in its topics.
-
     Raises:
-        StackError: other rules have written its state.
+        OtherRules: other rules have written its state.
     """
-    known = _recorded(home, revision)
-    if known == code:
+    refuse_other_rules(home, revision, tree, code)
+    if _recorded(home, revision):
         return
-    if known:
-        message = (
-            f"logic revision {revision} has state of the rules {known}, and {tree} has {code}: one "
-            "number stands for one set of rules; nothing was started or published"
-        )
-        raise StackError(message, repair=f"inventory revision retire {revision} --delete")
     path = home_of(home, revision).path
     path.mkdir(parents=True, exist_ok=True)
     write_json(path / _CODE, {"tree": str(tree), "code": code})

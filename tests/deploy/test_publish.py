@@ -1,5 +1,6 @@
 """Steps of a publication that need no broker."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,15 @@ from confluent_kafka import KafkaError, KafkaException
 
 from analytics.backfill.lock import RunInUse, only_run
 from analytics.backfill.plan import Plan, save
+from analytics.backfill.publish import Publishable
 from analytics.backfill.run import runs_dir
 from cdc.settings import Connections
 from deploy.errors import StackError
+from deploy.revisions import publish as publishing
+from deploy.revisions import shadow
 from deploy.revisions.members import retry_while_young
 from deploy.revisions.publish import _only_publication, commit, publish
+from deploy.stack.home import Home
 from inventory.revision import LOGIC_REVISION
 
 
@@ -69,3 +74,59 @@ def test_one_publication_at_a_time(tmp_path: Path) -> None:
         _only_publication(tmp_path),
     ):
         pass
+
+
+@pytest.fixture(name="settings")
+def a_home_whose_changelogs_have_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Connections:
+    """Answer for broker and database: the revision has progress, and another one decides."""
+    settings = Connections(home=tmp_path)
+    directory = save(Plan("one", "local", {}, 1, LOGIC_REVISION, "rules", ()), runs_dir(settings))
+    found = Publishable("one", "rules", directory, ())
+    answers = {
+        "publishable": lambda *_: found,
+        "refuse_workers": lambda *_: None,
+        "connect": lambda *_: nullcontext(),
+        "refuse_other_review": lambda *_: None,
+        "create_topics": lambda *_: None,
+        "_have_records": lambda *_: True,
+        "active": lambda *_: LOGIC_REVISION + 1,
+        "progress.reached": lambda *_, **__: {0: 5},
+        "kafka.topic_id": lambda _, topic: topic,
+    }
+    for name, answer in answers.items():
+        monkeypatch.setattr(f"deploy.revisions.publish.{name}", answer)
+    return settings
+
+
+def test_a_refused_publication_leaves_the_number_to_the_rules_of_its_state(
+    settings: Connections, tmp_path: Path
+) -> None:
+    with pytest.raises(StackError, match="has a state of its own, next offsets"):
+        publish(settings, "one", print)
+
+    shadow.claim(Home(settings.home), LOGIC_REVISION, tmp_path / "tree", "rules of the state")
+
+
+def test_other_rules_of_a_revision_that_does_not_decide_are_deleted_first(
+    settings: Connections, tmp_path: Path
+) -> None:
+    shadow.claim(Home(settings.home), LOGIC_REVISION, tmp_path, "others")
+
+    with pytest.raises(StackError, match="has state of the rules others") as refused:
+        publish(settings, "one", print)
+
+    assert refused.value.repair == f"inventory revision retire {LOGIC_REVISION} --delete"
+
+
+def test_nobody_is_sent_to_delete_other_rules_that_decide(
+    settings: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publishing, "active", lambda _: LOGIC_REVISION)
+    shadow.claim(Home(settings.home), LOGIC_REVISION, tmp_path, "others")
+
+    with pytest.raises(StackError, match=r"rules others, .*; it decides here; to") as refused:
+        publish(settings, "one", print)
+
+    assert refused.value.repair == "inventory revision list"
