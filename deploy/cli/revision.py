@@ -93,8 +93,21 @@ def start(
         message = f"logic revision {number} is that of this stack's own workers"
         raise StackError(message, repair="inventory revision list")
     chosen = shadow.Code(code.resolve(), option_checks.interpreter(python))
-    shadow_home = shadow.start(Home(default_home()), number, chosen, workers)
+    try:
+        shadow_home = shadow.start(Home(default_home()), number, chosen, workers)
+    except shadow.OtherRules as error:
+        raise _kept_if_deciding(error, number) from error
     output.console.print(f"logic revision {number} runs beside; its logs are in {shadow_home.logs}")
+
+
+def _kept_if_deciding(error: StackError, number: int) -> StackError:
+    """Return the error. The state of the deciding revision can't be deleted: name another step."""
+    from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
+
+    if active(_settings()) != number:
+        return error
+    message = f"{error}; it decides, so its state is kept: give these rules another number"
+    return StackError(message, repair="inventory revision list")
 
 
 @revision.command()

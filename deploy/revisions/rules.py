@@ -39,6 +39,8 @@ def refuse_unapproved_rules(
         f"the approval {approval.digest:.12} is of the rules {approval.code}, but {found}; "
         "nothing was switched"
     )
+    if revision != LOGIC_REVISION and any(not one.code for one in others):
+        raise _unreported(message, revision)
     raise StackError(message, repair=_repair(revision))
 
 
@@ -75,6 +77,16 @@ def _silent(revision: int, missing: Collection[int], partitions: int) -> StackEr
         "nothing was switched"
     )
     return StackError(message, repair="inventory revision list")
+
+
+def _unreported(message: str, revision: int) -> StackError:
+    """Return the error of a shadow whose workers can't report their rules."""
+    cause = (
+        f"the source tree of logic revision {revision} is of an earlier release, whose workers "
+        "can't report their rules; merge this release into that tree, then run, review and shadow "
+        "again"
+    )
+    return StackError(f"{message}; {cause}", repair="inventory revision list")
 
 
 def _repair(revision: int) -> str:

@@ -9,6 +9,8 @@ from pydantic import SecretStr
 
 from cdc.settings import Connections
 from cdc.sources import hash_of, imported_hash
+from cdc.workers import worker_urls
+from deploy.cli import revision
 from deploy.errors import StackError
 from deploy.revisions import shadow
 from deploy.revisions.approval import Approval
@@ -57,6 +59,28 @@ def test_a_worker_that_imported_other_rules_is_named(
             f"the approval abababababab is of the rules {CODE}, but worker-2 runs {named}; "
             "nothing was switched"
         )
+
+    with_two(monkeypatch, story)
+
+
+def test_a_shadow_of_an_earlier_release_is_told_to_take_this_release(
+    monkeypatch: pytest.MonkeyPatch, settings: Connections
+) -> None:
+    monkeypatch.setattr(
+        "deploy.revisions.rules.addresses", lambda of, _: [*worker_urls(of).values()]
+    )
+
+    async def story(found: Fleet) -> None:
+        found.workers[1].code = ""
+        with pytest.raises(StackError, match="merge this release into that tree") as refused:
+            await asyncio.to_thread(refuse_unapproved_rules, settings, APPROVAL, LATER, 60.0)
+        assert f"the source tree of logic revision {LATER} is of an earlier" in str(refused.value)
+        assert "retire" not in refused.value.repair
+
+        found.workers[1].code = OTHER
+        with pytest.raises(StackError, match=f"worker-2 runs {OTHER}; nothing") as refused:
+            await asyncio.to_thread(refuse_unapproved_rules, settings, APPROVAL, LATER, 60.0)
+        assert refused.value.repair == f"inventory revision retire {LATER} --delete"
 
     with_two(monkeypatch, story)
 
@@ -118,3 +142,32 @@ def test_one_number_stands_for_one_set_of_rules(tmp_path: Path) -> None:
     assert shadow.code_of(home, LATER) == CODE
     shadow.forget(home, LATER)
     shadow.claim(home, LATER, tmp_path / "edited", OTHER)
+
+
+@pytest.mark.parametrize(
+    ("deciding", "repair"),
+    [
+        (LATER, "inventory revision list"),
+        (LOGIC_REVISION, f"inventory revision retire {LATER} --delete"),
+    ],
+)
+def test_only_state_that_does_not_decide_may_be_deleted(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Connections,
+    deciding: int,
+    repair: str,
+) -> None:
+    home = Home(tmp_path)
+    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
+    monkeypatch.setattr("deploy.revisions.promote.active", lambda _: deciding)
+    monkeypatch.setattr(revision, "_settings", lambda: settings)
+    monkeypatch.setattr(revision, "load_environment", lambda: None)
+    monkeypatch.setattr(shadow, "environment_of", lambda _: {})
+    monkeypatch.setattr(shadow.Code, "revision", lambda _: LATER)
+    shadow.claim(home, LATER, tmp_path, OTHER)
+
+    with pytest.raises(StackError, match=f"has state of the rules {OTHER}") as refused:
+        revision.start(LATER, code=PROJECT)
+
+    assert refused.value.repair == repair
