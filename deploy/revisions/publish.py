@@ -68,9 +68,12 @@ class PublishReport:
         return asdict(self) | {"seconds": round(self.seconds, 3)}
 
 
-def publish(settings: Connections, name: str, report: Progress) -> PublishReport:
+def publish(
+    settings: Connections, name: str, report: Progress, *, with_reviews: bool = True
+) -> PublishReport:
     """Write the run `name` into the changelogs of this code's logic revision.
 
+    `with_reviews` is False where no Postgres exists that could have a review of other rules.
     After an interruption run it again: it writes the partitions that are not complete yet.
 
     Raises:
@@ -85,8 +88,9 @@ def publish(settings: Connections, name: str, report: Progress) -> PublishReport
     with only_run(directory), _only_publication(directory.parent):
         found = publishable(settings, directory.name)
         refuse_workers(settings)
-        with connect(settings) as connection:
-            refuse_other_review(connection, LOGIC_REVISION, found.code)
+        if with_reviews:
+            with connect(settings) as connection:
+                refuse_other_review(connection, LOGIC_REVISION, found.code)
         _refuse_other_rules(settings, found.code)
         create_topics(settings.kafka_bootstrap, topics_of(LOGIC_REVISION))
         retry_while_young(lambda: _have_records(settings))
