@@ -25,6 +25,7 @@ from analytics.archive.follow import only_archiver
 from analytics.archive.manifest import Manifest
 from analytics.archive.move_away import move_directory_away
 from analytics.archive.names import SOURCE
+from analytics.archive.rebuilt import refuse_lost_manifest
 from analytics.archive.rows import merge_once
 from analytics.damage import Damage
 from analytics.digest import as_hex, from_hex, total
@@ -77,6 +78,7 @@ def compact(
         NotExchanged: the file system can't exchange directories. Nothing was changed.
     """
     began = time.monotonic()
+    refuse_lost_manifest(archive)
     manifest = Manifest(archive)
     manifest.recover()
     refuse_missing(manifest)

@@ -81,13 +81,18 @@ def has_files(directory: Path) -> bool:
 def refuse_lost_manifest(directory: Path) -> None:
     """Raise `BrokenArchive` if manifest and head are both missing, but archive files are there.
 
-    Without this check such a directory is a new archive, and an archiver would delete the files.
+    An empty manifest lists nothing, so it counts as missing. Without this check such a directory
+    is a new archive, and an archiver would delete the files.
     The archiver writes the first head before the first file, so no crash leaves this.
     """
-    known = any(present(directory, name).exists() for name in (MANIFEST, HEAD))
-    if known or not has_files(directory):
+    manifest = present(directory, MANIFEST)
+    is_listed = manifest.exists() and manifest.stat().st_size > 0
+    if is_listed or present(directory, HEAD).exists() or not has_files(directory):
         return
-    problem = f"{directory}: {MANIFEST} and {HEAD} are missing, but archive files are there"
+    lost = (
+        f"{MANIFEST} is empty and {HEAD} is" if manifest.exists() else f"{MANIFEST} and {HEAD} are"
+    )
+    problem = f"{directory}: {lost} missing, but archive files are there"
     raise broken(problem)
 
 

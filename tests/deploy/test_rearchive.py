@@ -174,20 +174,28 @@ def lose(*names: str) -> Callable[[Path], None]:
     return remove
 
 
+def lose_the_head_and_empty_the_manifest(archive: Path) -> None:
+    lose(HEAD)(archive)
+    (archive / MANIFEST).write_bytes(b"")
+
+
 def spoiled(archive: Path) -> None:
     """Damage the content of one file of partition 1, without a change of its size."""
     path = min(archive.glob("partition=1/*.parquet"))
     path.write_bytes(path.read_bytes()[:-9] + b"*changed*")
 
 
-@pytest.mark.parametrize("lost", [(MANIFEST,), (HEAD,), (MANIFEST, HEAD)])
+@pytest.mark.parametrize(
+    "damage",
+    [lose(MANIFEST), lose(HEAD), lose(MANIFEST, HEAD), lose_the_head_and_empty_the_manifest],
+)
 def test_a_lost_manifest_is_refused_and_its_files_are_kept_until_they_are_compared(
-    archive: Path, lost: tuple[str, ...]
+    archive: Path, damage: Callable[[Path], None]
 ) -> None:
     history = generate(seed=1, records=40)
     files = len(Manifest(archive).all_files())
     records = sum(map(len, history.log.values()))
-    lose(*lost)(archive)
+    damage(archive)
 
     with pytest.raises(BrokenArchive, match="missing") as refused:
         open_writers(archive, partitions=PARTITIONS, generation=1)
