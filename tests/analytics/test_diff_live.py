@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analytics import kafka
+from analytics.archive.manifest import Manifest
 from analytics.backfill.diff.compared_runs import NotComparable, compared_run
 from analytics.backfill.diff.comparison import Diff
 from analytics.backfill.diff.divergence import Trees
@@ -57,7 +58,8 @@ def a_scratch() -> Iterator[Scratch]:
 
 def sides(home: Home, workers: Workers, run: str, *, is_live_a: bool = True) -> LiveAndRun:
     compared = compared_run(runs_dir(home.settings) / run)
-    return sides_of(workers.live(), compared, is_live_a=is_live_a)
+    archive = home.settings.archive_location
+    return sides_of(workers.live(), compared, archive, is_live_a=is_live_a)
 
 
 def compared(
@@ -120,6 +122,20 @@ def test_a_changed_rule_shows_in_its_class(
     assert reorders <= classes[0] <= {*reorders, "explanation"}
     assert classes[1] == prices
     assert found.exit_code == 1
+
+
+def test_an_archive_that_has_moved_is_read_where_a_person_names_it(
+    workers: Workers, scratch: Scratch, tmp_path: Path
+) -> None:
+    former = a_home(tmp_path / "home", HISTORY)
+    run, copy = former.run(), tmp_path / "copy"
+    former.settings.archive_dir.rename(copy)
+    settings = former.settings.model_copy(update={"archive": str(copy)})
+
+    found = compared(Home(settings, Manifest(copy)), workers, run, scratch)
+
+    assert found.is_equal
+    assert found.totals[REORDER].equal > 0
 
 
 def test_swapped_sides_swap_the_difference(home: Home, workers: Workers) -> None:
@@ -228,7 +244,9 @@ def test_another_topic_is_refused(home: Home, workers: Workers) -> None:
     run = compared_run(runs_dir(home.settings) / home.run())
 
     with pytest.raises(NotComparable, match="deleted and recreated"):
-        sides_of(workers.live(topic_id="another"), run, is_live_a=True)
+        sides_of(
+            workers.live(topic_id="another"), run, home.settings.archive_location, is_live_a=True
+        )
 
 
 def test_records_on_which_no_consumer_acts_are_ignored(

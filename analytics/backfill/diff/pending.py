@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analytics.archive.checked import checked_content
-from analytics.archive.storage import location_of
+from analytics.archive.storage import Location
 from analytics.backfill.diff.compared_runs import ComparedRun
 from analytics.backfill.diff.published import KindAndKey, PublishedPartition
 from analytics.backfill.diff.revised import Revised
@@ -57,8 +57,12 @@ def compared_keys(run: ComparedRun, number: int) -> IsCompared:
     return found.__contains__
 
 
-def commit_times(run: ComparedRun, number: int, offsets: Collection[int]) -> dict[int, int]:
-    """Return the commit times of these archived records, in microseconds since 1970 UTC.
+def commit_times(
+    run: ComparedRun, archive: Location, number: int, offsets: Collection[int]
+) -> dict[int, int]:
+    """Return the commit times of these records in `archive`, in microseconds since 1970 UTC.
+
+    The archive may have moved since the run was planned, so its address in the plan isn't used.
 
     A published decision has the time of its chunk, which depends on the cut of chunks.
 
@@ -66,7 +70,6 @@ def commit_times(run: ComparedRun, number: int, offsets: Collection[int]) -> dic
         BrokenArchive: the archive is damaged, or has other records than the run has read.
     """
     found: dict[int, int] = {}
-    archive = location_of(run.plan.units[0].archive)
     for source in present_files(run.plan, archive)[number]:
         if any(source.first_offset <= offset < source.next_offset for offset in offsets):
             content = pa.BufferReader(checked_content(archive, source))

@@ -14,6 +14,7 @@ from typing import Any, Final
 import psycopg
 from confluent_kafka import KafkaException
 
+from analytics.archive.storage import Location
 from analytics.backfill.diff.compared_runs import (
     KEPT,
     ComparedRun,
@@ -76,10 +77,14 @@ class LiveSide:
 
 @dataclass(frozen=True, slots=True)
 class LiveAndRun:
-    """The live state and a run, at the end offsets of the run."""
+    """The live state and a run, at the end offsets of the run.
+
+    `archive` is where the records of the run are now.
+    """
 
     live: LiveSide
     run: ComparedRun
+    archive: Location
     is_live_a: bool
 
     @property
@@ -134,10 +139,10 @@ def live_and_run(settings: Connections, a: str, b: str) -> tuple[Live, LiveAndRu
         live = live_of(settings)
     except _UNREACHABLE as error:
         raise _unreachable(error) from error
-    return live, sides_of(live, run, is_live_a=a == LIVE)
+    return live, sides_of(live, run, settings.archive_location, is_live_a=a == LIVE)
 
 
-def sides_of(live: Live, run: ComparedRun, *, is_live_a: bool) -> LiveAndRun:
+def sides_of(live: Live, run: ComparedRun, archive: Location, *, is_live_a: bool) -> LiveAndRun:
     """Return both sides.
 
     Raises:
@@ -149,7 +154,7 @@ def sides_of(live: Live, run: ComparedRun, *, is_live_a: bool) -> LiveAndRun:
             f"broker's has {live.topic_id}: it was deleted and recreated"
         )
         raise NotComparable(problem, KEPT, "`inventory backfill run` computes one of this topic")
-    return LiveAndRun(LiveSide(live.revision), run, is_live_a)
+    return LiveAndRun(LiveSide(live.revision), run, archive, is_live_a)
 
 
 def compare_with_live(
@@ -179,7 +184,7 @@ def pending_in(live: Live, sides: LiveAndRun, number: int) -> Pending:
         found = published(live, number)
         _refuse_behind(sides, found)
         run, end = sides.run, sides.run.plan.ends[number]
-        times = partial(commit_times, run, number)
+        times = partial(commit_times, run, sides.archive, number)
         both = pending(newest_of(run, number), found, end, compared_keys(run, number), times)
     except NotComparable:
         raise
