@@ -74,13 +74,14 @@ class MissingRecords:
         """Return True if every record is archived up to `next_offsets`. Report what changed.
 
         Raises:
-            ArchiveBehind: no record was archived for `timeout_s`.
+            ArchiveBehind: the number of missing records was the same for `timeout_s`.
         """
         behind = {n: end - next_offsets[n] for n, end in self.ends.items() if next_offsets[n] < end}
         left = sum(behind.values())
         if self._first is None:
             self._first, self._left, self._since = left, left, self.clock()
-        elif left < self._left:
+        elif left != self._left:  # more are left after `rearchive`, which begins again
+            self._first = max(self._first, left)
             self._left, self._since = left, self.clock()
             self.report(self._first - left, self._first)
         if left and self.clock() - self._since >= self.timeout_s:

@@ -56,6 +56,16 @@ def test_without_a_new_record_the_wait_ends_and_names_what_is_missing() -> None:
     assert refused.value.kept == "what is archived is kept, nothing was computed"
 
 
+def test_an_archive_that_begins_again_is_waited_for_while_records_arrive() -> None:
+    waiting = Waiting()
+    waiting.at(0, 90, 50)
+
+    assert not any(waiting.at(500.0 * step, step, 0) for step in range(1, 50))
+    assert waiting.at(25_000.0, 100, 50)
+    assert waiting.reported[0] == (0, 149)
+    assert waiting.reported[-1] == (149, 149)
+
+
 def test_a_complete_archive_reports_nothing() -> None:
     waiting = Waiting()
 
