@@ -1,13 +1,15 @@
 """The directory for live states during a comparison, and those that killed processes left.
 
 Each directory holds a lock file. The kernel releases the lock when its process ends, also after
-`kill -9`. So a free lock proves that nobody uses the directory.
+`kill -9`. So a free lock proves that nobody uses the directory. A directory without a lock file was
+just made, or a process of an earlier release uses it: only its age tells whether it is abandoned.
 """
 
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +17,7 @@ from analytics.backfill.lock import LOCK
 from analytics.locks import exclusive
 
 _PREFIX: Final = "live-"
+_UNLOCKED_S: Final = 3_600.0  # a comparison of an earlier release takes less
 
 
 @contextmanager
@@ -29,26 +32,37 @@ def live_directory(parent: Path) -> Iterator[Path]:
     is_held = False
     while not is_held:
         directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-        try:
-            # Another process may take it for an abandoned one before its lock is held.
-            with exclusive(directory / LOCK) as is_held:
-                if is_held:
+        # Another process may look at it before its lock is held. Then this one takes a new one.
+        with exclusive(directory / LOCK) as is_held:
+            if is_held:
+                try:
                     yield directory
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
+                finally:  # with the lock: without it, another process would delete it, too
+                    shutil.rmtree(directory, ignore_errors=True)
 
 
 def abandoned(parent: Path) -> Iterator[Path]:
     """Yield the directories below `parent` that no process uses any more."""
     for path in sorted(parent.glob(f"{_PREFIX}*")):
-        with exclusive(path / LOCK) as is_free:
-            pass
-        if is_free:
-            yield path
+        with suppress(FileNotFoundError):  # its owner deletes it meanwhile
+            if _is_abandoned(path):
+                yield path
 
 
 def delete(directory: Path) -> None:
     """Delete an abandoned directory, unless a process has taken it meanwhile."""
-    with exclusive(directory / LOCK) as is_free:
+    with suppress(FileNotFoundError), exclusive(directory / LOCK) as is_free:
         if is_free:
-            shutil.rmtree(directory)
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _is_abandoned(directory: Path) -> bool:
+    """Return True if the lock is free, or if a directory without a lock file is old.
+
+    Raises:
+        FileNotFoundError: the directory is gone.
+    """
+    if not (directory / LOCK).exists():
+        return time.time() - directory.stat().st_mtime > _UNLOCKED_S
+    with exclusive(directory / LOCK) as is_free:
+        return is_free

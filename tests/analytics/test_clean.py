@@ -1,6 +1,7 @@
 """Orphans of killed tasks: listed, deleted on request; what a reader uses stays."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from analytics.backfill.clean import Orphans, clean
-from analytics.backfill.live_files import live_directory
+from analytics.backfill.live_files import abandoned, delete, live_directory
 from analytics.backfill.lock import only_run
 from analytics.backfill.plan import make_plan
 from analytics.backfill.run import execute
@@ -117,6 +118,44 @@ def test_live_states_of_a_killed_comparison_are_removed(runs: Path) -> None:
     assert again.exists()
     assert found(runs, delete=True, after_s=0.0) == listed
     assert not again.exists()
+
+
+def test_live_states_stay_locked_while_their_owner_deletes_them(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proper = shutil.rmtree
+    seen: list[list[Path]] = []
+
+    def watched(path: Path, *, ignore_errors: bool = False) -> None:
+        seen.append(list(abandoned(runs.parent)))
+        proper(path, ignore_errors=ignore_errors)
+
+    with live_directory(runs.parent) as used:
+        monkeypatch.setattr(shutil, "rmtree", watched)
+    monkeypatch.undo()
+
+    assert seen == [[]], "no other process may delete them at the same time"
+    assert not used.exists()
+
+
+def test_live_states_without_a_lock_file_are_abandoned_after_an_hour(runs: Path) -> None:
+    made = runs.parent / "live-of-an-earlier-release"
+    made.mkdir()
+
+    assert list(abandoned(runs.parent)) == []
+    assert not (made / "lock").exists()
+    os.utime(made, (time.time() - 3_700.0,) * 2)
+    assert list(abandoned(runs.parent)) == [made]
+
+
+def test_abandoned_live_states_that_are_gone_end_no_cleaning(runs: Path) -> None:
+    left = killed_comparison(runs.parent)
+    [again] = abandoned(runs.parent)
+    shutil.rmtree(left)
+
+    delete(again)
+
+    assert not left.exists()
 
 
 def test_files_that_a_jvm_deletes_meanwhile_end_no_cleaning(
