@@ -240,6 +240,9 @@ def _s3() -> Any:  # noqa: ANN401 -- fsspec and pyarrow publish no types
     if endpoint and address.scheme not in _SCHEMES:
         message = "AWS_ENDPOINT_URL: expected http://HOST:PORT or https://HOST"
         raise ValueError(message)
+    if "@" in address.netloc:
+        message = "AWS_ENDPOINT_URL has a user name or password; set AWS_ACCESS_KEY_ID for that"
+        raise ValueError(message)
     given = {"endpoint_override": address.netloc, "scheme": address.scheme} if endpoint else {}
     client = S3FileSystem(
         region=known.get("AWS_REGION") or known.get("AWS_DEFAULT_REGION"),

@@ -245,6 +245,24 @@ def test_a_url_with_credentials_is_refused_and_not_repeated(
         assert "SECRET" not in printed
 
 
+@pytest.mark.parametrize("hidden", ["KEY:HIDDEN@", "HIDDEN@", ":HIDDEN@"])
+def test_an_endpoint_with_credentials_is_refused_and_not_repeated(
+    url: str,
+    server: Server,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    hidden: str,
+) -> None:
+    endpoint = server.variables["AWS_ENDPOINT_URL"].replace("://", f"://{hidden}")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+
+    printed = refused_command(tmp_path, url, capsys, monkeypatch)
+
+    assert "AWS_ENDPOINT_URL has a user name or password" in printed
+    assert "HIDDEN" not in printed
+
+
 def test_an_unknown_kind_of_url_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
