@@ -58,7 +58,10 @@ def move_unlisted_away(archive: Path) -> tuple[Path, ...]:
     Raises:
         BrokenArchive: the manifest itself is damaged.
     """
-    found = list(unlisted(Manifest(archive)))
+    looked = list(unlisted(Manifest(archive)))
+    # A compaction may have exchanged the archive between its manifest and its files.
+    listed = {archive / file.file for file in Manifest(archive).all_files()}
+    found = [path for path in looked if path not in listed]
     if not found:
         return ()
     target = _free_name(archive.parent / "former", "unlisted")

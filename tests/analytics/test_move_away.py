@@ -1,9 +1,17 @@
 """Moving an archive away takes its lock, or leaves it where it is."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from analytics.archive import move_away
+from analytics.archive.checked import unlisted
+from analytics.archive.compact import Limits, compact
 from analytics.archive.follow import only_archiver
-from analytics.archive.move_away import move_archive_away
+from analytics.archive.manifest import Manifest
+from analytics.archive.move_away import move_archive_away, move_unlisted_away
+from tests.analytics.histories import archived, generate
 
 
 def test_an_archive_without_archiver_moves_at_the_first_try(tmp_path: Path) -> None:
@@ -23,3 +31,21 @@ def test_an_archive_whose_archiver_keeps_the_lock_stays(tmp_path: Path) -> None:
 
     assert archive.exists()
     assert not (archive / "aside").exists()
+
+
+def test_files_that_a_compaction_has_listed_meanwhile_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "archive"
+    archived(archive, generate(seed=1, records=40), roll_every=5)
+
+    def compacted_meanwhile(manifest: Manifest) -> Iterator[Path]:
+        """Merge all files after the manifest was read and before the files are looked at."""
+        with only_archiver(archive):
+            assert compact(archive, Limits(1 << 40, 1 << 40, newest=0)).former is not None
+        return unlisted(manifest)
+
+    monkeypatch.setattr(move_away, "unlisted", compacted_meanwhile)
+
+    assert move_unlisted_away(archive) == ()
+    assert all((archive / file.file).exists() for file in Manifest(archive).all_files())
