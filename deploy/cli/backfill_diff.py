@@ -89,7 +89,7 @@ def diff(
     """
     from analytics.backfill.diff.scratch import DIMENSIONS  # noqa: PLC0415 -- loads decisions
 
-    use_archive(archive)
+    _use_archive(archive)
     for dimension in by:
         option_checks.check_choice("--by", dimension, DIMENSIONS)
     if key is not None:
@@ -119,6 +119,17 @@ def _settings(*, needs_stack: bool = False) -> "Connections":
     if needs_stack:
         return Connections()
     return Connections(home=default_home())
+
+
+def _use_archive(named: str) -> None:
+    """Read the named archive. One that can't be read compares nothing: exit code 2."""
+    from analytics.archive.storage import NoArchive  # noqa: PLC0415 -- loads the file format
+    from analytics.backfill.diff.compared_runs import KEPT, NotComparable  # noqa: PLC0415 -- Parquet
+
+    try:
+        use_archive(named)
+    except NoArchive as error:
+        raise NotComparable(error.problem, KEPT, error.step) from error
 
 
 def _load_environment() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from confluent_kafka import KafkaException
+from typer.testing import CliRunner
 
 from analytics import kafka
 from analytics.archive.manifest import Manifest
@@ -28,8 +30,12 @@ from analytics.backfill.plan import UnknownRun, make_plan
 from analytics.backfill.run import execute, runs_dir
 from analytics.engines import code, local
 from analytics.engines.selection import Selection
+from analytics.kafka import TopicUnreadable
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import REORDER_EVENTS
+from cdc.contracts.versions import UnreadableRecord
+from deploy.cli.main import app
+from inventory.model.ids import InvKey
 from tests.analytics import two_runs
 from tests.analytics.histories import PARTITIONS
 from tests.analytics.published import Workers
@@ -326,6 +332,38 @@ def test_a_key_without_an_explanation_says_why(home: Home, workers: Workers) -> 
     assert "the code of this command does not explain" in shown.a.problem
     with pytest.raises(NotComparable, match="has no such key"):
         divergence_from_live(home.settings, other, sides(home, workers, run), "L0|none", Trees())
+
+
+@pytest.mark.parametrize(
+    "error", [KafkaException("away"), TopicUnreadable("cut"), UnreadableRecord("newer")]
+)
+def test_a_state_that_can_not_be_read_is_not_comparable(
+    home: Home, workers: Workers, error: Exception
+) -> None:
+    run = home.run(two_runs.one_pack_more)
+
+    def unreadable(_number: int, _key: InvKey) -> None:
+        raise error
+
+    live = replace(workers.live(), state=unreadable)
+    with Scratch() as scratch:
+        compare_with_live(live, sides(home, workers, run), scratch)
+        key = str(next(scratch.ranked(REORDER))["inv_key"])
+
+    with pytest.raises(NotComparable, match=str(error)):
+        divergence_from_live(home.settings, live, sides(home, workers, run), key, Trees())
+
+
+def test_an_archive_url_with_credentials_is_not_comparable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("INVENTORY_ARCHIVE", "")
+
+    refused = CliRunner().invoke(app, ["backfill", "diff", "a", "b", "--archive", "s3://k:s@b/x"])
+
+    assert isinstance(refused.exception, NotComparable)
+    assert refused.exception.exit_code == 2
+    assert "k:s" not in str(refused.exception)
 
 
 def test_a_key_that_was_decided_again_is_refused(home: Home, workers: Workers) -> None:

@@ -13,8 +13,7 @@ from analytics.backfill.diff.explained import AtRecord, Explained, explained_sta
 from analytics.backfill.diff.pairing import A, B, Pair
 from analytics.backfill.diff.published import Live
 from analytics.backfill.diff.revised import Revised
-from analytics.backfill.diff.with_live import LiveAndRun, pairs_with_live
-from analytics.damage import Damage
+from analytics.backfill.diff.with_live import LiveAndRun, incomparable, pairs_with_live
 from analytics.engines.results import STATES, read_rows
 from cdc.contracts.partition import partition_of
 from cdc.settings import Connections
@@ -80,7 +79,8 @@ def _last_offset(run: ComparedRun, number: int, key: str) -> int:
 
 def _explained(live: Live, sides: LiveAndRun, at: AtRecord) -> tuple[Explained | None, str]:
     """Return the explanation of the published state, or the reason why there is none."""
-    state = live.state(at.partition, InvKey(at.key))
+    with incomparable():
+        state = live.state(at.partition, InvKey(at.key))
     if state is None:
         problem = (
             f"the workers are of logic revision {sides.live.revision}, which the code of this "
@@ -93,7 +93,5 @@ def _explained(live: Live, sides: LiveAndRun, at: AtRecord) -> tuple[Explained |
             f"of {sides.run.name}; the terms are those that they published"
         )
         return None, problem
-    try:
+    with incomparable():
         return explained_state(at, state), ""
-    except Damage as error:
-        raise NotComparable(error.problem, KEPT, error.step) from error

@@ -6,6 +6,7 @@ counted: workers publish no course from which an earlier decision could be told.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -174,18 +175,11 @@ def pairs_with_live(live: Live, sides: LiveAndRun, number: int) -> Iterator[Pair
     yield from paired(_entries(pending_in(live, sides, number), sides))
 
 
-def pending_in(live: Live, sides: LiveAndRun, number: int) -> Pending:
-    """Return the pending decisions of one partition, and note what was left out.
-
-    Raises:
-        NotComparable: as `compare_with_live`.
-    """
+@contextmanager
+def incomparable() -> Iterator[None]:
+    """Raise `NotComparable` for every error of archive, run, Kafka and Postgres."""
     try:
-        found = published(live, number)
-        _refuse_behind(sides, found)
-        run, end = sides.run, sides.run.plan.ends[number]
-        times = partial(commit_times, run, sides.archive, number)
-        both = pending(newest_of(run, number), found, end, compared_keys(run, number), times)
+        yield
     except NotComparable:
         raise
     except Damage as error:
@@ -195,6 +189,20 @@ def pending_in(live: Live, sides: LiveAndRun, number: int) -> Pending:
         raise NotComparable(str(error), KEPT, step) from error
     except _UNREACHABLE as error:
         raise _unreachable(error) from error
+
+
+def pending_in(live: Live, sides: LiveAndRun, number: int) -> Pending:
+    """Return the pending decisions of one partition, and note what was left out.
+
+    Raises:
+        NotComparable: as `compare_with_live`.
+    """
+    with incomparable():
+        found = published(live, number)
+        _refuse_behind(sides, found)
+        run, end = sides.run, sides.run.plan.ends[number]
+        times = partial(commit_times, run, sides.archive, number)
+        both = pending(newest_of(run, number), found, end, compared_keys(run, number), times)
     _refuse_lost(both)
     sides.live.reached[number] = found.next_offset
     sides.live.left_out.extend(f"{kind} {key.decode()}" for kind, key in both.left_out)
