@@ -50,7 +50,10 @@ def rearchive(
     While the stack runs, the command waits until the archive reaches the end of the topic. Then it
     compares the records of both archives, partition by partition. Without a stack the archiver of
     the next `inventory up` writes the archive. Runs of the former archive can't be published any
-    more. With --report, exit code 1: a partition is not equal.
+    more. A running stack whose topic lacks its first records is refused: nothing is moved.
+
+    Exit code 1: the running stack did not write the archive again, or a partition differs. With
+    --report: a partition is not equal.
     """
     archive = default_home() / "archive"
     if report:
@@ -63,11 +66,16 @@ def rearchive(
     if not json:
         files, records = sum(one.files for one in parts), sum(one.records for one in parts)
         output.console.print(f"{files} files with {records:,} records are in {former}")
-    problem = _written_again(parts)
+    settings = options.settings_for(options.ARCHIVED)
+    problem = _written_again(settings, parts)
     if problem:
         output.errors.print(f"{problem}; `{_REPORT}` compares both archives afterwards")
+    differs = False
     if json or not problem:
-        _print(_compared(archive, former, parts), json=json)
+        found = _compared(archive, former, parts)
+        differs = any(one.verdict == "differs" for one in found)
+        _print(found, json=json)
+    raise typer.Exit(1 if differs or (problem and settings.kafka_bootstrap) else 0)
 
 
 def _moved(archive: Path, *, yes: bool) -> Path:
@@ -83,11 +91,35 @@ def _moved(archive: Path, *, yes: bool) -> Path:
     if not known and not has_files(archive):
         message = f"{archive}: nothing is archived yet"
         raise StackError(message)
+    _refuse_truncated(options.settings_for(options.ARCHIVED))
     former = move_archive_away(archive, timeout_s=_HELD_S)
     if former is None:
         message = f"{archive}: an archiver kept its lock for {_HELD_S:.0f} s; nothing was moved"
         raise StackError(message, repair=f"inventory down && {_REARCHIVE}")
     return former
+
+
+def _refuse_truncated(settings: "Connections") -> None:
+    """Raise `StackError` unless a running stack's topic holds every record from offset 0."""
+    if not settings.kafka_bootstrap:
+        return
+    from confluent_kafka import KafkaException  # noqa: PLC0415 -- loads the Kafka client
+
+    from analytics import kafka  # noqa: PLC0415 -- as above
+    from cdc.contracts.topics import STOCK_EVENTS  # noqa: PLC0415 -- as above
+
+    try:
+        first = kafka.start_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
+    except KafkaException as error:
+        message = f"{STOCK_EVENTS} can't be read, so nothing was moved: {error}"
+        raise StackError(message, repair="inventory status") from error
+    lost = {number: offset for number, offset in first.items() if offset}
+    if lost:
+        message = (
+            f"{STOCK_EVENTS} lacks its first records, so the archive could not be written again; "
+            f"nothing was moved; first offsets by partition: {lost}"
+        )
+        raise StackError(message)
 
 
 def _read(former: Path) -> "list[FormerPartition]":
@@ -101,9 +133,8 @@ def _read(former: Path) -> "list[FormerPartition]":
     return found
 
 
-def _written_again(parts: "Sequence[FormerPartition]") -> str:
+def _written_again(settings: "Connections", parts: "Sequence[FormerPartition]") -> str:
     """Write the archive up to the end of the topic. Return why it was not, if it was not."""
-    settings = options.settings_for(options.ARCHIVED)
     if not settings.kafka_bootstrap:
         return "no stack runs here: `inventory up` writes the archive again"
     from confluent_kafka import KafkaException  # noqa: PLC0415 -- loads the Kafka client

@@ -12,12 +12,15 @@ from typing import TextIO
 import pytest
 from typer.testing import CliRunner, Result
 
+from analytics import kafka
 from analytics.archive.entries import BrokenArchive
 from analytics.archive.follow import only_archiver
 from analytics.archive.manifest import Manifest
 from analytics.archive.names import HEAD, LOCK, MANIFEST, RELEASE_REQUEST
 from analytics.archive.rebuilt import BEHIND, DIFFERS, EQUAL, UNREADABLE
 from analytics.archive.writer import open_writers
+from cdc.settings import Connections
+from deploy.cli import backfill_options
 from deploy.cli.main import app
 from deploy.doctor.archive import archive as doctor_archive
 from deploy.errors import StackError
@@ -247,3 +250,59 @@ def test_a_report_needs_a_former_archive(archive: Path) -> None:
     assert "holds no former archive; nothing was compared" in str(refused)
     assert refused.repair == COMMAND
     assert Manifest(archive).all_files()
+
+
+# A running stack, whose topic answers with these offsets
+
+
+def with_stack(monkeypatch: pytest.MonkeyPatch, archive: Path, first: dict[int, int]) -> None:
+    """Name a broker. Its topic begins at these offsets, and its end can't be read."""
+    known = Connections(home=archive.parent, partitions=PARTITIONS, kafka_bootstrap="127.0.0.1:1")
+
+    def unreadable(*_topic: object) -> dict[int, int]:
+        problem = "the topic was truncated"
+        raise kafka.TopicUnreadable(problem)
+
+    monkeypatch.setattr(backfill_options, "settings_for", lambda _until: known)
+    monkeypatch.setattr(kafka, "start_offsets", lambda *_topic: first)
+    monkeypatch.setattr(kafka, "end_offsets", unreadable)
+
+
+def test_an_archive_whose_topic_lacks_its_first_records_stays(
+    archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Manifest(archive).all_files()
+    with_stack(monkeypatch, archive, {0: 0, 1: 7, 2: 0})
+
+    refused = refusal("--yes")
+
+    assert "nothing was moved; first offsets by partition: {1: 7}" in str(refused)
+    assert Manifest(archive).all_files() == before
+
+
+def test_an_archive_that_the_stack_did_not_write_again_is_exit_code_1(
+    archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_stack(monkeypatch, archive, dict.fromkeys(range(PARTITIONS), 0))
+
+    done = rearchive("--yes")
+
+    assert done.exit_code == 1, done.output
+    assert "not written again yet: the topic was truncated" in done.output
+
+
+def test_an_archive_that_differs_after_it_was_written_again_is_exit_code_1(
+    archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def other(*_given: object) -> str:
+        history = generate(seed=1, records=40)
+        history.log[0][3] = replace(history.log[0][3], value=b"{}")
+        archived(archive, history)
+        return ""
+
+    monkeypatch.setattr("deploy.cli.backfill_rearchive._written_again", other)
+
+    done = rearchive("--yes")
+
+    assert done.exit_code == 1, done.output
+    assert "1 differs" in done.output
