@@ -112,7 +112,7 @@ def _refuse_truncated(settings: "Connections") -> None:
         first = kafka.start_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
     except KafkaException as error:
         message = f"{STOCK_EVENTS} can't be read, so nothing was moved: {error}"
-        raise StackError(message, repair="inventory status") from error
+        raise StackError(message, repair=f"inventory up && {_REARCHIVE}") from error
     lost = {number: offset for number, offset in first.items() if offset}
     if lost:
         message = (
