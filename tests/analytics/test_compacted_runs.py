@@ -106,6 +106,22 @@ def test_a_shorter_archive_is_not_read_instead(home: Home, tmp_path: Path) -> No
         present_files(plan, shorter.settings.archive_dir)
 
 
+def test_an_archive_that_was_written_again_in_other_bytes_is_read(home: Home) -> None:
+    plan = compared_runs(runs_dir(home.settings), run := home.run(), run).a.plan
+    units = tuple(
+        replace(unit, sources=tuple(replace(one, sha256="other") for one in unit.sources))
+        for unit in plan.units
+    )
+
+    found = present_files(replace(plan, units=units), home.settings.archive_dir)
+
+    expected = {unit.partition: list(unit.sources) for unit in plan.units}
+    assert {number: list(files) for number, files in found.items()} == expected
+    (home.settings.archive_dir / SOURCE).unlink()
+    with pytest.raises(BrokenArchive, match="holds other records"):
+        present_files(replace(plan, units=units, source_topic_id=None), home.settings.archive_dir)
+
+
 def file(first: int, following: int, *, rows: int | None = None, sha256: str = "") -> Source:
     number = following - first if rows is None else rows
     return Source(f"{first}", 0, first, following, number, 1, sha256 or f"{first}-{following}")
