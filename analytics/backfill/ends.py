@@ -12,11 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analytics import kafka
-from analytics.archive.checked import checked_content
+from analytics.archive.checked import checked_content, checked_rows
 from analytics.archive.follow import Report, archive_until, no_report
 from analytics.archive.manifest import Manifest, open_manifest
+from analytics.archive.writer import HEARTBEAT_TABLE
 from analytics.backfill.plan import UnknownRun, ends_of_run
 from analytics.damage import Damage
+from cdc.contracts.partition import partition_of
 from cdc.contracts.times import time_text, us_of
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
@@ -135,9 +137,27 @@ def _has_broker(settings: Connections) -> bool:
 
 
 def _partitions(settings: Connections, manifest: Manifest) -> int:
-    """Return the number of partitions. That of a named archive's topic is in no setting here."""
-    named = (file.partition + 1 for file in manifest.all_files() if settings.archive)
-    return max(named, default=settings.partitions)
+    """Return the number of partitions of the archived topic.
+
+    The last partitions of a young archive have no file yet. So the number of the settings counts,
+    unless the archive has more partitions or its keys are placed by another number.
+    """
+    named = max((file.partition + 1 for file in manifest.all_files()), default=0)
+    is_less = settings.archive and 0 < named < settings.partitions
+    if is_less and not _is_placed(manifest, settings.partitions):
+        return named
+    return max(named, settings.partitions) if settings.archive else settings.partitions
+
+
+def _is_placed(manifest: Manifest, partitions: int) -> bool:
+    """Return True if the keys in each partition's first file belong there among `partitions`."""
+    first = {file.partition: file for file in reversed(manifest.all_files())}
+    return all(
+        partition_of(row.key, partitions) == number
+        for number, file in first.items()
+        for row in checked_rows(manifest.storage, file.source)
+        if row.key is not None and row.table not in (None, HEARTBEAT_TABLE)
+    )
 
 
 def _fact_ends(manifest: Manifest, settings: Connections) -> dict[int, int]:
