@@ -1,6 +1,6 @@
 """Queries of decision events: each change of a need or a proposed price, in order of commit.
 
-Migration 0029 explains how a row gets its id. A reader that continues after the last id that it has
+Migration 0030 explains how a row gets its id. A reader that continues after the last id that it has
 read misses no event, and reads none twice.
 """
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from ledger.kernel.rows import select, select_value
+from ledger.kernel.rows import select
+from ledger.kernel.transactions import fetch_value
 
 KINDS: Final = ("need", "price")
 
@@ -45,10 +46,14 @@ def decision_events(
 
 
 def newest_event() -> int:
-    """Return the id of the newest event of the person's stores, 0 if there is none."""
-    return int(select_value("SELECT coalesce(max(id), 0) FROM app.decision_event e"))
+    """Return the id of the newest event of every store, 0 if there is none.
+
+    A reader that then finds no further event may continue here: ids follow the commits, so no event
+    with a lower id appears later.
+    """
+    return int(fetch_value("SELECT coalesce(max(id), 0) FROM app.decision_event"))
 
 
 def oldest_event() -> int:
-    """Return the id of the oldest event that is kept, of the person's stores, 0 without one."""
-    return int(select_value("SELECT coalesce(min(id), 0) FROM app.decision_event e"))
+    """Return the id of the oldest event that is kept, of every store, 0 if there is none."""
+    return int(fetch_value("SELECT coalesce(min(id), 0) FROM app.decision_event"))

@@ -6,7 +6,11 @@ requests of the minute that runs, for the limit of a token.
 `decision_event` has one row for each change of a proposal: opened, revised, decided by a person,
 snoozed or closed. A row gets its id when its transaction commits, under the lock of the action
 chain, which is the last lock of a transaction. So a reader that continues after an id misses no
-event. Only the trigger writes here, with the owner's rights. Rows older than 90 days go.
+event. Only the trigger writes here, with the owner's rights. Every 1,000th
+event deletes the rows older than 90 days.
+
+A promotion can replace a proposal under the same revision, so a change of the logic revision is an
+event too.
 """
 
 from django.db import migrations
@@ -47,6 +51,7 @@ CREATE TABLE app.decision_event (
     proposal jsonb NOT NULL
 );
 CREATE INDEX decision_event_at ON app.decision_event (at);
+CREATE INDEX decision_event_store ON app.decision_event (location, id);
 REVOKE ALL ON app.decision_event FROM app_rw, sink_rw, app_ro;
 GRANT SELECT ON app.decision_event TO app_rw, app_ro;
 
@@ -80,16 +85,16 @@ CREATE CONSTRAINT TRIGGER need_opened AFTER INSERT ON app.reorder_proposal
     EXECUTE FUNCTION app.write_decision_event('need');
 CREATE CONSTRAINT TRIGGER need_changed AFTER UPDATE ON app.reorder_proposal
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-    WHEN ((OLD.revision, OLD.status, OLD.decided_at) IS DISTINCT FROM
-          (NEW.revision, NEW.status, NEW.decided_at))
+    WHEN ((OLD.revision, OLD.status, OLD.decided_at, OLD.logic_revision) IS DISTINCT FROM
+          (NEW.revision, NEW.status, NEW.decided_at, NEW.logic_revision))
     EXECUTE FUNCTION app.write_decision_event('need');
 CREATE CONSTRAINT TRIGGER price_opened AFTER INSERT ON app.price_proposal
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
     EXECUTE FUNCTION app.write_decision_event('price');
 CREATE CONSTRAINT TRIGGER price_changed AFTER UPDATE ON app.price_proposal
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-    WHEN ((OLD.revision, OLD.status, OLD.decided_at) IS DISTINCT FROM
-          (NEW.revision, NEW.status, NEW.decided_at))
+    WHEN ((OLD.revision, OLD.status, OLD.decided_at, OLD.logic_revision) IS DISTINCT FROM
+          (NEW.revision, NEW.status, NEW.decided_at, NEW.logic_revision))
     EXECUTE FUNCTION app.write_decision_event('price');
 
 CREATE FUNCTION app.forget_decision_events() RETURNS trigger LANGUAGE plpgsql

@@ -1,11 +1,12 @@
 """Events of decisions: one per change, in order of commit, for the stores of the token's owner."""
 
+from importlib import import_module
 from typing import Any
 
 import psycopg
 import pytest
 
-from tests.ledger.programs import Program, problem, program
+from tests.ledger.programs import Program, account, problem, program, program_of
 from tests.ledger.rows import price_proposal, reorder_proposal, write
 
 PATH = "/api/v1/decisions"
@@ -117,6 +118,93 @@ def test_a_cursor_before_the_kept_events_is_refused(
 
     assert (found["status"], "after=newest" in found["next_step"]) == (410, True)
     assert len(reader.get(PATH).json()["items"]) == 1
+
+
+def test_a_reader_continues_after_the_events_of_other_stores(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    manager = program("manager", stores=("M",))
+    reorder_proposal(sinks)
+
+    page = manager.get(PATH).json()
+
+    assert page["items"] == []
+    assert page["next"] == program("buyer").get(PATH).json()["next"]
+    assert changes(manager, after=page["next"]) == []
+
+
+def test_a_stream_continues_after_the_events_of_other_stores(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    decisions = import_module("webui.api.decisions")
+    reorder_proposal(sinks)
+    user = account("manager", stores=("M",))
+    program_of(user)
+    [(token,)] = ledger.execute("SELECT id FROM app.api_token").fetchall()
+    [(newest,)] = ledger.execute("SELECT max(id) FROM app.decision_event").fetchall()
+    caller = import_module("webui.api.access").Caller(user, token)
+    following = decisions.Following(caller, "", "", newest - 1)
+
+    assert decisions._poll(following) == []
+    assert following.after == newest
+
+
+def test_events_of_other_stores_decide_too_whether_a_cursor_is_gone(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    manager, buyer = program("manager", stores=("M",)), program("buyer")
+    reorder_proposal(sinks)
+    first = buyer.get(PATH).json()["next"]
+    sinks.execute("UPDATE app.reorder_proposal SET revision = 2")
+    reorder_proposal(sinks, reorder_id="R:M|S:1-3", inv_key="M|S", location="M")
+
+    assert changes(manager, after=first) == [("need", "R:M|S:1-3", "opened")]
+
+    sinks.execute("UPDATE app.reorder_proposal SET revision = 3 WHERE location = 'L'")
+    ledger.execute(
+        "DELETE FROM app.decision_event WHERE id < (SELECT max(id) FROM app.decision_event)"
+    )
+    assert problem(manager.get(PATH, after=first))["status"] == 410
+
+
+def test_a_cursor_above_the_newest_event_is_refused(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    """As after the restoration of a backup: later events would have lower ids than the cursor."""
+    reorder_proposal(sinks)
+    sinks.execute("UPDATE app.reorder_proposal SET revision = 2")
+    reader = program("buyer")
+    newest = reader.get(PATH, after="newest").json()["next"]
+    assert reader.get(PATH, after=newest).status_code == 200
+    ledger.execute(
+        "DELETE FROM app.decision_event WHERE id = (SELECT max(id) FROM app.decision_event)"
+    )
+
+    for path in (PATH, f"{PATH}/stream"):
+        found = problem(reader.get(path, after=newest))
+        assert (found["status"], "after=newest" in found["next_step"]) == (410, True)
+
+
+def test_events_of_a_store_are_found_by_an_index(ledger: psycopg.Connection) -> None:
+    found = ledger.execute(
+        "SELECT indexdef FROM pg_indexes WHERE tablename = 'decision_event'"
+    ).fetchall()
+
+    assert any(str(text).endswith("(location, id)") for (text,) in found)
+
+
+@pytest.mark.parametrize("kind", ["need", "price"])
+def test_another_logic_revision_under_the_same_revision_is_an_event(
+    ledger: psycopg.Connection, sinks: psycopg.Connection, kind: str
+) -> None:
+    reorder_proposal(sinks)
+    price_proposal(sinks)
+    table = {"need": "reorder_proposal", "price": "price_proposal"}[kind]
+    sinks.execute(f"UPDATE app.{table} SET logic_revision = logic_revision + 1")  # noqa: S608 -- from above
+
+    found = [change for _, _, change in changes(program("buyer"), kind=kind)]
+
+    assert found == ["opened", "revised"]
 
 
 def test_no_service_writes_events_itself(till: psycopg.Connection) -> None:

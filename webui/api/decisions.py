@@ -45,6 +45,7 @@ POLL_S: Final = 1.0
 PING_S: Final = 15.0
 MOST_STREAMS: Final = 50
 _EVENTS_A_POLL: Final = 200
+_LIST_AGAIN: Final = "List the needs and proposed prices, then continue with after=newest."
 router = Router(tags=["decisions"])
 
 
@@ -142,26 +143,33 @@ def list_decisions(request: HttpRequest, given: Query[EventPageFilters]) -> Even
     """List events after a cursor. `after=newest` returns none, and the cursor of the newest."""
     as_of = database_now()
     after = _position(given.after)
+    newest = newest_event()  # read first: each event up to it is visible to the next statement
     found = decision_events(
         after=after, location=given.location, kind=given.kind, rows=given.limit + 1
     )
     shown = found[: given.limit]
-    following = cursor(str(shown[-1].id if shown else after))
+    last = shown[-1].id if shown else after
     more = len(found) > len(shown)
+    following = cursor(str(last if more else max(newest, last)))
     return EventPage(
         items=[event_of(each) for each in shown], next=following, more=more, as_of=as_of
     )
 
 
 def _position(after: str) -> int:
-    """Return the id after which events are wanted; raise `Problem` if events after it are gone."""
+    """Return the id after which events are wanted, 0 for the oldest that is kept.
+
+    Raise `Problem` if events after it are gone, or if it is the position of no event that we have.
+    """
     if after == NEWEST:
         return newest_event()
     position = number_of(after) or 0
     if position and position + 1 < oldest_event():
         detail = "Events after this cursor are older than 90 days and no longer kept."
-        next_step = "List the needs and proposed prices, then continue with after=newest."
-        raise Problem(410, "events-gone", detail, next_step)
+        raise Problem(410, "events-gone", detail, _LIST_AGAIN)
+    if position > newest_event():
+        detail = "This cursor is after the newest event: the database is an earlier copy of itself."
+        raise Problem(410, "events-gone", detail, _LIST_AGAIN)
     return position
 
 
@@ -242,6 +250,7 @@ def _poll(following: Following) -> list[Event] | None:
         scope = scope_of_caller(following.caller.token, following.caller.user.pk)
         if scope is None or (following.location and not scope.allows(following.location)):
             return None
+        newest = newest_event()  # read first, as for a page
         with within(scope):
             found = decision_events(
                 after=following.after,
@@ -249,7 +258,8 @@ def _poll(following: Following) -> list[Event] | None:
                 kind=following.kind,
                 rows=_EVENTS_A_POLL,
             )
-        following.after = found[-1].id if found else following.after
+        last = found[-1].id if found else following.after
+        following.after = last if len(found) == _EVENTS_A_POLL else max(newest, last)
         return [event_of(event) for event in found]
     finally:
         connection.close()
