@@ -200,9 +200,11 @@ def sessions(name: Name, *, json: Json = False) -> None:
 
 @people.command("end-sessions")
 def end_sessions(name: Name) -> None:
-    """End all sessions of a person, and keep the password."""
+    """End all sessions and tokens of an account, and keep the password."""
     ended = _accounts().end_sessions_of(name=name, actor=_me())
-    output.console.print(f"{ended} sessions of {name} have ended; the person may log in again")
+    output.console.print(
+        f"{ended} sessions of {name} have ended, and all tokens; the person may log in again"
+    )
 
 
 @people.command()

@@ -64,7 +64,7 @@ def test_a_person_whose_factor_was_reset_must_enrol_again_at_the_next_login(
     entry = staff.execute(
         "SELECT actor, subject, detail FROM app.action_log WHERE action = 'reset_second_factor'"
     ).fetchall()
-    assert entry == [("otto", "olga", {"removed": True, "sessions": 1})]
+    assert entry == [("otto", "olga", {"removed": True, "sessions": 1, "tokens": 0})]
     again = client()
     assert log_in(again, "olga").headers["Location"] != "/login/code/"
     assert again.get("/system/").headers["Location"] == "/account/second-factor/"

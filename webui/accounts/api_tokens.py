@@ -177,6 +177,15 @@ def end_tokens(person_id: int, actor: str) -> int:
     return _end("", person_id, actor)
 
 
+def end_tokens_of_person(user: User, actor: str) -> int:
+    """End a person's tokens, as when their account is recovered; return the number.
+
+    An account without a password is a service account: nobody logs in to it, and it keeps its
+    tokens. Call this inside the caller's transaction and before a password is set.
+    """
+    return end_tokens(user.pk, actor) if user.has_usable_password() else 0
+
+
 def _end(which: str, person_id: int, actor: str, *number: int) -> int:
     statement = (
         "UPDATE app.api_token SET ended_at = clock_timestamp(), ended_by = %s"  # noqa: S608 -- constants of this module

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from ledger.kernel.errors import Conflict, ServiceError
 from ledger.kernel.refusal_text import refusal_text
 from ledger.kernel.transactions import ledger_transaction, log_action
+from webui.accounts.api_tokens import end_tokens_of_person
 from webui.accounts.forms import NewPasswordForm
 from webui.accounts.invitations import OpenInvitation, open_invitation, use_invitation
 from webui.accounts.open_sessions import end_sessions
@@ -50,10 +51,11 @@ def _accept(found: OpenInvitation, password: str) -> None:
         check_password_rules(password, user)
         if not use_invitation(found.id):
             raise Conflict(_ENDED)
+        tokens = end_tokens_of_person(user, found.name)
         user.set_password(password)
         user.save(update_fields=["password"])
-        end_sessions(user.pk)
-        log_action(actor=found.name, action="accept_invitation", subject=found.name)
+        detail = {"sessions": end_sessions(user.pk), "tokens": tokens}
+        log_action(actor=found.name, action="accept_invitation", subject=found.name, detail=detail)
 
 
 def _show(request: HttpRequest, found: OpenInvitation, refusal: str, status: int) -> HttpResponse:

@@ -17,8 +17,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 from typing_extensions import override
 
+from ledger.kernel.transactions import ledger_transaction
 from ledger.people import ROLES
 from webui.accounts import attempts, audit
+from webui.accounts.api_tokens import end_tokens
 from webui.accounts.attempts import Attempt
 from webui.accounts.sources import source_of
 from webui.accounts.views import WRONG, answer_attempt, desk_of
@@ -86,7 +88,7 @@ class NoDecoratedCommon(CommonPasswordValidator):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def change(request: HttpRequest) -> HttpResponse:
-    """Change one's own password; every other session of this person ends."""
+    """Change one's own password; every other session and all tokens of this person end."""
     return answer_attempt(request, _shown, _change)
 
 
@@ -97,9 +99,11 @@ def _change(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
             audit.note("password_wrong", user, source=source_of(request))
         return _shown(request, user, status=WRONG, form=form)
     attempts.succeeded(attempt)
-    form.save()
+    with ledger_transaction():
+        form.save()
+        tokens = end_tokens(user.pk, user.get_username())
+        audit.note("password_changed", user, source=source_of(request), tokens=tokens)
     update_session_auth_hash(request, user)
-    audit.note("password_changed", user, source=source_of(request))
     return redirect("password-changed")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
@@ -24,6 +25,7 @@ from webui.accounts.api_tokens import (
     create_token,
     end_token,
     end_tokens,
+    end_tokens_of_person,
     tokens_of,
 )
 from webui.accounts.invitations import Invitation, end_invitations, new_invitation
@@ -98,7 +100,10 @@ def enable_person(*, name: str, actor: str) -> None:
 
 
 def set_roles(*, name: str, roles: Collection[str], actor: str) -> None:
-    """Replace the roles of a person; they apply from the next request on."""
+    """Replace the roles of a person; they apply from the next request on.
+
+    A new role that needs a second factor ends the person's tokens.
+    """
     _check_roles(roles)
     with ledger_transaction():
         user = _locked(name)
@@ -106,7 +111,10 @@ def set_roles(*, name: str, roles: Collection[str], actor: str) -> None:
         if OPERATOR not in roles:
             _refuse_last_operator(user, "left without this role")
         _write_roles(user, roles)
-        detail = {"roles": [before, sorted(roles)]}
+        detail: dict[str, object] = {"roles": [before, sorted(roles)]}
+        if ({*roles} - {*before}) & {*settings.SECOND_FACTOR_ROLES}:
+            # A password alone was enough to create these tokens (decision 0026).
+            detail["tokens"] = end_tokens_of_person(user, actor)
         log_action(actor=actor, action="set_roles", subject=name, detail=detail)
 
 
@@ -122,23 +130,27 @@ def set_store_access(*, name: str, places: StoreAccess, actor: str) -> None:
 
 
 def set_password(*, name: str, password: str, actor: str) -> None:
-    """Store a password that passes the rules; the person's sessions and invitations end."""
+    """Store a password that passes the rules; sessions, invitations and tokens of the person end."""
     with ledger_transaction():
         user = _locked(name)
         check_password_rules(password, user)
+        detail = {"sessions": end_sessions(user.pk), "tokens": end_tokens_of_person(user, actor)}
         user.set_password(password)
         user.save(update_fields=["password"])
         end_invitations(user.pk)
-        end_sessions(user.pk)
-        log_action(actor=actor, action="set_password", subject=name)
+        log_action(actor=actor, action="set_password", subject=name, detail=detail)
 
 
 def reset_second_factor(*, name: str, actor: str) -> bool:
-    """Remove a person's authenticator, for a lost phone; return whether there was one."""
+    """Remove a person's authenticator, for a lost phone; return whether there was one.
+
+    The person's sessions and tokens end.
+    """
     with ledger_transaction():
         user = _locked(name)
         had_one = second_factor.reset(user.pk)
-        detail = {"removed": had_one, "sessions": end_sessions(user.pk)}
+        tokens = end_tokens_of_person(user, actor)
+        detail = {"removed": had_one, "sessions": end_sessions(user.pk), "tokens": tokens}
         log_action(actor=actor, action="reset_second_factor", subject=name, detail=detail)
     return had_one
 
@@ -150,10 +162,12 @@ def sessions_of(name: str) -> list[OpenSession]:
 
 
 def end_sessions_of(*, name: str, actor: str) -> int:
-    """Log a person out everywhere; return the number of sessions that ended."""
+    """End sessions and tokens of an account; return the number of sessions."""
     with ledger_transaction():
-        ended = end_sessions(_locked(name).pk)
-        log_action(actor=actor, action="end_sessions", subject=name, detail={"sessions": ended})
+        user = _locked(name)
+        ended = end_sessions(user.pk)
+        detail = {"sessions": ended, "tokens": end_tokens(user.pk, actor)}
+        log_action(actor=actor, action="end_sessions", subject=name, detail=detail)
     return ended
 
 

@@ -144,7 +144,7 @@ def _changed(form: ChangeForm, manager: AccountManager, person: Person) -> str:
             return f"{person.name} may log in again."
         case "end-sessions":
             ended = accounts.end_sessions_of(name=person.name, actor=actor)
-            return f"{person.name} was logged out. Sessions ended: {ended}."
+            return f"{person.name} was logged out. Sessions ended: {ended}. Tokens have ended too."
         case "reset-second-factor":
             manager.require_reset()
             return _without_second_factor(values["shown_factor"], person, actor)
@@ -166,7 +166,7 @@ def _without_second_factor(shown: str, person: Person, actor: str) -> str:
         raise Conflict(message)
     accounts.reset_second_factor(name=person.name, actor=actor)
     return (
-        f"The second factor of {person.name} was removed. Sessions and open pages end now."
+        f"The second factor of {person.name} was removed. Sessions, open pages and tokens end now."
         " The next login sets up another one where a role needs it."
     )
 
