@@ -163,6 +163,30 @@ def test_many_needs_are_ordered_at_once_and_each_has_its_outcome(
     assert again == first
 
 
+def test_a_need_of_another_store_does_not_stop_the_others(
+    buyer: Program, ledger: psycopg.Connection
+) -> None:
+    reorder_proposal(ledger, reorder_id="R:M|S:1-3", inv_key="M|S", location="M")
+    local = program("lead", stores=("L",))
+    many = [{"need_id": name, "revision": 1} for name in ("R:M|S:1-3", "R:none", "R:L|S:1-2")]
+
+    answer = local.post("/api/v1/needs", {"approvals": many})
+
+    assert answer.status_code == 200, answer.content
+    results = answer.json()["results"]
+    assert [one["outcome"] for one in results] == ["not_ordered", "not_ordered", "ordered"]
+    assert results[0]["reason"].replace("R:M|S:1-3", "R:none") == results[1]["reason"]
+
+
+def test_at_most_twenty_errors_are_listed(buyer: Program) -> None:
+    many = [{"need_id": "R:none", "revision": "x"}] * 100
+
+    found = problem(buyer.post("/api/v1/needs", {"approvals": many}))
+
+    assert found["status"] == 400
+    assert len(found["errors"]) == 20
+
+
 def test_an_order_is_sent_confirmed_shipped_and_cancelled(buyer: Program) -> None:
     ref = buyer.post(NEED, approve()).json()["order_ref"]
     [summary] = buyer.get("/api/v1/orders?view=draft").json()["items"]

@@ -136,3 +136,38 @@ def test_a_stream_continues_after_an_event_and_ends_with_its_token(
     assert found[1].startswith("id: ")
     assert "event: decision" in found
     assert found[-3:] == ["event: bye", 'data: {"reason": "the token has ended"}', ""]
+
+
+def test_a_token_has_at_most_five_streams_and_a_process_fifty(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decisions = import_module("webui.api.decisions")
+    head = {"Authorization": f"Bearer {environment['TOKEN']}"}
+    client = httpx.Client(base_url=environment["API"], headers=head, timeout=DEADLINE_S)
+    tokens = import_module("webui.accounts.api_tokens")
+    [token] = tokens.tokens_of(account("buyer", "purchasing-robot").pk)
+    for held, status in (
+        ({n: token.id for n in range(5)}, 429),
+        (dict.fromkeys(range(50), 0), 503),
+    ):
+        monkeypatch.setattr(decisions.STREAMS, "open", held)
+        refused = client.get("/decisions/stream")
+        assert (refused.status_code, refused.headers["Retry-After"]) == (status, "30")
+        assert refused.json()["type"].endswith(":too-many-streams")
+    client.close()
+
+
+def test_a_stream_that_passed_the_limit_with_others_ends_at_once(
+    monkeypatch: pytest.MonkeyPatch, database: str
+) -> None:
+    decisions = import_module("webui.api.decisions")
+    caller = import_module("webui.api.access").Caller(None, 7)
+    held = dict.fromkeys(range(50), 0)
+    monkeypatch.setattr(decisions.STREAMS, "open", held)
+
+    async def frames() -> list[bytes]:
+        following = decisions.Following(caller, "", "", 0)
+        return [frame async for frame in decisions._follow(following)]
+
+    assert b"too many streams" in b"".join(asyncio.run(asyncio.wait_for(frames(), DEADLINE_S)))
+    assert len(held) == 50

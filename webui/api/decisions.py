@@ -44,6 +44,7 @@ NEWEST: Final = "newest"
 POLL_S: Final = 1.0
 PING_S: Final = 15.0
 MOST_STREAMS: Final = 50
+MOST_STREAMS_OF_TOKEN: Final = 5
 _EVENTS_A_POLL: Final = 200
 _LIST_AGAIN: Final = "List the needs and proposed prices, then continue with after=newest."
 router = Router(tags=["decisions"])
@@ -127,7 +128,20 @@ class Following:
 class Streams:
     """The streams of this process."""
 
-    open: set[int] = field(default_factory=set)
+    open: dict[int, int] = field(default_factory=dict)  # token by the identity of its stream
+
+    def refusal(self, token: int) -> Problem | None:
+        """Return why this token may not open another stream now, or None if it may."""
+        if len(self.open) >= MOST_STREAMS:
+            detail = f"{MOST_STREAMS} streams are open, the most of one web process."
+            problem = Problem(503, "too-many-streams", detail, "List pages of events instead.")
+        elif list(self.open.values()).count(token) >= MOST_STREAMS_OF_TOKEN:
+            detail = f"This token has {MOST_STREAMS_OF_TOKEN} open streams in this web process."
+            problem = Problem(429, "too-many-streams", detail, "End one, or list pages of events.")
+        else:
+            return None
+        problem.headers = {"Retry-After": "30"}
+        return problem
 
 
 STREAMS: Final = Streams()
@@ -211,12 +225,11 @@ def stream_decisions(
     """Stream events as server-sent events until the client or the token ends."""
     after = _position(last_event_id or given.after or NEWEST)
     connection.close()
-    if len(STREAMS.open) >= MOST_STREAMS:
-        detail = f"{MOST_STREAMS} streams are open, the most of one web process."
-        problem = Problem(503, "too-many-streams", detail, "List pages of events instead.")
-        problem.headers = {"Retry-After": "30"}
+    caller = caller_of(request)
+    problem = STREAMS.refusal(caller.token)
+    if problem is not None:
         raise problem
-    following = Following(caller_of(request), given.location, given.kind, after)
+    following = Following(caller, given.location, given.kind, after)
     response = StreamingHttpResponse(_follow(following), content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"
@@ -224,7 +237,11 @@ def stream_decisions(
 
 
 async def _follow(following: Following) -> AsyncIterator[bytes]:
-    STREAMS.open.add(id(following))
+    # Again: other requests may have passed the first check before their streams began.
+    if STREAMS.refusal(following.caller.token) is not None:
+        yield b'event: bye\ndata: {"reason": "too many streams are open"}\n\n'
+        return
+    STREAMS.open[id(following)] = following.caller.token
     try:
         yield b"retry: 1000\n\n"
         pinged_at = time.monotonic()
@@ -241,7 +258,7 @@ async def _follow(following: Following) -> AsyncIterator[bytes]:
             if len(found) < _EVENTS_A_POLL:
                 await asyncio.sleep(POLL_S)
     finally:
-        STREAMS.open.discard(id(following))
+        STREAMS.open.pop(id(following), None)
 
 
 def _poll(following: Following) -> list[Event] | None:
