@@ -27,6 +27,9 @@ class Actuator:
     """
 
     name = "actuator"
+    # The commit of a proposal takes the lock of the action chain (decision 0043). People's actions
+    # wait for it, so a transaction has few.
+    most_records = 1_000
 
     def __init__(self) -> None:
         self._revision = LOGIC_REVISION

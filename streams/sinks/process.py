@@ -46,6 +46,11 @@ class Sink(Protocol):
         """Return the name of the process, of its positions and of its lock."""
         ...
 
+    @property
+    def most_records(self) -> int:
+        """Return the most records of one transaction; `sink_batch_records` may be lower."""
+        ...
+
     def topics(self, connection: Connection) -> Sequence[str]:
         """Return the topics to read now. The process reads all their partitions.
 
@@ -134,7 +139,8 @@ class _Process:
             detail = Jsonb({"records": self._records})
             connection.execute(_HEARTBEAT, (self._sink.name, os.getpid(), detail))
         settings = self._settings
-        batch = source.batch(settings.sink_batch_records, settings.sink_poll_ms / 1000)
+        most = min(settings.sink_batch_records, self._sink.most_records)
+        batch = source.batch(most, settings.sink_poll_ms / 1000)
         if batch:
             try:
                 with connection.transaction():

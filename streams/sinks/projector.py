@@ -53,6 +53,7 @@ class Projector:
     """The sink that fills the tables of the read model from the log."""
 
     name = "projector"
+    most_records = 200_000
 
     def __init__(self) -> None:
         self._as_of_us: dict[int, int] = {}
