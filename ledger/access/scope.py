@@ -51,6 +51,10 @@ class OutOfScope(PermissionDenied):
     """Refusal of another store's data; nothing was written. Pages answer with status 403."""
 
 
+class RowOutOfScope(OutOfScope):
+    """Refusal of a row that another store owns; the request named an id and no location."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grants:
     """The role codes and the scope of a person."""
@@ -136,10 +140,12 @@ def require_store(location: str, *, field: str = "location") -> None:
     """Raise `OutOfScope` for a location that is not in the current scope.
 
     With `field`, the message contains the location; use it only if the request itself contained
-    the location. With `field=""` the message doesn't reveal whose record it is.
+    the location. With `field=""` the message doesn't reveal whose record it is, and the error is
+    `RowOutOfScope`.
     """
     if not current().allows(location):
-        raise OutOfScope(_refusal(location, field))
+        kind = OutOfScope if field else RowOutOfScope
+        raise kind(_refusal(location, field))
 
 
 def require_key(inv_key: str, *, field: str = "") -> None:

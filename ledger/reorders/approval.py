@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
-from ledger.access.scope import require_key
+from ledger.access.scope import current, require_key
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, LedgerError, refuse
 from ledger.kernel.proposal_rows import REORDERS, NeedProposal, locked_needs
@@ -151,16 +151,23 @@ class _Known:
 
 
 def order_all(
-    approvals: Sequence[ApproveReorder], approver: Approver
+    approvals: Sequence[ApproveReorder], approver: Approver, *, is_bulk: bool = False
 ) -> list[Ordered | OrderedBefore | LedgerError]:
     """Order each need that can be ordered; return the outcomes in the order of `approvals`.
 
     A `LedgerError` in the result is the reason why this need was not ordered. Call this inside
     `ledger_transaction`. Raise `ServiceError` unless there are 1 to 500 approvals.
+
+    A need of another store raises `OutOfScope`. With `is_bulk` it counts as unknown, so that it
+    doesn't stop the others.
     """
     if not 1 <= len(approvals) <= MOST_AT_ONCE:
         refuse("approvals", len(approvals), f"1 to {MOST_AT_ONCE} proposals at once")
     known = _read(approvals)
+    if is_bulk:
+        for need in [*known.proposals.values()]:
+            if not current().allows_key(need.inv_key):
+                del known.proposals[need.id]
     found: list[_Plan | OrderedBefore | LedgerError] = []
     seen: set[str] = set()
     for approval in approvals:

@@ -108,7 +108,7 @@ def approve_automatically(commands: Sequence[ApproveReorder]) -> list[ApprovalOu
 
 
 def _order(commands: Sequence[ApproveReorder], approver: Approver) -> list[ApprovalOutcome]:
-    found = zip(commands, order_all(commands, approver), strict=True)
+    found = zip(commands, order_all(commands, approver, is_bulk=True), strict=True)
     return [
         NotOrdered(command.reorder_id, _reason(one)) if isinstance(one, LedgerError) else one
         for command, one in found

@@ -117,21 +117,28 @@ def test_pages_show_own_stores_only(stores: tuple[Store, Store], role: str) -> N
         assert_holds_nothing_of(other, body(refused), named=True, address=name)
 
 
+def without_results(mark: str = "") -> dict[str, str]:
+    """The fingerprint without the results of commands, which repeat the ids of a request."""
+    return {name: rows for name, rows in fingerprint(mark).items() if name != "app.command"}
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_actions_about_another_store_change_nothing(stores: tuple[Store, Store], role: str) -> None:
     own, other = stores
     client = visitor(role, own.location)
-    before = fingerprint()
+    before = without_results()
 
     for name, form in FORMS.items():
         path, fields = form(other)
         answer = client.post(path, sent(fields))
-        assert answer.status_code in REFUSED, (name, answer.status_code)
+        # In a bulk approval, a need of another store counts as unknown.
+        is_unknown = name == "reorders-approve" and "no such proposal" in body(answer)
+        assert is_unknown or answer.status_code in REFUSED, (name, answer.status_code)
         assert_holds_nothing_of(other, body(answer), named=True, address=name)
     for name, (path, fields) in COMPANY_FORMS.items():
         assert client.post(path, sent(fields)).status_code == 403, name
 
-    assert fingerprint() == before
+    assert without_results() == before
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -130,7 +130,7 @@ def set_store_access(*, name: str, places: StoreAccess, actor: str) -> None:
 
 
 def set_password(*, name: str, password: str, actor: str) -> None:
-    """Store a password that passes the rules; sessions, invitations and tokens of the person end."""
+    """Store a password that passes the rules; sessions, invitations and tokens end."""
     with ledger_transaction():
         user = _locked(name)
         check_password_rules(password, user)

@@ -59,8 +59,6 @@ class Token(HttpBearer):
         if found is None:
             _refuse_token(request, _NONE)
         caller: Caller = found
-        # For the record of refusals; no session is involved.
-        request.user = caller.user
         enter(stores_of(caller.user))
         self._require_right(caller)
         require_acceptable(request)
@@ -78,9 +76,10 @@ class Token(HttpBearer):
         user = None if used is None else User.objects.filter(pk=used.person_id).first()
         if used is None or user is None or not user.is_active:
             _refuse_token(request, _NOT_VALID)
+        # For the record of refusals; no session is involved.
+        request.user = user
         _require_pace(used)
         if self.scope not in used.scopes:
-            request.user = user
             detail = f"This token has no scope {self.scope}. Nothing was changed."
             next_step = f"Create a token with the scope {self.scope}."
             raise Problem(403, "missing-scope", detail, next_step, scope=self.scope)

@@ -15,13 +15,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from ledger.access.scope import OutOfScope
+from ledger.access.scope import OutOfScope, RowOutOfScope
 from ledger.kernel.errors import Conflict, FormReused, ServiceError
 from ledger.kernel.refusal_text import LONGEST_VALUE, refusal_text
 from ledger.pricing.plausibility import ImplausiblePrice
 from webui.accounts.refusals import REASON
 
 MEDIA_TYPE: Final = "application/problem+json"
+_MOST_ERRORS: Final = 20
 URN: Final = "urn:retail-inventory:problem:"
 # Services refuse an unknown id as any other value; in an address it is a missing resource.
 _MISSING: Final = frozenset(
@@ -99,14 +100,20 @@ def seen(value: object) -> str:
 
 def of_value(refusal: ServiceError) -> Problem:
     """Return the problem of a value that a rule forbids: field, value and rule."""
+    if (refusal.field, refusal.rule) in _MISSING:
+        return of_missing()
     named = {"field": refusal.field, "value": seen(refusal.value), "rule": refusal.rule}
     detail = f"{refusal_text(refusal)} Nothing was changed."
-    if (refusal.field, refusal.rule) in _MISSING:
-        return Problem(404, "not-found", detail, _NEXT[404], **named)
     next_step = "Correct this field and send the request again."
     if isinstance(refusal, ImplausiblePrice):
         next_step = 'If the price is meant, send it again with "confirmed": true and a new key.'
     return Problem(422, "refused-value", detail, next_step, **named)
+
+
+def of_missing() -> Problem:
+    """Return the problem of an id that is unknown or of another store; it doesn't tell which."""
+    detail = "No record of this token's locations has this id. Nothing was changed."
+    return Problem(404, "not-found", detail, _NEXT[404])
 
 
 def of_conflict(refusal: Conflict) -> Problem:
@@ -120,8 +127,11 @@ def of_conflict(refusal: Conflict) -> Problem:
 
 
 def of_parameters(refusal: ValidationError) -> Problem:
-    """Return the problem of fields that break the schema; the first one is named on top."""
-    errors = [_error(error) for error in refusal.errors]
+    """Return the problem of fields that break the schema; the first one is named on top.
+
+    At most 20 are listed, because one body can have thousands.
+    """
+    errors = [_error(error) for error in refusal.errors[:_MOST_ERRORS]]
     detail = f"{errors[0]['field']}: {errors[0]['rule']}. Nothing was changed."
     next_step = "Correct the fields in `errors`. /api/v1/openapi.json describes each."
     return Problem(400, "malformed", detail, next_step, **errors[0], errors=errors)
@@ -161,6 +171,8 @@ def problem_of(refusal: Exception) -> Problem:
             return of_conflict(refusal)
         case ValidationError():
             return of_parameters(refusal)
+        case RowOutOfScope():
+            return of_missing()
         case OutOfScope():
             next_step = "Use a location of the token's owner."
             return Problem(403, "other-store", str(refusal), next_step)
