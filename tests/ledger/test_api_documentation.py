@@ -147,7 +147,7 @@ def test_a_token_has_at_most_five_streams_and_a_process_fifty(
     tokens = import_module("webui.accounts.api_tokens")
     [token] = tokens.tokens_of(account("buyer", "purchasing-robot").pk)
     for held, status in (
-        ({n: token.id for n in range(5)}, 429),
+        (dict.fromkeys(range(5), token.id), 429),
         (dict.fromkeys(range(50), 0), 503),
     ):
         monkeypatch.setattr(decisions.STREAMS, "open", held)
