@@ -126,6 +126,18 @@ def of_conflict(refusal: Conflict) -> Problem:
     return Problem(409, "changed-meanwhile", refusal.text, next_step)
 
 
+def of_forbidden(refusal: PermissionDenied) -> Problem:
+    """Return the problem of a missing right, or of a record or location of another store."""
+    match refusal:
+        case RowOutOfScope():
+            return of_missing()
+        case OutOfScope():
+            next_step = "Use a location of the token's owner."
+            return Problem(403, "other-store", str(refusal), next_step)
+        case _:
+            return problem_of_status(403, str(refusal))
+
+
 def of_parameters(refusal: ValidationError) -> Problem:
     """Return the problem of fields that break the schema; the first one is named on top.
 
@@ -171,13 +183,8 @@ def problem_of(refusal: Exception) -> Problem:
             return of_conflict(refusal)
         case ValidationError():
             return of_parameters(refusal)
-        case RowOutOfScope():
-            return of_missing()
-        case OutOfScope():
-            next_step = "Use a location of the token's owner."
-            return Problem(403, "other-store", str(refusal), next_step)
         case PermissionDenied():
-            return problem_of_status(403, str(refusal))
+            return of_forbidden(refusal)
         case HttpError():
             return problem_of_status(refusal.status_code, f"{refusal}. Nothing was changed.")
         case _:
