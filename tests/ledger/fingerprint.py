@@ -7,6 +7,11 @@ from django.db import connection
 LEFT_OUT = ("app.django_session", "app.django_cache", "app.refusal", "app.api_token")
 
 
+def without_results(mark: str = "") -> dict[str, str]:
+    """The fingerprint without the results of commands, which repeat the ids of a request."""
+    return {name: rows for name, rows in fingerprint(mark).items() if name != "app.command"}
+
+
 def fingerprint(mark: str = "") -> dict[str, str]:
     """The checksum of each table in the three schemas, or of its rows that hold `mark`."""
     with connection.cursor() as cursor:

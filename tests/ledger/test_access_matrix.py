@@ -22,7 +22,7 @@ from tests.ledger.addresses import (
     PAGES,
     sent,
 )
-from tests.ledger.fingerprint import fingerprint
+from tests.ledger.fingerprint import fingerprint, without_results
 from tests.ledger.inbox import emptied
 from tests.ledger.pages import logged_in
 from tests.ledger.planted import PERSON, Store, plant
@@ -115,11 +115,6 @@ def test_pages_show_own_stores_only(stores: tuple[Store, Store], role: str) -> N
         refused = client.get(page(other))
         assert refused.status_code in REFUSED, name
         assert_holds_nothing_of(other, body(refused), named=True, address=name)
-
-
-def without_results(mark: str = "") -> dict[str, str]:
-    """The fingerprint without the results of commands, which repeat the ids of a request."""
-    return {name: rows for name, rows in fingerprint(mark).items() if name != "app.command"}
 
 
 @pytest.mark.parametrize("role", ROLES)

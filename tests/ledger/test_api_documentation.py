@@ -33,6 +33,7 @@ def address(database: str) -> Iterator[str]:
     uvicorn: Any = import_module("uvicorn")
     application = import_module("webui.config.asgi").application
     hub = import_module("webui.live.stream").HUB
+    hub.closing = False  # a test of the server's end may have left it so
     config = uvicorn.Config(application, port=0, lifespan="off", log_config=None)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=asyncio.run, args=(server.serve(),))
