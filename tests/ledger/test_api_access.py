@@ -9,17 +9,13 @@ import psycopg
 import pytest
 
 from tests.ledger.addresses import API_CALLS, API_LISTS, Call
+from tests.ledger.fingerprint import without_results
 from tests.ledger.inbox import emptied
 from tests.ledger.pages import logged_in
 from tests.ledger.planted import PERSON, Store, plant
 from tests.ledger.programs import Program, account, problem, program_of
 from tests.ledger.routes import rules_of
-from tests.ledger.test_access_matrix import (
-    REFUSED,
-    ROLES,
-    assert_holds_nothing_of,
-    without_results,
-)
+from tests.ledger.test_access_matrix import REFUSED, ROLES, assert_holds_nothing_of
 
 
 @pytest.fixture(scope="module")
