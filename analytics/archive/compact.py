@@ -124,6 +124,7 @@ def _write(
     if (manifest.directory / SOURCE).exists():
         shutil.copy2(manifest.directory / SOURCE, beside / SOURCE)
     written = Manifest(beside)
+    written.recover()
     for number, group in enumerate(found, 1):
         if len(group) > 1:
             written.append(_merged(manifest.directory, beside, group))

@@ -59,6 +59,16 @@ class Rebuilt:
     digest: int
     verdict: str
 
+    @property
+    def is_equal(self) -> bool:
+        """Return True if both archives hold the same records at all former offsets."""
+        return self.verdict == EQUAL
+
+    @property
+    def differs(self) -> bool:
+        """Return True if the present archive holds other records at the former offsets."""
+        return self.verdict == DIFFERS
+
     def as_json(self) -> dict[str, Any]:
         """Return the comparison for scripts."""
         return {
@@ -81,9 +91,9 @@ def has_files(directory: Path) -> bool:
 def refuse_lost_manifest(directory: Path) -> None:
     """Raise `BrokenArchive` if manifest and head are both missing, but archive files are there.
 
-    An empty manifest lists nothing, so it counts as missing. Without this check such a directory
-    is a new archive, and an archiver would delete the files.
-    The archiver writes the first head before the first file, so no crash leaves this.
+    Without this check such a directory would count as a new archive, and the archiver would delete
+    the files. An empty manifest lists nothing, so it counts as missing. No crash leaves such a
+    directory, because the archiver writes the first head before the first file.
     """
     manifest = present(directory, MANIFEST)
     is_listed = manifest.exists() and manifest.stat().st_size > 0
@@ -97,7 +107,10 @@ def refuse_lost_manifest(directory: Path) -> None:
 
 
 def former_partitions(directory: Path) -> Iterator[FormerPartition]:
-    """Read all files of a former archive, whatever its manifest lists. Yield each partition."""
+    """Read every Parquet file of a former archive, also those that its manifest doesn't list.
+
+    Yield one result for each partition, in order.
+    """
     found = {
         int(path.name.removeprefix(_PARTITION)): path
         for path in directory.glob(f"{_PARTITION}*")

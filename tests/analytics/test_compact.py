@@ -18,6 +18,7 @@ from analytics.archive.compact import BESIDE, Compaction, Limits, NotExchanged, 
 from analytics.archive.entries import ArchiveFile, BrokenArchive
 from analytics.archive.follow import only_archiver
 from analytics.archive.manifest import Manifest
+from analytics.archive.names import LOCK, former_name
 from analytics.archive.rows import ArchiveRow
 from analytics.archive.source import source_id, write_source_id
 from analytics.archive.writer import open_writers
@@ -60,6 +61,12 @@ def rows(archive: Path) -> list[list[ArchiveRow]]:
 def ends(archive: Path) -> dict[int, int]:
     manifest = Manifest(archive)
     return {number: manifest.next_offset(number) for number in range(PARTITIONS)}
+
+
+def test_code_of_the_first_release_can_not_take_the_merged_archive(archive: Path) -> None:
+    assert compacted(archive).former is not None
+
+    assert (archive / former_name(LOCK)).is_dir()
 
 
 def test_merged_files_hold_the_same_records_behind_a_chain_of_their_own(archive: Path) -> None:
@@ -235,7 +242,7 @@ def test_the_command_prints_what_it_merged(archive: Path, monkeypatch: pytest.Mo
 
 def test_a_held_archive_is_not_compacted(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INVENTORY_HOME", str(archive.parent))
-    monkeypatch.setattr("deploy.cli.backfill._HELD_S", 0.2)
+    monkeypatch.setattr("deploy.cli.backfill.RELEASED_S", 0.2)
 
     with only_archiver(archive):
         refused = CliRunner().invoke(app, ["backfill", "compact"])
