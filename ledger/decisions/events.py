@@ -11,8 +11,6 @@ from typing import Any, Final
 from ledger.kernel.rows import select
 from ledger.kernel.transactions import fetch_value
 
-KINDS: Final = ("need", "price")
-
 
 @dataclass(frozen=True, slots=True)
 class DecisionEvent:

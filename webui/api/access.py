@@ -44,6 +44,13 @@ class Caller:
         return ability in abilities(self.user)
 
 
+def caller_of(request: HttpRequest) -> Caller:
+    """Return the caller of a request that a `Token` has accepted."""
+    checked: Any = request  # ninja sets `auth` to what `Token` has returned
+    caller: Caller = checked.auth
+    return caller
+
+
 class Token(HttpBearer):
     """The rule of an operation: the scope of the token, and the right of its owner."""
 

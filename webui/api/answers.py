@@ -4,7 +4,7 @@ import base64
 import binascii
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
-from typing import Annotated, Any, Final, NoReturn, TypeVar
+from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -12,6 +12,7 @@ from ninja import Header, Schema
 from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
 
 from cdc.contracts.times import moment_of
+from ledger.kernel.proposals import LONGEST_SNOOZE
 from webui.api.problems import Problem, seen
 from webui.shell.page import freshness
 
@@ -64,6 +65,15 @@ class Given(Schema):
     """Base of the bodies: a field that isn't known is refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class Snooze(Given):
+    """Snooze a need or a proposed price for some days."""
+
+    action: Literal["snooze"]
+    revision: Revision
+    days: Annotated[StrictInt, Field(ge=1, le=LONGEST_SNOOZE.days), WHOLE]
+    reason: Text | None = None
 
 
 class Aged(Schema):

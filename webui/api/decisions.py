@@ -24,7 +24,7 @@ from ledger.decisions.events import DecisionEvent, decision_events, newest_event
 from ledger.kernel.transactions import database_now
 from webui.accounts.api_tokens import DECISIONS_READ
 from webui.accounts.roles import SEE
-from webui.api.access import Caller, Token, scope_of_caller
+from webui.api.access import Caller, Token, caller_of, scope_of_caller
 from webui.api.answers import (
     USUAL_ROWS,
     After,
@@ -36,7 +36,6 @@ from webui.api.answers import (
     number_of,
     time_of,
 )
-from webui.api.needs import caller_of
 from webui.api.problems import Problem
 from webui.live.stream import HUB
 

@@ -6,10 +6,9 @@ from typing import Annotated, Any, Literal, assert_never
 
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema
-from pydantic import Field, StrictInt
+from pydantic import Field
 
 from ledger.kernel.errors import refuse
-from ledger.kernel.proposals import LONGEST_SNOOZE
 from ledger.reorders.approval import MOST_PARTS, ApprovalOutcome
 from ledger.services import (
     ApproveReorder,
@@ -25,11 +24,10 @@ from ledger.services import (
 )
 from webui.accounts.api_tokens import NEEDS_DECIDE, NEEDS_READ
 from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE
-from webui.api.access import Caller, Token
+from webui.api.access import Token, caller_of
 from webui.api.answers import (
     SUPPLIER,
     USUAL_ROWS,
-    WHOLE,
     After,
     Aged,
     CommandId,
@@ -38,6 +36,7 @@ from webui.api.answers import (
     Limit,
     Location,
     Revision,
+    Snooze,
     Text,
     Units,
     age_of,
@@ -122,7 +121,10 @@ class InPacks(Given):
 
     @property
     def units(self) -> int | None:
-        """The quantity in units, None for the need's own; raise `ServiceError` for half of it."""
+        """The quantity in units, or None for the need's own quantity.
+
+        Raise `ServiceError` if only one of the two fields is given.
+        """
         if self.packs is None and self.pack_units is None:
             return None
         if self.packs is None or self.pack_units is None:
@@ -152,15 +154,6 @@ class Reject(Given):
     action: Literal["reject"]
     revision: Revision
     reason: Annotated[Text, Field(min_length=1)]
-
-
-class Snooze(Given):
-    """Snooze a proposal for some days."""
-
-    action: Literal["snooze"]
-    revision: Revision
-    days: Annotated[StrictInt, Field(ge=1, le=LONGEST_SNOOZE.days), WHOLE]
-    reason: Text | None = None
 
 
 class Resume(Given):
@@ -274,14 +267,13 @@ def decide_need(
     }
     match body:
         case Approve():
-            command = ApproveReorder(need_id, body.revision, body.units, _parts(body.parts))
-            allowed = caller.may(ORDER_ODD_UNITS)
-            actor = caller.name
-            return _approved(
-                approve_reorder(
-                    command, odd_units_allowed=allowed, actor=actor, command_id=command_id
-                )
+            done = approve_reorder(
+                ApproveReorder(need_id, body.revision, body.units, _parts(body.parts)),
+                odd_units_allowed=caller.may(ORDER_ODD_UNITS),
+                actor=caller.name,
+                command_id=command_id,
             )
+            return _approved(done)
         case Reject():
             reject_reorder(**common, reason=body.reason)
             return NeedDecided(need_id=need_id, outcome="rejected")
@@ -324,10 +316,3 @@ def need_of(row: ReorderProposal) -> Need:
     """Return a proposal as the API shows it."""
     further = {"id": row.reorder_id, "units": row.quantity_units, "currency": currency()}
     return described(Need, row, **further, as_of=time_of(row.as_of_us))
-
-
-def caller_of(request: HttpRequest) -> Caller:
-    """Return the caller that `Token` has let through."""
-    checked: Any = request  # ninja sets `auth` to what `Token` has returned
-    caller: Caller = checked.auth
-    return caller

@@ -24,7 +24,7 @@ from ledger.services import (
 )
 from webui.accounts.api_tokens import ORDERS_READ, ORDERS_WRITE
 from webui.accounts.roles import MANAGE_ORDERS, ORDER_ODD_UNITS, REOPEN_ORDERS, SEE_ORDERS
-from webui.api.access import Caller, Token
+from webui.api.access import Caller, Token, caller_of
 from webui.api.answers import (
     SUPPLIER,
     WHOLE,
@@ -41,7 +41,6 @@ from webui.api.answers import (
     number_of,
     split_page,
 )
-from webui.api.needs import caller_of
 from webui.desks.orders import queries as selectors
 from webui.desks.orders.lines import order_lines
 from webui.desks.orders.order import Header, header

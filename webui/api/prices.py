@@ -20,7 +20,7 @@ from ledger.services import (
 )
 from webui.accounts.api_tokens import PRICES_READ, PRICES_WRITE
 from webui.accounts.roles import DECIDE_PRICES, SEE
-from webui.api.access import Token
+from webui.api.access import Token, caller_of
 from webui.api.answers import (
     USUAL_ROWS,
     WHOLE,
@@ -33,6 +33,7 @@ from webui.api.answers import (
     Limit,
     Location,
     Revision,
+    Snooze,
     Text,
     age_of,
     currency,
@@ -41,7 +42,6 @@ from webui.api.answers import (
     split_page,
     time_of,
 )
-from webui.api.needs import Snooze, caller_of
 from webui.desks.prices.queries import price_rows, priced_item
 from webui.readmodel.proposals import PriceProposal, price_proposal, price_proposals
 from webui.readmodel.stock import Filters, stock_page
