@@ -1,16 +1,19 @@
 """A store with at least one row in everything that pages read, each with its own mark."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
+import pytest
 
 from inventory.model.ids import InvKey
 from ledger.kernel.transactions import fetch_value
-from tests.ledger.inbox import level, put, rejected, state
+from tests.ledger.inbox import emptied, level, put, rejected, state
 from tests.ledger.rows import price_proposal, reorder_proposal, write
 
 PERSON = "visitor"
@@ -216,3 +219,19 @@ def _put(connection: psycopg.Connection, table: str, **columns: object) -> int:
     found = connection.execute(f"SELECT max(id) FROM {table}").fetchone()  # noqa: S608 -- a name of this file
     assert found is not None
     return int(found[0])
+
+
+@contextmanager
+def two_stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
+    """Plant two stores into the empty database, and empty it again afterwards."""
+    from tests.ledger.conftest import empty  # noqa: PLC0415 -- it loads the fixtures
+
+    server, database = request.getfixturevalue("server"), request.getfixturevalue("database")
+    with psycopg.connect(server.url("postgres", database), autocommit=True) as connection:
+        empty(connection)
+        emptied(connection)
+        connection.execute("DELETE FROM app.login_count")
+        connection.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme')")
+        yield plant(connection, "MINE", 48_151), plant(connection, "THEIRS", 62_342)
+        empty(connection)
+        emptied(connection)

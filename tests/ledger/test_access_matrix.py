@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-import psycopg
 import pytest
 from django.test import Client
 
@@ -23,9 +22,8 @@ from tests.ledger.addresses import (
     sent,
 )
 from tests.ledger.fingerprint import fingerprint, without_results
-from tests.ledger.inbox import emptied
 from tests.ledger.pages import logged_in
-from tests.ledger.planted import PERSON, Store, plant
+from tests.ledger.planted import PERSON, Store, two_stores
 from tests.ledger.routes import rule_of, rules_of, url_names
 
 ROLES = ("associate", "manager", "buyer", "lead", "pricing", "analyst", "operator")
@@ -37,16 +35,8 @@ NAMES = {"transfers", "transfers-ask", "transfers-step"}
 @pytest.fixture(scope="module")
 def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
     """One's own store and another one. Requests of this file are refused or change only these."""
-    server, database = request.getfixturevalue("server"), request.getfixturevalue("database")
-    with psycopg.connect(server.url("postgres", database), autocommit=True) as connection:
-        from tests.ledger.conftest import empty  # noqa: PLC0415 -- beside the fixtures
-
-        empty(connection)
-        emptied(connection)
-        connection.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme')")
-        yield plant(connection, "MINE", 48_151), plant(connection, "THEIRS", 62_342)
-        empty(connection)
-        emptied(connection)
+    with two_stores(request) as found:
+        yield found
 
 
 def visitor(role: str, *stores: str) -> Client:

@@ -10,9 +10,8 @@ import pytest
 
 from tests.ledger.addresses import API_CALLS, API_LISTS, Call
 from tests.ledger.fingerprint import without_results
-from tests.ledger.inbox import emptied
 from tests.ledger.pages import logged_in
-from tests.ledger.planted import PERSON, Store, plant
+from tests.ledger.planted import PERSON, Store, two_stores
 from tests.ledger.programs import Program, account, problem, program_of
 from tests.ledger.routes import rules_of
 from tests.ledger.test_access_matrix import REFUSED, ROLES, assert_holds_nothing_of
@@ -21,16 +20,8 @@ from tests.ledger.test_access_matrix import REFUSED, ROLES, assert_holds_nothing
 @pytest.fixture(scope="module")
 def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
     """One's own store and another one. Requests of this file are refused or change only these."""
-    server, database = request.getfixturevalue("server"), request.getfixturevalue("database")
-    with psycopg.connect(server.url("postgres", database), autocommit=True) as connection:
-        from tests.ledger.conftest import empty  # noqa: PLC0415 -- beside the fixtures
-
-        empty(connection)
-        emptied(connection)
-        connection.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme')")
-        yield plant(connection, "MINE", 48_151), plant(connection, "THEIRS", 62_342)
-        empty(connection)
-        emptied(connection)
+    with two_stores(request) as found:
+        yield found
 
 
 @pytest.fixture

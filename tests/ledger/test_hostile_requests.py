@@ -11,18 +11,15 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
 
-import psycopg
 import pytest
 from asgiref.sync import async_to_sync
 from django.test import AsyncClient, Client
 
 from tests.ledger import addresses
 from tests.ledger.addresses import COMPANY_FORMS, FORMS, PEOPLE_FORMS, Form, sent
-from tests.ledger.conftest import empty
 from tests.ledger.fingerprint import fingerprint, without_results
-from tests.ledger.inbox import emptied
 from tests.ledger.pages import logged_in
-from tests.ledger.planted import Store, plant
+from tests.ledger.planted import Store, two_stores
 
 OWN_FORMS: dict[str, tuple[str, Form]] = {
     "login": ("/login/", {"username": "almighty", "password": "x"}),
@@ -39,15 +36,8 @@ Body = tuple[bytes, str]
 
 @pytest.fixture(scope="module")
 def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
-    server, database = request.getfixturevalue("server"), request.getfixturevalue("database")
-    with psycopg.connect(server.url("postgres", database), autocommit=True) as rows:
-        empty(rows)
-        emptied(rows)
-        rows.execute("DELETE FROM app.login_count")
-        rows.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme')")
-        yield plant(rows, "MINE", 48_151), plant(rows, "THEIRS", 62_342)
-        empty(rows)
-        emptied(rows)
+    with two_stores(request) as found:
+        yield found
 
 
 def with_all_roles(*, superuser: bool, stores: tuple[str, ...] = ()) -> Client:
