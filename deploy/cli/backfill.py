@@ -13,7 +13,7 @@ import typer
 from deploy import output
 from deploy.cli import backfill_options as options
 from deploy.cli import option_checks
-from deploy.cli.backfill_group import add_command
+from deploy.cli.backfill_group import RELEASED_S, add_command
 from deploy.cli.backfill_options import ENGINES, Conf, Engine, Json, Master, Python
 from deploy.cli.reports import print_and_exit, print_report, rows
 from deploy.errors import StackError
@@ -41,7 +41,6 @@ _RUN_COLUMNS: Final = (
     "digest",
 )
 _LAST_PROVEN: Final = "last-proven"
-_HELD_S: Final = 20.0  # an archiver writes its buffered records before it releases its lock
 _MODULE: Final = "deploy.cli.main"
 
 
@@ -185,9 +184,11 @@ def compact(*, json: Json = False) -> None:
     from analytics.archive.compact import compact as merge  # noqa: PLC0415 -- loads the file format
     from analytics.archive.move_away import requested_archive  # noqa: PLC0415 -- as above
 
-    with requested_archive(archive, timeout_s=_HELD_S) as is_held:
+    with requested_archive(archive, timeout_s=RELEASED_S) as is_held:
         if not is_held:
-            message = f"{archive}: an archiver kept its lock for {_HELD_S:.0f} s; nothing changed"
+            message = (
+                f"{archive}: an archiver kept its lock for {RELEASED_S:.0f} s; nothing changed"
+            )
             raise StackError(message, repair="inventory down && inventory backfill compact")
         done = merge(archive, progress=output.errors.print)
     if json:

@@ -8,7 +8,7 @@ import typer
 
 from deploy import output
 from deploy.cli import backfill_options as options
-from deploy.cli.backfill_group import add_command
+from deploy.cli.backfill_group import RELEASED_S, add_command
 from deploy.errors import StackError
 from deploy.stack.home import default_home
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _REARCHIVE: Final = "inventory backfill rearchive --yes"
 _REPORT: Final = "inventory backfill rearchive --report"
-_HELD_S: Final = 20.0  # an archiver writes its buffered records before it releases its lock
 _LEAST_S: Final = 600.0
 _RECORDS_PER_S: Final = 5_000  # an archiver on a slow machine writes more
 _COLUMNS: Final = (
@@ -59,7 +58,7 @@ def rearchive(
     if report:
         found = _compared(archive, _newest_former(archive))
         _print(found, json=json)
-        raise typer.Exit(0 if all(one.verdict == "equal" for one in found) else 1)
+        raise typer.Exit(0 if all(one.is_equal for one in found) else 1)
     former = _moved(archive, yes=yes)
     output.errors.print(f"the former archive is in {former}")
     parts = _read(former)
@@ -73,7 +72,7 @@ def rearchive(
     differs = False
     if json or not problem:
         found = _compared(archive, former, parts)
-        differs = any(one.verdict == "differs" for one in found)
+        differs = any(one.differs for one in found)
         _print(found, json=json)
     raise typer.Exit(1 if differs or (problem and settings.kafka_bootstrap) else 0)
 
@@ -92,9 +91,9 @@ def _moved(archive: Path, *, yes: bool) -> Path:
         message = f"{archive}: nothing is archived yet"
         raise StackError(message)
     _refuse_truncated(options.settings_for(options.ARCHIVED))
-    former = move_archive_away(archive, timeout_s=_HELD_S)
+    former = move_archive_away(archive, timeout_s=RELEASED_S)
     if former is None:
-        message = f"{archive}: an archiver kept its lock for {_HELD_S:.0f} s; nothing was moved"
+        message = f"{archive}: an archiver kept its lock for {RELEASED_S:.0f} s; nothing was moved"
         raise StackError(message, repair=f"inventory down && {_REARCHIVE}")
     return former
 

@@ -142,7 +142,10 @@ def _refuse_deciding(settings: "Connections", number: int) -> int:
 def _compared(
     settings: "Connections", number: int, approval: str, timeout: float
 ) -> tuple[int, dict[str, Any]]:
-    """Return the number of keys that nobody approved, and one comparison for the reader."""
+    """Compare both revisions once.
+
+    Return the number of differing keys that the approval lacks, and the fields of the output.
+    """
     from deploy.revisions.approval import approval_of  # noqa: PLC0415 -- opens a connection
     from deploy.revisions.compare import compare  # noqa: PLC0415 -- reads topics
     from deploy.revisions.decisions import Decisions  # noqa: PLC0415 -- as above

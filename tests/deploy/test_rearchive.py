@@ -35,7 +35,7 @@ COMMAND = "inventory backfill rearchive --yes"
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write an archive of 40 records into a new home and return its folder."""
     monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
-    monkeypatch.setattr("deploy.cli.backfill_rearchive._HELD_S", 0.3)
+    monkeypatch.setattr("deploy.cli.backfill_rearchive.RELEASED_S", 0.3)
     archived(tmp_path / "archive", generate(seed=1, records=40))
     return tmp_path / "archive"
 
@@ -86,7 +86,7 @@ def test_an_archiver_that_goes_on_keeps_its_archive(archive: Path) -> None:
 def test_a_running_archiver_gives_its_lock_to_the_command(
     archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deploy.cli.backfill_rearchive._HELD_S", WITHIN_S)
+    monkeypatch.setattr("deploy.cli.backfill_rearchive.RELEASED_S", WITHIN_S)
     holds = threading.Event()
 
     def follow() -> None:

@@ -1,15 +1,14 @@
-"""`backfill diff` with the live state as A or B: what the workers published, not a recomputation.
+"""Compare the decisions that the live workers published with those of a run, without recomputing.
 
-The live state is compared at the ends of the run. A key's newest published decision is the one at
-the end if the workers have passed the end and its record is before it. Other keys are left out and
-counted: workers publish no course from which an earlier decision could be told.
+Both are compared at the end offsets of the run. The workers must have passed these offsets. If the
+record of a key's newest published decision is before the end, that decision was valid at the end.
+Other keys are left out and counted, because the topics don't keep their earlier decisions.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import psycopg
@@ -135,11 +134,9 @@ def live_and_run(settings: Connections, a: str, b: str) -> tuple[Live, LiveAndRu
     if a == b:
         problem = "A and B are both the live state"
         raise NotComparable(problem, KEPT, "name a run or a revision as the other side")
-    run = _run(runs_dir(settings), b if a == LIVE else a)
-    try:
+    with incomparable():
+        run = compared_run(directory_of(runs_dir(settings), b if a == LIVE else a))
         live = live_of(settings)
-    except _UNREACHABLE as error:
-        raise _unreachable(error) from error
     return live, sides_of(live, run, settings.archive_location, is_live_a=a == LIVE)
 
 
@@ -214,15 +211,6 @@ def _entries(both: Pending, sides: LiveAndRun) -> Iterator[Entry]:
     sided = [*((A, one) for one in ours), *((B, one) for one in theirs)]
     for side, one in sorted(sided, key=lambda entry: (entry[1].offset, entry[0])):
         yield one.offset, side, one.event.at.inv_key.encode(), one
-
-
-def _run(runs: Path, name: str) -> ComparedRun:
-    try:
-        return compared_run(directory_of(runs, name))
-    except NotComparable:
-        raise
-    except Damage as error:
-        raise NotComparable(error.problem, KEPT, error.step) from error
 
 
 def _refuse_behind(sides: LiveAndRun, found: PublishedPartition) -> None:
