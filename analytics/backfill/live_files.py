@@ -1,4 +1,6 @@
-"""The directory for live states during a comparison, and those that killed processes left.
+"""Temporary directories in which a comparison keeps the live states, one for each process.
+
+The next comparison deletes those that killed processes left.
 
 Each directory holds a lock file. The kernel releases the lock when its process ends, also after
 `kill -9`. So a free lock proves that nobody uses the directory. A directory without a lock file was

@@ -173,7 +173,7 @@ def _note_answers(history: KeyHistory, state: KeyState, opened: dict[str, int]) 
 
 
 def _note_unbooked(history: KeyHistory, events: list[Event]) -> None:
-    """Note the units that were on the shelf and not recorded, for each part of the history.
+    """Add an estimate of unrecorded units on the shelf to each part of the history.
 
     Recorded on-hand below zero proves such units: nobody sells what is not there. A part lasts from
     one count to the next. Its lowest value below zero is the number of its unbooked units.

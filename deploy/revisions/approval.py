@@ -1,4 +1,4 @@
-"""An approved difference, and the check that a switch stays within it.
+"""Check that a switch changes no more keys than a second person has approved.
 
 An approval names the digest of a difference between two runs. The switch compares the revisions
 again, at the present end of the log. Each key that differs then must be one that differed in the
@@ -127,9 +127,9 @@ def approval_of(connection: Connection, digest: str, *, former: int, revision: i
 
 
 def refuse_other_review(connection: Connection, revision: int, code: str) -> None:
-    """Raise `StackError` if an open review of this revision is of other rules.
+    """Raise `StackError` if a waiting or approved review has other rules under this number.
 
-    A review is open while it waits or is approved. One number stands for one set of rules.
+    `code` is the hash of the rules to publish. Two sets of rules can't share a revision number.
     """
     found = connection.execute(_OTHER_CODE, (revision, code)).fetchone()
     if found is not None:

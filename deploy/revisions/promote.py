@@ -40,7 +40,7 @@ def connect(settings: Connections) -> Connection:
 
 @dataclass(frozen=True, slots=True)
 class SwitchRequest:
-    """A switch to `revision` by a person.
+    """A person's request that `revision` becomes the deciding one.
 
     `approval` is the digest of an approved difference; without one no key may differ.
     `accepts_any` switches whatever differs, to go back. `without_comparison` is for a stack whose
@@ -58,7 +58,9 @@ class SwitchRequest:
 def promote(
     settings: Connections, request: SwitchRequest, *, report: Progress = no_report
 ) -> Comparison | None:
-    """Let the requested revision decide, after it has caught up. Return the comparison, if any.
+    """Wait until the requested revision has caught up, then make it the deciding one.
+
+    Return the comparison with the former revision, None without a comparison.
 
     Raises:
         StackError: it decides already, is behind, or differs in a key that nobody approved; its

@@ -93,9 +93,9 @@ def code_of(home: Home, revision: int) -> str:
 
 
 def refuse_other_rules(home: Home, revision: int, tree: Path, code: str) -> None:
-    """Raise `OtherRules` if rules with another hash than `code` are recorded for this revision.
+    """Raise `OtherRules` if rules with another hash than `code` wrote the state of this revision.
 
-    A number stands for one set of rules: results of two would be mixed in its topics.
+    Otherwise the topics of the revision would mix the results of two sets of rules.
     """
     known = _recorded(home, revision)
     if known in ("", code):

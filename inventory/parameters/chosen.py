@@ -1,4 +1,4 @@
-"""The parameters of this logic revision. The project's own sources set none.
+"""Parameters that this logic revision overrides. The project's own sources override none.
 
 `inventory backfill run --set` copies the sources and writes this module anew in the copy. New
 parameters are therefore code with their own logic revision, and the same commands compute, compare,

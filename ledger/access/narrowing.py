@@ -1,4 +1,4 @@
-"""Limits the SELECT statements of pages to the stores of the person who requests the page.
+"""Limit the SELECT statements of a page to the stores of the person who requests it.
 
 A page's SELECT names its tables as `retail.stock_count c`. For a person with a limited scope,
 `narrowed` replaces each by `(SELECT * FROM retail.stock_count WHERE location = ANY(...)) c`.

@@ -78,7 +78,7 @@ SELECT ARRAY(SELECT g.name FROM app.auth_user_groups m JOIN app.auth_group g ON 
 
 
 def grants_of(person: User | AnonymousUser) -> Grants:
-    """Return roles and scope of a person; an anonymous or inactive person has neither.
+    """Return the roles and the stores of a person. An anonymous or inactive person has none.
 
     One query reads them. The result is cached on `person`, which each request loads anew.
     """

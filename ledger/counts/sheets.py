@@ -1,4 +1,4 @@
-"""Counting sheets, on which a person counts items without seeing the expected units.
+"""Blind counting sheets: a person counts items and doesn't see the expected units.
 
 An entry is one scan. Entries of an item add up, because people find the same item on two shelves.
 Submitting writes one draft count per item; its time is that of the item's newest entry.
