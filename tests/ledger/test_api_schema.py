@@ -71,3 +71,17 @@ def test_schemathesis_finds_nothing(
     )
 
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]
+
+
+def test_every_command_is_known_to_the_errors_of_its_fields(
+    ledger: psycopg.Connection, address: str
+) -> None:
+    document = httpx.get(f"{address}/openapi.json", timeout=DEADLINE_S).raise_for_status().json()
+
+    actions = {
+        schema["properties"]["action"]["const"]
+        for schema in document["components"]["schemas"].values()
+        if "const" in schema.get("properties", {}).get("action", {})
+    }
+
+    assert actions == import_module("webui.api.problems")._TAGS
