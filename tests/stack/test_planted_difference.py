@@ -158,8 +158,10 @@ def test_an_altered_live_state_is_recorded_shown_and_repaired(
     assert full.returncode == 1, full.stdout + full.stderr
     assert json.loads(full.stdout)["differences"][0]["key"] == key
 
-    rebuilt = own.cli("workers", "rebuild", "--yes")
-    assert rebuilt.returncode == 0, rebuilt.stdout + rebuilt.stderr
+    rebuilt = own.cli("workers", "rebuild", "--yes", "--json")
+    # Exit code 1 names the key whose former state was wrong.
+    assert rebuilt.returncode == 1, rebuilt.stdout + rebuilt.stderr
+    assert json.loads(rebuilt.stdout)["keys"] == [key]
     repaired = proved_after_the_restore(own)
 
     assert repaired.returncode == 0, repaired.stdout + repaired.stderr
