@@ -57,7 +57,7 @@ class Explanation:
 
     @property
     def on_hand_units(self) -> int:
-        """On-hand by the facts."""
+        """Return on-hand after the last fact, in units; 0 without facts."""
         return self.steps[-1].on_hand_units if self.steps else 0
 
     def as_json(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Explanation:
         }
 
     def as_text(self) -> str:
-        """The explanation for people."""
+        """Return the explanation as text for a terminal."""
         at = "" if self.at is None else f", as of business time {self.at}"
         state = "" if self.came_from is None else f", state from the {self.came_from}"
         return "\n".join(

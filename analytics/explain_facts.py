@@ -177,7 +177,7 @@ def read_state(
 
 
 def why_unknown(connection: psycopg.Connection, sku: str, location: str) -> str:
-    """Return the unknown half of a key, location or SKU, with similar known ones."""
+    """Return a message about the unknown location or SKU, with similar known ones."""
     row = connection.execute(_SIMILAR, (location, sku)).fetchone()
     is_location, elsewhere, similar, locations = row or (False, [], [], [])
     if not is_location:

@@ -1,4 +1,4 @@
-"""Reading topics from explicit offsets, without a group: offsets are stored with the result.
+"""Read topics from explicit offsets, without a group: offsets are stored with the result.
 
 A group would store a second progress in the broker, which could contradict the written files or
 rows.

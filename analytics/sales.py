@@ -57,7 +57,7 @@ class SalesReport:
         }
 
     def as_text(self) -> str:
-        """Return the report for people."""
+        """Return the report as text for a terminal."""
         return "\n".join(_lines(self))
 
     __str__ = as_text

@@ -22,9 +22,9 @@ _log = structlog.get_logger(__name__)
 
 
 def main() -> int:
-    """Archive until SIGTERM.
+    """Archive until SIGTERM, then return 0.
 
-    Return 1 if the archive is broken or its lock stays with another process.
+    Return 1 if the archive is broken, or another process holds its lock for 60 s.
     """
     configure_logging(service="archiver")
     try:

@@ -1,4 +1,4 @@
-"""Archive files checked against the manifest before any row is used.
+"""Check archive files against the manifest before any row is used.
 
 A file is read once into memory, hashed, and decoded from the same bytes. So its content can't
 change between check and use. A file of the archiver holds at most 20,000 rows (some megabytes), a

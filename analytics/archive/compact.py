@@ -1,4 +1,4 @@
-"""Merging small archive files into large ones. Readers see the former or the new archive.
+"""Merge small archive files into large ones. Readers see the former or the new archive.
 
 An archiver of a quiet shop writes a file every ten minutes, and one that catches up writes 20,000
 records a file. A recomputation opens, checks and decodes each of them.
@@ -44,9 +44,10 @@ class NotExchanged(Damage):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Sizes of merged files in bytes. The newest files of each partition stay as they are.
+    """Bounds of a merge. A merged file grows to `least` bytes, and not beyond `most`.
 
-    An archiver reads the newest files at each start, up to its dedupe horizon.
+    The `newest` files of each partition stay as they are. An archiver reads them at each start, up
+    to its dedupe horizon.
     """
 
     least: int = 64 * _MIB

@@ -1,4 +1,4 @@
-"""Copying the topic into the archive: continuously as a service, or up to given offsets for a run.
+"""Copy `stock.events` into the archive, continuously as a service or up to offsets for a run.
 
 A lock file admits one process at a time. A run that needs a complete archive waits for the service
 that holds the lock. Without a service, the run archives the records itself.
@@ -71,7 +71,7 @@ class MissingRecords:
     _since: float = 0.0
 
     def none_left(self, next_offsets: Mapping[int, int]) -> bool:
-        """Return True if every record is archived up to `next_offsets`. Report what changed.
+        """Return True if no record before `ends` is missing. Report a changed number of them.
 
         Raises:
             ArchiveBehind: the number of missing records was the same for `timeout_s`.
@@ -102,8 +102,8 @@ def archive_until(
 ) -> Manifest:
     """Archive every record before `ends`, by the service or here. Return the manifest.
 
-    It takes as long as records are archived: `timeout_s` is the time without a new one. `report`
-    gets the number of missing records that were archived, and of those that were missing.
+    It waits as long as records are archived: `timeout_s` limits the seconds without a new one.
+    `report` gets the number of records archived since the call, and of those missing at its start.
 
     Raises:
         ArchiveBehind: records are missing, and none was archived for `timeout_s`.
@@ -155,7 +155,10 @@ def follow(
 ) -> None:
     """Archive new records while `should_continue()` is true, then write the buffered ones.
 
-    Also end when another process asks for the lock, so that it can move the archive away.
+    Also end when another process requests the lock, so that it can move the archive away.
+
+    Raises:
+        BrokenArchive: manifest, head, files and topic disagree.
     """
     given_up = settings.archive_dir / RELEASE_REQUEST
     given_up.unlink(missing_ok=True)  # left by a command that was killed

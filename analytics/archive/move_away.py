@@ -1,4 +1,4 @@
-"""Moving an archive away, so that the archiver writes a new one from offset 0 of `stock.events`.
+"""Move an archive away, so that the archiver writes a new one from offset 0 of `stock.events`.
 
 This repairs an archive that contradicts the topic or itself. The topic holds all of its records.
 The moved files are kept, but no program reads them again.

@@ -1,4 +1,4 @@
-"""Comparison of an archive that was written again with the files of the former one.
+"""Compare an archive that was written again with the files of the former one.
 
 The former manifest may be lost or damaged, so nothing states what the former files held. Their
 names state partition and offsets. This module compares the rows at these offsets in both archives.

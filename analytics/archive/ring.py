@@ -1,4 +1,4 @@
-"""Rebuilding a partition's dedupe ring from the archive's files, without the broker."""
+"""Rebuild a partition's dedupe ring from the archive's files, without the broker."""
 
 from collections.abc import Sequence
 from contextlib import suppress

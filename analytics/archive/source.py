@@ -15,7 +15,7 @@ from typing import Final
 from analytics import kafka
 from analytics.archive.checked import checked_rows
 from analytics.archive.entries import broken
-from analytics.archive.manifest import BrokenArchive, Manifest
+from analytics.archive.manifest import Manifest
 from analytics.archive.names import SOURCE, present
 from analytics.archive.storage import Location, Storage, read_document, storage_of
 from analytics.archive.writer import Arrival, arrival
@@ -23,7 +23,6 @@ from cdc.contracts.topics import STOCK_EVENTS
 from cdc.contracts.versions import UnreadableRecord, built, document_of, known
 from cdc.settings import Connections
 
-REPAIR: Final = "`inventory backfill rearchive --yes` moves the archive away and writes it again"
 KIND: Final = "archive_source"
 _ID: Final = "topic_id"
 
@@ -65,9 +64,9 @@ def refuse_other_source(directory: Path, topic_id: str) -> None:
     if known not in (None, topic_id):
         problem = (
             f"{directory}: made of {STOCK_EVENTS} with id {known}, the broker's has {topic_id}:"
-            f" it was deleted and recreated; {REPAIR}"
+            " it was deleted and recreated"
         )
-        raise BrokenArchive(problem)
+        raise broken(problem)
 
 
 def _refuse_other_offsets(settings: Connections, next_offsets: Mapping[int, int]) -> None:
@@ -77,9 +76,9 @@ def _refuse_other_offsets(settings: Connections, next_offsets: Mapping[int, int]
         if not first[number] <= expected <= end[number]:
             problem = (
                 f"{STOCK_EVENTS}[{number}] holds offsets {first[number]} to {end[number]}, the "
-                f"archive needs {expected} next: the topic was truncated or recreated; {REPAIR}"
+                f"archive needs {expected} next: the topic was truncated or recreated"
             )
-            raise BrokenArchive(problem)
+            raise broken(problem)
 
 
 def _refuse_other_records(settings: Connections) -> None:
@@ -104,10 +103,9 @@ def _refuse_other_records(settings: Connections) -> None:
         if found.get(number) != last:
             problem = (
                 f"{settings.archive_dir} ends with another record at {STOCK_EVENTS}[{number}]"
-                f"@{last.offset} than the broker has there: the topic was deleted and recreated;"
-                f" {REPAIR}"
+                f"@{last.offset} than the broker has there: the topic was deleted and recreated"
             )
-            raise BrokenArchive(problem)
+            raise broken(problem)
 
 
 def _last_records(manifest: Manifest) -> dict[int, Arrival]:

@@ -1,4 +1,4 @@
-"""Reading an archive's files from a local directory or from a URL.
+"""Read an archive's files from a local directory or from a URL.
 
 A URL is read through fsspec. Buckets of S3 use Arrow's own client, which pyarrow contains. Their
 addresses and credentials come from the standard variables of the environment (`AWS_…`).

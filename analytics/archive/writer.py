@@ -1,4 +1,4 @@
-"""One partition's archive writer: dedupe verdicts in offset order, and files of buffered records.
+"""Write the archive files of one partition, with the dedupe verdict of each record.
 
 The verdict (new, re-sent, …) needs every record of the partition in order. So the archiver decides
 it once and stores it beside the record. A task over one key bucket could not derive it.
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from analytics.archive.checked import refuse_missing, remove_unlisted
-from analytics.archive.entries import file_name
-from analytics.archive.manifest import ArchiveFile, BrokenArchive, Manifest
+from analytics.archive.entries import broken, file_name
+from analytics.archive.manifest import ArchiveFile, Manifest
 from analytics.archive.rebuilt import refuse_lost_manifest
 from analytics.archive.ring import ring_at
 from analytics.archive.rows import MALFORMED, ArchiveRow, hash_of, write_once
@@ -22,7 +22,8 @@ from cdc.contracts.topics import STOCK_EVENTS
 from inventory.log.dedupe import Ring
 from inventory.model.record import Record
 
-# The log keeps every record, and a run in a hurry can request a roll. So waiting costs only memory.
+# The log keeps every record, and a run that needs newer records requests a roll. So a buffered
+# record costs only memory.
 # Frequent rolls would leave thousands of tiny files a day, because heartbeats alone bring one
 # record per partition and second.
 ROLL_ROWS: Final = 20_000
@@ -139,10 +140,10 @@ class PartitionWriter:
     def _check(self, file: ArchiveFile) -> None:
         if file.generation != self.generation:
             problem = (
-                f"{self.manifest.directory / file.file}: generation {file.generation}, the topic "
-                f"has {self.generation}; an archive holds one generation"
+                f"{self.manifest.directory / file.file}: of generation {file.generation}, but the "
+                f"topic is of {self.generation}"
             )
-            raise BrokenArchive(problem)
+            raise broken(problem)
 
     def _admitted(self, arrival: Arrival) -> ArchiveRow:
         try:

@@ -1,8 +1,8 @@
-"""Files of killed attempts and jobs, which no reader uses: found, and deleted on request.
+"""Find the files that killed attempts and jobs left, which no reader uses. Delete them on request.
 
 A killed task leaves the directory of its attempt, and a killed driver leaves Spark's scratch files.
-Readers follow commits and manifests only. So these files cost disk space and nothing else. A killed
-comparison leaves the live states that it has read.
+Readers open only files that commits and manifests list. So these files cost disk space and nothing
+else. A killed comparison leaves the live states that it has read.
 """
 
 import os
@@ -41,7 +41,7 @@ class Orphan:
 
 @dataclass(frozen=True, slots=True)
 class Orphans:
-    """The orphans of all runs, and why a run was left out."""
+    """The orphans of all runs, and one reason for each run that was left out."""
 
     found: tuple[Orphan, ...]
     skipped: tuple[str, ...]

@@ -79,7 +79,7 @@ def deciding_after(rows: list[tuple[int, dict[str, int], int]], began_us: int) -
 
 
 def _began_us(settings: Connections) -> int:
-    """Return when the oldest record of the log was written, in microseconds since 1970 UTC."""
+    """Return the write time of the log's oldest record, in µs since 1970 UTC; 0 if it is empty."""
     bootstrap, partitions = settings.kafka_bootstrap, settings.partitions
     starts = kafka.start_offsets(bootstrap, STOCK_EVENTS, partitions)
     ends = kafka.end_offsets(bootstrap, STOCK_EVENTS, partitions)

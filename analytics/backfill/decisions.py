@@ -1,4 +1,4 @@
-"""Comparison of the proposals in Postgres with the decisions of a fresh fold of the log.
+"""Compare the proposals in Postgres with the decisions of a fresh fold of the log.
 
 A proposal names the record of its newest revision. If that record is at or after the end of the
 recomputed history, the check is weaker: its id may be unknown, but its revision may not be lower.

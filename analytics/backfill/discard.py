@@ -1,4 +1,4 @@
-"""Moving a run away, so that the same plan is computed again."""
+"""Move a run away, so that the same plan is computed again."""
 
 from pathlib import Path
 

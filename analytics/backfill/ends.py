@@ -1,6 +1,6 @@
-"""The history of a run: the end offset of each partition, from any form that people write.
+"""Find the end offset of each partition for a run, from any form of `--until`.
 
-An archive is enough for all forms but the present end of the log, for which the broker is asked.
+A broker is needed for the present end of the log, and for records that are not archived yet.
 """
 
 from collections.abc import Mapping

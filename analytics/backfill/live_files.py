@@ -4,7 +4,7 @@ The next comparison deletes those that killed processes left.
 
 Each directory holds a lock file. The kernel releases the lock when its process ends, also after
 `kill -9`. So a free lock proves that nobody uses the directory. A directory without a lock file was
-just made, or a process of an earlier release uses it: only its age tells whether it is abandoned.
+just made, or a process of an earlier release uses it: only its age shows whether it is abandoned.
 """
 
 import shutil
@@ -34,7 +34,7 @@ def live_directory(parent: Path) -> Iterator[Path]:
     is_held = False
     while not is_held:
         directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-        # Another process may look at it before its lock is held. Then this one takes a new one.
+        # Another process may hold the new directory's lock first. Then this one makes another.
         with exclusive(directory / LOCK) as is_held:
             if is_held:
                 try:

@@ -1,7 +1,7 @@
 """`backfill prove`: compare the live state with a recomputation that starts from the last proof.
 
-The runs of proofs have a directory of their own. So nobody publishes or compares one by mistake,
-and old ones are deleted without a question.
+The runs of proofs have a directory of their own. So no command publishes or compares one by
+mistake, and old ones can be deleted without confirmation.
 """
 
 import shutil
@@ -138,7 +138,7 @@ def delete_others(settings: Connections, kept: Collection[str]) -> None:
 
 
 class Planner:
-    """Plans one proof and notes why a base was not used."""
+    """A planner of one proof. `skipped` lists why bases were not used, one problem each."""
 
     def __init__(self, proofs: Path, bases: Sequence[str], engine: str) -> None:
         self.proofs = proofs

@@ -34,7 +34,9 @@ from cdc.settings import Connections
 from inventory.revision import LOGIC_REVISION
 
 KEPT: Final = "nothing was published"
-STEP: Final = "`inventory backfill run` computes a run that can be, if archive and rules are right"
+STEP: Final = (
+    "correct archive or rules if they are wrong, then compute a run with `inventory backfill run`"
+)
 _TAIL_WAIT_S: Final = 3.0  # an archiver writes the head within milliseconds of a line
 _POLL_S: Final = 0.1
 _NAMED: Final = 3  # number of files listed in a message about uncommitted ones
@@ -62,7 +64,7 @@ def publishable(settings: Connections, name: str) -> Publishable:
 
     Raises:
         UnknownRun: no such run exists, or another release wrote it.
-        NotPublishable: names the failed check.
+        NotPublishable: a check failed; the message names it.
     """
     directory = directory_of(runs_dir(settings), name)
     plan = load(directory)
@@ -117,7 +119,7 @@ def _refuse_tail(archive: Manifest, tail_wait_s: float) -> None:
             problem = (
                 f"{archive.path}: has {archive.behind_head()} bytes that its head doesn't cover"
             )
-            raise NotPublishable(problem, step="`inventory up`: its archiver cuts them")
+            raise NotPublishable(problem, step="`inventory up`: its archiver truncates them")
         time.sleep(_POLL_S)
         archive.refresh()
 

@@ -69,7 +69,7 @@ def _holds(
     plan: Plan, archive: Location, files: tuple[Sequence[Source], Sequence[Source]], end: int
 ) -> bool:
     known = source_id(archive)
-    # Without a topic id only the bytes tell whether the records are the same.
+    # Without a topic id only equal bytes prove that the records are the same.
     return known == plan.source_topic_id and same_records(*files, end, compares_bytes=known is None)
 
 

@@ -156,7 +156,7 @@ def _compute(
 
 
 def _kept(plan: Plan, directory: Path) -> str:
-    """Return how many units are finished, for messages."""
+    """Return the number of finished units and their directory, for messages."""
     number = len(finished_units(directory, plan))
     return f"{number} of {len(plan.units)} units are finished and kept in {directory}"
 

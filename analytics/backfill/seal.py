@@ -66,7 +66,7 @@ def refuse_unsealed(directory: Path) -> None:
         if found != row[name]:
             problem = (
                 f"{directory / file}: changed since the run ended: sha256 {found:.12}…, "
-                f"{RUN_FILE} says {row[name]!s:.12}…"
+                f"expected {row[name]!s:.12}… by {RUN_FILE}"
             )
             raise damaged(directory, problem)
 

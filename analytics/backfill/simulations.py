@@ -1,4 +1,4 @@
-"""The mark of a simulation's directory. It is no run: no reader of runs takes it for one."""
+"""The file that marks a simulation's directory. Readers of runs refuse a directory with it."""
 
 from pathlib import Path
 from typing import Final

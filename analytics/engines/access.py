@@ -1,4 +1,4 @@
-"""A task that takes the driver's access to the archive's server with it to other machines.
+"""Give tasks on other machines the driver's access to the archive's server.
 
 Executors of a cluster don't inherit the driver's environment. Properties of Spark were ruled out:
 they are in the event log and in the arguments of the driver's JVM, which every user can list.

@@ -1,4 +1,4 @@
-"""A failed unit as a value and as a message: stage, record, key, cause, next step."""
+"""Describe a failed unit, with its stage, record, key, cause and next step."""
 
 import errno
 import json
@@ -15,7 +15,7 @@ from analytics.engines.commits import create_once
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _LONGEST: Final = 300
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
-# Errors of a disk. Others, such as a closed pipe of the printed progress, are none.
+# Errors of a disk. Other OSErrors, such as a closed pipe of the printed progress, aren't.
 _DISK: Final = (*_FULL, errno.EROFS, errno.EIO, errno.EFBIG, errno.EACCES)
 
 

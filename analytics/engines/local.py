@@ -71,4 +71,4 @@ def _follow_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
-        os._exit(1)  # _exit: no handler or buffer of a unit without a driver is of use
+        os._exit(1)  # without a driver the unit's handlers and buffers are useless

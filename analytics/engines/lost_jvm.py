@@ -1,4 +1,4 @@
-"""The end of a Spark session whose JVM was killed: one message, and a state that allows the next.
+"""End a Spark session whose JVM was killed, with one message, so that another can start.
 
 In local mode the JVM is the executor, too. pyspark sees its end as an error of a socket, prints the
 traceback, and would use the dead JVM for the next session of the process.

@@ -7,8 +7,8 @@ All units are one job, so a long unit leaves no core without work. Tasks commit 
 themselves (`commits`). The driver reads the commits while the job runs in a thread. So a killed
 driver loses no finished unit.
 
-The tasks write results by path, so on a cluster that is shared storage, and so is an archive in a
-directory.
+The tasks write results by path. So on a cluster the run's directory must be on shared storage, and
+so must an archive in a directory.
 """
 
 import os
@@ -152,7 +152,7 @@ class _Job:
         self._thread.start()
 
     def is_running(self) -> bool:
-        """Wait a moment. Return False once the job has ended."""
+        """Wait up to 0.2 s. Return False once the job has ended."""
         self._thread.join(_POLL_S)
         return self._thread.is_alive()
 

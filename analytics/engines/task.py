@@ -184,7 +184,7 @@ def _apply(
     match folded:
         case Refused(reason=reason, detail=detail):
             _reject(sink, row, _origin(unit, row), reason=reason, stage="fold", detail=detail)
-            return  # a refused record is no beat
+            return  # a refused record is no heartbeat
         case Applied():
             if before is not None:
                 _write_expired(sink, before, folded)
@@ -200,8 +200,8 @@ def _apply(
 
 def _folded(partition: Partition, record: Record, admission: Admission) -> FoldResult:
     if admission is not Admission.MALFORMED:
-        # The replay judges nothing here: a bucket lacks most of the ring. Its other fields are
-        # maxima.
+        # A bucket lacks most members of the ring, so the archived verdict counts. The replay only
+        # updates the ring's maxima.
         partition.ring.replay(record)
     return partition.apply_admitted(record, admission)
 

@@ -1,4 +1,4 @@
-"""Writing the tables of a log or of a run, partition by partition."""
+"""Write the tables of a log or of a run, partition by partition."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ from cdc.contracts.rejects import decode_late, decode_rejection
 from inventory.log.dedupe import Admission
 from inventory.tables.captured import TEXT, TIME
 
-# Raise it when rows change whose columns stay. Then every table is written again.
+# Raise this number if rows change and their columns don't. Then every table is written again.
 CONTENT_REVISION: Final = 2
 _TAKEN: Final = 75  # EX_TEMPFAIL, as for a locked run
 
@@ -148,7 +148,7 @@ def _store_and_sku(key: str) -> tuple[str | None, str | None]:
 
 
 def _as_text(column: Any) -> Any:  # noqa: ANN401 -- as above
-    """Return bytes as text; those that are not UTF-8 one by one."""
+    """Return bytes as text. If some are not UTF-8, convert the values one by one."""
     try:
         return column.cast(ARROW[TEXT])
     except pa.ArrowInvalid:

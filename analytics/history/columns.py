@@ -47,7 +47,7 @@ OF_DIFF: Final = "diff"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column; `note` says what the name doesn't."""
+    """One column; `note` adds what its name doesn't state."""
 
     name: str
     kind: str
@@ -65,7 +65,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class HistoryTable:
-    """One table. A row is what `grain` says; the files of each partition are sorted by `order`."""
+    """One table. `grain` describes a row; the files of each partition are sorted by `order`."""
 
     name: str
     source: str

@@ -144,7 +144,7 @@ def _move(record: Record, fact: Fact, partition: int) -> _Move | None:
 
 
 def _cause(record: Record, fact: Fact) -> str:
-    """Return what moved the stock, in the words of the row."""
+    """Return `sale` or `return`, else the row's reason or leg, else the name of its table."""
     if isinstance(fact, SaleLine):
         return "sale" if fact.quantity_units > 0 else "return"
     image = record.after if isinstance(record.after, Mapping) else {}

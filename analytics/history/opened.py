@@ -1,4 +1,4 @@
-"""The tables of a history: which run, which log, in which directory, written if they are absent."""
+"""Open the tables of a history: those of its run and those of its log. Write absent ones first."""
 
 import os
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class NoHistory(Damage, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The history that a person asks for.
+    """The history that a person requests.
 
     `run` None leaves the tables of a run out. `whole_archive` reads the log up to its newest
     archived record, not up to the end of the run. `out` is a directory for the tables instead of

@@ -34,7 +34,7 @@ def question(name: str) -> Question:
     """Return one question.
 
     Raises:
-        UnknownQuestion: names those that exist.
+        UnknownQuestion: no file answers it. The message names those that exist.
     """
     known = {one.name: one for one in questions()}
     if name not in known:

@@ -1,4 +1,4 @@
-"""Rows of one table in Arrow chunks, so that Python objects don't add up."""
+"""Rows of one table in Arrow chunks, which need much less memory than Python objects."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -28,7 +28,7 @@ class Rows:
             self._flush()
 
     def arrow(self, chosen: Iterable[int] | None = None) -> Any:  # noqa: ANN401 -- pyarrow ships no types
-        """Return the rows, or those with the `chosen` numbers, sorted as the table says."""
+        """Return the rows, or those with the `chosen` numbers, sorted by the table's `order`."""
         self._flush()
         found = pa.concat_tables(self._chunks)
         if chosen is not None:
@@ -60,5 +60,5 @@ class RowsInForce:
         self._last.pop(row_id, None)
 
     def arrow(self) -> Any:  # noqa: ANN401 -- pyarrow ships no types
-        """Return the rows in force, sorted as the table says."""
+        """Return the rows in force, sorted by the table's `order`."""
         return self._rows.arrow(sorted(self._last.values()))

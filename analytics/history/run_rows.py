@@ -1,7 +1,7 @@
 """Rows of the tables of one run, read from the documents that the run wrote.
 
-So a run by the rules of another logic revision has tables too. A formula is that of `inventory`, or
-of the projector's read model.
+So a run of another logic revision has tables, too. Derived columns use the formulas of `inventory`
+or of the projector's read model.
 """
 
 from typing import Any
@@ -158,7 +158,7 @@ def _window(inv_key: str, row: Document, partition: int) -> Row:
 
 
 def _decision(table: HistoryTable, event: ReorderEvent | PriceEvent, own: Document) -> Row:
-    """Return a row: the circumstances of the decision, `own`, and else fields of the decision."""
+    """Return a row. A column is in `own` or in the decision's context, else in its output."""
     output, at = event.output, event.at
     known = own | {
         "inv_key": at.inv_key,

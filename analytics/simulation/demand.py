@@ -1,4 +1,4 @@
-"""Demand that nobody could serve, estimated from the rate that the fold had learned.
+"""Estimate the demand at times without stock, from the demand rate that the fold had learned.
 
 While the shelf was empty, the log shows no demand. The estimate is the learned rate times the time
 without stock. It is deterministic: one unit each time the sum passes a whole unit. Demand without

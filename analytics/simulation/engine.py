@@ -49,9 +49,9 @@ Progress = Callable[[int, int, float], None]  # units done, units planned, secon
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A simulation as asked for. `out` None means a directory below `home`.
+    """A requested simulation. `out` None means a directory below `home`.
 
-    `archive` is another one than that of `home`.
+    `archive` None means that of `home`.
     """
 
     home: Path

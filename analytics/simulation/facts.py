@@ -23,7 +23,7 @@ from inventory.tables.stock_count import TABLE as COUNTS
 
 
 class Facts:
-    """Takes the records of one item. `problem` is the first refusal of a changed policy row."""
+    """A reader of one item's records. `problem` is the first refusal of a changed policy row."""
 
     def __init__(
         self, history: KeyHistory, overlay: Overlay, assumptions: Assumptions, shelf: Shelf
@@ -35,7 +35,7 @@ class Facts:
         self._shelf = shelf
 
     def take(self, event: Event) -> None:
-        """Let one record have its effect. Orders and goods of history have none, if not kept."""
+        """Apply one record. Orders and goods have no effect, unless the preamble began them."""
         table = event.record.table
         if table == POLICIES.name:
             self._rule(event)
@@ -91,7 +91,7 @@ class Facts:
             rows[identity] = after
 
     def _sell(self, event: Event) -> None:
-        """Sell as many units as there are. A later count already lacks the units of a late sale."""
+        """Sell at most the units on the shelf; all units if a later count already lacks them."""
         before: Any = event.record.before
         after: Any = event.record.after
         if units_of(before) < 0 or units_of(after) < 0:
@@ -125,7 +125,7 @@ class Facts:
         shelf.change(identity, after, event.record.commit_us)
 
     def _send(self, event: Event) -> None:
-        """Send goods to another location, as far as they are there. Drop legs that arrive."""
+        """Send goods to another location, at most those on the shelf. Ignore legs that arrive."""
         image: Any = event.record.after
         if image is None or image["leg"] != "transfer_out" or event.delta_units >= 0:
             return

@@ -87,7 +87,7 @@ def total(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 class Meter:
-    """Measures stock over time, from the start of a key's period to its end."""
+    """A meter of stock over time, from the start of a key's period to its end."""
 
     __slots__ = ("_at_us", "_cost_minor", "_minor_us", "_on_hand_units", "_start_us", "_unit_us")
 

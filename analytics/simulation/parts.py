@@ -1,7 +1,7 @@
 """Per-item rows of a simulation as typed Parquet: outcomes in `keys`, orders in `orders`.
 
-Each task writes files of its own, so a directory of parts is the table. Every row says that it is
-simulated, and ids of needs begin with `SIM:`, which the actuator refuses.
+Each task writes files of its own, so a directory of parts is the table. `simulated` is true in each
+row. Ids of needs begin with `SIM:`, which the actuator refuses.
 """
 
 import os

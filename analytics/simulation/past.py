@@ -1,4 +1,4 @@
-"""The outcome of what happened: the same figures as those of a scenario, from history itself."""
+"""Compute the outcome of history itself, with the same figures as the outcome of a scenario."""
 
 from typing import Any
 

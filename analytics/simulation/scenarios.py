@@ -59,7 +59,7 @@ def parse_options(
     """Return the scenario of `--set` and `--where`.
 
     Raises:
-        BadParameter: names option, column and value.
+        BadParameter: a text is malformed. The message names option, column and value.
         SimulationRefused: a column that no scenario may set.
     """
     rule = rule_of(changes, where)
@@ -73,7 +73,7 @@ def read_file(path: Path) -> tuple[Scenario, ...]:
     """Return the scenarios of a TOML file (`[[scenario]]`) or of a file of JSON lines.
 
     Raises:
-        SimulationRefused: names file, number of the scenario, and the problem.
+        SimulationRefused: the file is malformed. The message names file and scenario number.
     """
     try:
         text = path.read_text("utf-8")
@@ -107,7 +107,7 @@ def _entry(entry: object, position: str) -> Scenario:
         problem = f"{position}: expected a text as name, tables as set and where"
         raise refused(problem, f"write it {_EXAMPLE}")
     if not changes:
-        problem = f"{position}: sets nothing, which the baseline does, too"
+        problem = f"{position}: sets nothing, so it equals the baseline"
         raise refused(problem, f"write it {_EXAMPLE}")
     try:
         return parse_options([*_assignments(changes)], [*_assignments(where)], str(name))

@@ -57,7 +57,7 @@ class Shelf:
         self.sell(identity, row, min(row["quantity_units"], self.units), at_us)
 
     def sell(self, identity: RowId, image: Row | None, units: int, at_us: int) -> None:
-        """Let a line be of `units`, less than its image if the shelf had less."""
+        """Write a sale line of `units`, fewer than in its image if the shelf had fewer."""
         former = self.rows.get(identity)
         after: dict[str, Any] | None = None
         if image is not None and units:

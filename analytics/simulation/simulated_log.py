@@ -1,6 +1,6 @@
 """The log of one simulated key: rows become records as if captured, and the fold takes them.
 
-It holds no rule. Measurements of policies over synthetic years write the same rows.
+This module holds no rule. The policy benchmark writes the same rows.
 """
 
 from collections.abc import Mapping
@@ -117,7 +117,7 @@ def applied_or_raise(folded: FoldResult, log: SimulatedLog, table: str) -> KeySt
     """Return the state after a row that this code made; a refusal is a defect of this code.
 
     Raises:
-        ValueError: names key, offset, table and the reason.
+        ValueError: the message names key, offset, table and the reason.
     """
     if isinstance(folded, Applied):
         return folded.state

@@ -136,7 +136,7 @@ class World:
         heappush(self._pending, (at_us, self._pushed, pending))
 
     def _live_until(self, limit_us: int) -> None:
-        """Let everything happen that is due up to `limit_us`, before the record of that time."""
+        """Process everything that is due up to `limit_us`, before the record of that time."""
         while self._pending and self._pending[0][0] <= limit_us:
             at_us, _, pending = heappop(self._pending)
             if at_us < self._free_us and isinstance(pending, _Arrival | UnseenUnit):
@@ -160,7 +160,7 @@ class World:
 
     @property
     def _free_us(self) -> int:
-        """Return the end of the last count's second, of which the count already has every move."""
+        """Return the end of the last count's second. The count includes all moves in it."""
         count = self._shelf.state.stock.last_count
         return 0 if count is None else count.at_us + SECOND_US
 
@@ -169,7 +169,7 @@ class World:
             self._meter.advance(at_us, self._shelf.outcome)
 
     def _after(self, at_us: int) -> None:
-        """Note stock, and an order for a need that has just opened."""
+        """Record the stock, and plan an order for a need that has just opened."""
         if self._meter is not None:
             self._meter.note(self._shelf.state.on_hand_units, self._shelf.state.policy)
         self._watch(at_us)

@@ -1,4 +1,4 @@
-"""Wait until the pipeline has caught up with a moment, and a report of the lag if it doesn't.
+"""Wait until the pipeline has caught up with a moment, or report its lag.
 
 One connector task emits in commit order. Take a heartbeat row committed after the moment. Once it
 is applied on a partition, everything committed before it on that partition is applied too. The
@@ -61,7 +61,7 @@ class Barrier:
 
     @property
     def remaining_s(self) -> float:
-        """Seconds until the deadline, but at least 10 s for some heartbeats."""
+        """Return the seconds until the deadline, but at least 10, so that heartbeats can arrive."""
         return max(_BEATS_S, self.deadline - time.monotonic())
 
     def wait_until_now(self) -> int:
@@ -112,7 +112,7 @@ class Barrier:
         behind = {
             f"partition {number}": "no heartbeat applied yet"
             if number not in beats
-            else f"applied up to {(moment_us - beats[number]) / 1e6:.1f} s before the question"
+            else f"applied up to {(moment_us - beats[number]) / 1e6:.1f} s before this call"
             for number in range(self.settings.partitions)
             if beats.get(number, 0) < moment_us
         }

@@ -135,7 +135,7 @@ class Changelogs:
             self._next_offset[message.partition()] = progress.next_offset
 
     def _is_retained(self, key: InvKey, start_us: int) -> bool:
-        """Return whether the row can still be part of a state: horizons only increase."""
+        """Return True if the row can still be part of a state: horizons only increase."""
         level = self.levels.get(key)
         return level is None or start_us + WINDOW_US > horizon_at_us(level)
 

@@ -50,14 +50,14 @@ class Comparison:
 
     @property
     def differing_keys(self) -> list[str]:
-        """Keys with any difference, sorted."""
+        """Return the keys with any difference, sorted."""
         return sorted(
             {*self.found.differing_keys, *(entry["key"] for entry in self.reorders.missing)}
         )
 
     @property
     def uncertain(self) -> list[str]:
-        """Keys with a difference that a later comparison may resolve, sorted."""
+        """Return the keys with a difference that a later comparison may resolve, sorted."""
         certain = self.found.certain
         keys = {key for key in self.found.keys if key not in certain}
         keys |= {window_key[0] for window_key in self.found.windows if window_key not in certain}

@@ -39,7 +39,7 @@ class Cut:
     levels: Mapping[InvKey, KeyState] = field(default_factory=dict)
 
     def holds(self, key: str, partition: int, offset: int) -> bool:
-        """Return whether the record at this offset, with this key, comes before the cut."""
+        """Return True if the record at this offset, with this key, comes before the cut."""
         if offset < self.next_offset.get(partition, 0):
             return True
         level = self.levels.get(InvKey(key))

@@ -35,7 +35,7 @@ class Found:
 
     @property
     def differing_keys(self) -> list[str]:
-        """Keys with any difference, sorted."""
+        """Return the keys with any difference, sorted."""
         return sorted({*self.keys, *(key for key, _ in self.windows)})
 
 

@@ -57,7 +57,7 @@ class Logged:
 
     @property
     def identity(self) -> tuple[Row, int | None, str]:
-        """Identity of the change; a record that is sent again has the same one."""
+        """Return the identity of the change. A re-sent record has the same one."""
         return self.row, self.record.lsn, self.record.op
 
 

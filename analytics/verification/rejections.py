@@ -156,14 +156,14 @@ def _now(connection: psycopg.Connection, row: Row, moved: Mapping[Row, Moved]) -
 
 
 def _is_current(record: Record, found: Write | None) -> bool:
-    """Return whether the row at the cut has the record's key and write time."""
+    """Return True if the row at the cut has the record's key and write time."""
     if not isinstance(record.after, dict):
         return found is None
     return found == (record.key, record.after.get("recorded_at"))
 
 
 def _is_folded(record: Record, found: Write | None) -> bool:
-    """Return whether the before-image is a count that was folded when its row changed again.
+    """Return True if the before-image is a count that was folded when its row changed again.
 
     The time of a deletion is unknown; the count of a deleted row counts as folded.
     """

@@ -111,7 +111,7 @@ def _missing(state: KeyState, proposed: set[str], *, decides: bool) -> str | Non
 
 
 def _is_needed(state: KeyState) -> bool:
-    """Return whether the policy is active and B is at or below s, at rest."""
+    """Return True if the policy is active and B is at or below s, at rest."""
     policy = state.policy
     if policy is None or policy.status != "active" or not state.stock_known:
         return False

@@ -32,12 +32,12 @@ class Snapshot:
     at_us: int
 
     def sees(self, xid: int) -> bool:
-        """Return whether the rows of a committed transaction are visible; `xid` has 32 bits."""
+        """Return True if the rows of a committed transaction are visible; `xid` has 32 bits."""
         wide = self._widened(xid)
         return wide < self.xmin or (wide < self.xmax and wide not in self.running)
 
     def is_later(self, xid: int) -> bool:
-        """Return whether the transaction began to write after the snapshot was taken."""
+        """Return True if the transaction began to write after the snapshot was taken."""
         return self._widened(xid) >= self.xmax
 
     def _widened(self, xid: int) -> int:

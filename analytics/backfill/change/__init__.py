@@ -1,1 +1,1 @@
-"""A logic change before it runs: parameters, source trees, refusals, and the plan that is shown."""
+"""Prepare a logic change: read its parameters, write its source tree, plan and check its run."""

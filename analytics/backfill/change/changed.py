@@ -29,9 +29,9 @@ _NAMED: Final = 3  # number of files listed in a message about uncommitted ones
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the rules come from: a source tree, a commit, parameters over either, or this code.
+    """The source of a run's rules: a tree, a commit, parameters over either, or this code.
 
-    `revision` is the number for parameters; None takes the next free one.
+    `revision` is the logic revision of the parameters; None takes the next free number.
     """
 
     code: Path | None = None

@@ -1,4 +1,4 @@
-"""The archived policy rows that parameters change, found before anything is computed."""
+"""Find the archived policy rows that parameters would change, before a run computes anything."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ Row = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class OverlayEffect:
-    """Policy rows in the archive, those that the overlay changes, and the first that it breaks.
+    """Counts of archived policy rows, of those that the overlay changes, and of their keys.
 
-    A row that no longer obeys domain.md 2.6 would be refused, and its key would keep its former
-    policy.
+    `problem` names the first changed row that breaks domain.md 2.6. The rules would refuse this row
+    and keep its key's former policy.
     """
 
     rows: int
@@ -90,7 +90,7 @@ def _image(key: bytes | None, value: bytes | None, offset: int) -> dict[str, obj
 
 
 def _problem(position: str, key: bytes, before: Row, after: Row) -> str:
-    """Return why the changed row is refused, if the archived one is not."""
+    """Return the rule that the changed row breaks; "" if none, or if the former row breaks one."""
     name = key.decode("utf-8", "replace")
     try:
         parse_policy(name, before)

@@ -1,7 +1,7 @@
 """Results of this code for fixed example histories, with the digest that each revision recorded.
 
-The histories are seeded ones that take most branches of the rules. Neither they nor the digests of
-released revisions are written again. Folding all of them takes less than a second.
+The histories come from a seeded generator and take most branches of the rules. Neither they nor the
+digests of released revisions ever change. Folding all of them takes less than a second.
 """
 
 import gzip
@@ -20,14 +20,14 @@ DIGESTS: Final = DIRECTORY / "digests.json"
 
 
 def histories() -> Iterator[list[str]]:
-    """Yield each kept history as lines of the format that `inventory fold` reads."""
+    """Yield each example history as lines of the format that `inventory fold` reads."""
     with gzip.open(HISTORIES, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield [json.dumps(record) for record in json.loads(line)["records"]]
 
 
 def digest() -> str:
-    """Return the digest of verdicts, late sales, outputs and states of all kept histories."""
+    """Return the digest of verdicts, late sales, outputs and states of all example histories."""
     found = sha256()
     for records in histories():
         for line in fold_history(records):
@@ -42,9 +42,9 @@ def digests() -> dict[int, str]:
 
 
 def gives_recorded_results() -> bool:
-    """Return False if this code's results are not those that its revision number stands for.
+    """Return False if this code's results differ from those recorded for its logic revision.
 
-    A revision without a recorded digest is a new one, whose results nobody knows yet.
+    A revision without a recorded digest is new, so nothing can differ.
     """
     recorded = digests().get(LOGIC_REVISION)
     return recorded is None or recorded == digest()

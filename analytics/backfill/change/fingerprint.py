@@ -1,4 +1,4 @@
-"""A hash of the rules without comments and docstrings: equal for equal code, however explained.
+"""A hash of the rules without comments and docstrings. Two trees with equal code have equal hashes.
 
 Changed rules under an unchanged revision number would mix two logics in one changelog. So a run of
 such rules is refused unless it can't be published (`--what-if`).
@@ -12,7 +12,7 @@ from typing import Final
 
 from analytics.backfill.change.trees import REVISION, revision_of
 
-# Explanations and reports of people's pages decide nothing; the revision itself is compared.
+# Explanations and reports change no decision. The revision number is compared separately.
 _NO_RULES: Final = ("inventory/explain/", "inventory/reports/")
 _DOCUMENTED: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 

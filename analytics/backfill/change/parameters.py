@@ -1,4 +1,4 @@
-"""Parameters as people write them: `hysteresis_units=3` where `family=sS,location=BERLIN-1`."""
+"""Parse parameters of people, such as `hysteresis_units=3` where `family=sS,location=BERLIN-1`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ _NAMED: Final = 8  # columns listed in a message about an unknown one
 
 
 class BadParameter(Damage, ValueError):
-    """A parameter or condition names no column, or a value that the column can't have."""
+    """A parameter or condition has an unknown column, or a value that the column can't have."""
 
     exit_code = 2
 
@@ -38,10 +38,11 @@ class BadParameter(Damage, ValueError):
 def rule_of(changes: Sequence[str], where: Sequence[str] = ()) -> OverlayRule:
     """Return the rule that sets each `column=value` of `changes` where all of `where` hold.
 
-    A condition may hold several, separated by commas. `null` is SQL's null; lists are `100,200`.
+    One text of `where` may hold several conditions, separated by commas. `null` is SQL's null;
+    lists are `100,200`.
 
     Raises:
-        BadParameter: names option, column and value.
+        BadParameter: a text is malformed. The message names option, column and value.
     """
     chosen = dict(_assignment("--set", text, _SETTABLE) for text in changes)
     for column, cell in chosen.items():
@@ -111,7 +112,7 @@ def _cell(option: str, text: str, kind: str, value: str) -> Cell:
 def _refuse_out_of_range(column: str, cell: Cell) -> None:
     """Raise `BadParameter` for a value that no policy row may have, whatever its other columns."""
     if column == "replenish_family" and cell in FAMILIES:
-        return  # the levels of a family are those of each row
+        return  # each row has the levels that its family needs
     try:
         parse_policy("", {"id": 1, "status": STATUSES[0], column: cell})
     except Rejected as error:

@@ -55,7 +55,7 @@ class Planned:
 
     @property
     def records_new(self) -> int:
-        """Return the number of records in units that no earlier start has finished, about."""
+        """Return an estimate of the records in units that no earlier start has finished."""
         units = len(self.plan.units)
         return 0 if not units else self.records * (units - self.units_finished) // units
 
@@ -129,7 +129,8 @@ def measured_rate(runs: Path, engine: str) -> Rate | None:
 def refuse_unpublishable(manifest: Manifest, plan: Plan, change: Change) -> None:
     """Raise `NotPublishableLater` if a run of this change could not be published.
 
-    A run of this code's own rules needs no publication, and is refused only if they changed.
+    A run of this code's own rules needs no publication. It is refused only if these rules give
+    other results than those recorded for their revision.
     """
     if change.is_own:
         problems = tuple(filter(None, [change.unnumbered()]))
@@ -189,7 +190,10 @@ def _records(manifest: Manifest, plan: Plan, sources: Sequence[Source]) -> int:
 
 
 def _selected(manifest: Manifest, plan: Plan, source: Source) -> int:
-    """Return the number of a file's records, for all suppliers of the selected keys."""
+    """Return the number of one file's records before the plan's end that are of selected keys.
+
+    A selection of suppliers is ignored here: a record's key names none.
+    """
     end, content = plan.ends[source.partition], checked_content(manifest.storage, source)
     columns = pq.read_table(pa.BufferReader(content), columns=["offset", "key"]).to_pydict()
     return sum(

@@ -44,7 +44,7 @@ class Sides(Protocol):
     def b(self) -> Side: ...  # noqa: D102 -- as above
 
     def history(self) -> dict[str, object]:
-        """Return what both sides have in common. It is part of the digest."""
+        """Return properties that both sides share, such as end offsets. The digest covers them."""
         ...
 
     def notes(self) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ def compared_runs(runs: Path, a: str, b: str) -> ComparedRuns:
     """Return the runs `a` and `b` after every file of both was checked.
 
     Raises:
-        NotComparable: names the run, the problem and the next step.
+        NotComparable: the message names the run, the problem and the next step.
     """
     try:
         plans = [(directory, load(directory)) for directory in _directories(runs, a, b)]

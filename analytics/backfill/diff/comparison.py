@@ -130,7 +130,7 @@ def compare(
     """Compare the decisions of runs `a` and `b`, partition by partition.
 
     Raises:
-        NotComparable: names the run, the problem and the next step.
+        NotComparable: the message names the run, the problem and the next step.
     """
     runs = compared_runs(runs_dir(settings), a, b)
     by_partition = partial(checked_pairs, runs)

@@ -84,7 +84,7 @@ def _class_of(pair: Pair) -> str | None:
 
 
 def _result(course: Course) -> tuple[object, ...]:
-    """Return what the last open revision asks for."""
+    """Return quantity, supplier and unit cost of the last open revision, or new and prior price."""
     event = course.shown.event
     if isinstance(event, ReorderEvent):
         return event.output.quantity_units, event.supplier, event.cost_minor

@@ -40,7 +40,7 @@ class SideAtRecord:
     problem: str
 
     def sections(self) -> tuple[Section, ...]:
-        """Return what the run wrote, then the explanation of the key's state."""
+        """Return the section of the run's decisions, then those that explain the key's state."""
         known = () if self.found is None else self.found.sections
         return (decision_section(self.decisions, with_terms=self.found is None), *known)
 
@@ -84,10 +84,10 @@ class Divergence:
 def divergence(
     settings: Connections, runs: ComparedRuns, key: str, trees: Trees
 ) -> Divergence | None:
-    """Return where the runs begin to differ on `key`; None if they decide alike.
+    """Return the first differing record of `key` with both explanations; None if none differs.
 
     Raises:
-        NotComparable: no run decided about it, or the archive is damaged.
+        NotComparable: neither run decided about the key, or the archive is damaged.
     """
     number = partition_of(key.encode(), len(runs.a.plan.ends))
     if not (found := _differing(runs, number, key)):

@@ -1,9 +1,9 @@
 """Pairs of needs of two runs that answer the same shortage of a key. No I/O.
 
 Decision 0032: a need is named by the record that opened it, so ids differ under other rules. A need
-of A and one of B form a pair if both are open at one record. Of several the earliest-opened form
-the pair; a need is in one pair at most. Needs [10, 90) of A, [12, 30) and [40, 95) of B: the first
-two form a pair, the third is only in B. The same holds for price proposals.
+of A and one of B form a pair if both are open at one record. A need is in one pair at most, with
+the earliest-opened need of the other run. Example: A has the need [10, 90), B has [12, 30) and
+[40, 95). The first two form a pair, the third is only in B. The same holds for price proposals.
 """
 
 from collections.abc import Iterator, Sequence

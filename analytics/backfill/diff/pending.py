@@ -1,8 +1,8 @@
 """Decisions that wait for an answer at the end of a run: those of the run, and published ones.
 
 Both sides are reduced to what the topics hold: the last revision of the newest need and price
-proposal of each key, if it isn't closed. It is placed at the record that opened it, which its id
-names, so that the pairs of two runs (decision 0032) and their classes hold here, too.
+proposal of each key, if it isn't closed. Its offset is that of the record that opened it, which its
+id names. So the pairs of two runs (decision 0032) and their classes apply here, too.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The reason of a difference as a code: a term of the rules, a column, a signal, an end. No I/O."""
+"""Return the reason of a difference as one code, by which reports group differences. No I/O."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -7,7 +7,7 @@ from analytics.backfill.diff.pairing import A, B, Pair
 from analytics.backfill.diff.revised import Revised
 from cdc.contracts.decisions import PriceEvent, ReorderEvent
 
-OTHER_RECORD: Final = "other_record"  # equal levels, but opened, amended or closed elsewhere
+OTHER_RECORD: Final = "other_record"  # equal levels, but opened or closed at another record
 # Terms about the shelf differ with the record at which a need opened; all others with the rules.
 _SHELF: Final = frozenset(
     {

@@ -1,4 +1,4 @@
-"""Differences in a temporary database file: sums, ranks and pages without rows in memory.
+"""Keep differences in a temporary database file, so that sums and rankings need little memory.
 
 SQLite deletes the file when the process ends, also after a kill. It lies below `TMPDIR`, else in
 `/var/tmp`.

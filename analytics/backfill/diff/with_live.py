@@ -79,7 +79,7 @@ class LiveSide:
 class LiveAndRun:
     """The live state and a run, at the end offsets of the run.
 
-    `archive` is where the records of the run are now.
+    `archive` is the present location of the run's records.
     """
 
     live: LiveSide
@@ -108,7 +108,7 @@ class LiveAndRun:
         }
 
     def notes(self) -> tuple[str, ...]:
-        """Return what is compared, and the number of decisions left out."""
+        """Return one sentence about the compared decisions, and others about those left out."""
         count = len(self.live.left_out)
         if not count:
             return (_PENDING_ONLY,)
@@ -129,7 +129,7 @@ def live_and_run(settings: Connections, a: str, b: str) -> tuple[Live, LiveAndRu
     """Return the access to the live state, and both sides after the checks of the run.
 
     Raises:
-        NotComparable: names the problem and the next step.
+        NotComparable: the message names the problem and the next step.
     """
     if a == b:
         problem = "A and B are both the live state"
@@ -249,4 +249,5 @@ def _refuse_lost(both: Pending) -> None:
 
 def _unreachable(error: Exception) -> NotComparable:
     problem = f"Kafka or Postgres did not answer: {error}"
-    return NotComparable(problem, KEPT, "`inventory status`; the live state needs a running stack")
+    step = "`inventory status` shows what runs; the live state needs a running stack"
+    return NotComparable(problem, KEPT, step)

@@ -72,7 +72,7 @@ def count_rows(found: Diff[Sides]) -> Iterator[tuple[str, ...]]:
 
 
 def hidden_text(hidden: int, step: str) -> str:
-    """Return how many rows are not shown and how to see them; empty if all are shown."""
+    """Return the number of hidden rows and the step that shows them; "" if none is hidden."""
     if hidden <= 0:
         return ""
     rows = "row is" if hidden == 1 else "rows are"
