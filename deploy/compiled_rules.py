@@ -42,7 +42,7 @@ _SAFE_PATH: Final = "PYTHONSAFEPATH"  # without it the working directory, the tr
 _HEADERS: Final = "sudo apt-get install -y python3-dev"
 _LOAD: Final = """
 from streams.rules import are_compiled
-raise SystemExit(None if are_compiled() else "what was made is not what is loaded")
+raise SystemExit(None if are_compiled() else "Python loads other rules than the compiled ones")
 """
 
 
@@ -177,5 +177,5 @@ def _run(arguments: Iterable[str], tree: Path, variables: dict[str, str]) -> Non
     )
     if done.returncode != 0:
         output = (done.stdout + done.stderr)[-_OUTPUT_CHARS:]
-        message = f"the rules could not be compiled:\n{output}"
+        message = f"the rules could not be compiled, so workers run the sources:\n{output}"
         raise StackError(message)

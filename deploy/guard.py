@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 
 class Guard:
-    """One child process with its watch."""
+    """One child process with its probe and its repair rule."""
 
     def __init__(self, command: Sequence[str], alive: ServiceProbe, watch: RepairRule) -> None:
         self._alive = alive
@@ -58,7 +58,7 @@ class Guard:
                 return SILENT
 
     def _is_lost(self, now: float, start_s: float) -> bool:
-        """Probe the child, send SIGCONT if it is suspended; return whether it has to be ended."""
+        """Probe the child. Send SIGCONT if it is suspended. Return True if it has to be ended."""
         is_suspended = suspended(self._process)
         answer = None if is_suspended else self._alive(self._process.pid)
         self._answered = self._answered or answer is True

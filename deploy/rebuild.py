@@ -65,7 +65,7 @@ class RebuildReport:
 
     @property
     def exit_code(self) -> int:
-        """0 unless a key differs."""
+        """Return 0, or 1 if a key differs."""
         return 1 if self.differing else 0
 
     def as_json(self, most: int = 50) -> dict[str, Any]:
@@ -135,9 +135,9 @@ def refuse_truncated_source(settings: Connections) -> None:
 
 @contextmanager
 def _paused(home: Home, report: Progress) -> Iterator[tuple[str, ...]]:
-    """Pause workers and projector within the context, resume them after it; yield their names.
+    """Pause workers and projector within the context, and yield their names.
 
-    After an error they stay paused.
+    They resume at its end. After an error they stay paused.
     """
     names = service_commands.pause(home, _READER)
     report(f"{', '.join(names)} paused")

@@ -23,7 +23,7 @@ _MADE: Final = "This page is generated: change the code, then run `make docs`.\n
 # Exit codes of a command that defines no others.
 _COMMON_CODES: Final = (
     (0, "done"),
-    (1, "the check found a difference, or the command could not do its work; the message says why"),
+    (1, "the check found a difference, or the command failed; the message states the reason"),
     (2, "wrong arguments, or nothing could be compared"),
     (130, "stopped with Ctrl-C"),
 )

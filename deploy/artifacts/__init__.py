@@ -1,1 +1,1 @@
-"""The JVM parts: fetched by Maven, verified against a committed list, kept out of the clone."""
+"""Fetch the JVM parts with Maven, verify them against a committed list, and cache them."""

@@ -51,7 +51,7 @@ def uv_cache() -> Path | None:
 
 def _candidates() -> Iterator[Path]:
     yield from (base / _NAME for base in _in_home())
-    yield Path(f"/var/tmp/{_NAME}-{os.getuid()}")  # noqa: S108 -- `_can_be_ours` wants it to be ours
+    yield Path(f"/var/tmp/{_NAME}-{os.getuid()}")  # noqa: S108 -- `_can_be_ours` checks its owner
     yield _PROJECT / ".inventory-cache"
 
 

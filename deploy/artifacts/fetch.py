@@ -1,4 +1,4 @@
-"""Fetching the JVM parts with Maven, and refusing every file that is not listed.
+"""Fetch the JVM parts with Maven, and refuse every file that is not listed.
 
 The directory is named by the hash of `pom.xml` and `jars.sha256`. So a changed version or list
 means a new directory. An existing directory was complete and verified when it was renamed.
@@ -81,7 +81,7 @@ def _move_into_place(scratch: Path, target: Path) -> None:
     try:
         staged.rename(target)
     except OSError:
-        # Another process fetched at the same time and was first: its verified copy is as good.
+        # Another process fetched at the same time and was first. Its copy is verified, too.
         shutil.rmtree(staged)
         if not target.is_dir():
             raise
@@ -126,7 +126,8 @@ def verify(root: Path) -> None:
         name = wrong[0]
         message = (
             f"{len(wrong)} fetched files differ from {CHECKSUMS.name}; first {name}: "
-            f"expected {expected.get(name, 'no such file')}, found {found.get(name, 'nothing')}"
+            f"expected {expected.get(name, 'no such file')}, found {found.get(name, 'nothing')}; "
+            "none was kept"
         )
         raise ChecksumMismatch(message, repair="make artifacts-list  # after reading the change")
 

@@ -1,4 +1,4 @@
-"""Creates `.venv` with the locked requirements: `python3 -m deploy.artifacts.install`.
+"""Create `.venv` with the locked requirements: `python3 -m deploy.artifacts.install`.
 
 Slow steps that are the same for every clone run once per machine. Their results are cached:
 
@@ -49,7 +49,7 @@ def entries(lock: str) -> dict[str, str]:
 
 
 def is_supported(python: tuple[int, ...]) -> bool:
-    """Return whether the locks support this Python version."""
+    """Return True if the locks support this Python version."""
     return _PYTHON[0] <= python[:2] < _PYTHON[1]
 
 

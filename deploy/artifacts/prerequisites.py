@@ -1,4 +1,4 @@
-"""Finds the programs that no Python package provides, or installs them on Debian as root."""
+"""Find the programs that no Python package provides, or install them on Debian as root."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Options that several commands of `inventory backfill` share, and the values they stand for."""
+"""Options that several commands of `inventory backfill` share, and the values made of them."""
 
 import os
 from collections.abc import Sequence
@@ -184,7 +184,10 @@ def origin_of(
 def refuse_other_project(code: Path | None) -> None:
     """Raise `StackError` unless the tree has sources of this project."""
     if code is not None and not (code / "deploy" / "cli" / "backfill.py").is_file():
-        message = f"--code {str(code)!r}: expected a tree of this project that can publish"
+        message = (
+            f"--code {str(code)!r}: expected a tree of this project that can publish; "
+            "nothing was computed or published"
+        )
         raise StackError(message)
 
 
@@ -210,7 +213,7 @@ def use_archive(named: str) -> str:
 
 
 def settings_for(until: str | None, archive: str = "") -> "Connections":
-    """Return the settings. An archive is enough unless all committed records are asked for.
+    """Return the settings. A broker is needed only for `until` None: all committed records.
 
     A named archive is always enough: no command adds records to it.
 
@@ -277,7 +280,7 @@ def plan_of(settings: "Connections", request: Request, change: "Change") -> tupl
         manifest,
         engine=request.engine,
         ends=ends,
-        # Buckets that nobody chose are those of the base.
+        # Without --buckets, the number of the base applies.
         buckets=request.buckets or (base.plan.buckets if base else None),
         selection=request.selection,
         rules=change.rules,

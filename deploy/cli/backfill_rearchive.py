@@ -1,4 +1,4 @@
-"""`inventory backfill rearchive`: an archive moved away and written again, and what differs."""
+"""`inventory backfill rearchive`: move an archive away, write it again, and compare both."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -80,7 +80,10 @@ def rearchive(
 def _moved(archive: Path, *, yes: bool) -> Path:
     """Move the archive away. Return its new path."""
     if not yes:
-        message = f"{archive} would be moved away; its runs could not be published any more"
+        message = (
+            f"{archive} would be moved away, and its runs could not be published any more; "
+            "nothing was moved"
+        )
         raise StackError(message, repair=_REARCHIVE)
     from analytics.archive.move_away import move_archive_away  # noqa: PLC0415 -- loads the format
     from analytics.archive.names import HEAD, MANIFEST, present  # noqa: PLC0415 -- as above
@@ -133,7 +136,7 @@ def _read(former: Path) -> "list[FormerPartition]":
 
 
 def _written_again(settings: "Connections", parts: "Sequence[FormerPartition]") -> str:
-    """Write the archive up to the end of the topic. Return why it was not, if it was not."""
+    """Write the archive up to the end of the topic. Return the problem, "" if it was written."""
     if not settings.kafka_bootstrap:
         return "no stack runs here: `inventory up` writes the archive again"
     from confluent_kafka import KafkaException  # noqa: PLC0415 -- loads the Kafka client

@@ -1,4 +1,4 @@
-"""`inventory backfill review`, `approve`, `reject`, `withdraw`, `reviews`: two people agree."""
+"""`inventory backfill review`, `approve`, `reject`, `withdraw`, `reviews`: review by two people."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final

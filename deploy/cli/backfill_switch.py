@@ -1,4 +1,4 @@
-"""`inventory backfill shadow`, `cutover`, `rollback`: from a published run to the desk and back."""
+"""`inventory backfill shadow`, `cutover`, `rollback`: compare a revision, switch to it and back."""
 
 import getpass
 import time

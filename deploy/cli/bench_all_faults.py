@@ -18,7 +18,7 @@ _UP = ("up", "--detach", "--seed-data", "demo")
 
 
 def run(only: str, *, json: bool) -> bool:
-    """Run the chosen faults and print the table; return whether every promise held."""
+    """Run the chosen faults and print the table. Return True if every promise held."""
     from bench.faults.outcome import as_json  # noqa: PLC0415 -- loads clients
     from bench.faults.stack_under_test import StackUnderTest  # noqa: PLC0415 -- as above
 
@@ -69,7 +69,7 @@ def _possible(
 
 
 def _no_other_disk(scratch_disk: scratch.ScratchDirectory) -> str:
-    """Return why the printed repair of a full disk could name no directory, empty if it can."""
+    """Return the reason if the repair of a full disk could name no directory, else ""."""
     from deploy.stack.home import Home  # noqa: PLC0415 -- beside its only use
     from deploy.stack.room import larger_disk  # noqa: PLC0415 -- as above
 
@@ -79,14 +79,14 @@ def _no_other_disk(scratch_disk: scratch.ScratchDirectory) -> str:
 
 
 def _outcomes(stack: "StackUnderTest", faults: "tuple[Fault, ...]") -> "Iterator[Outcome]":
-    """Yield the rows; a stack that isn't well after a fault is replaced by a new one."""
+    """Yield the rows. Replace a stack that has problems after a fault by a new one."""
     from bench.faults import every_fault  # noqa: PLC0415 -- loads clients
 
     progress = _print
     for outcome in every_fault.run(stack, faults, progress):
         yield outcome
         if not outcome.ok and stack.status()["exit_code"] != 0:
-            progress(f"{outcome.fault}: the stack is not well; the next fault gets a new one")
+            progress(f"{outcome.fault}: the stack has problems; the next fault gets a new one")
             stack.inventory("reset", "--yes")
             _start(stack)
     found = every_fault.search_everything(stack)

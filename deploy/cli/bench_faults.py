@@ -76,7 +76,7 @@ def bench_faults(
     home = Home(default_home())
     load_environment(home)
     if not yes:
-        message = f"processes of {home.path} would be killed"
+        message = f"processes of {home.path} would be killed; none was killed"
         raise StackError(message, repair="inventory bench faults --yes")
     from bench.faults import run  # noqa: PLC0415 -- reads the environment
     from cdc.settings import Connections  # noqa: PLC0415 -- as above

@@ -51,7 +51,7 @@ def bench_verify(
     if report.problem is not None:
         output.errors.print(
             f"ended after {len(report.rounds)} of {rounds} rounds: {report.problem};"
-            " what it wrote wrong may still be there: inventory verify"
+            " wrong rows may still be there; `inventory verify` shows them"
         )
     if json:
         output.as_json(report.as_json())

@@ -32,7 +32,10 @@ def generation(
 
     home = Home(default_home())
     if not yes:
-        message = "topics, archive and snapshots would be moved away, and open proposals closed"
+        message = (
+            "topics, archive and snapshots would be moved away, and open proposals closed; "
+            "nothing was changed"
+        )
         raise StackError(message, repair=generations.PREPARE)
     coming, former = generations.prepare(home, getpass.getuser() if own_rules else "")
     output.console.print(f"the former topics, archive and snapshots are in {former}")

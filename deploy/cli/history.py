@@ -31,7 +31,7 @@ class Printable(Protocol):
         """Return the report for scripts."""
 
     def as_text(self) -> str:
-        """Return the report for people."""
+        """Return the report as text for a terminal."""
 
 
 def register(app: typer.Typer) -> None:

@@ -17,9 +17,9 @@ _SOURCE: Final = "command line"
 
 
 def logged_in_person(name: str) -> str:
-    """Return the name after its password was given, at the prompt or as a line of standard input.
+    """Check a person's password, and the code of their second factor. Return the user name.
 
-    Django must be set up.
+    Both come from a prompt, or as lines of standard input. Django must be set up.
 
     Raises:
         StackError: wrong name, password or code, or too many attempts.

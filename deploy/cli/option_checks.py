@@ -16,7 +16,7 @@ def check_int(option: str, value: int | None, *, least: int = 1) -> None:
     """Refuse a whole number below `least`; None is an omitted option.
 
     Raises:
-        StackError: names option, value and least value.
+        StackError: the message names option, value and least value.
     """
     if value is not None and value < least:
         message = f"{option} {value}: expected {least} or more"
@@ -27,7 +27,7 @@ def parse_ints(option: str, text: str, example: str) -> list[int]:
     """Return the numbers of a comma-separated list.
 
     Raises:
-        StackError: names option, value and an example.
+        StackError: the message names option, value and an example.
     """
     try:
         numbers = [int(number) for number in text.split(",")]
@@ -43,7 +43,7 @@ def parse_pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     """Return the pairs of an option that is repeated as KEY=VALUE.
 
     Raises:
-        StackError: names option, value and an example.
+        StackError: the message names option, value and an example.
     """
     pairs = [text.partition("=") for text in texts]
     for text, (key, equals, _value) in zip(texts, pairs, strict=True):
@@ -57,7 +57,7 @@ def check_seconds(option: str, value: float | None, *, least: float = 0.0) -> No
     """Refuse a time below `least`, above a day, or NaN; None is an omitted option.
 
     Raises:
-        StackError: names option, value and range.
+        StackError: the message names option, value and range.
     """
     if value is not None and not least <= value <= LONGEST_S:
         message = f"{option} {value:g}: expected {least:g} to {LONGEST_S:g} seconds"
@@ -68,7 +68,7 @@ def check_choice(option: str, value: str, known: Sequence[str]) -> None:
     """Refuse a value that is not in `known`.
 
     Raises:
-        StackError: names option, value and every known one.
+        StackError: the message names option, value and every known one.
     """
     if value not in known:
         message = f"{option} {value!r}: expected {_choices(known)}"
@@ -102,7 +102,7 @@ def check_retail_file(file: Path) -> None:
     """Refuse a file from which no sales can be read, before anything is started for it.
 
     Raises:
-        StackError: names the file, the problem and the expected form.
+        StackError: the message names the file, the problem and the expected form.
     """
     problem = _problem_of(file)
     if problem:

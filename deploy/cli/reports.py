@@ -1,4 +1,4 @@
-"""Printing of reports: JSON for programs, rows of names and plain values for people."""
+"""Print reports: JSON for programs, rows of names and plain values for people."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn, Protocol

@@ -1,4 +1,4 @@
-"""A directory for a bench that destroys its own stack: on a small disk where that is possible.
+"""A directory for a benchmark that destroys its own stack, on a small separate disk if possible.
 
 Nothing is left behind, however the bench ends: Ctrl-C, SIGTERM, SIGHUP or an error. Only SIGKILL
 leaves the directory, whose name is printed at the beginning.
@@ -56,7 +56,7 @@ def ignore_signals() -> None:
 
 
 def _mount(base: Path) -> str:
-    """Mount a small disk at `base`; return why that is not possible, empty if it was done."""
+    """Mount a small disk at `base`. Return the reason if that is not possible, else ""."""
     if os.geteuid() != 0:
         return "only root may mount a small disk for it"
     problem = _command("mount", "-t", "tmpfs", "-o", _DISK, "none", str(base))
@@ -64,7 +64,7 @@ def _mount(base: Path) -> str:
 
 
 def _command(*parts: str) -> str:
-    """Run a command; return its error, empty if it succeeded."""
+    """Run a command. Return its error, "" if it succeeded."""
     found = shutil.which(parts[0])
     if found is None:
         return f"there is no {parts[0]}"

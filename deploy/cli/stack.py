@@ -93,7 +93,7 @@ def up(
 
     home = _home()
     options = start_options(home, DEFAULT_WORKERS if workers is None else workers, only, seed_data)
-    WorkerSettings()  # a value that no worker would take is told before anything starts
+    WorkerSettings()  # refuse values that no worker accepts before anything starts
     current = read_runtime(home)
     was_running = current.running
     if was_running:
@@ -162,7 +162,7 @@ def _print_addresses(home: Home) -> None:
 
 
 def _show_rules(home: Home) -> None:
-    """Print what to do if other rules decide than those of the workers here."""
+    """Print the next step if other rules decide than those of the workers here."""
     from deploy.doctor import checks, running  # noqa: PLC0415 -- asks Postgres
 
     if "actuator" not in read_runtime(home).services:
@@ -347,7 +347,7 @@ def reset(
         message = f"{home.path} was not created by `inventory up`; nothing was deleted"
         raise StackError(message)
     if not yes:
-        message = f"{home.path} and what is listed above would be deleted"
+        message = f"{home.path} and what is listed above would be deleted; nothing was deleted"
         raise StackError(message, repair="inventory reset --yes")
     daemon.stop(home)
     home.delete()

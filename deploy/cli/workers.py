@@ -121,7 +121,7 @@ def restart(
 ) -> None:
     """Restart one worker, or with --rolling all. Each waits until the one before serves again."""
     if rolling == (name is not None):
-        message = "name a worker, or give --rolling for all of them"
+        message = "expected the name of a worker, or --rolling for all; nothing was restarted"
         raise StackError(message)
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
@@ -143,7 +143,10 @@ def rebuild(
     home = _home()
     load_environment(home)
     if not yes:
-        message = "changelogs, snapshots and group offsets of all workers would be deleted"
+        message = (
+            "changelogs, snapshots and group offsets of all workers would be deleted; "
+            "nothing was deleted"
+        )
         raise StackError(message, repair=REPAIR)
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
     from deploy.rebuild import rebuild as run  # noqa: PLC0415 -- as above

@@ -79,7 +79,7 @@ def _run_check(home: Home, seen: StackState, check: Check) -> Row:
     part = next((name for name in queried if name in seen.not_ready), "")
     if not part:
         return check(home)
-    text = f"not asked: {part} is in state {seen.states[part]!r}"
+    text = f"not checked: {part} is in state {seen.states[part]!r}"
     return _unanswered(home, seen, check, text, part)
 
 

@@ -1,4 +1,4 @@
-"""Check of the home's disk: its free space, and whether the stack can write to it."""
+"""Check of the home's disk: enough free space, and a stack that can write to it."""
 
 import shutil
 
@@ -21,13 +21,13 @@ def disk(home: Home) -> Row:
     found += f"; {refused}" if refused else ""
     way = room.repair(home, room.larger_disk(home), free)
     if not way:
-        found += f"; what the home could do without is too little, and {room.nowhere(home)}"
+        found += f"; deleting unread files would free too little, and {room.nowhere(home)}"
     kind = Failure.FULL_DISK if is_full else Failure.LITTLE_DISK
     return kind.row(found, repair=way)
 
 
 def _refused(home: Home) -> str:
-    """Return why the supervisor can't write its file, empty if it can."""
+    """Return the reason if the supervisor can't write its file, else ""."""
     runtime = read_runtime(home)
     if not runtime.running:
         return ""

@@ -35,7 +35,7 @@ class Failure(Enum):
     """One kind of failure."""
 
     STACK_DOWN = Entry("stack", UP, "warning")
-    START_FAILED = Entry("stack", "{repair}", "warning")  # the one of the error
+    START_FAILED = Entry("stack", "{repair}", "warning")  # the repair of the error
     # The machine.
     OTHER_PYTHON = Entry("python", _PYTHON)
     NO_JAVA = Entry("java", "{repair}")

@@ -35,7 +35,7 @@ class Halted:
 
     @property
     def description(self) -> str:
-        """The service and its reason in one line."""
+        """Return the service and its reason in one line."""
         return f"{self.service}: {self.reason}"
 
 

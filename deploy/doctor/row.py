@@ -21,7 +21,7 @@ class Row:
 
     @property
     def mark(self) -> str:
-        """One character for the table: ✔, ! or ✘."""
+        """Return one character for the table: ✔, ! or ✘."""
         return {"ok": "✔", "warning": "!", "failure": "✘"}[self.verdict]
 
 

@@ -100,12 +100,17 @@ def approval_of(connection: Connection, digest: str, *, former: int, revision: i
         StackError: there is none, or it is of other revisions, undecided, rejected or lapsed.
     """
     if len(digest) < _LEAST_CHARS:
-        message = f"approval {digest!r}: expected {_LEAST_CHARS} or more characters of a digest"
+        message = (
+            f"approval {digest!r}: expected {_LEAST_CHARS} or more characters of a digest; nothing "
+            "was switched"
+        )
         raise StackError(message, repair=_REVIEW)
     with connection.cursor(row_factory=class_row(_Reviewed)) as cursor:
         found = cursor.execute(_REVIEWS, (digest, former, revision)).fetchone()
     if found is None:
-        message = f"no review {digest} of logic revisions {former} and {revision}"
+        message = (
+            f"no review {digest} of logic revisions {former} and {revision}; nothing was switched"
+        )
         raise StackError(message, repair=_REVIEW)
     if found.verdict != APPROVED:
         about = f": {found.reason}" if found.reason else ""

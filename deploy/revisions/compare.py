@@ -176,7 +176,7 @@ def _disagreement(
 def _moved(
     difference: Difference, former: Decisions, fresh: Decisions, barrier: Mapping[int, int]
 ) -> bool:
-    """Return whether either side has decided about the key at or after the barrier."""
+    """Return True if either side has decided about the key at or after the barrier."""
     sides = (side.newest.get(_key_of(difference)) for side in (former, fresh))
     places = [side["position"] for side in sides if side is not None]
     return any(place["offset"] >= barrier[place["partition"]] for place in places)

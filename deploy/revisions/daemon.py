@@ -59,7 +59,7 @@ def _worker(environment: dict[str, str], name: str, port: int, tree: Path, pytho
         name=name,
         command=(python, "-m", WORKER_MODULE),
         environment=inherited | {"PYTHONUNBUFFERED": "1"} | environment | mine,
-        directory=tree,  # `-m` puts it first on the path, so this tree's code is what runs
+        directory=tree,  # `-m` puts it first on the path, so the worker runs this tree's code
         ready=lambda _pid: http_ok(f"{url}/readyz"),
         alive=lambda _pid: http_ok(f"{url}/livez"),
         stop_rank=0,

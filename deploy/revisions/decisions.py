@@ -89,11 +89,11 @@ class Decisions:
 
 
 def is_pending(document: Mapping[str, Any] | None) -> bool:
-    """Return whether the decision waits for an answer."""
+    """Return True if the decision waits for an answer."""
     return document is not None and document["status"] in PENDING
 
 
 def differing_fields(former: Mapping[str, Any], fresh: Mapping[str, Any]) -> list[str]:
-    """Return the names of the fields in which two decisions differ, without their circumstances."""
+    """Return the differing fields of two decisions, apart from position, time and rules."""
     names = (former.keys() | fresh.keys()) - set(_NOT_CONTENT)
     return sorted(name for name in names if former.get(name) != fresh.get(name))

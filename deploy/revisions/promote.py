@@ -64,7 +64,7 @@ def promote(
 
     Raises:
         StackError: it decides already, is behind, or differs in a key that nobody approved; its
-            workers run other rules than the approved ones; or `without_comparison` was asked for
+            workers run other rules than the approved ones; or `without_comparison` was requested
             while workers of the former revision run.
         RevisionSwitched: another command has switched meanwhile.
         ApprovalInFlight: an order that was just approved is not in the log yet.
@@ -102,12 +102,15 @@ def _former(settings: Connections, request: SwitchRequest) -> int:
     """
     revision, former = request.revision, active(settings)
     if former is None or former == revision:
-        message = f"logic revision {revision} can't take over from {former}"
+        message = f"logic revision {revision} can't take over from {former}; nothing was switched"
         raise StackError(message, repair="inventory revision list")
     if not request.without_comparison:
         return former
     if request.approval:
-        message = "an approval is for compared revisions: leave out --without-comparison"
+        message = (
+            "an approval is for compared revisions: leave out --without-comparison; nothing was "
+            "switched"
+        )
         raise StackError(message, repair="inventory revision list")
     members = remaining_members(settings.kafka_bootstrap, former)
     if members:
@@ -122,7 +125,7 @@ def _former(settings: Connections, request: SwitchRequest) -> int:
 def _record(
     request: SwitchRequest, found: Comparison | None, approval: Approval | None
 ) -> dict[str, object]:
-    """Return what the row of the switch keeps about its comparison."""
+    """Return the counts and the approval that the row of the switch keeps."""
     counts: dict[str, object] = {} if found is None else {**found.counts()}
     agreed = {} if approval is None else {"approval": approval.as_json()}
     return counts | agreed | ({"rollback": True} if request.accepts_any else {})

@@ -130,7 +130,10 @@ def refuse_workers(settings: Connections) -> None:
     """Raise `StackError` while the revision's group has members: they write the same changelogs."""
     members = remaining_members(settings.kafka_bootstrap, LOGIC_REVISION)
     if members:
-        message = f"{members} workers of logic revision {LOGIC_REVISION} run: end them first"
+        message = (
+            f"{members} workers of logic revision {LOGIC_REVISION} run: end them first; nothing "
+            "was published"
+        )
         raise _refused(settings, message, repair=_LIST)
 
 
@@ -168,12 +171,15 @@ def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory
     if not is_begun:
         own = {number: at for number, at in whole.items() if at > 0}
     if own:
-        message = f"logic revision {LOGIC_REVISION} has a state of its own, next offsets {own}"
+        message = (
+            f"logic revision {LOGIC_REVISION} has a state of its own, next offsets {own}; nothing "
+            "was published"
+        )
         raise _refused(settings, message, repair=_RETIRE)
     if not is_begun and _have_records(settings):
         message = (
             f"changelogs of logic revision {LOGIC_REVISION} hold records that {found.run} didn't "
-            "write"
+            "write; nothing was published"
         )
         raise _refused(settings, message, repair=_RETIRE)
     write_json(mark, topic_ids_document(ids))

@@ -24,10 +24,13 @@ def retire(home: Home, settings: Connections, revision: int, *, delete: bool) ->
         StackError: it decides, this stack's workers are of it, or its group still has members.
     """
     if revision == active(settings):
-        message = f"logic revision {revision} decides: promote another first"
+        message = f"logic revision {revision} decides: promote another first; nothing was stopped"
         raise StackError(message, repair="inventory revision list")
     if revision == LOGIC_REVISION:
-        message = f"the workers of this stack are of logic revision {revision}: deploy other code"
+        message = (
+            f"the workers of this stack are of logic revision {revision}: deploy other code; "
+            "nothing was stopped"
+        )
         raise StackError(message)
     shadow.stop(home, revision)
     if delete:
@@ -41,7 +44,9 @@ def _delete_group(settings: Connections, revision: int) -> None:
     try:
         delete_group(settings.kafka_bootstrap, group)
     except KafkaException as error:
-        message = f"group {group}: {error.args[0].str()}; end its workers first"
+        message = (
+            f"group {group}: {error.args[0].str()}; end its workers first; nothing was deleted"
+        )
         raise StackError(message) from error
 
 

@@ -58,7 +58,7 @@ class Code:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            message = f"--code {self.tree}: {error}"
+            message = f"--code {self.tree}: {error}; nothing was started"
             raise StackError(message) from error
         if asked.returncode or not asked.stdout.strip().isdigit():
             message = f"--code {self.tree}: no code of this project: {asked.stderr.strip()[-300:]}"
@@ -136,7 +136,9 @@ def start(home: Home, revision: int, code: Code, workers: int) -> Home:
     variables = environment_of(home)
     found = code.revision()
     if found != revision:
-        message = f"--code {code.tree}: LOGIC_REVISION is {found}, not {revision}"
+        message = (
+            f"--code {code.tree}: LOGIC_REVISION is {found}, not {revision}; nothing was started"
+        )
         raise StackError(message)
     shadow = home_of(home, revision)
     claim(home, revision, code.tree, hash_of(code.tree))
@@ -160,7 +162,7 @@ def _spawn_supervisor(home: Home, shadow: Home, revision: int, code: Code, worke
 
 
 def stop(home: Home, revision: int) -> bool:
-    """End the workers of a shadow; return whether there were any."""
+    """End the workers of a shadow. Return True if there were any."""
     return daemon.stop(home_of(home, revision))
 
 

@@ -58,7 +58,7 @@ class Options:
     ports: Mapping[str, int] = field(default_factory=dict)
 
     def wants(self, name: str) -> bool:
-        """Return whether the service or step `name` belongs to this stack."""
+        """Return True if the service or step `name` belongs to this stack."""
         return not self.only or name in self.only
 
     def check(self) -> None:

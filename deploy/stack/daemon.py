@@ -91,7 +91,7 @@ def _wait_serving(home: Home) -> Runtime:
     """Return when no service of a ready stack is still starting or stopping.
 
     Raises:
-        StackError: a service ends again and again, or does not become ready in time.
+        StackError: a service ends repeatedly, or does not become ready in time.
     """
     deadline = time.monotonic() + _SERVE_S
     while True:
@@ -109,7 +109,7 @@ def _without_halted(runtime: Runtime) -> Runtime:
     """Return the runtime.
 
     Raises:
-        StackError: a service ends again and again, and its log names the repair. The others run.
+        StackError: a service ends repeatedly, and its log names the repair. The others run.
     """
     for name, entry in runtime.services.items():
         reason = exit_reason_of(entry)
@@ -123,7 +123,7 @@ def wait_ready(home: Home, progress: StepCallback = lambda _: None) -> Runtime:
     """Wait until a starting stack is ready, and pass each of its steps to `progress`.
 
     Raises:
-        StackError: the start failed, a service ends again and again, or it took too long.
+        StackError: the start failed, a service ends repeatedly, or it took too long.
     """
     deadline = time.monotonic() + _START_S
     reported = 0
@@ -151,7 +151,7 @@ def wait_down(home: Home) -> None:
 
 
 def stop(home: Home) -> bool:
-    """Stop the stack of `home`; return whether one was running.
+    """Stop the stack of `home`. Return True if one was running.
 
     Also end children that a killed supervisor left, found by their recorded identity. Also stop
     workers of other logic revisions that run beside this stack: without its broker they could only
@@ -226,7 +226,7 @@ def supervise(home: Home, options: Options) -> int:
     from deploy.stack import start_order  # noqa: PLC0415 -- commands start without it
 
     home.path.mkdir(parents=True, exist_ok=True)
-    message = f"another supervisor runs in {home.path}"
+    message = f"another supervisor runs in {home.path}; nothing was started"
     with sole_supervisor(home, StackError(message, repair="inventory down")):
         runtime = starting_runtime()
         home.create()

@@ -81,7 +81,7 @@ class Home:
         return self.path / "logins.json"
 
     def has_demo(self) -> bool:
-        """Return whether the demo retailer was written here."""
+        """Return True if the demo retailer was written here."""
         return self.logins_file.exists()
 
     @property

@@ -20,7 +20,7 @@ _TIMEOUT_S: Final = 5.0
 
 
 def leave(bootstrap: str, worker: str, group: str = APP_ID) -> bool:
-    """Remove `worker` from the group; return whether it was a member.
+    """Remove `worker` from the group. Return True if it was a member.
 
     Best effort: after a failure the group removes the member when its session times out.
     """

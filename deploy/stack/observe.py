@@ -47,7 +47,7 @@ class StackState:
         return tuple(name for name, state in self.states.items() if state not in well)
 
     def serves(self, name: str) -> bool:
-        """Return whether the service belongs to the stack and is ready."""
+        """Return True if the service belongs to the stack and is ready."""
         return self.states.get(name) == RUNNING
 
 
@@ -85,7 +85,7 @@ def _process_state(entry: ServiceRuntime) -> str:
 
 
 def _probed(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
-    """Return the state by both probes, which run at once: each may wait until its time limit."""
+    """Return the state by both probes. They run in parallel: each may take until its limit."""
     from deploy.stack.probes import probes_of  # noqa: PLC0415 -- loads every part's client
 
     pid = entry.pid or 0

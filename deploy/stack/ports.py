@@ -22,7 +22,7 @@ _claims: Final[dict[int, Path]] = {}
 
 
 def is_free(port: int) -> bool:
-    """Return whether a server could listen on `port` now."""
+    """Return True if a server could listen on `port` now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -76,7 +76,7 @@ def _both(probe: ServiceProbe) -> Probes:
 
 
 def http_ok(url: str) -> bool:
-    """Return whether `url` answers 200."""
+    """Return True if `url` answers 200."""
     try:
         return httpx.get(url, timeout=_HTTP_S).status_code == HTTPStatus.OK
     except httpx.HTTPError:
@@ -84,7 +84,7 @@ def http_ok(url: str) -> bool:
 
 
 def http_alive(url: str) -> bool:
-    """Return whether `url` answers, even with an error status."""
+    """Return True if `url` answers, even with an error status."""
     try:
         httpx.get(url, timeout=_HTTP_S)
     except httpx.HTTPError:
@@ -93,7 +93,7 @@ def http_alive(url: str) -> bool:
 
 
 def connect_ready(url: str, password: str) -> bool:
-    """Return whether Connect answers `GET /health` with 200."""
+    """Return True if Connect answers `GET /health` with 200."""
     client = ConnectClient(url, password, timeout_s=_HTTP_S)
     try:
         return client.healthy()
@@ -102,7 +102,7 @@ def connect_ready(url: str, password: str) -> bool:
 
 
 def postgres_ready(url: str) -> bool:
-    """Return whether Postgres answers a query."""
+    """Return True if Postgres answers a query."""
     try:
         with psycopg.connect(url, connect_timeout=_CONNECT_S, autocommit=True) as connection:
             connection.execute("SELECT 1")
@@ -112,7 +112,7 @@ def postgres_ready(url: str) -> bool:
 
 
 def postgres_alive(url: str) -> bool:
-    """Return whether a Postgres answers, even with a refusal: it is starting, or its disk is full.
+    """Return True if a Postgres answers, even with a refusal: it is starting, or its disk is full.
 
     False if it is shutting down. After SIGTERM it refuses new clients and waits without a limit for
     the connected ones. Only a restart ends that.
@@ -125,7 +125,7 @@ def postgres_alive(url: str) -> bool:
 
 
 def has_fresh_heartbeat(database_url: str, service: str, pid: int) -> ProbeResult:
-    """Return whether process `pid` wrote its heartbeat row recently; None without Postgres.
+    """Return True if process `pid` wrote its heartbeat row recently; None without Postgres.
 
     An empty `database_url` means that Postgres is known to be down.
     """

@@ -36,7 +36,7 @@ def start_ticks(pid: int) -> int | None:
 
 
 def suspended(process: ProcessId) -> bool:
-    """Return whether a signal has stopped exactly this process, so that it executes nothing.
+    """Return True if a signal has stopped exactly this process, so that it executes nothing.
 
     A debugger's stop has another state letter, `t`, and is no fault.
     """
@@ -55,7 +55,7 @@ def _stat(pid: int) -> list[str] | None:
 
 
 def alive(process: ProcessId) -> bool:
-    """Return whether exactly this process still runs."""
+    """Return True if exactly this process still runs."""
     return start_ticks(process.pid) == process.started
 
 
@@ -116,7 +116,7 @@ def kill(process: ProcessId) -> None:
 
 
 def wait_until(condition: Callable[[], bool], *, timeout_s: float, poll_s: float = _POLL_S) -> bool:
-    """Poll `condition` every `poll_s` seconds; return whether it was true before the deadline."""
+    """Poll `condition` every `poll_s` seconds. Return True if it was true before the deadline."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:

@@ -66,7 +66,7 @@ def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
         number = counts.index(max(counts))
         message = (
             f"{STOCK_EVENTS}[{number}] would get {max(counts)} captured rows, a worker accepts "
-            f"{most} at most; {sum(counts)} rows in all"
+            f"{most} at most; {sum(counts)} rows in all; nothing was captured"
         )
         raise StackError(message)
 
@@ -97,7 +97,8 @@ def _let_own_rules_decide(connection: Connection, coming: Generation) -> None:
     if not coming.own_rules:
         message = (
             f"logic revision {decides} decides and the workers of this stack are of "
-            f"{LOGIC_REVISION}: no need or price of the new log would be decided"
+            f"{LOGIC_REVISION}: no need or price of the new log would be decided; nothing was "
+            "captured"
         )
         raise StackError(message, repair=OWN_RULES)
     by = f"{coming.own_rules}, generation {coming.number}"

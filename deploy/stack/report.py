@@ -32,7 +32,7 @@ def address_of(home: Home) -> str:
 
 
 class Reporter(threading.Thread):
-    """Sends `report()` as JSON to each client of the same account, or of root."""
+    """A thread that sends `report()` as JSON to each client of the same account, or of root."""
 
     def __init__(self, home: Home, report: Callable[[], dict[str, Any]]) -> None:
         """Bind the socket.

@@ -61,7 +61,7 @@ class RequestedState:
         return replace(self, paused=sorted(names), stopped=[])
 
     def is_half_rebuilt(self, workers: Iterable[str]) -> bool:
-        """Return whether an interrupted rebuild has left services paused.
+        """Return True if an interrupted rebuild has left services paused.
 
         `stop` refuses to stop the last worker. Only a rebuild pauses all workers, or the projector.
         """

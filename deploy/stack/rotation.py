@@ -41,7 +41,7 @@ class Rotation(threading.Thread):
 
 
 def rotate(path: Path, limit: int = LOG_LIMIT) -> bool:
-    """Copy a file above `limit` bytes to `NAME.log.1` and truncate it; return whether it did.
+    """Copy a file above `limit` bytes to `NAME.log.1` and truncate it. Return True if it did.
 
     If the disk has no room for the copy, the file is truncated without one above twice the limit.
 

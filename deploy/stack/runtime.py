@@ -67,12 +67,12 @@ class Runtime:
 
     @property
     def supervisor(self) -> ProcessId:
-        """The supervisor's identity."""
+        """Return the supervisor's identity."""
         return ProcessId(self.supervisor_pid, self.supervisor_ticks)
 
     @property
     def running(self) -> bool:
-        """True if the supervisor that wrote this is alive."""
+        """Return True if the supervisor that wrote this is alive."""
         return bool(self.supervisor_pid) and alive(self.supervisor)
 
     def children(self) -> tuple[ProcessId, ...]:
@@ -105,7 +105,7 @@ def _read_file(home: Home) -> Runtime:
         return Runtime()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         message = f"{file}: expected what this release of `inventory up` writes, found {error!r}"
-        raise StackError(message, repair=f"rm {file}  # once nothing of it runs") from error
+        raise StackError(message, repair=f"rm {file}  # once none of its processes runs") from error
 
 
 def _parsed(raw: dict[str, Any]) -> Runtime:

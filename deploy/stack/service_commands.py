@@ -53,7 +53,7 @@ def restart(home: Home, name: str) -> float:
     before = _worker(home, name).asked_restarts
     requested = _requested(home)
     if name in requested.paused:
-        message = f"{name} is stopped"
+        message = f"{name} is stopped; nothing was restarted"
         raise StackError(message, repair=f"inventory workers start {name}")
     return _request(
         home,
@@ -116,13 +116,13 @@ def stop(home: Home, name: str) -> float:
     _refuse_half_rebuilt(home, requested)
     others = set(_states(home)) - {name, *requested.paused}
     if not others:
-        message = f"{name} is the only worker that runs"
+        message = f"{name} is the only worker that runs; nothing was stopped"
         raise StackError(message, repair="inventory down  # ends the whole stack")
     return _request(
         home,
         requested.without(*requested.paused, name),
         lambda: _states(home).get(name) == PAUSED and _is_served(home, others),
-        lambda: f"{name} is not away, workers are {_states(home)}",
+        lambda: f"{name} is not stopped, workers are {_states(home)}",
     )
 
 
@@ -230,7 +230,9 @@ def _worker(home: Home, name: str) -> ServiceRuntime:
     """Return the runtime entry of this worker, of a stack that is ready."""
     services = _running(home).services
     if name not in in_worker_order(services):
-        message = f"no worker {name!r}: expected one of {', '.join(_states(home))}"
+        message = (
+            f"no worker {name!r}: expected one of {', '.join(_states(home))}; nothing was done"
+        )
         raise StackError(message)
     return services[name]
 
@@ -262,13 +264,13 @@ def _states(home: Home) -> dict[str, str]:
 
 
 def _is_back(home: Home, name: str, before: int) -> bool:
-    """Return whether the service runs, after more than `before` requested restarts."""
+    """Return True if the service runs, after more than `before` requested restarts."""
     service = read_runtime(home).services[name]
     return service.asked_restarts > before and service.state == RUNNING
 
 
 def _is_served(home: Home, names: set[str]) -> bool:
-    """Return whether these workers fold all partitions."""
+    """Return True if these workers fold all partitions."""
     rows = worker_queries.partitions(worker_queries.connections(home))
     is_running = worker_queries.RUNNING
     served = {

@@ -65,7 +65,7 @@ def run_query(home: Home, statement: str) -> Iterator[tuple[list[str], Iterator[
             columns = [column.name for column in cursor.description or ()]
             yield columns, _rows(cursor)
     except psycopg.Error as refusal:
-        message = f"Postgres says: {str(refusal).strip()}"
+        message = f"Postgres refused the statement: {str(refusal).strip()}"
         raise StackError(message) from refusal
 
 

@@ -208,7 +208,7 @@ class StartThread(threading.Thread):
         raise StackError(message, repair=UP)
 
     def _keeps_crashing(self, name: str) -> bool:
-        """Return whether a service that was never ready has crashed 5 times or more."""
+        """Return True if a service that was never ready has crashed 5 times or more."""
         entry = self.supervisor.runtime.services[name]
         return entry.state != "running" and entry.restarts >= _CRASHES_BEFORE_READY
 

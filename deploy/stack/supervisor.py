@@ -160,7 +160,7 @@ class Supervisor:
         self._wake.set()
 
     def probe(self, service: Service) -> bool:
-        """Probe the service's process, record a success, and return whether it succeeded."""
+        """Probe the service's process and record a success. Return True if it succeeded."""
         pid = self.pid_of(service.name)
         if pid is None or not service.ready(pid):
             return False
@@ -203,7 +203,7 @@ class Supervisor:
                 self._dirty = not self._try_write(now)
 
     def _try_write(self, now: float) -> bool:
-        """Write the runtime; return False if the disk refuses: the services must go on then."""
+        """Write the runtime. Return False if the disk refuses, because the services continue."""
         if now < self._write_at:
             return False
         try:

@@ -63,7 +63,7 @@ def query(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
             if status != HTTPStatus.SERVICE_UNAVAILABLE:
                 raise StackError(problem)
         if time.monotonic() > deadline:
-            message = f"{problem}; asked again for {wait_s:g} s"
+            message = f"{problem}; retried for {wait_s:g} s"
             raise StackError(message, repair="inventory workers")
         time.sleep(_PAUSE_S)
 

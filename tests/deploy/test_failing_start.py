@@ -113,7 +113,8 @@ def test_a_home_has_one_supervisor(home) -> None:
     assert code == 1
     assert told == (
         "error: the supervisor did not start:\n"
-        f"another supervisor runs in {home.path}\n\nrepair: inventory logs supervisor\n"
+        f"another supervisor runs in {home.path}; nothing was started\n\n"
+        "repair: inventory logs supervisor\n"
     )
 
 

@@ -153,7 +153,7 @@ def test_status_sends_nothing_to_a_suspended_postgres(home: Home) -> None:
         rows = {row.name: row.found for row in checks.stack_rows(home, ready)}
 
         assert (seen.states["postgres"], seen.states["projector"]) == ("suspended", "unknown")
-        assert rows["connector"] == "not asked: postgres is in state 'suspended'"
+        assert rows["connector"] == "not checked: postgres is in state 'suspended'"
         suspended.settimeout(0)
         with pytest.raises(BlockingIOError):
             suspended.accept()
@@ -179,7 +179,7 @@ def test_the_doctor_makes_a_failing_row_of_each(home, monkeypatch) -> None:
         assert rows[name] == {
             "name": name,
             "verdict": "failure",
-            "found": "not asked: postgres is in state 'restarting'",
+            "found": "not checked: postgres is in state 'restarting'",
             "repair": "inventory restart postgres",
             "kinds": ["no_answer"],
         }

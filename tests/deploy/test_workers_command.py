@@ -169,7 +169,7 @@ def test_a_partition_that_nobody_serves_is_waited_for_and_told(runtime: Runtime,
     code, text = run("query", ODD, "--wait", "0.3")
 
     assert code == 1
-    assert f"partition {partition(ODD)} is UNKNOWN; asked again for 0.3 s" in text
+    assert f"partition {partition(ODD)} is UNKNOWN; retried for 0.3 s" in text
 
 
 def test_without_workers_nothing_answers(runtime: Runtime, tmp_path) -> None:
@@ -314,8 +314,11 @@ def test_a_wish_that_nobody_can_read_is_told_with_its_file(tmp_path, content: st
 
 @pytest.mark.usefixtures("runtime")
 def test_what_cannot_be_restarted_is_refused() -> None:
-    assert "name a worker, or give --rolling" in run("workers", "restart")[1]
-    assert "name a worker, or give --rolling" in run("workers", "restart", "w", "--rolling")[1]
+    assert "expected the name of a worker, or --rolling" in run("workers", "restart")[1]
+    assert (
+        "expected the name of a worker, or --rolling"
+        in run("workers", "restart", "w", "--rolling")[1]
+    )
     assert "no worker 'worker-9'" in run("workers", "restart", "worker-9")[1]
 
 

@@ -90,7 +90,8 @@ def test_a_statement_without_rows_and_one_that_is_refused(reader: Reader) -> Non
 
     assert "0 rows" in reader.sql("SET timezone = 'UTC'").stderr
     assert isinstance(refused.exception, StackError)
-    assert 'Postgres says: column "no_such_column" does not exist' in str(refused.exception)
+    problem = 'Postgres refused the statement: column "no_such_column" does not exist'
+    assert problem in str(refused.exception)
 
 
 def test_everything_that_the_page_of_analysts_names_can_be_read(reader: Reader) -> None:

@@ -81,12 +81,12 @@ def packaged() -> Path:
 
 
 def problem(directory: Path) -> str:
-    """Return why the account can't run the programs in `directory`; empty if it can."""
+    """Return the reason if the account can't run the programs in `directory`, else ""."""
     return _refusal(directory / "postgres") or _refusal(directory / "initdb")
 
 
 def _refusal(program: Path | str) -> str:
-    """Return why the account can't run `program`, or an empty text.
+    """Return the reason if the account can't run `program`, else "".
 
     `env` starts it, because setpriv itself still has the capabilities of root at that moment.
     """
@@ -171,7 +171,7 @@ def _is_ours(directory: Path) -> bool:
 
 
 def _copy_to(shared: Path) -> str:
-    """Copy the programs below `shared` atomically; return why that failed, or an empty text."""
+    """Copy the programs below `shared` atomically. Return the reason if that failed, else ""."""
     if not _is_ours(shared):
         return f"{shared} belongs to another account"
     try:
