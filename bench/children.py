@@ -1,4 +1,4 @@
-"""Child processes of a benchmark: stopping them and reading the end of their log."""
+"""Stop child processes of a benchmark, and read the end of their logs."""
 
 import os
 import signal

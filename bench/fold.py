@@ -118,7 +118,10 @@ class FoldReport:
 
 @dataclass(slots=True)
 class _Lane:
-    """One partition, and a second ring that judges the same records, so that it is timed alone."""
+    """One partition, and a second dedupe ring for the same records.
+
+    The time of the ring is measured on its own.
+    """
 
     partition: Partition = field(default_factory=lambda: Partition(GENERATION))
     ring: Ring = field(default_factory=Ring)

@@ -1,7 +1,7 @@
 """Records of `stock.events` as a connector would write them, made without Postgres or Kafka.
 
-The bytes contain the complete source block of a real change event, because decoding pays for every
-byte.
+The bytes contain the complete source block of a real change event, because each byte costs decoding
+time.
 """
 
 from collections.abc import Iterator
@@ -116,7 +116,7 @@ def _source(table: str, lsn: int, commit_us: int) -> Row:
 
 
 def file_events(path: Path, stores: Stores, limit: int | None) -> Iterator[Event]:
-    """Yield the events of an import of the file: every key ranged, then its valid lines."""
+    """Yield the events of an import of the file: one policy for each key, then the valid lines."""
     file = open_retail_file(path)
     lines = [row for row in file.rows(stores) if isinstance(row, Line)][:limit]
     source = f"sha256:{file.digest}"

@@ -10,8 +10,8 @@ from inventory.model.record import Record
 class Counters:
     """On-hand and window counters in plain dictionaries, updated in place.
 
-    No count rule, late rule, horizon, demand, decision, limit or replay: only sums, and duplicates
-    by identity, which it remembers for ever.
+    It has no count rule, late rule, horizon, demand, decision, limit or replay. It adds up units,
+    skips duplicates by their identity and remembers every identity.
     """
 
     on_hand: dict[str, int] = field(default_factory=dict)

@@ -79,7 +79,7 @@ def _wanted(random: Random, item: Item, day: int, peak: float) -> int:
     if item.kind == SEASONAL:
         mean *= 1 + AMPLITUDE * cos(2 * pi * (day / 365 - peak))
     if item.kind == INTERMITTENT:
-        # Now and then a customer who takes two to six.
+        # Few days have a customer, who takes two to six units.
         return random.randint(2, 6) if random.random() < mean / 4 else 0
     return _arrivals(random, mean)
 

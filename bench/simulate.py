@@ -44,7 +44,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 if nothing failed, 1 if a seed failed, 130 if the run was interrupted."""
+        """Return 0 if no seed failed, 1 if one failed, 130 if the run was interrupted."""
         return 130 if self.is_cut_off else int(self.failed > 0)
 
     def as_json(self) -> dict[str, Any]:
@@ -60,14 +60,14 @@ class Report:
         }
 
     def as_text(self) -> str:
-        """Return the report for people."""
+        """Return the failures and a summary line as text for a terminal."""
         rate = self.seeds / self.seconds if self.seconds else 0
         summary = (
             f"{self.seeds} seeds from {self.start} in {self.seconds:.0f} s ({rate:.0f}/s), "
             f"{self.failed} failed"
         )
         if self.is_cut_off:
-            summary += f"; go on with --start {self.start + self.seeds}"
+            summary += f"; continue with --start {self.start + self.seeds}"
         return "\n\n".join([*(found.as_text() for found in self.found), summary])
 
 

@@ -40,7 +40,11 @@ class _Watch:
             self._thread.join()
 
     def until(self, wanted: set[str], what: str, timeout_s: float) -> dict[str, float]:
-        """Return when each wanted key was first seen; raise BenchFailed after the timeout."""
+        """Return the time at which each wanted key was first seen, on the monotonic clock.
+
+        Raises:
+            BenchFailed: a key was not seen within `timeout_s` seconds.
+        """
         deadline = time.monotonic() + timeout_s
         while not wanted <= self.seen.keys():
             if time.monotonic() > deadline:

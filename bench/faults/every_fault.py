@@ -90,7 +90,7 @@ def _wait_until_shown(
 ) -> bool:
     """Poll `status` until it is right, for up to 5 s after the fault.
 
-    Return whether the stack was well by then.
+    Return True if the stack had no problem by then.
     """
     before = ""
     while True:
@@ -120,7 +120,7 @@ def _shown(status: Status) -> str:
 
 
 def _is_broken(stack: StackUnderTest, expected: Expected) -> bool:
-    """Return whether the damage is there; a part that doesn't answer is broken."""
+    """Return True if the damage is there; a part that doesn't answer is broken."""
     try:
         return expected.is_broken(stack)
     except Exception:  # noqa: BLE001 -- its client may raise any error
@@ -171,7 +171,7 @@ def _printed(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _well_within(stack: StackUnderTest, expected: Expected, seconds: float) -> bool:
-    """Return whether status, doctor and the direct check find all well within `seconds`."""
+    """Return True if status, doctor and the direct check find all well within `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         if not _is_broken(stack, expected) and stack.status()["exit_code"] == 0:

@@ -52,7 +52,7 @@ def mentions(*words: str) -> Callable[[Status], bool]:
 
 
 def is_well(status: Status) -> bool:
-    """Return whether `status` found nothing wrong."""
+    """Return True if `status` found nothing wrong."""
     return bool(status["exit_code"] == 0)
 
 

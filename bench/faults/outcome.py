@@ -25,7 +25,7 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """True if the fault caused no problem."""
+        """Return True if the fault caused no problem."""
         return not self.problems
 
     def line(self) -> str:

@@ -28,7 +28,7 @@ class Fault:
 
     @property
     def is_freeze(self) -> bool:
-        """True if the victims are suspended and continue afterwards."""
+        """Return True if the victims are suspended and continue afterwards."""
         return self.kind == FREEZE
 
 

@@ -37,7 +37,7 @@ class Stack(Protocol):
 
     @property
     def settings(self) -> Connections:
-        """Addresses of the parts."""
+        """Return the addresses of the parts."""
         ...
 
     def workers(self) -> Sequence[str]:
@@ -74,7 +74,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """True if nothing differs from the facts."""
+        """Return True if nothing differs from the facts."""
         return bool(self.verified.get("ok"))
 
     def as_json(self) -> dict[str, Any]:

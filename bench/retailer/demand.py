@@ -1,4 +1,4 @@
-"""Seeded demand: seed and tick in, commands out. Pure, so equal seeds give equal trading.
+"""Seeded demand: commands computed from seed and tick. Pure, so equal seeds give equal trading.
 
 A tick is a tenth of a second of planned time. Every tick has its own generator, so that a run that
 starts later or was interrupted plans the same ticks.

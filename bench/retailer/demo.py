@@ -1,4 +1,4 @@
-"""Seeding of the demo retailer through the services: replayed history first, then live.
+"""Seed the demo retailer through the services: replayed history first, then live.
 
 History is written with `clock_mode` replayed, so that its days count as days. The switch to live is
 one update per key, and from then on commit time is the clock (docs/domain.md 3.1). A key without

@@ -1,4 +1,4 @@
-"""Writing of the planned history, day by day, in business order.
+"""Write the planned history, day by day, in business order.
 
 A replayed key takes its clock from its facts (docs/domain.md 3.1). A receipt written before the
 sales of the weeks before it would make those sales too late for any window.

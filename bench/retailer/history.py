@@ -33,7 +33,7 @@ DAMAGED_PER_DAY: Final = 0.0012
 COUNTS_PER_DAY: Final = 1 / 160
 RETURNED_PERCENT: Final = 4
 TWO_UNITS_PERCENT: Final = 22
-# How often staff who see an empty shelf with stock in the book count it.
+# Share of the empty shelves with stock in the book that staff notice and count.
 NOTICED_PERCENT: Final = 12
 MISCOUNTED_PERCENT: Final = 2
 # An offline till sends the sales of the evening on the next day.

@@ -41,7 +41,7 @@ class Shelf:
 
     @property
     def is_phantom(self) -> bool:
-        """True if the book has stock and the shelf is empty."""
+        """Return True if the book has stock and the shelf is empty."""
         return self.on_shelf <= 0 < self.in_book
 
 

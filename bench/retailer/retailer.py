@@ -72,12 +72,12 @@ class PlannedKey:
 
     @property
     def inv_key(self) -> str:
-        """The key `LOCATION|SKU`."""
+        """Return the key `LOCATION|SKU`."""
         return f"{self.location}|{self.item.sku}"
 
     @property
     def is_store(self) -> bool:
-        """True for a store, False for a warehouse."""
+        """Return True for a store, False for a warehouse."""
         return self.location in STORE_SHARES
 
 

@@ -1,8 +1,8 @@
 """The real shelves of a live run, beside the books.
 
 The books are the facts in Postgres. The shelf starts from them, minus unrecorded differences, and
-changes with real goods. A sale takes from it; a theft does too, without a fact; a count copies it
-into the book.
+changes with real goods. A sale takes units from it. A theft takes units without a fact. A count
+copies the shelf into the book.
 """
 
 import threading
@@ -50,7 +50,7 @@ class Shop:
 
     @property
     def inv_key(self) -> str:
-        """The key `LOCATION|SKU`."""
+        """Return the key `LOCATION|SKU`."""
         return f"{self.location}|{self.sku}"
 
 

@@ -1,7 +1,8 @@
 """Customers and other planned actions of a run.
 
-A tick is prepared once: goods leave the shelf. Then its lines and commands are written, and written
-again if the answer got lost. Each has an id made from run and tick, so nothing is written twice.
+A tick is prepared once, and its goods leave the shelf. Then its lines and commands are written. The
+write is repeated if the answer is lost. Each line and command has an id that is made from run and
+tick, so a repetition writes nothing twice.
 """
 
 from collections.abc import Callable
@@ -207,7 +208,7 @@ class ShopFloor:
         )
 
     def _set_price(self, shop: Shop, action: PlannedAction, identity: str) -> None:
-        """Set a price as an answer to a competitor: a step down or up, ending in 49 or 99."""
+        """Set a price one step down or up, ending in 49 or 99, as a reaction to a competitor."""
         percent = PRICE_STEPS[(action.key + action.units) % len(PRICE_STEPS)]
         price = shop.price_minor * percent // 100 // 50 * 50 - 1
         set_price(

@@ -62,7 +62,7 @@ class Trading:
 
     @property
     def at_once(self) -> int:
-        """The most proposals or deliveries that staff handle in one round."""
+        """Return the largest number of proposals or deliveries that staff handle in one round."""
         return max(20, int(self.rate / 4))
 
 

@@ -25,7 +25,7 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Staff:
-    """Rounds of deliveries, decisions and counts; every 15 rounds prices are read again."""
+    """Rounds of deliveries, decisions and counts. Prices are read again every 15 rounds."""
 
     seed: int
     habits: Habits
@@ -69,7 +69,7 @@ class StaffThread(threading.Thread):
 
     @property
     def is_broken(self) -> bool:
-        """True if the thread has ended with an error."""
+        """Return True if the thread has ended with an error."""
         return self._problem is not None
 
     def finish(self) -> None:

@@ -69,7 +69,7 @@ class Traded:
         )
 
     def summary(self) -> list[tuple[str, str]]:
-        """Return the final table as (label, text), for people."""
+        """Return the final table as pairs of label and text."""
         reorders = (
             f"{self.approved} approved ({self.changed} changed, {self.split} split),"
             f" {self.rejected} rejected, {self.snoozed} snoozed"

@@ -43,7 +43,7 @@ class Plan:
     timeout_s: float
 
     def order(self) -> Iterator[int]:
-        """Yield numbers of workers, every other block backwards."""
+        """Yield the numbers of workers of all runs; every second block has the reverse order."""
         for block in range(self.rounds):
             yield from COUNTS if block % 2 == 0 else reversed(COUNTS)
 

@@ -114,7 +114,7 @@ class Visible:
         progress = None
         for topic, record in sends:
             if progress is not None and topic == ON_HAND_CHANGELOG:
-                violated("progress stands on the last level of its chunk", record.key)
+                violated("progress is on the last level of its chunk", record.key)
             if topic == ON_HAND_CHANGELOG:
                 self._level(record, carried)
                 progress = progress_in(record.headers)
@@ -123,7 +123,7 @@ class Visible:
         for key, starts in carried.items():
             self._check_rows(key, starts, written.get(key, set()))
         if carried and progress is None:
-            violated("progress stands on the last level of its chunk", None)
+            violated("progress is on the last level of its chunk", None)
         if progress is not None:
             self._check_progress(progress)
 
@@ -141,13 +141,13 @@ class Visible:
             )
         retained = retained_in(record.headers)
         if retained != (len(state.windows) if starts < state.windows.keys() else None):
-            violated(f"level of {key} tells how many rows it has beside its own", retained)
+            violated(f"level of {key} has the number of its rows in other records", retained)
         at, before = state.position.offset, self.positions.get(key, -1)
         if at < before:
             violated(f"positions of {key} never go back", at)
         beat = self.truth.beats.get(at) if at > before else None  # none for a re-send
         if beat_in(record.headers) != beat:
-            violated(f"level of {key}@{at} tells the heartbeat {beat}", beat_in(record.headers))
+            violated(f"level of {key}@{at} has the heartbeat {beat}", beat_in(record.headers))
         self.positions[key] = at
         carried[key] = starts
 

@@ -28,7 +28,7 @@ class StepLoop:
 
     @property
     def as_loop(self) -> asyncio.AbstractEventLoop:
-        """This loop for asyncio's constructors, which need less than the type requires."""
+        """Return this loop for asyncio's constructors, which need less than the type requires."""
         return cast(asyncio.AbstractEventLoop, self)
 
     def start(

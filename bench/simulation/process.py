@@ -1,7 +1,7 @@
-"""One life of a worker process: its real runtime, driven by a simulated Faust.
+"""One worker process from start to end: its real runtime, driven by a simulated Faust.
 
 The simulation makes the calls that `streams.worker` registers with Faust, in the same order: join,
-fetch, hand over, commit the group's offset, leave. Any failure ends the life.
+fetch, hand over, commit the group's offset, leave. Any failure ends the process.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _SNAPSHOT_EFFECTS: Final = {SLEEP: REST, "load": "load snapshot", "write": "writ
 
 
 class BrokerFailed(Exception):
-    """The broker did not answer or refused; whether it committed is unknown here."""
+    """The broker did not answer, or it refused. The process can't know if it has committed."""
 
 
 class Stopped(Exception):
@@ -128,7 +128,7 @@ class Process:
 
     @property
     def has_work(self) -> bool:
-        """True if a fetch would return records."""
+        """Return True if a fetch would return records."""
         if self._stopping:
             return False
         log = self._environment.broker.topics
@@ -137,12 +137,12 @@ class Process:
 
     @property
     def is_behind(self) -> bool:
-        """True if the group has rebalanced without this member."""
+        """Return True if the group has rebalanced without this member."""
         return self._round != self._environment.group_round
 
     @property
     def is_fenced(self) -> bool:
-        """True if another process has become the owner of a partition that this one still uses."""
+        """Return True if another process has become the owner of a partition used here."""
         return any(writer.is_fenced(p) for p, writer in self._writers.items())
 
     async def republish(self) -> None:

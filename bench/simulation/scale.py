@@ -1,8 +1,8 @@
 """Limits and times for simulations, so small that a dozen records reach each of them.
 
-A history has a dozen records and no time. With the engine's own sizes a restore would read all of
-the source, even if the ring needs less, and never yield within a chunk. With its own clocks a seed
-would run differently on a busy and on a quiet machine.
+A history has about twelve records and no clock. With the engine's own sizes a restore would read
+all of the source, even if the ring needs less, and never yield within a chunk. With its own clocks
+a seed would run differently on a busy and on a quiet machine.
 """
 
 from collections.abc import Iterator

@@ -29,15 +29,15 @@ class Found:
 
     @property
     def command(self) -> str:
-        """The command that replays the shortest history."""
+        """Return the command that replays the shortest history."""
         steps, faults = (",".join(map(str, places)) or "-" for places in self.kept)
         return f"inventory bench simulate --seed {self.seed} --keep {steps}/{faults}"
 
     def as_text(self) -> str:
-        """Return the failure for the engineer who repairs it."""
+        """Return the broken promise, the shortest history, the end of its trace and the command."""
         lines = [f"seed {self.seed}: {self.promise}", "shortest history:"]
         lines += [f"  {line}" for line in (*self.steps, *self.faults)]
-        lines += ["how it ended:", *(f"  {line}" for line in self.trace[-_LAST_LINES:])]
+        lines += ["end of the trace:", *(f"  {line}" for line in self.trace[-_LAST_LINES:])]
         return "\n".join([*lines, f"replay: {self.command}"])
 
 

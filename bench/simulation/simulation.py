@@ -110,7 +110,7 @@ class Simulation:
         while self._next():
             self.step += 1
             if self.step > MOST_STEPS:
-                violated("everything is handled at last", f"not after {MOST_STEPS} steps")
+                violated("a run ends", f"not after {MOST_STEPS} steps")
         self._check_end()
 
     def start(self) -> None:
@@ -297,7 +297,7 @@ class Simulation:
         return self.processes[process.slot] is process
 
     def _end(self, process: Process, reason: str) -> None:
-        """End the process for ever; restart the worker in its slot."""
+        """End the process; start a new one in its slot."""
         if not self._is_current(process):
             return
         self._remove(process, reason)

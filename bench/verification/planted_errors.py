@@ -1,7 +1,7 @@
 """One planted wrong row at a time: in the read model, in a worker's state, among the proposals.
 
-Each kind is planted, left while `verify` runs, and restored. `is_there` returns afterwards whether
-the row was wrong all the time. If a sale would repair a kind, its key is not sold for the round.
+Each kind is planted, left while `verify` runs, and restored. After the run, `is_there` returns True
+if the row was wrong all the time. If a sale would repair a kind, its key is not sold for the round.
 """
 
 from collections.abc import Iterator

@@ -49,10 +49,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One comparison: what was planted, how it ended, and whether the row was still wrong then.
+    """One comparison, with the key of its planted row in `what` and the exit code of `verify`.
 
-    `named` are the keys that were reported, `repaired` counts earlier tries of this round in which
-    the wrong row was gone and nothing was reported.
+    `is_there` is True if the row was still wrong at the end. `named` are the reported keys.
+    `repaired` is the number of earlier tries of this round in which the wrong row was replaced and
+    nothing was reported. `seconds` is the duration of the last try.
     """
 
     kind: str
@@ -67,23 +68,23 @@ class Round:
 
     @property
     def is_wrong(self) -> bool:
-        """True for a false alarm, a missed wrong row or another key named."""
+        """Return True for a false alarm, a missed wrong row or a report of another key."""
         if self.exit_code == 1:
             return self.named != {self.what}
         return self.exit_code == 0 and self.is_there
 
     @property
     def is_repaired(self) -> bool:
-        """True if the wrong row was replaced before it was compared."""
+        """Return True if the wrong row was replaced before it was compared."""
         return self.kind != SOUND and self.exit_code == 0 and not self.is_there
 
     @property
     def is_undecided(self) -> bool:
-        """True if the round proves nothing."""
+        """Return True if the round proves nothing."""
         return self.exit_code not in (0, 1) or self.is_repaired
 
     def as_text(self) -> str:
-        """Return one line for people."""
+        """Return the round as one line for a terminal."""
         verdict = "WRONG" if self.is_wrong else "undecided" if self.is_undecided else "right"
         parts = [f"{self.kind}, exit {self.exit_code}: {verdict}", f"{self.seconds:.1f} s"]
         parts.append(f"{self.in_flight} rows in flight")
@@ -96,9 +97,10 @@ class Round:
 
 @dataclass(slots=True)
 class Report:
-    """All rounds, and the comparison after the trade. `seconds` is how long the shop traded.
+    """All rounds, and the comparison after the trade.
 
-    `problem` is why the rounds ended early.
+    `seconds` is the duration of the trade. `problem` is the reason for an early end of the rounds.
+    `at_rest` is the exit code of the comparison after the trade.
     """
 
     plan: Plan
@@ -110,7 +112,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """1 after a wrong answer, 2 if a round is undecided, 0 otherwise."""
+        """Return 1 after a wrong answer, 2 if a round is undecided, 0 otherwise."""
         if self.at_rest == 1 or any(one.is_wrong for one in self.rounds):
             return 1
         is_open = self.problem is not None or any(one.is_undecided for one in self.rounds)

@@ -104,7 +104,7 @@ class Shop:
             yield
 
     def check(self) -> None:
-        """Raise an error if trade has ended.
+        """Check that the thread that sells is running.
 
         Raises:
             PlantFailed: the thread that sells has ended by an error.

@@ -139,7 +139,7 @@ def with_progress(*progress: Progress) -> Change:
         (changed(REORDER_EVENTS, '"revision":', '"revision":1'), "is that of one pass"),
         (changed(REORDER_EVENTS, '"offset":2', '"offset":9'), "no older and no newer"),
         (without(REORDER_EVENTS), "last revision of R:S1|A:7-1 is visible"),
-        (with_progress(), "progress stands on the last level"),
+        (with_progress(), "progress is on the last level"),
         (with_progress(Progress(0, None, None, streamed=False)), "is that of S1|A"),
         (with_progress(Progress(7, 1, 2, streamed=True)), "marks of one pass"),
         (lambda sends: sends[:-1] + sends, "refusals before levels"),

@@ -133,7 +133,9 @@ def test_a_run_that_is_cut_off_says_how_far_it_came_and_leaves_no_process(
         return
     assert process.returncode == 130
     assert "Traceback" not in errors
-    found = re.fullmatch(r"(\d+) seeds from 0 in .*, 0 failed; go on with --start (\d+)\n", shown)
+    found = re.fullmatch(
+        r"(\d+) seeds from 0 in .*, 0 failed; continue with --start (\d+)\n", shown
+    )
     assert found is not None
     assert found[1] == found[2]
     assert int(found[1]) >= 5

@@ -1,4 +1,4 @@
-"""The common job on this project's engine: a worker's shell around the small fold of the benchmark.
+"""The common job on this project's engine: a worker's consumer and producers, and a small fold.
 
 As in a worker, Faust manages the membership and its consumer passes chunks on. A transactional
 producer for each partition fences former owners before the restore, and a chunk is one transaction.
