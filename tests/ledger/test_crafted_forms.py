@@ -92,6 +92,7 @@ def test_a_form_with_a_zero_character_is_refused_before_any_page_reads_it(
     assert answer.status_code == 400
     assert answer.content.decode() == (
         f"{field.replace('_', ' ').capitalize()}: forms can't contain zero characters."
+        " Nothing was changed."
     )
 
 

@@ -104,7 +104,7 @@ def test_a_form_without_a_token_and_a_malformed_one_are_recorded(
     reasons = record.execute("SELECT reason FROM app.refusal ORDER BY id").fetchall()
     assert reasons == [
         ("CSRF cookie not set.",),
-        ("Location: forms can't contain zero characters.",),
+        ("Location: forms can't contain zero characters. Nothing was changed.",),
     ]
 
 

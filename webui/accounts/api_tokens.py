@@ -1,8 +1,8 @@
 """Tokens with which programs use the API as a person or a service account.
 
-A token has 32 random bytes. The table keeps their SHA-256 hash, so a copy of the database opens
-nothing. A token has scopes and an end. It never has more rights than its owner: each request needs
-the right of its scope, and sees the owner's stores (`webui.api.access`).
+A token has 32 random bytes. The table keeps their SHA-256 hash, so nobody can use a copy of the
+database as tokens. A token has scopes and an end. It never has more rights than its owner: each
+request needs the right of its scope, and reads the owner's stores only (`webui.api.access`).
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.transactions import execute, fetch_value, ledger_transaction, log_action
 from ledger.kernel.unscoped_rows import read_all, read_one
 
-PREFIX: Final = "inv_"  # lets a scanner of sources find a token that somebody has committed
+PREFIX: Final = "inv_"  # scanners of repositories can find a committed token by it
 TOKEN_BYTES: Final = 32
 LONGEST_NAME: Final = 60
 LONGEST_DAYS: Final = 365
@@ -121,7 +121,14 @@ SELECT EXISTS (SELECT FROM app.api_token
 def create_token(
     *, person: User, name: str, scopes: Collection[str], days: int, actor: str
 ) -> NewToken:
-    """Write a token for a person, valid for `days` days; return it with its text, once."""
+    """Write a token for a person, valid for `days` days; return it with its text.
+
+    The text is not stored, so only this call returns it.
+
+    Raises:
+        ServiceError: name, scopes or days are not valid.
+        Conflict: the person has 20 valid tokens.
+    """
     named = checks.text("name", name.strip(), longest=LONGEST_NAME)
     if not named.isprintable():
         refuse("name", name, "printable characters")
@@ -152,7 +159,7 @@ def _refuse_too_many(person: User) -> None:
         person.pk,
     )
     if held >= MOST_TOKENS:
-        message = f"{person.get_username()} has {held} tokens, the most: end one first"
+        message = f"{person.get_username()} has {held} tokens, which is the limit: end one first"
         raise Conflict(message)
 
 
@@ -178,7 +185,7 @@ def end_tokens(person_id: int, actor: str) -> int:
 
 
 def end_tokens_of_person(user: User, actor: str) -> int:
-    """End a person's tokens, as when their account is recovered; return the number.
+    """End a person's tokens, for example when their account is recovered; return their number.
 
     An account without a password is a service account: nobody logs in to it, and it keeps its
     tokens. Call this inside the caller's transaction and before a password is set.

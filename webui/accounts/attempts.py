@@ -47,7 +47,7 @@ class Limit:
 
 PAIR: Final = Limit("account and source", 5, 300)
 SOURCE: Final = Limit("source", 30, 60)
-# From browsers that have never logged in to it: NIST SP 800-63B allows 100 failures in a row.
+# For browsers that have never logged in to the account. NIST SP 800-63B allows 100 failures.
 ACCOUNT: Final = Limit("account", 100, 3600)
 DEVICE: Final = Limit("account and device", 5, 300)
 CODE: Final = Limit("code", 5, 300)

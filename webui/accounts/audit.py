@@ -22,8 +22,8 @@ _REFUSED: Final = {
 def note(action: str, user: User | None, *, source: str, **detail: object) -> None:
     """Append one event of a login; without `user` it counts as a refusal of an unknown account.
 
-    The log keeps every entry for ever. It has no entries about unknown names, because a guesser
-    could fill it.
+    The log keeps every entry permanently. It has no entries about unknown names, because a person
+    who guesses names could fill it.
     """
     name = None if user is None else user.get_username()
     if action in _REFUSED:
@@ -41,5 +41,5 @@ def note(action: str, user: User | None, *, source: str, **detail: object) -> No
 
 
 def account_of(name: str) -> User | None:
-    """Return the account of this name, if there is one."""
+    """Return the account of this name, or None."""
     return User.objects.filter(username=name).first()

@@ -1,4 +1,4 @@
-"""Encryption of authenticators' secrets: a copy of the database is no source of one-time codes.
+"""Encryption of authenticators' secrets: a copy of the database can't produce one-time codes.
 
 Each person has a separate key, derived from Django's secret key with HKDF (RFC 5869). So a secret
 copied into the row of another person can't be decrypted. Fernet encrypts with AES-128 and
@@ -39,7 +39,7 @@ def decrypted(user_id: int, text: str) -> str:
 
 
 def is_encrypted(text: str) -> bool:
-    """Return whether `text` is encrypted; earlier sources stored secrets in plain text."""
+    """Return True if `text` is encrypted; earlier sources stored secrets in plain text."""
     return text.startswith(_PREFIX)
 
 

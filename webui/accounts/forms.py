@@ -20,7 +20,7 @@ class AccountForm(forms.Form):
 
     @property
     def account(self) -> str:
-        """The name, cut to the longest that an account can have; empty without one."""
+        """Return the name, cut to 150 characters as an account's name; empty if none was sent."""
         return str(self.cleaned_data["username"])[:LONGEST_NAME] if self.is_valid() else ""
 
 
@@ -39,7 +39,7 @@ class CodeForm(forms.Form):
 
     @property
     def typed(self) -> str:
-        """The code without blanks, or an empty text if it is refused."""
+        """Return the code without blanks, or an empty text if it is refused."""
         return str(self.cleaned_data["code"]) if self.is_valid() else ""
 
 
@@ -80,7 +80,7 @@ class TokenForm(forms.Form):
 
     @property
     def password_text(self) -> str:
-        """The password as it was typed."""
+        """Return the password as it was typed."""
         return str(self.data.get("password", ""))
 
     def values(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Access check before every view: no address without a rule, no request without a scope.
+"""Access check before every view: it requires a rule of the view and sets the scope of the request.
 
 A view declares its rule with `webui.accounts.roles.requires`; `UNGUARDED` lists the addresses of
 logins and probes, which see no store. Everything else is refused, so an address without a rule
@@ -21,7 +21,7 @@ UNGUARDED: Final = frozenset(
         *("login", "login-code", "invitation", "logout", "livez", "readyz"),
         # Pages about the user's own account; the views require a login.
         *("second-factor", "sessions", "password", "password-changed", "tokens"),
-        # It describes the API and holds no data.
+        # The document describes the API and contains no data.
         "api-openapi",
     }
 )

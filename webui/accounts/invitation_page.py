@@ -1,4 +1,4 @@
-"""Page of an invitation: a person sets their own password, once."""
+"""Page of an invitation on which a person sets their own password once."""
 
 from typing import Final
 

@@ -64,7 +64,7 @@ class _Session:
 
 
 def browser_name(agent: str) -> str:
-    """Return browser and system of a User-Agent: `Firefox on Windows`."""
+    """Return browser and system of a User-Agent header, for example `Firefox on Windows`."""
     browser = _first(_BROWSERS, agent) or "Unknown browser"
     system = _first(_SYSTEMS, agent)
     return f"{browser} on {system}" if system else browser
@@ -91,7 +91,7 @@ def open_sessions(user_id: int, *, this_key: str | None = None) -> list[OpenSess
 
 
 def end_sessions(user_id: int, *, but: str | None = None, number: str | None = None) -> int:
-    """End all sessions of a person, or the one of `number`; return the number of ended sessions.
+    """End all sessions of a person, or the one of `number`; return how many were ended.
 
     The session with the key `but` continues.
     """

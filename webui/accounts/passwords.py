@@ -76,7 +76,7 @@ class NoDecoratedCommon(CommonPasswordValidator):
         return bool(text) and (text in self.passwords or text == text[0] * len(text))
 
     def _is_of_two(self, text: str) -> bool:
-        """Return whether `text` is a repeated common password, or two common ones."""
+        """Return True if `text` is a repeated common password, or two common ones."""
         cuts = range(4, len(text) - 3)
         halves = any(text[:cut] in self.passwords and text[cut:] in self.passwords for cut in cuts)
         periods = range(1, min(_LONGEST_PATTERN, len(text) // 2) + 1)

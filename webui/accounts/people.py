@@ -142,7 +142,7 @@ def set_password(*, name: str, password: str, actor: str) -> None:
 
 
 def reset_second_factor(*, name: str, actor: str) -> bool:
-    """Remove a person's authenticator, for a lost phone; return whether there was one.
+    """Remove a person's authenticator, for a lost phone. Return True if there was one.
 
     The person's sessions and tokens end.
     """
@@ -174,7 +174,14 @@ def end_sessions_of(*, name: str, actor: str) -> int:
 def create_token_of(
     *, name: str, token: str, scopes: Collection[str], days: int, actor: str
 ) -> NewToken:
-    """Write a token named `token` for an account; return it with its text, once."""
+    """Write a token named `token` for an account; return it with its text.
+
+    The text is not stored, so only this call returns it.
+
+    Raises:
+        ServiceError: there is no such account, or name, scopes or days are not valid.
+        Conflict: the account is disabled or has 20 valid tokens.
+    """
     with ledger_transaction():
         user = _locked(name)
         if not user.is_active:

@@ -30,7 +30,7 @@ class StoreAccess:
 
     @property
     def text(self) -> str:
-        """Memberships in one line: `everywhere`, `BERLIN-1, region DE`, `no store`."""
+        """Return the memberships in one line: `everywhere`, `BERLIN-1, region DE` or `no store`."""
         parts = [*self.stores, *(f"region {code}" for code in self.regions)]
         return "everywhere" if self.everywhere else ", ".join(parts) or "no store"
 
@@ -52,13 +52,13 @@ class Person:
 
     @property
     def version(self) -> str:
-        """Text that changes with roles, memberships and state."""
+        """Return a text that changes with roles, memberships and state."""
         state = "active" if self.is_active else "disabled"
         return f"{state}; {','.join(self.roles)}; {self.places.text}"
 
     @property
     def second_factor_mark(self) -> str:
-        """Text that changes with the authenticator; empty without one."""
+        """Return a text that changes with the authenticator; empty without one."""
         return "" if self.second_factor_since is None else self.second_factor_since.isoformat()
 
 

@@ -72,7 +72,7 @@ def refusals(*, hours: int, account: str = "", most: int = 200) -> list[Refusal]
 
 
 def record(kind: str, *, account: str, source: str, address: str, reason: str) -> None:
-    """Count one refusal. Log an error without a database: the request is refused either way."""
+    """Count one refusal; log a database error, because the request is refused anyway."""
     seen = [kind, account, source, _clean(address), _clean(reason)]
     try:
         with transaction.atomic():
@@ -102,7 +102,7 @@ def _clean(text: str) -> str:
 
 
 class Refusals(MiddlewareMixin):
-    """Records refused requests of pages, exports, streams and commands."""
+    """Record refused requests of pages, exports, streams and commands."""
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase

@@ -1,6 +1,6 @@
 """Second factor: one-time codes of an authenticator app (RFC 6238), and recovery codes.
 
-A code is valid for its 30-second step and one step before and after, because phones' clocks drift.
+A code is valid for its 30-second step and one step before and after, because phones' clocks differ.
 Each step is accepted once. Secrets are stored encrypted (`webui.accounts.encryption`).
 """
 
@@ -36,14 +36,14 @@ class _Stored:
 
 
 def is_required(user: User | AnonymousUser) -> bool:
-    """Return whether one of the person's roles needs a second factor."""
+    """Return True if one of the person's roles needs a second factor."""
     if not user.is_authenticated:
         return False
     return user.is_superuser or bool(roles_of(user) & frozenset(settings.SECOND_FACTOR_ROLES))
 
 
 def is_enrolled(user: User) -> bool:
-    """Return whether the person has confirmed an authenticator."""
+    """Return True if the person has confirmed an authenticator."""
     statement = "SELECT EXISTS (SELECT FROM app.second_factor WHERE user_id = %s)"
     return bool(fetch_value(statement, user.pk))
 
@@ -65,7 +65,7 @@ def picture_of(address: str) -> str:
 
 
 def step_of(secret: str, code: str) -> int | None:
-    """Return the 30-second step that `code` belongs to, or None if it fits no step around now."""
+    """Return the 30-second step of `code`, or None if it is more than one step from now."""
     now, totp = int(time.time()), pyotp.TOTP(secret)
     for drift in _DRIFT_STEPS:
         at = now + drift * STEP_S
@@ -94,12 +94,12 @@ def enrol(user: User, secret: str, step: int) -> list[str]:
 
 
 def reset(user_id: int) -> bool:
-    """Remove the person's authenticator; return whether there was one."""
+    """Remove the person's authenticator. Return True if there was one."""
     return execute("DELETE FROM app.second_factor WHERE user_id = %s", user_id) == 1
 
 
 def accept(user: User, text: str) -> str | None:
-    """Use up a code: return "authenticator" or "recovery code", or None for a wrong or used one.
+    """Accept a code once; return "authenticator" or "recovery code", None for a wrong or used one.
 
     Raises:
         SecretUnreadable: the server's key has changed since the authenticator was set up.
@@ -143,7 +143,7 @@ def _store_encrypted(user_id: int, secret: str) -> str:
 
 
 def _is_recovery_code(user_id: int, code: str) -> bool:
-    """Use up a recovery code; return False if this person has no such code."""
+    """Delete a recovery code that is used; return False if this person has no such code."""
     statement = (
         "UPDATE app.second_factor SET recovery = array_remove(recovery, %s)"
         " WHERE user_id = %s AND %s = ANY(recovery)"

@@ -27,7 +27,7 @@ _OFFERED: Final = "offered_secret"
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest) -> HttpResponse:
-    """Show the secret to scan, and store it once a code proves that it was scanned."""
+    """Show the secret to scan; store it after a correct code, or remove the second factor."""
     return answer_attempt(request, _shown, _execute)
 
 
@@ -43,7 +43,7 @@ def _execute(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse
 
 
 def _may_change(request: HttpRequest, user: User) -> bool:
-    """Return whether this session may change the authenticator.
+    """Return True if this session may change the authenticator.
 
     If one is confirmed, the session must have passed the second factor.
     """

@@ -1,6 +1,6 @@
 """Database sessions of Django with columns for person, browser, source and last use.
 
-The columns repeat values of the session's content, because SQL can't read that.
+The columns repeat values of the session's content, which SQL can't read.
 """
 
 from asgiref.sync import sync_to_async
@@ -35,7 +35,7 @@ class SessionStore(DatabaseStore):
 
     @override
     async def asave(self, must_create: bool = False) -> None:
-        """Do the same for an asynchronous caller."""
+        """Store content and columns for an asynchronous caller."""
         await sync_to_async(self.save)(must_create)
 
     def _note(self, user_id: int) -> None:

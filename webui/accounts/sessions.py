@@ -21,13 +21,16 @@ from webui.accounts.session_store import ACTIVE, BEGAN, SOURCE
 from webui.accounts.sources import source_of
 
 SECOND_FACTOR: Final = "second_factor_at"
-# A write for each request would double the cost of a page.
+# The last use is stored at most once a minute, to avoid a write for each request.
 _NOTED_EVERY_S: Final = 60
 _SAFE: Final = ("GET", "HEAD")
 
 
 def end_reason(session: Mapping[str, Any], now: float) -> str | None:
-    """Return why a session has ended at `now`, seconds since 1970 UTC, or None if it has not."""
+    """Return the reason for which a session has ended at `now`, or None if it has not.
+
+    `now` is in seconds since 1970 UTC. The reason is "idle" or "long".
+    """
     if now - session.get(ACTIVE, now) > settings.SESSION_IDLE_S:
         return "idle"
     if now - session.get(BEGAN, now) > settings.SESSION_LONGEST_S:

@@ -149,7 +149,7 @@ def logged_in(request: HttpRequest, user: User, target: str, *, factor: str | No
 
 
 def is_own_address(request: HttpRequest, target: str) -> bool:
-    """Return whether `target` is an address of this site, so that no link redirects elsewhere."""
+    """Return True if `target` is an address of this site, so that no link redirects elsewhere."""
     return url_has_allowed_host_and_scheme(
         target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
@@ -167,7 +167,7 @@ def minutes(attempt: Attempt) -> int:
 
 
 class OwnPage(Protocol):
-    """Renders a page about the person's own account; `context` is added to its values."""
+    """A function that renders a page about the own account with the values in `context`."""
 
     def __call__(
         self, request: HttpRequest, user: User, *, status: int = 200, **context: object

@@ -36,11 +36,11 @@ class Caller:
 
     @property
     def name(self) -> str:
-        """The actor of commands."""
+        """Return the name that commands record as their actor."""
         return self.user.get_username()
 
     def may(self, ability: str) -> bool:
-        """Return True if the owner has a further right, like ordering odd units."""
+        """Return True if the owner has this ability, for example to order odd units."""
         return ability in abilities(self.user)
 
 
@@ -129,7 +129,9 @@ def _require_pace(used: TokenUse) -> None:
 def require_acceptable(request: HttpRequest) -> None:
     """Raise `Problem` for a request in clear text, a large body or one that isn't JSON."""
     if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-        detail = "This request came without TLS, so its token was readable on the way."
+        detail = (
+            "This request came without TLS, so others could read its token. Nothing was changed."
+        )
         raise Problem(403, "no-tls", detail, "End this token, and use https with a new one.")
     if request.method != "POST":
         return
@@ -144,14 +146,14 @@ def require_acceptable(request: HttpRequest) -> None:
 
 
 def scope_of_caller(token: int, person_id: int) -> Scope | None:
-    """Return the present stores of a token's owner, or None once it may not be used any more.
+    """Return the present stores of a token's owner, or None if the token is no longer valid.
 
-    Streams call this every few seconds, because they outlive their request.
+    Streams call this at each poll, because they continue after their request was checked.
     """
     user = User.objects.filter(pk=person_id, is_active=True).first()
     return stores_of(user) if user is not None and is_valid(token) else None
 
 
 def all_rules(tokens: Iterable[object]) -> list[Token]:
-    """Return the rules among the callbacks of an operation."""
+    """Return the elements of `tokens` that are access rules."""
     return [token for token in tokens if isinstance(token, Token)]

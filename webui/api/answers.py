@@ -34,7 +34,7 @@ def _day(value: object) -> object:
 
 
 def _whole(value: object) -> object:
-    """Return 6.0 as 6: JSON doesn't tell them apart."""
+    """Return 6.0 as 6: JSON doesn't distinguish them."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -62,7 +62,7 @@ CommandId = Annotated[
 
 
 class Given(Schema):
-    """Base of the bodies: a field that isn't known is refused."""
+    """Base of request bodies; a body with an unknown field is refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -111,12 +111,16 @@ def currency() -> str:
 
 
 def cursor(position: str) -> str:
-    """Return a position as an opaque text for an address."""
+    """Return a position as an opaque text that a URL can contain."""
     return base64.urlsafe_b64encode(position.encode()).decode().rstrip("=")
 
 
 def position_of(after: str) -> str:
-    """Return the position of a cursor, an empty text for none; raise `Problem` for others."""
+    """Return the position that a cursor encodes; an empty cursor gives an empty text.
+
+    Raises:
+        Problem: the text is not a cursor (status 422).
+    """
     try:
         found = base64.b64decode(f"{after}{'=' * (-len(after) % 4)}", b"-_", validate=True).decode()
     except (binascii.Error, UnicodeDecodeError, ValueError):
@@ -127,14 +131,18 @@ def position_of(after: str) -> str:
 
 
 def refuse_cursor(after: str) -> NoReturn:
-    """Raise the problem of a cursor that no page has given."""
+    """Raise the `Problem` of a text that is not the `next` of a page (status 422)."""
     named = {"field": "after", "value": seen(after), "rule": "the `next` of a page"}
     detail = "after: this is not the `next` of a page."
     raise Problem(422, "refused-value", detail, "Begin with the first page.", **named)
 
 
 def number_of(after: str) -> int | None:
-    """Return a numeric position, None for no cursor."""
+    """Return the position of a cursor as a number, None for an empty cursor.
+
+    Raises:
+        Problem: the text is not a cursor of numbers (status 422).
+    """
     text = position_of(after)
     if not text:
         return None

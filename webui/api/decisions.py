@@ -50,9 +50,9 @@ router = Router(tags=["decisions"])
 
 
 class ProposalState(Schema):
-    """The proposal at the event. Quantities of a need and prices of a price are null in the other.
+    """The proposal at the time of the event, with money in minor units.
 
-    Money is in minor units.
+    A need has no prices, and a proposed price has no quantities: these fields are null.
     """
 
     revision: int
@@ -130,9 +130,9 @@ class Streams:
     open: dict[int, int] = field(default_factory=dict)  # token by the identity of its stream
 
     def refusal(self, token: int) -> Problem | None:
-        """Return why this token may not open another stream now, or None if it may."""
+        """Return the problem if this token may not open another stream now, else None."""
         if len(self.open) >= MOST_STREAMS:
-            detail = f"{MOST_STREAMS} streams are open, the most of one web process."
+            detail = f"{MOST_STREAMS} streams are open, which is the limit of one web process."
             problem = Problem(503, "too-many-streams", detail, "List pages of events instead.")
         elif list(self.open.values()).count(token) >= MOST_STREAMS_OF_TOKEN:
             detail = f"This token has {MOST_STREAMS_OF_TOKEN} open streams in this web process."
@@ -170,9 +170,10 @@ def list_decisions(request: HttpRequest, given: Query[EventPageFilters]) -> Even
 
 
 def _position(after: str) -> int:
-    """Return the id after which events are wanted, 0 for the oldest that is kept.
+    """Return the id after which events are wanted; 0 stands for all events.
 
-    Raise `Problem` if events after it are gone, or if it is the position of no event that we have.
+    Raises:
+        Problem: events after it were deleted, or it is after the newest event (status 410).
     """
     if after == NEWEST:
         return newest_event()
@@ -261,7 +262,7 @@ async def _follow(following: Following) -> AsyncIterator[bytes]:
 
 
 def _poll(following: Following) -> list[Event] | None:
-    """Return the next events, or None if the token may not be used any more."""
+    """Return the next events, or None if the token is no longer valid."""
     try:
         scope = scope_of_caller(following.caller.token, following.caller.user.pk)
         if scope is None or (following.location and not scope.allows(following.location)):

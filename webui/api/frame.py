@@ -1,4 +1,4 @@
-"""Middleware around the API: no cookies in, no other form of refusal out."""
+"""Middleware that removes cookies of API requests and converts all refusals to problem details."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ _KEPT: Final = ("Allow", "Retry-After", "WWW-Authenticate", "Content-Security-Po
 
 
 class Frame(MiddlewareMixin):
-    """Removes cookies from requests below `/api/`, and makes problem details of all refusals.
+    """Remove cookies from requests below `/api/`, and make problem details of all refusals.
 
     A browser sends its cookies to every address of the site. Without them, a page of another site
     can't use the session of a person, so the API needs no CSRF token.

@@ -121,9 +121,10 @@ class InPacks(Given):
 
     @property
     def units(self) -> int | None:
-        """The quantity in units, or None for the need's own quantity.
+        """Return the quantity in units, or None for the need's own quantity.
 
-        Raise `ServiceError` if only one of the two fields is given.
+        Raises:
+            ServiceError: only one of the two fields is given.
         """
         if self.packs is None and self.pack_units is None:
             return None
@@ -313,6 +314,6 @@ def _approved(outcome: ApprovalOutcome) -> NeedDecided:
 
 
 def need_of(row: ReorderProposal) -> Need:
-    """Return a proposal as the API shows it."""
+    """Return a proposal as the `Need` of an answer."""
     further = {"id": row.reorder_id, "units": row.quantity_units, "currency": currency()}
     return described(Need, row, **further, as_of=time_of(row.as_of_us))

@@ -1,7 +1,7 @@
 """Refusals of the API as problem details (RFC 9457): what happened, what was kept, what to do next.
 
 Each refusal of a service has its type here. `Frame` makes problem details of every other answer
-below `/api/` with status 400 or above, whoever made it.
+below `/api/` with status 400 or above, for example of Django.
 """
 
 import json
@@ -86,7 +86,7 @@ def problem_of_status(status: int, detail: str = "") -> Problem:
     """Return the problem for an answer of which only the status is known."""
     phrase = HTTPStatus(status).phrase
     default = "The server failed. A change was written as a whole or not at all."
-    # Before that, a request is refused before anything is written.
+    # A request with a status below 500 is refused before anything is written.
     kept = default if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "Nothing was changed."
     name = phrase.lower().replace(" ", "-")
     return Problem(status, name, detail or f"{phrase}. {kept}", _NEXT.get(status, _NEXT[400]))
@@ -111,7 +111,7 @@ def of_value(refusal: ServiceError) -> Problem:
 
 
 def of_missing() -> Problem:
-    """Return the problem of an id that is unknown or of another store; it doesn't tell which."""
+    """Return the problem of an id that is unknown or of another store; both have the same text."""
     detail = "No record of this token's locations has this id. Nothing was changed."
     return Problem(404, "not-found", detail, _NEXT[404])
 
@@ -139,9 +139,9 @@ def of_forbidden(refusal: PermissionDenied) -> Problem:
 
 
 def of_parameters(refusal: ValidationError) -> Problem:
-    """Return the problem of fields that break the schema; the first one is named on top.
+    """Return the problem of fields that break the schema; its `field` is the first of them.
 
-    At most 20 are listed, because one body can have thousands.
+    `errors` lists at most 20, because one body can have thousands.
     """
     errors = [_error(error) for error in refusal.errors[:_MOST_ERRORS]]
     detail = f"{errors[0]['field']}: {errors[0]['rule']}. Nothing was changed."

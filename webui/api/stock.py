@@ -104,5 +104,5 @@ def get_stock(request: HttpRequest, location: str, sku: str) -> StockAnswer:
 
 
 def stock_item(row: StockRow) -> StockItem:
-    """Return a row of the read model as the API shows it."""
+    """Return a row of the read model as the `StockItem` of an answer."""
     return described(StockItem, row, currency=currency(), as_of=time_of(row.as_of_us))

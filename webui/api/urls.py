@@ -57,7 +57,7 @@ _GONE: Final = {410: "The events after this cursor are gone"}
 
 
 class Api(NinjaAPI):
-    """An API whose refusals of values state the value that was seen; ninja leaves it out."""
+    """An API whose refusals of values contain the refused value, which ninja omits."""
 
     @override
     def validation_error_from_error_contexts(

@@ -18,8 +18,8 @@ class WebEnvironment(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
 
-    # Without a configured key, sessions end with the process. That suits a single command; on a
-    # server people notice it.
+    # Without a configured key, sessions end with the process. A single command needs no key. A
+    # server needs one, because a restart would log everybody out.
     secret_key: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(48)))
     demo: bool = False
     https: bool = False
@@ -45,12 +45,12 @@ class WebEnvironment(BaseSettings):
 
     @property
     def company_lines(self) -> str:
-        """The address with one line break between two lines."""
+        """Return the address with one line break between two lines."""
         return "\n".join(line.strip() for line in self.company_address.split("|"))
 
     @property
     def roles_with_second_factor(self) -> tuple[str, ...]:
-        """The roles that must log in with a second factor; none in a demo unless configured."""
+        """Return the roles that need a second factor; none in a demo unless configured."""
         if self.demo and "second_factor_roles" not in self.model_fields_set:
             return ()
         return tuple(self.listed(self.second_factor_roles))
@@ -81,7 +81,7 @@ def database_from_url(url: str, *, pool: int = 0) -> dict[str, Any]:
         "PASSWORD": parts.get("password", ""),
         "HOST": parts.get("host", "127.0.0.1"),
         "PORT": str(parts.get("port", "5432")),
-        # Persistent connections leak under ASGI: each thread would hold its own for ever.
+        # Under ASGI, each thread would keep a persistent connection of its own open permanently.
         "CONN_MAX_AGE": 0,
         "OPTIONS": options,
     }

@@ -1,4 +1,4 @@
-"""Error answers for people and programs when a page fails; they never show the exception's text."""
+"""Error answers for people and programs when a page fails, without the exception's text."""
 
 import sys
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class RetryLater:
 
 UNAVAILABLE: Final = RetryLater(
     "503.html",
-    "the database does not answer; what was sent is there as a whole or not at all;"
+    "the database does not answer; what was sent was written as a whole or not at all;"
     " try again in a moment",
 )
 CONFLICT: Final = RetryLater(
@@ -34,7 +34,7 @@ CONFLICT: Final = RetryLater(
 )
 SLOW: Final = RetryLater(
     "slow.html",
-    "the database took too long; what was sent is there as a whole or not at all;"
+    "the database took too long; what was sent was written as a whole or not at all;"
     " try again, or ask for less",
 )
 # Answers by SQLSTATE prefix: no connection, server starting or stopping, conflicts that a retry may

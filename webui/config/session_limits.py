@@ -1,6 +1,6 @@
 """Time limits of a page's database session. A slow statement or a held lock ends in an error page.
 
-Commands and jobs open sessions of their own: an import may take as long as it needs.
+Commands and jobs open sessions without these limits, because an import can take longer.
 """
 
 from typing import Final

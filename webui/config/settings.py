@@ -40,7 +40,7 @@ DESKS = (
     "webui.api",
 )
 INSTALLED_APPS = [
-    # Its site is `webui.desks.reference.site`, so nothing is registered by itself.
+    # The site is `webui.desks.reference.site`, so no automatic registration of models is needed.
     "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -151,7 +151,7 @@ CSRF_COOKIE_NAME = "__Host-csrftoken" if ENVIRONMENT.https else "csrftoken"
 SESSION_COOKIE_SECURE = ENVIRONMENT.https
 CSRF_COOKIE_SECURE = ENVIRONMENT.https
 SECURE_SSL_REDIRECT = ENVIRONMENT.https
-# A token that came in clear text is refused, not sent on.
+# The API refuses a token that came in clear text. A redirect would hide the problem.
 SECURE_REDIRECT_EXEMPT = ["^api/"]
 SECURE_HSTS_SECONDS = 31_536_000 if ENVIRONMENT.https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = ENVIRONMENT.https

@@ -8,10 +8,10 @@ _CHARSETS = frozenset({"utf-8", "utf8", "us-ascii"})
 
 
 class RefuseZeros(MiddlewareMixin):
-    """Middleware that answers 400 to zero characters: a Postgres text can't hold them.
+    """Middleware that answers 400 to zero characters, because a Postgres text can't hold them.
 
-    It also rejects a character set other than UTF-8. Django would decode with any codec of Python,
-    also with `base64`, which is no character set and raises LookupError.
+    It also rejects a character set other than UTF-8. Django would decode with any codec of Python.
+    `base64`, for example, is no character set and raises LookupError.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
@@ -21,11 +21,12 @@ class RefuseZeros(MiddlewareMixin):
             return _refused("Send forms in UTF-8. Nothing was changed.")
         query = request.META.get("QUERY_STRING", "")
         if ZERO in request.path or "%00" in query or ZERO in query:
-            return _refused("Addresses can't contain zero characters.")
+            return _refused("Addresses can't contain zero characters. Nothing was changed.")
         for name, values in request.POST.lists():
             if ZERO in name or any(ZERO in str(value) for value in values):
                 shown = name.replace(ZERO, "").replace("_", " ")
-                return _refused(f"{shown.capitalize()}: forms can't contain zero characters.")
+                rule = "forms can't contain zero characters. Nothing was changed."
+                return _refused(f"{shown.capitalize()}: {rule}")
         return None
 
 

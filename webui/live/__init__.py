@@ -1,1 +1,1 @@
-"""Server-sent events: from the changelog through the hub to open pages."""
+"""Server-sent events that bring changes of the changelog to open pages."""

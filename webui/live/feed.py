@@ -1,8 +1,8 @@
 """The consumer that copies the workers' changelog into the hub. It has no consumer group.
 
-It reads only committed records, so a screen never shows a number that a crash could revert. Every
-web process reads every partition, hence no group. It starts at the read model's offsets and not at
-the end, so a page rendered from the read model misses no record in between.
+It reads only committed records, so a screen never shows a number that a crash could revert. It has
+no group because every web process reads every partition. It starts at the read model's offsets, so
+a page rendered from the read model misses no later record.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 
 class Feed:
-    """A changelog reader that runs as long as the web server and survives broker restarts."""
+    """A changelog reader that runs as long as the web server and reconnects after failures."""
 
     def __init__(self, hub: Hub, *, bootstrap: str, partitions: int) -> None:
         self._hub = hub

@@ -1,7 +1,7 @@
 """The latest value per key, and the open streams that subscribe to it.
 
-A subscriber holds at most one pending patch per key of its page. So a slow client costs a bounded
-amount of memory and delays no other one. Everything here runs on the server's event loop.
+A subscriber holds at most one pending patch per key of its page. So the memory for a slow client is
+limited, and it delays no other client. Everything here runs on the server's event loop.
 """
 
 import asyncio
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from cdc.contracts.partition import partition_of
 from webui.live.patches import Patch, Render
 
-# Recent changes that a page misses if its read model was slightly behind.
+# Number of latest values kept, for pages whose read model was slightly behind.
 REMEMBERED_KEYS = 20_000
 
 
 @dataclass(slots=True)
 class Subscriber:
-    """One open stream: the keys of its page and the patches not sent yet."""
+    """An open stream, with the keys of its page and the patches that were not sent yet."""
 
     keys: frozenset[str]
     pending: dict[str, Patch] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Subscriber:
 
 
 class Hub:
-    """The exchange of a web process between changelog records and open streams."""
+    """Distributes changelog records to the open streams of a web process."""
 
     def __init__(self, render: Render) -> None:
         self._render = render
@@ -102,7 +102,7 @@ class Hub:
     def as_of_us(self, partitions: Iterable[int] = ()) -> int | None:
         """Return the oldest as-of time of these partitions, or of all known ones if none is given.
 
-        None if one of the partitions has no as-of time yet.
+        The time is in microseconds since 1970 UTC. It is None if one of the partitions has none.
         """
         wanted = list(partitions) or list(self._as_of_us)
         known = [self._as_of_us[number] for number in wanted if number in self._as_of_us]

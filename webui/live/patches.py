@@ -1,8 +1,8 @@
 """Patches for open pages: the cell texts of one key, with the position they belong to.
 
 A patch is rendered once per change for all subscribers, by the same functions as the page. The
-price has its own time, `priced_at_us`: a page asks the ledger for the price in force, and an older
-record must not overwrite that price.
+price has its own time, `priced_at_us`. A page reads the price in force from the ledger, and an
+older record must not overwrite it.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,8 +1,8 @@
 """`/live/stream`: server-sent events with the changes and the age of one page's keys.
 
 One synchronous function reads session, role and first rows, and closes its database connection.
-`sync_to_async(connection.close)` would close the connection of another thread. A stream that kept
-its pooled connection would exhaust the pool after a few open pages.
+`sync_to_async(connection.close)` would close the connection of another thread. If each stream kept
+its pooled connection, a few open pages would use up the pool.
 """
 
 import asyncio
@@ -158,7 +158,10 @@ async def _waited(subscriber: Subscriber, seconds: float) -> bool:
 
 
 def _age(subscriber: Subscriber) -> bytes:
-    """Return the age event: the page's oldest partition, on the server's clock; null if unknown."""
+    """Return the age event: the age in ms of the page's oldest partition by the server's clock.
+
+    The age is null if a partition has no as-of time yet.
+    """
     as_of_us = HUB.as_of_us(subscriber.partitions())
     age_ms = None if as_of_us is None else max(0, time.time_ns() // 1000 - as_of_us) // 1000
     known = HUB.as_of_by_partition(subscriber.partitions())

@@ -1,7 +1,8 @@
 """Queries that explain a number: the facts of one key from the ledger, in business order.
 
-The running sum is the database's own (migration 0014), without any code of the workers. It is a
-second, independent computation of the number on the screen, so a difference reveals a defect.
+A function of the database computes the running sum (migration 0014), without any code of the
+workers. It is a second, independent computation of the number on the screen, so a difference
+reveals a defect.
 """
 
 from collections.abc import Sequence
@@ -47,7 +48,7 @@ class Fact:
 
     @property
     def arrival(self) -> str:
-        """The arrival class of a sale or return line; `on_time` for facts without a window."""
+        """Return the arrival class of a sale or return line; `on_time` for other facts."""
         if self.table_name != "sale_line":
             return "on_time"
         return arrival(us_of(self.business_at), us_of(self.heard_at), self.late_lines)
@@ -143,7 +144,12 @@ def authors(inv_key: str, reorder_id: str | None) -> list[Source]:
 
 @dataclass(frozen=True, slots=True)
 class Item(Covered):
-    """The read model's level of one key, with names."""
+    """The read model's level of one key, with the names of item and location.
+
+    `_minor` means minor currency units, `_micro` millionths of a unit per day, and `_us`
+    microseconds since 1970 UTC. `as_of_us` is the commit time up to which the key's partition is
+    known. `state` is the worker's state of the key as JSON.
+    """
 
     inv_key: str
     location: str

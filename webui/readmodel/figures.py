@@ -1,4 +1,4 @@
-"""The figures of one key as texts for pages, from a read-model row or a changelog record.
+"""Convert the figures of one key to texts for pages: of a read-model row or a changelog record.
 
 The status rule is defined once here. Lists filter by it in SQL (`STATUS_SQL`), and a test compares
 both forms at every boundary.
@@ -82,10 +82,7 @@ def status_of(
 
 
 def cover_of(*, available_to_sell_units: int, in_transit_units: int, rate_micro: int) -> int | None:
-    """Return how long the supply lasts in hundredths of days (docs/domain.md 6.1), or None.
-
-    None means that there is no demand.
-    """
+    """Return the cover in hundredths of days (docs/domain.md 6.1), or None without demand."""
     units = supply(available_units=available_to_sell_units, in_transit_units=in_transit_units)
     return cover_centidays(supply_units=units, rate_micro=rate_micro)
 
@@ -101,7 +98,7 @@ class Covered:
 
     @property
     def cover_centidays(self) -> int | None:
-        """Duration of the supply in hundredths of days; None without demand."""
+        """Return the cover in hundredths of days; None without demand."""
         return cover_of(
             available_to_sell_units=self.available_to_sell_units,
             in_transit_units=self.in_transit_units,
@@ -114,7 +111,7 @@ def cover_text(centidays: int | None) -> str:
     if centidays is None:
         return "no demand"
     days, rest = divmod(centidays, 100)
-    # From ten days on, tenths are noise.
+    # From ten days on, the demand estimate is not precise enough for tenths.
     return f"{days:,} d" if days >= 10 else f"{days}.{rest // 10} d"  # noqa: PLR2004 -- see above
 
 

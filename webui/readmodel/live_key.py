@@ -9,15 +9,15 @@ __all__ = ["LiveKey", "PartitionMap", "live_key", "partition_map", "worker_urls"
 
 
 def worker_urls() -> dict[str, str]:
-    """Return name and address of all workers that may be running."""
+    """Return the address of each worker that may be running, by its name."""
     return workers.worker_urls(settings.CONNECTIONS)
 
 
 def partition_map() -> PartitionMap:
-    """Return the current worker of each partition."""
+    """Ask the workers, and return the current worker of each partition."""
     return workers.partition_map(settings.CONNECTIONS)
 
 
 def live_key(inv_key: str) -> LiveKey:
-    """Return the worker's current state of a key."""
+    """Ask the owning worker, and return its current state of a key."""
     return workers.query_key(settings.CONNECTIONS, inv_key)

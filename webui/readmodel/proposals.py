@@ -30,7 +30,7 @@ class Proposal:
 
     @property
     def waits(self) -> bool:
-        """True if a person has decided and the fold has not processed the decision yet."""
+        """Return True if a person has decided and the fold has not processed the decision yet."""
         if self.status not in {"open", "snoozed"}:
             return False
         if self.decided_action in {"approve", "reject"}:
@@ -40,7 +40,7 @@ class Proposal:
 
     @property
     def actionable(self) -> bool:
-        """True if a person may still decide."""
+        """Return True if a person may still decide."""
         return self.status in {"open", "snoozed"} and not self.waits
 
 
@@ -66,12 +66,12 @@ class ReorderProposal(Proposal):
 
     @property
     def resumable(self) -> bool:
-        """True if a buyer may end the hold that this need is in or caused."""
+        """Return True if a buyer may end the hold that this need is in or caused."""
         return self.hold is not None and self.decided_action != "resume"
 
     @property
     def value_minor(self) -> int:
-        """The cost of the order in minor units."""
+        """Return the cost of the order in minor units."""
         return (self.quantity_units or 0) * self.cost_minor
 
 
@@ -115,7 +115,7 @@ class PriceProposal(Proposal):
 
     @property
     def change_permille(self) -> int:
-        """The price change in thousandths of the old price, rounded towards zero."""
+        """Return the price change in thousandths of the old price, rounded towards zero."""
         difference = abs(self.new_minor - self.old_minor) * 1000 // max(1, self.old_minor)
         return difference if self.new_minor >= self.old_minor else -difference
 
@@ -257,8 +257,8 @@ def desk_version(table: str) -> str:
 
 
 def version_sql(table: str) -> str:
-    """Return SQL for the version of a desk."""
-    # Sums beside the newest times: a transaction that commits late carries an older time.
+    """Return the SQL that computes the version of a desk."""
+    # The sums detect a transaction that commits late: its time is older than the newest.
     sums = "count(*) || '-' || coalesce(sum(revision), 0) || '-' || count(decided_action)"
     newest = "coalesce(max(updated_at)::text, '') || '-' || coalesce(max(decided_at)::text, '')"
     return f"SELECT {sums} || '-' || {newest} FROM app.{table}"  # noqa: S608 -- callers pass one of two table names

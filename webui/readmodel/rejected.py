@@ -31,12 +31,12 @@ class RejectedRecord:
 
     @property
     def key_text(self) -> str:
-        """The key as text, with undecodable bytes escaped."""
+        """Return the key as text, with undecodable bytes escaped."""
         return _text(self.key)
 
     @property
     def value_text(self) -> str:
-        """The first 4,000 characters of the value as text, with undecodable bytes escaped."""
+        """Return the first 4,000 characters of the value, with undecodable bytes escaped."""
         return _text(self.value)[:BYTES_SHOWN]
 
 
@@ -64,7 +64,10 @@ SELECT count(*) FROM (
 
 
 def newest(reason: str, *, settled: bool) -> list[RejectedRecord]:
-    """Return the newest 50 records, optionally of one reason; settled ones only if asked for."""
+    """Return the newest 50 records of a reason, or of all reasons if it is empty.
+
+    Settled records are included only if `settled` is True.
+    """
     return select(_NEWEST, {"reason": reason, "settled": settled, "most": SHOWN}, RejectedRecord)
 
 

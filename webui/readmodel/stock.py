@@ -21,7 +21,7 @@ class StockRow(Covered):
     """One key on the stock list; `status` is one of `figures.STATUSES`.
 
     `as_of_us` is the commit time up to which the key's partition is known, heartbeats included. The
-    price is the ledger's, in force at `priced_at_us`, which is usually a little later.
+    price is read from the ledger and in force at `priced_at_us`, which is usually a little later.
     """
 
     inv_key: str
