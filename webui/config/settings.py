@@ -23,6 +23,7 @@ CURRENCY = ENVIRONMENT.currency
 # Packages with addresses; `webui.config.urls` includes each.
 DESKS = (
     "webui.accounts",
+    "webui.shell",
     "webui.desks.stock",
     "webui.desks.tasks",
     "webui.desks.counts",

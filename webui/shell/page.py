@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -44,6 +44,46 @@ NAVIGATION: Final = (
     ("people", "People", "e", MANAGE_STAFF),
     ("admin:index", "Admin", "a", MANAGE_REFERENCE),
 )
+# Headings of the navigation: each begins at a desk and lasts until the next one.
+GROUPS: Final = {"stock": "Store", "reorders": "Buying and prices", "system": "Company"}
+# Icons of `static/vendor/lucide.svg`.
+ICONS: Final = {
+    "stock": "boxes",
+    "tasks": "list-checks",
+    "counts": "clipboard-check",
+    "receiving": "package-check",
+    "transfers": "repeat",
+    "reorders": "shopping-cart",
+    "orders": "file-text",
+    "suppliers": "truck",
+    "ranging": "layers",
+    "prices": "tag",
+    "system": "activity",
+    "people": "users",
+    "admin:index": "settings",
+    "home": "house",
+    "find": "search",
+    "scan": "scan-barcode",
+    "labels": "barcode",
+    "history": "history",
+    "audit": "shield-check",
+}
+OTHER_ICON: Final = "package"
+# The bar of a phone: a person gets the first four of these that they may open. The second text is
+# the label there.
+BAR: Final = (
+    ("find", "Find"),
+    ("stock", "Find"),
+    ("scan", "Scan"),
+    ("counts", "Count"),
+    ("receiving", "Receive"),
+    ("tasks", "Tasks"),
+    ("reorders", "Reorders"),
+    ("prices", "Prices"),
+    ("orders", "Orders"),
+    ("system", "System"),
+)
+BAR_LENGTH: Final = 4
 # Desks for people who work in every store.
 OF_COMPANY: Final = frozenset({"admin:index"})
 
@@ -57,6 +97,8 @@ class Tab:
     url: str
     key: str
     is_current: bool
+    group: str
+    icon: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +143,11 @@ def frame_of(
     """Return what `base.html` shows around a page of the desk `current`."""
     may = abilities(request.user)
     keys = list(live_keys)
+    tabs = _tabs(request, current, may)
     signed_keys = sign_keys(request.user.pk or 0, keys)
     return {
-        "tabs": _tabs(request, current, may),
+        "tabs": tabs,
+        "bar": _bar(tabs),
         "may": dict.fromkeys(may, True),
         "live_url": f"{reverse('live-stream')}?{urlencode({'keys': signed_keys})}",
         "freshness": freshness(keys),
@@ -113,8 +157,23 @@ def frame_of(
 
 def _tabs(request: HttpRequest, current: str, may: Collection[str]) -> list[Tab]:
     everywhere = stores_of(request.user).everywhere
-    return [
-        Tab(name, label, reverse(name), key, name.partition(":")[0] == current)
-        for name, label, key, ability in NAVIGATION
-        if ability in may and (everywhere or name not in OF_COMPANY)
-    ]
+    tabs, group = [], ""
+    for name, label, key, ability in NAVIGATION:
+        group = GROUPS.get(name, group)
+        if ability not in may or (name in OF_COMPANY and not everywhere):
+            continue
+        is_current = name.partition(":")[0] == current
+        icon = ICONS.get(name, OTHER_ICON)
+        tabs.append(Tab(name, label, reverse(name), key, is_current, group, icon))
+    return tabs
+
+
+def _bar(tabs: Sequence[Tab]) -> list[Tab]:
+    """Return the desks of the phone's bar, at most one for each label."""
+    by_name = {tab.name: tab for tab in tabs}
+    chosen: dict[str, Tab] = {}
+    for name, label in BAR:
+        if name in by_name and label not in chosen and len(chosen) < BAR_LENGTH:
+            icon = "search" if label == "Find" else by_name[name].icon
+            chosen[label] = replace(by_name[name], label=label, icon=icon)
+    return list(chosen.values())

@@ -1,0 +1,5 @@
+"""Routes of the application's frame."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []
