@@ -2,12 +2,14 @@
 
 import secrets
 from typing import Any, Literal
+from zoneinfo import ZoneInfoNotFoundError
 
 from psycopg.conninfo import conninfo_to_dict
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cdc.settings import Connections
+from webui.shell.moments import zone_of
 
 # Unqualified names resolve to Django's own tables first, then to facts, then to the read model.
 SEARCH_PATH = "app,retail,read_model"
@@ -42,6 +44,18 @@ class WebEnvironment(BaseSettings):
     company_address: str = Field(default="", max_length=500)
     # An ISO 4217 code. Amounts have two decimals for every currency.
     currency: str = Field(default="EUR", pattern="^[A-Z]{3}$")
+    # IANA name of the time zone in which pages say "today 02:31".
+    time_zone: str = Field(default="UTC", max_length=64)
+
+    @field_validator("time_zone")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        try:
+            zone_of(name)
+        except (ZoneInfoNotFoundError, ValueError) as unknown:
+            message = f"no time zone has the name {name!r}; an example is Europe/Dublin"
+            raise ValueError(message) from unknown
+        return name
 
     @property
     def company_lines(self) -> str:

@@ -19,6 +19,7 @@ DEMO = ENVIRONMENT.demo
 COMPANY_NAME = ENVIRONMENT.company_name
 COMPANY_ADDRESS = ENVIRONMENT.company_lines
 CURRENCY = ENVIRONMENT.currency
+STORES_TIME_ZONE = ENVIRONMENT.time_zone
 
 # Packages with addresses; `webui.config.urls` includes each.
 DESKS = (
@@ -55,6 +56,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "webui.config.compression.CompressTexts",
     "webui.api.frame.Frame",
     "servestatic.middleware.ServeStaticMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -121,6 +123,7 @@ STATIC_ROOT = CONNECTIONS.home / "static"
 # Files are served from the source tree, so a clone needs no build step.
 SERVESTATIC_USE_FINDERS = True
 SERVESTATIC_AUTOREFRESH = False
+SERVESTATIC_MIMETYPES = {".webmanifest": "application/manifest+json"}
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

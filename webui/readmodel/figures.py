@@ -46,6 +46,7 @@ MEANINGS: Final = {
     "over": "on-hand is above the order-up-to level",
     "ok": "between the reorder point and the order-up-to level",
 }
+LONGEST_COVER_CENTIDAYS: Final = 365 * 100
 STATUS_SQL: Final = """CASE
     WHEN s.on_hand_units < 0 THEN 'negative'
     WHEN s.available_to_sell_units <= 0 THEN 'out'
@@ -107,9 +108,14 @@ class Covered:
 
 
 def cover_text(centidays: int | None) -> str:
-    """Return a cover like `0.4 d` or `12 d`, rounded down, or "no demand"."""
+    """Return a cover like `0.4 d` or `12 d`, rounded down, "hardly sells" or "no demand".
+
+    Beyond a year the number of days says less than the words: one sale more would halve it.
+    """
     if centidays is None:
         return "no demand"
+    if centidays > LONGEST_COVER_CENTIDAYS:
+        return "hardly sells"
     days, rest = divmod(centidays, 100)
     # From ten days on, the demand estimate is not precise enough for tenths.
     return f"{days:,} d" if days >= 10 else f"{days}.{rest // 10} d"  # noqa: PLR2004 -- see above

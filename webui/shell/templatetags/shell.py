@@ -1,21 +1,64 @@
-"""Template tags of every page: the icons."""
+"""Template tags of every page: icons, and times as people say them."""
+
+from datetime import date, datetime, tzinfo
 
 from django import template
-from django.templatetags.static import static
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.conf import settings
+from django.utils import timezone
+
+from webui.readmodel.figures import time_text
+from webui.shell.moments import datetime_of, day_text, moment_text, zone_of
 
 register = template.Library()
 
 
-@register.simple_tag
-def icon(name: str) -> SafeString:
+@register.inclusion_tag("icon.html")
+def icon(name: str) -> dict[str, str]:
     """Return an icon of `static/vendor/lucide.svg` that takes size and colour from its text.
 
     It says nothing to a screen reader: the text beside it, or a hidden one, names the action.
     """
-    return format_html(
-        '<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>',
-        static("vendor/lucide.svg"),
-        name,
-    )
+    return {"name": name}
+
+
+@register.filter
+def when(at: int | datetime | None, zone: str = "") -> str:
+    """Return a time by the store's clock, like `today 02:31`; a dash without a time.
+
+    `at` is aware, or microseconds since 1970 UTC. `zone` is the store's time zone by its IANA name;
+    without it, that of the settings.
+    """
+    if at is None:
+        return "–"
+    moment = datetime_of(at) if isinstance(at, int) else at
+    return moment_text(moment, now=timezone.now(), zone=_zone(zone))
+
+
+@register.filter
+def due(day: date | None, zone: str = "") -> str:
+    """Return a day as seen from the store, like `in 3 days`; a dash without a day."""
+    if day is None:
+        return "–"
+    if isinstance(day, datetime):
+        day = day.astimezone(_zone(zone)).date()
+    return day_text(day, today=timezone.now().astimezone(_zone(zone)).date())
+
+
+@register.inclusion_tag("moment.html")
+def moment(at: int | datetime | None, zone: str = "") -> dict[str, str]:
+    """Return a `<time>` with the store's time as text, and UTC in its tooltip."""
+    if at is None:
+        return {"text": "–", "utc": ""}
+    exact = datetime_of(at) if isinstance(at, int) else at
+    utc = time_text(round(exact.timestamp() * 1_000_000))
+    return {"text": when(at, zone), "utc": utc}
+
+
+@register.simple_tag
+def clock_of_stores() -> str:
+    """Return the time zone of times in words, as a label."""
+    return str(settings.STORES_TIME_ZONE)
+
+
+def _zone(name: str) -> tzinfo:
+    return zone_of(name or settings.STORES_TIME_ZONE)

@@ -1,0 +1,103 @@
+"""Texts go out compressed; event streams, pictures and parts of files never do."""
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator
+from importlib import import_module
+from typing import Any
+
+import psycopg
+import pytest
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.test import RequestFactory
+
+from tests.ledger.inbox import level, state
+from tests.ledger.pages import person
+
+ACCEPTS = {"accept-encoding": "gzip, deflate, br"}
+LONG = b"a line of text\n" * 100
+pytestmark = pytest.mark.usefixtures("database")
+
+
+def compressed(response: HttpResponseBase, path: str = "/") -> Any:
+    """Return what the middleware makes of a response."""
+    module = import_module("webui.config.compression")
+    request = RequestFactory(headers=ACCEPTS).get(path)
+    return module.CompressTexts(lambda _request: response)(request)
+
+
+@pytest.mark.parametrize("address", ["/", "/tasks/", "/login/", "/tasks/version", "/stock.csv"])
+def test_texts_are_compressed_for_a_browser_that_accepts_it(
+    ledger: psycopg.Connection, address: str
+) -> None:
+    for number in range(20):
+        level(ledger, state(sku=f"S{number}"))
+    client = person("manager")
+    plain = client.get(address)
+    packed = client.get(address, headers=ACCEPTS)
+
+    size = len(plain.getvalue())
+    if size < 200:  # not worth it
+        assert "Content-Encoding" not in packed
+        return
+    assert packed["Content-Encoding"] == "gzip"
+    assert "Accept-Encoding" in packed["Vary"]
+    assert len(packed.getvalue()) < size / 2
+    assert "Content-Encoding" not in plain
+
+
+def test_the_size_of_a_page_varies_at_random(ledger: psycopg.Connection) -> None:
+    """Else its size would show how much of it repeats what an attacker put there (BREACH)."""
+    answers = [compressed(HttpResponse(LONG)) for _ in range(20)]
+
+    assert len({len(answer.content) for answer in answers}) > 1
+    assert {gzip.decompress(answer.content) for answer in answers} == {LONG}
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream", "text/event-stream; charset=utf-8"])
+def test_an_event_stream_is_never_compressed(kind: str) -> None:
+    async def events() -> AsyncIterator[bytes]:
+        yield LONG
+
+    answer = compressed(StreamingHttpResponse(events(), content_type=kind))
+
+    assert "Content-Encoding" not in answer
+
+
+def test_pictures_and_parts_of_files_stay_as_they_are() -> None:
+    for response in (
+        HttpResponse(LONG, content_type="image/png"),
+        HttpResponse(LONG, content_type="text/css", status=206),
+    ):
+        assert "Content-Encoding" not in compressed(response)
+
+
+def test_a_file_is_compressed_as_a_whole() -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            yield LONG[:64]
+
+    async def joined(answer: Any) -> bytes:
+        return b"".join([chunk async for chunk in answer.streaming_content])
+
+    whole = StreamingHttpResponse(chunks(), content_type="text/css")
+    whole["Content-Length"] = "6400"
+    answer = compressed(whole)
+    packed = asyncio.run(joined(answer))
+
+    assert gzip.decompress(packed) == LONG[:64] * 100
+    assert len(packed) < 400
+    assert "Content-Length" not in answer
+
+
+def test_a_browser_may_ask_for_a_file_by_the_tag_of_its_compressed_form(
+    ledger: psycopg.Connection,
+) -> None:
+    client = person("associate")
+    first = client.get("/static/css/app.css", headers=ACCEPTS)
+    tag = first["ETag"]
+
+    again = client.get("/static/css/app.css", headers={**ACCEPTS, "if-none-match": tag})
+
+    assert tag.startswith("W/")
+    assert again.status_code == 304
