@@ -46,11 +46,11 @@ IN_TEMPLATES = {
 }
 IN_SCRIPTS = {
     "HTML from text": r"innerHTML|outerHTML|insertAdjacentHTML|document\.write",
-    "code from text": r"\beval\(|\bFunction\(|setTimeout\(\s*[\"'`]|import\(",
+    "code from text": r"\beval\(|\bFunction\(|setTimeout\(\s*[\"'`]|\bimport\((?![\"']\./)",
     "a message between windows": r"postMessage|BroadcastChannel",
     "a property named by data": r"[\w)\]]\[(?!\d+\])[^\]]+\]\s*=[^=>]|Object\.assign|__proto__",
     "a socket or peer": r"\bWebSocket|RTCPeerConnection",
-    "another store of the browser": r"sessionStorage|indexedDB|document\.cookie|caches\.",
+    "another store of the browser": r"sessionStorage|indexedDB|document\.cookie",
     "an address of somebody else": r"https?://",
 }
 IN_PYTHON = {
@@ -174,6 +174,13 @@ def test_browsers_store_scans_and_one_preference_only() -> None:
 
     assert users.keys() == STORED.keys()
     assert all(STORED[file] in text for file, text in users.items())
+
+
+def test_only_the_service_worker_keeps_answers() -> None:
+    """It keeps files without data, and one list, which the login deletes."""
+    assert {line.partition(":")[0] for line in found_in(r"\bcaches\.", "*.js")} == {
+        "service-worker.js"
+    }
 
 
 def test_no_source_manages_its_memory_itself() -> None:

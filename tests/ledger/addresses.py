@@ -22,6 +22,8 @@ def _about(path: str, **query: object) -> str:
 OPEN = frozenset(
     {
         *("login", "login-code", "invitation", "logout", "livez", "readyz"),
+        # Files that a device installs; they hold no data.
+        *("service-worker", "offline"),
         *("second-factor", "sessions", "password", "password-changed", "tokens"),
         "api-openapi",
     }

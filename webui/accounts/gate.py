@@ -19,6 +19,8 @@ from webui.accounts.roles import RULE
 UNGUARDED: Final = frozenset(
     {
         *("login", "login-code", "invitation", "logout", "livez", "readyz"),
+        # Files that a device installs; they hold no data.
+        *("service-worker", "offline"),
         # Pages about the user's own account; the views require a login.
         *("second-factor", "sessions", "password", "password-changed", "tokens"),
         # The document describes the API and contains no data.

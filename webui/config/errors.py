@@ -2,15 +2,19 @@
 
 import sys
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from django.contrib.auth.models import AnonymousUser
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.template import loader
 from django.views.csrf import csrf_failure
-from django.views.defaults import permission_denied, server_error
+from django.views.defaults import page_not_found, permission_denied, server_error
 
 from webui.accounts.refusals import REASON
+from webui.accounts.sessions import lacks_second_factor
+from webui.shell.page import frame_of
 
 RETRY_S = 5
 
@@ -49,9 +53,27 @@ _BY_STATE: Final = {
 
 
 def handle_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 403, and keep the reason for the record of refusals."""
+    """Answer 403 with the person's navigation, and keep the reason for the record of refusals."""
     setattr(request, REASON, str(exception))
-    return permission_denied(request, exception)
+    if _is_program(request):
+        return permission_denied(request, exception)
+    context = {**_frame(request), "exception": str(exception)}
+    return render(request, "403.html", context, status=403)
+
+
+def handle_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 404 with the person's navigation."""
+    if _is_program(request):
+        return page_not_found(request, exception)
+    return render(request, "404.html", _frame(request), status=404)
+
+
+def _frame(request: HttpRequest) -> dict[str, Any]:
+    """Return the navigation of a person who is logged in; nothing for others."""
+    user = getattr(request, "user", AnonymousUser())
+    if not user.is_authenticated or lacks_second_factor(request.session, user):
+        return {}
+    return frame_of(request, "")
 
 
 def handle_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path
 
 handler403 = "webui.config.errors.handle_forbidden"
+handler404 = "webui.config.errors.handle_not_found"
 handler500 = "webui.config.errors.handle_server_error"
 
 # The stock desk serves "/". The order is that of the navigation.

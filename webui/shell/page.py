@@ -26,6 +26,7 @@ from webui.accounts.roles import (
     abilities,
 )
 from webui.live.stream import sign_keys
+from webui.shell.navigation import BAR, BAR_LENGTH, GROUPS, ICONS, OTHER_ICON
 
 # Desk, label, the key after "g" that opens it, and the ability that it requires. The desk is the
 # name of its address and, up to a colon, the directory of its templates.
@@ -44,46 +45,9 @@ NAVIGATION: Final = (
     ("people", "People", "e", MANAGE_STAFF),
     ("admin:index", "Admin", "a", MANAGE_REFERENCE),
 )
-# Headings of the navigation: each begins at a desk and lasts until the next one.
-GROUPS: Final = {"stock": "Store", "reorders": "Buying and prices", "system": "Company"}
-# Icons of `static/vendor/lucide.svg`.
-ICONS: Final = {
-    "stock": "boxes",
-    "tasks": "list-checks",
-    "counts": "clipboard-check",
-    "receiving": "package-check",
-    "transfers": "repeat",
-    "reorders": "shopping-cart",
-    "orders": "file-text",
-    "suppliers": "truck",
-    "ranging": "layers",
-    "prices": "tag",
-    "system": "activity",
-    "people": "users",
-    "admin:index": "settings",
-    "home": "house",
-    "find": "search",
-    "scan": "scan-barcode",
-    "labels": "barcode",
-    "history": "history",
-    "audit": "shield-check",
-}
-OTHER_ICON: Final = "package"
-# The bar of a phone: a person gets the first four of these that they may open. The second text is
-# the label there.
-BAR: Final = (
-    ("find", "Find"),
-    ("stock", "Find"),
-    ("scan", "Scan"),
-    ("counts", "Count"),
-    ("receiving", "Receive"),
-    ("tasks", "Tasks"),
-    ("reorders", "Reorders"),
-    ("prices", "Prices"),
-    ("orders", "Orders"),
-    ("system", "System"),
-)
-BAR_LENGTH: Final = 4
+# Pages whose last answer a device keeps for reading without a network (`js/service-worker.js`).
+KEPT_OFFLINE: Final = frozenset({"stock/list.html"})
+OK: Final = 200
 # Desks for people who work in every store.
 OF_COMPANY: Final = frozenset({"admin:index"})
 
@@ -134,6 +98,8 @@ def render_page(
     frame = frame_of(request, template.partition("/")[0], live_keys=live_keys)
     response = render(request, template, {**frame, **context}, status=status)
     response["Cache-Control"] = "no-store"
+    if template in KEPT_OFFLINE and request.method == "GET" and status == OK:
+        response["Keep-Offline"] = "last-list"
     return response
 
 

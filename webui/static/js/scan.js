@@ -52,7 +52,7 @@ function startForm(form, queue) {
 function startEnd(queue) {
   const end = document.querySelector("form[data-scan-end]");
   if (!end) return;
-  // In the capture phase, before the double-click guard of forms.js sees this click.
+  // In the capture phase, before the double-click guard of frame.js sees this click.
   document.addEventListener(
     "submit",
     (event) => {

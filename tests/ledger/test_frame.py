@@ -1,0 +1,98 @@
+"""The frame of a page: navigation on every page, the phone's bar, and what a device keeps."""
+
+import re
+from importlib import import_module
+
+import psycopg
+import pytest
+from django.test import Client
+
+from tests.ledger.inbox import level, state
+from tests.ledger.pages import person
+
+ANYBODY = Client(SERVER_NAME="localhost")
+
+
+def bar(page: str) -> list[str]:
+    """Return the labels of the phone's bar."""
+    [part] = re.findall(r'<nav class="bar".*?</nav>', page, re.DOTALL)
+    return [label for label in re.findall(r">([A-Z][a-z]+)</", part) if label != "More"]
+
+
+@pytest.mark.parametrize(
+    ("role", "labels"),
+    [
+        ("associate", ["Find", "Count", "Receive", "Tasks"]),
+        ("manager", ["Find", "Count", "Receive", "Tasks"]),
+        ("buyer", ["Find", "Tasks", "Reorders", "Prices"]),
+        ("operator", ["Find", "Tasks", "Reorders", "Prices"]),
+    ],
+)
+def test_a_phone_offers_the_desks_that_a_person_uses_most(
+    ledger: psycopg.Connection, role: str, labels: list[str]
+) -> None:
+    assert bar(person(role).get("/tasks/").content.decode()) == labels
+
+
+def test_desks_have_groups_icons_and_keys_of_their_own(ledger: psycopg.Connection) -> None:
+    page, looks = import_module("webui.shell.page"), import_module("webui.shell.navigation")
+    desks = {name for name, *_ in page.NAVIGATION}
+    keys = [key for _, _, key, _ in page.NAVIGATION]
+
+    assert looks.GROUPS.keys() <= desks
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "heading"),
+    [("/people/", 403, "Not allowed"), ("/no-such-page/", 404, "Not found")],
+)
+def test_an_error_page_has_the_navigation(
+    ledger: psycopg.Connection, address: str, status: int, heading: str
+) -> None:
+    answer = person("associate").get(address)
+    page = answer.content.decode()
+
+    assert answer.status_code == status
+    assert f"<h1>{heading}</h1>" in page
+    assert '<nav id="desks"' in page
+    assert 'href="/tasks/" data-go="t"' in page
+    assert '<a class="button primary" href="/">To the stock list</a>' in page
+    assert 'aria-current="page"' not in page
+
+
+def test_a_stranger_gets_no_navigation(ledger: psycopg.Connection) -> None:
+    answer = ANYBODY.get("/no-such-page/")
+
+    assert answer.status_code == 404
+    assert '<nav id="desks"' not in answer.content.decode()
+
+
+def test_a_device_keeps_the_stock_list_and_nothing_else(ledger: psycopg.Connection) -> None:
+    level(ledger, state())
+    client = person("manager")
+
+    assert "Keep-Offline" in client.get("/?q=a")
+    for address in ("/tasks/", "/items/L/S", "/people/", "/stock.csv", "/no-such-page/"):
+        assert "Keep-Offline" not in client.get(address), address
+
+
+def test_what_a_device_installs_holds_no_data_and_needs_no_login(
+    ledger: psycopg.Connection,
+) -> None:
+    level(ledger, state())
+    script, page = ANYBODY.get("/service-worker.js"), ANYBODY.get("/offline/")
+
+    assert (script.status_code, page.status_code) == (200, 200)
+    assert script["Content-Type"] == "text/javascript; charset=utf-8"
+    assert script["Cache-Control"] == "no-cache"
+    assert "csrf" not in page.content.decode()
+    assert '<nav id="desks"' not in page.content.decode()
+    manifest = ANYBODY.get("/static/app.webmanifest")
+    assert manifest["Content-Type"].startswith("application/manifest+json")
+
+
+def test_a_message_is_a_toast(ledger: psycopg.Connection) -> None:
+    page = person("associate").get("/tasks/").content.decode()
+
+    assert '<div class="toasts"></div>' in page

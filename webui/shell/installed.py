@@ -1,0 +1,30 @@
+"""What a device keeps of the application: the script that answers without a network, and its page.
+
+Both hold no data and need no login. A service worker answers for the addresses below its own, so it
+can't be a file below `/static/`.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+_SCRIPT: Final = Path(settings.BASE_DIR) / "static/js/service-worker.js"
+
+
+@require_GET
+def service_worker(_request: HttpRequest) -> HttpResponse:
+    """Return the script. Browsers ask for it again at least once a day."""
+    text = _SCRIPT.read_text(encoding="utf-8")
+    response = HttpResponse(text, content_type="text/javascript; charset=utf-8")
+    response["Cache-Control"] = "no-cache"
+    return response
+
+
+@require_GET
+def offline(request: HttpRequest) -> HttpResponse:
+    """Return the page that a device shows for what it hasn't kept."""
+    return render(request, "offline.html")

@@ -1,0 +1,171 @@
+// The frame of a page: toasts, dialogs, details of a row, filters that fold on a phone, forms that
+// are sent once, and what a device shows without a network. Without this script each of them still
+// works, or shows everything.
+
+const LOOK_MS = 5_000;
+
+export function startFrame() {
+  startToasts();
+  startDialogs();
+  startFilters();
+  startOnce();
+  startInstalled();
+}
+
+/**
+ * Show a message until it is closed, or for `ms`. `action` is {label, run}; running it closes the
+ * message. Return a function that closes it.
+ */
+export function toast(sentence, { kind = "success", action = null, ms = 0 } = {}) {
+  const box = document.createElement("div");
+  box.className = `notice ${kind}`;
+  const text = document.createElement("p");
+  text.setAttribute("role", kind === "error" ? "alert" : "status");
+  box.append(text);
+  const close = () => box.remove();
+  if (action) {
+    const button = closingButton(action.label, close);
+    button.addEventListener("click", () => action.run());
+    box.append(button);
+  }
+  addClose(box);
+  document.querySelector(".toasts")?.append(box);
+  // A status line is read out only if its text arrives after it.
+  requestAnimationFrame(() => (text.textContent = sentence));
+  if (ms) setTimeout(close, ms);
+  return close;
+}
+
+function startToasts() {
+  for (const box of document.querySelectorAll(".toasts > .notice")) addClose(box);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") document.querySelector(".toasts > .notice:last-child")?.remove();
+  });
+}
+
+function addClose(box) {
+  const button = closingButton("✕", () => box.remove());
+  button.classList.add("quiet", "icon-only");
+  button.setAttribute("aria-label", "Close this message");
+  box.append(button);
+}
+
+function closingButton(label, close) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = label;
+  button.addEventListener("click", close);
+  return button;
+}
+
+/** `data-dialog="id"` opens a dialog, `data-expand="id"` the detail of a row. */
+function startDialogs() {
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-dialog], [data-expand]");
+    if (opener?.dataset.dialog) document.getElementById(opener.dataset.dialog)?.showModal();
+    else if (opener) expand(event, opener);
+    // A click on the backdrop is one on the dialog itself.
+    else if (event.target.matches("dialog.dialog")) event.target.close();
+  });
+}
+
+function expand(event, opener) {
+  const detail = document.getElementById(opener.dataset.expand);
+  if (!detail) return; // its link opens the page with this detail
+  event.preventDefault();
+  detail.hidden = !detail.hidden;
+  opener.setAttribute("aria-expanded", String(!detail.hidden));
+}
+
+function startFilters() {
+  for (const form of document.querySelectorAll("form.filters")) {
+    const folds = [...form.querySelectorAll("label:not(.grow) select, label:not(.grow) input")];
+    if (folds.length < 2) continue;
+    const set = folds.filter((field) => field.value && field.type !== "hidden").length;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "filters-button";
+    button.textContent = set ? `Filters (${set})` : "Filters";
+    const fold = (isFolded) => {
+      form.dataset.folded = String(isFolded);
+      button.setAttribute("aria-expanded", String(!isFolded));
+    };
+    button.addEventListener("click", () => fold(form.dataset.folded !== "true"));
+    fold(true);
+    const search = form.querySelector(".grow");
+    if (search) search.after(button);
+    else form.prepend(button);
+  }
+}
+
+/**
+ * Suppress a second click on a command. Correctness does not depend on it, because the ledger
+ * recognises the command's id.
+ */
+function startOnce() {
+  document.addEventListener("submit", (event) => {
+    const form = event.target.closest("form[data-once]");
+    if (!form) return;
+    if (form.getAttribute("aria-busy") === "true") {
+      event.preventDefault();
+      return;
+    }
+    form.setAttribute("aria-busy", "true");
+  });
+  addEventListener("pageshow", () => {
+    for (const form of document.querySelectorAll("form[aria-busy]")) form.removeAttribute("aria-busy");
+  });
+}
+
+function startInstalled() {
+  const { keptAt, lastList } = document.body.dataset;
+  if (keptAt) showKept(Number(keptAt));
+  if (lastList) showLastList(lastList);
+  if (keptAt || document.querySelector("[data-offer]")) watchForNetwork();
+  // Only a person who is logged in has a list to keep.
+  if (!("serviceWorker" in navigator) || !document.getElementById("pill")) return;
+  addEventListener("load", () => {
+    navigator.serviceWorker.register("/service-worker.js").catch(() => {
+      // Without it the pages work, but not offline.
+    });
+  });
+}
+
+/** Reload this page when the server answers again. */
+function watchForNetwork() {
+  const look = async () => {
+    try {
+      const answer = await fetch("/readyz", { cache: "no-store" });
+      if (answer.ok) location.reload();
+    } catch {
+      // Still no network: the next look is in a moment.
+    }
+  };
+  addEventListener("online", look);
+  setInterval(look, LOOK_MS);
+}
+
+/** This page is the device's copy of a list: say so, with its age, and switch its forms off. */
+function showKept(keptAtMs) {
+  const minutes = Math.max(0, Math.round((Date.now() - keptAtMs) / 60_000));
+  const age = minutes < 1 ? "less than a minute" : minutes < 90 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+  for (const form of document.querySelectorAll("main form")) form.inert = true;
+  const banner = document.createElement("div");
+  banner.className = "notice warning offline";
+  banner.setAttribute("role", "status");
+  const text = document.createElement("span");
+  text.textContent = `No connection. This is your last list, from ${age} ago. Counts may have changed since.`;
+  const again = closingButton("Try again", () => location.reload());
+  banner.append(text, again);
+  document.getElementById("main").prepend(banner);
+}
+
+function showLastList(address) {
+  const line = document.querySelector("[data-offer]");
+  if (!line) return;
+  const link = document.createElement("a");
+  link.className = "button";
+  link.href = address;
+  link.textContent = "Show the last stock list";
+  line.append(link);
+}

@@ -1,0 +1,101 @@
+// Answers for this device without a network: the frame's files, the last stock list, and a page
+// that says so. With a network every answer comes from the server, and nothing else is kept.
+//
+// The server marks what may be kept by the header Keep-Offline. Logging out, and any visit of the
+// login, deletes it, so that the next person at this device doesn't see it.
+
+const FILES = "files-1";
+const LIST = "list-1";
+const KEPT = "/kept-list";
+const LONGEST_MS = 12 * 3_600_000; // a session lasts no longer
+const STATIC = "/static/";
+const FRAME = [
+  "/offline/",
+  ...["css/app.css", "vendor/lucide.svg", "icon.svg"].map((path) => STATIC + path),
+  ...["app", "frame", "keys", "live"].map((name) => `${STATIC}js/${name}.js`),
+];
+
+self.addEventListener("install", (event) => {
+  event.waitUntil(caches.open(FILES).then((cache) => cache.addAll(FRAME)));
+  self.skipWaiting();
+});
+
+self.addEventListener("activate", (event) => {
+  event.waitUntil(takeOver());
+});
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  const { origin, pathname } = new URL(request.url);
+  if (origin !== location.origin) return;
+  if (pathname === "/logout/" || pathname === "/login/") event.waitUntil(caches.delete(LIST));
+  if (request.method !== "GET") return;
+  if (request.mode === "navigate") event.respondWith(page(event));
+  else if (pathname.startsWith(STATIC)) event.respondWith(file(request));
+});
+
+async function takeOver() {
+  const names = await caches.keys();
+  await Promise.all(names.filter((name) => ![FILES, LIST].includes(name)).map((name) => caches.delete(name)));
+  // The request of a page needn't wait until this script has started.
+  await self.registration.navigationPreload?.enable();
+  await self.clients.claim();
+}
+
+async function page(event) {
+  try {
+    const answer = (await event.preloadResponse) ?? (await fetch(event.request));
+    if (answer.ok && answer.headers.has("Keep-Offline")) event.waitUntil(keep(event.request, answer.clone()));
+    return answer;
+  } catch {
+    return withoutNetwork(event.request);
+  }
+}
+
+async function keep(request, answer) {
+  const headers = new Headers(answer.headers);
+  // The text is unpacked already.
+  headers.delete("Content-Encoding");
+  headers.delete("Content-Length");
+  headers.set("Kept-At", String(Date.now()));
+  headers.set("Kept-From", request.url);
+  const cache = await caches.open(LIST);
+  await cache.put(KEPT, new Response(await answer.text(), { headers }));
+}
+
+async function withoutNetwork(request) {
+  const list = await lastList();
+  if (list && new URL(list.headers.get("Kept-From")).pathname === new URL(request.url).pathname) {
+    return marked(list, `data-kept-at="${list.headers.get("Kept-At")}"`);
+  }
+  const page = await caches.match("/offline/");
+  if (!page) return Response.error();
+  return list ? marked(page, `data-last-list="${pathOf(list)}"`) : page;
+}
+
+async function lastList() {
+  const list = await caches.match(KEPT);
+  const isRecent = list && Date.now() - Number(list.headers.get("Kept-At")) < LONGEST_MS;
+  return isRecent ? list : undefined;
+}
+
+/** Only the path, which has no character that ends an attribute. */
+function pathOf(list) {
+  return new URL(list.headers.get("Kept-From")).pathname;
+}
+
+async function marked(answer, attribute) {
+  const text = await answer.text();
+  return new Response(text.replace("<body", `<body ${attribute}`), { headers: answer.headers });
+}
+
+async function file(request) {
+  const cache = await caches.open(FILES);
+  try {
+    const answer = await fetch(request);
+    if (answer.ok) await cache.put(request, answer.clone());
+    return answer;
+  } catch {
+    return (await cache.match(request)) ?? Response.error();
+  }
+}
