@@ -1,4 +1,4 @@
-"""Narrow screens: a header of two rows for every role, and no cut-off text."""
+"""Narrow screens: a header of one row for every role, a bar at the bottom, no cut-off text."""
 
 import pytest
 from playwright.sync_api import expect
@@ -9,6 +9,7 @@ from tests.stack.browser.test_orders import approved_order
 from tests.stack.running import RunningStack
 
 PHONE = {"width": 390, "height": 844}
+TABLET = {"width": 768, "height": 1024}
 # Tops of what a person sees of the header, one for each row.
 ROWS = """() => new Set([...document.querySelectorAll("header.top :is(a, button, .pill)")]
     .filter(e => e.checkVisibility()).map(e => {
@@ -35,15 +36,24 @@ CUT = """() => [...document.querySelectorAll("td, th")].filter(e => e.checkVisib
 
 
 @pytest.mark.parametrize("role", ["manager", "lead", "pricing", "operator"])
-def test_the_header_takes_two_rows_at_most_at_any_width(doors: Doors, role: str) -> None:
+def test_the_header_is_one_row_or_a_rail_beside_the_page(doors: Doors, role: str) -> None:
     page = doors.log_in(role).open("/tasks/")
+    header, main = page.locator("header.top"), page.locator("main")
     seen = {}
 
-    for width in (320, 390, 768, 1024, 1199, 1200, 1280, 1920):
+    for width in (320, 390, 768, 1024, 1199):
         page.set_viewport_size({"width": width, "height": 844})
         seen[width] = page.evaluate(ROWS)
+    assert max(seen.values()) == 1, seen
 
-    assert max(seen.values()) <= 2, seen
+    for width in (1200, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 844})
+        rail, beside = header.bounding_box(), main.bounding_box()
+        assert rail is not None
+        assert beside is not None
+        assert rail["width"] <= 240
+        assert beside["x"] >= rail["x"] + rail["width"]
+        expect(header.get_by_role("button", name="Log out")).to_be_in_viewport()
 
 
 def test_long_names_and_numbers_stay_whole_and_inside_on_a_phone(
@@ -99,7 +109,7 @@ def test_no_page_of_a_tablet_scrolls_sideways(doors: Doors, shop: Shop) -> None:
 
 
 def test_the_desks_open_by_keyboard_and_close_by_escape(doors: Doors) -> None:
-    page = doors.log_in("manager", viewport=PHONE).open("/")
+    page = doors.log_in("manager", viewport=TABLET).open("/")
     menu = page.get_by_role("button", name="Desks, you are at Stock")
     desks = page.get_by_role("navigation", name="Desks")
     expect(desks).to_be_hidden()
@@ -115,6 +125,35 @@ def test_the_desks_open_by_keyboard_and_close_by_escape(doors: Doors) -> None:
     menu.press("Enter")
     desks.get_by_role("link", name="Transfers").click()
     expect(page.get_by_role("heading", name="Transfers", level=1)).to_be_visible()
+
+
+def test_a_bar_has_the_desks_of_a_thumb_and_a_button_opens_the_rest(doors: Doors) -> None:
+    page = doors.log_in("associate", viewport=PHONE).open("/")
+    bar = page.get_by_role("navigation", name="Most used")
+    desks = page.get_by_role("navigation", name="Desks")
+
+    expect(bar.get_by_role("link")).to_have_text(["Find", "Count", "Receive", "Tasks"])
+    expect(bar.get_by_role("link", name="Find")).to_have_attribute("aria-current", "page")
+    bar.get_by_role("button", name="More").click()
+    expect(desks.get_by_role("button", name="Log out")).to_be_in_viewport()
+    desks.get_by_role("link", name="Transfers").click()
+    expect(page.get_by_role("heading", name="Transfers", level=1)).to_be_visible()
+    expect(bar).to_be_in_viewport(ratio=1)
+
+
+def test_filters_fold_behind_one_button_on_a_phone(doors: Doors) -> None:
+    page = doors.log_in("associate", viewport=PHONE).open("/?status=low")
+    button = page.get_by_role("button", name="Filters (1)")
+
+    expect(page.get_by_label("Status")).to_be_hidden()
+    expect(page.get_by_role("searchbox")).to_be_visible()
+    button.click()
+
+    expect(page.get_by_label("Status")).to_be_visible()
+    expect(button).to_have_attribute("aria-expanded", "true")
+    page.set_viewport_size({"width": 1280, "height": 844})
+    expect(button).to_be_hidden()
+    expect(page.get_by_label("Status")).to_be_visible()
 
 
 def test_a_purchase_order_shows_every_column_on_a_phone_and_on_paper(

@@ -1,0 +1,92 @@
+"""The frame of a page: the keyboard map, messages, and a device without a network."""
+
+from playwright.sync_api import expect
+
+from tests.stack.browser.conftest import Doors
+from tests.stack.browser.looks import faults_of
+from tests.stack.browser.shop import Shop
+from tests.stack.browser.test_phone import PHONE
+from tests.stack.running import RunningStack
+
+KEPT = "caches.match('/kept-list').then(list => Boolean(list))"
+ACTIVE = "navigator.serviceWorker.ready.then(() => navigator.serviceWorker.controller !== null)"
+
+
+def test_a_question_mark_shows_every_key_and_escape_closes_it(doors: Doors) -> None:
+    page = doors.log_in("manager").open("/tasks/")
+    keys = page.get_by_role("dialog", name="Keyboard")
+
+    page.keyboard.press("?")
+    expect(keys).to_be_visible()
+    assert faults_of(page) == []
+    page.set_viewport_size({"width": 1280, "height": 844})
+    # A key of the page does nothing behind the dialog.
+    page.keyboard.press("g")
+    page.keyboard.press("s")
+    expect(keys).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(keys).to_be_hidden()
+
+    page.keyboard.press("g")
+    page.keyboard.press("s")
+    expect(page.get_by_role("heading", name="Stock", level=1)).to_be_visible()
+
+
+def test_a_switch_turns_single_keys_off_on_this_device(doors: Doors) -> None:
+    page = doors.log_in("manager").open("/tasks/")
+    page.get_by_role("button", name="Keyboard").click()
+    page.get_by_label("Single keys on this device").uncheck()
+    page.keyboard.press("Escape")
+
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_be_hidden()
+    page.reload()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_have_count(0)
+
+    page.get_by_role("button", name="Keyboard").click()
+    page.get_by_label("Single keys on this device").check()
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+
+
+def test_a_device_without_a_network_shows_the_last_list_with_its_age(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    shop.range("MUG", 42)
+    stack.wait_until(lambda: shop.shown(["MUG"]))
+    visitor = doors.log_in("associate", viewport=PHONE, service_workers="allow")
+    visitor.expected = ("ERR_INTERNET_DISCONNECTED",)
+    page = visitor.open("/")
+    page.wait_for_function(f"() => {ACTIVE}")
+    visitor.open(f"/?location={shop.location}")
+    page.wait_for_function(f"() => {KEPT}")
+
+    visitor.context.set_offline(True)
+    visitor.open("/")
+    expect(page.get_by_text("No connection. This is your last list")).to_be_visible()
+    expect(page.locator(f'[data-key="{shop.key("MUG")}"] [data-f="on_hand"]')).to_have_text("42")
+    expect(page.locator("#pill")).to_have_attribute("data-state", "offline")
+    assert faults_of(page) == []
+    visitor.open("/tasks/")
+    expect(page.get_by_role("heading", name="No connection")).to_be_visible()
+    expect(page.get_by_role("link", name="Show the last stock list")).to_be_visible()
+
+    visitor.context.set_offline(False)
+    expect(page.get_by_role("heading", name="Tasks", level=1)).to_be_visible()
+
+
+def test_nobody_reads_the_list_of_the_person_before_at_the_same_device(doors: Doors) -> None:
+    visitor = doors.enter(service_workers="allow")
+    people = doors.people
+    visitor.log_in("associate", people.password)
+    page = visitor.page
+    page.wait_for_function(f"() => {ACTIVE}")
+    visitor.open("/")
+    page.wait_for_function(f"() => {KEPT}")
+
+    page.get_by_role("button", name="Log out").click()
+
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    page.wait_for_function(f"() => {KEPT}.then(kept => !kept)")
