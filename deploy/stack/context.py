@@ -35,9 +35,9 @@ _TUNING: Final = (
     " SINK_POLL_MS UNDECODABLE_PERMILLE"
 )
 TUNING_VARIABLES: Final = frozenset(f"INVENTORY_{name}" for name in _TUNING.split())
-# The company that runs the stack; its purchase orders print these.
+# The company that runs the stack; its purchase orders and its pages show these.
 COMPANY: Final = frozenset(
-    f"INVENTORY_{name}" for name in ("COMPANY_NAME", "COMPANY_ADDRESS", "CURRENCY")
+    f"INVENTORY_{name}" for name in ("COMPANY_NAME", "COMPANY_ADDRESS", "CURRENCY", "TIME_ZONE")
 )
 PROOFS: Final = frozenset({"INVENTORY_PROOF_HOUR"})
 # Length of logins, roles that need a second factor, trusted proxies.
