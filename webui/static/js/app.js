@@ -10,14 +10,59 @@ startKeys();
 
 // In this order: the answer to a refused form comes last, so that a scan field keeps its focus.
 const PARTS = [
-  ["form[data-search]", () => import("./search.js"), (module) => module.startSearch(live)],
-  ["#desk, [data-poll], [data-reload], [data-autosubmit]", () => import("./desk.js"), (module) => module.startDesk()],
-  ["form[data-delivery]", () => import("./delivery.js"), (module) => module.startDelivery()],
-  ["#desk, [data-pick-all]", () => import("./pick.js"), (module) => module.startPick()],
-  ["form[data-scan]", () => import("./scan.js"), (module) => module.startScan()],
-  ["form[data-uses]", () => import("./uses.js"), (module) => module.startUses()],
-  ["body[data-answer]", () => import("./answer.js"), (module) => module.startAnswer()],
+  {
+    at: "form[data-search]",
+    file: "search.js",
+    load: () => import("./search.js"),
+    start: (module) => module.startSearch(live),
+  },
+  {
+    at: "#desk, [data-poll], [data-reload], [data-autosubmit]",
+    file: "desk.js",
+    load: () => import("./desk.js"),
+    start: (module) => module.startDesk(),
+  },
+  {
+    at: "form[data-delivery]",
+    file: "delivery.js",
+    load: () => import("./delivery.js"),
+    start: (module) => module.startDelivery(),
+  },
+  {
+    at: "#desk, [data-pick-all]",
+    file: "pick.js",
+    load: () => import("./pick.js"),
+    start: (module) => module.startPick(),
+  },
+  {
+    at: "form[data-scan]",
+    file: "scan.js",
+    load: () => import("./scan.js"),
+    start: (module) => module.startScan(),
+  },
+  {
+    at: "form[data-uses]",
+    file: "uses.js",
+    load: () => import("./uses.js"),
+    start: (module) => module.startUses(),
+  },
+  {
+    at: "body[data-answer]",
+    file: "answer.js",
+    load: () => import("./answer.js"),
+    start: (module) => module.startAnswer(),
+  },
 ];
-const wanted = PARTS.filter(([selector]) => document.querySelector(selector));
-const modules = await Promise.all(wanted.map(([, load]) => load()));
-wanted.forEach(([, , start], at) => start(modules[at]));
+const wanted = PARTS.filter(({ at }) => document.querySelector(at));
+const loading = wanted.map(({ load }) => load());
+wanted.forEach(holdLoad);
+const modules = await Promise.all(loading);
+wanted.forEach(({ start }, at) => start(modules[at]));
+
+/** A script element holds the page's load event back until the module is there; an import alone doesn't. */
+function holdLoad({ file }) {
+  const script = document.createElement("script");
+  script.type = "module";
+  script.src = new URL(file, import.meta.url).href;
+  document.head.append(script);
+}

@@ -28,4 +28,7 @@ export function startSearch(live) {
     event.preventDefault();
     run();
   });
+  // Somebody typed before this script was there.
+  const field = form.querySelector("input[type=search]");
+  if (field && field.value !== field.defaultValue) run();
 }
