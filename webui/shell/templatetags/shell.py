@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.inclusion_tag("icon.html")
 def icon(name: str) -> dict[str, str]:
-    """Return an icon of `static/vendor/lucide.svg` that takes size and colour from its text.
+    """Return an icon of `static/vendor/lucide/lucide.svg` that takes size and colour from its text.
 
     It says nothing to a screen reader: the text beside it, or a hidden one, names the action.
     """

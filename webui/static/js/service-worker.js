@@ -11,7 +11,7 @@ const LONGEST_MS = 12 * 3_600_000; // a session lasts no longer
 const STATIC = "/static/";
 const FRAME = [
   "/offline/",
-  ...["css/app.css", "vendor/lucide.svg", "icon.svg"].map((path) => STATIC + path),
+  ...["css/app.css", "vendor/lucide/lucide.svg", "icon.svg"].map((path) => STATIC + path),
   ...["app", "frame", "keys", "live"].map((name) => `${STATIC}js/${name}.js`),
 ];
 
