@@ -35,6 +35,7 @@ NAMES: dict[tuple[str, str], str] = {
     ("5.3", "s 20, S 60, pack 6, h 2"): "episode",
     ("6.1", "signal"): "",
     ("6.2", "vector"): "price",
+    ("6.5", "vector"): "",
     ("7", "state"): "",
     ("7", "scorecard"): "scorecard",
     ("8", "task"): "",

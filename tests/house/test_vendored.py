@@ -19,6 +19,15 @@ RELEASES = {
             "lucide.svg": "08edceebc6730f45cdedcd969d846504ae846bf538fa21e5254fdae313411e86",
         },
     ),
+    "uplot": (
+        "uPlot (v1.6.32)",
+        "MIT",
+        {
+            "LICENSE": "8f989229699b4fe2f1a0432d0e9edc338a8a911e250e2d1b01ecd770a5f5b1bd",
+            "uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+            "uPlot.min.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
+        },
+    ),
 }
 
 

@@ -12,8 +12,8 @@ from django.test import RequestFactory
 @pytest.mark.parametrize(
     ("desk", "table", "listing"),
     [
-        ("webui.desks.reorders.views", "reorder_proposal", "reorder_proposals"),
-        ("webui.desks.prices.views", "price_proposal", "price_proposals"),
+        ("webui.desks.reorders.views", "reorder_proposal", "selectors.reorder_proposals"),
+        ("webui.desks.prices.views", "price_proposal", "listing.price_page"),
     ],
 )
 def test_a_change_while_the_page_is_made_is_news_to_the_page(
@@ -24,7 +24,7 @@ def test_a_change_while_the_page_is_made_is_news_to_the_page(
     before = selectors.desk_version(table)
     contexts: list[dict[str, Any]] = []
 
-    def read(**_filters: object) -> list[object]:
+    def read(*_: object, **_filters: object) -> list[object]:
         monkeypatch.setattr(selectors, "desk_version", lambda _table: "changed since")
         return []
 
@@ -32,7 +32,8 @@ def test_a_change_while_the_page_is_made_is_news_to_the_page(
         contexts.append(context)
         return HttpResponse()
 
-    monkeypatch.setattr(selectors, listing, read)
+    module, function = listing.split(".")
+    monkeypatch.setattr(getattr(views, module), function, read)
     monkeypatch.setattr(views, "render_page", rendered)
 
     views._show(RequestFactory().get("/"), None)

@@ -68,7 +68,7 @@ def test_the_page_shows_the_lines_of_the_command_in_their_order(
     url = SecretStr(server.url("app_ro", database))
     found = explain("S", "L", settings=Connections(home=tmp_path, read_database_url=url))
 
-    html = page("/items/L/S")
+    html = page("/items/L/S?tab=sources")
 
     shown = [
         (unescape(label).strip(), unescape(text))
@@ -84,13 +84,15 @@ def test_the_page_shows_the_lines_of_the_command_in_their_order(
     assert "inventory explain S --location L" in text_of(html)
     assert "stock_count" in html
     assert "by bob" in text_of(html)
+    for tab, name in (("stock", "Stock"), ("demand", "Demand"), ("reorder", "Levels")):
+        assert f'<h3 id="explained-{name.lower()}">{name}</h3>' in page(f"/items/L/S?tab={tab}")
 
 
 @pytest.mark.usefixtures("shop")
 def test_the_page_counts_what_was_sold_in_the_last_hour_day_and_week() -> None:
     assert AS_OF_US == 1_772_452_800_000_000  # noon, as the sale's clock
 
-    text = text_of(page("/items/L/S"))
+    text = text_of(page("/items/L/S?tab=demand"))
 
     assert "hour 2026-03-02 11:00, 2026-03-02 12:00 can still grow 4" in text
     assert "Sessions of these 7 days: 1" in text
@@ -132,7 +134,7 @@ def test_late_lines_stand_under_the_window_that_they_changed(ledger: psycopg.Con
     project(ledger, state_of(ledger, "L|S"))
     ledger.execute("DELETE FROM retail.sale_line WHERE source_ref = 'gone'")
 
-    text = text_of(page("/items/L/S"))
+    text = text_of(page("/items/L/S?tab=demand"))
 
     ledger.execute("DELETE FROM read_model.sales_window")
     _, row, rest = text.partition("2026-03-02 11:40 2 0 19.98 2 2")

@@ -28,8 +28,9 @@ class Shown(NamedTuple):
 def shown(address: str) -> Shown:
     html = page(address)
     table = html.split('<table class="cards facts">')[1].split("</table>")[0]
-    body, foot = table.split("<tbody>")[1].split("<tfoot>")
-    opening, *facts = body.split("<tr")[1:]
+    total, *rows, opening = table.split("<tbody>")[1].split("<tr")[1:]
+    foot = "".join(row for row in rows if 'class="newer"' in row)
+    facts = [row for row in rows if 'class="newer"' not in row][::-1]  # the oldest first
     earlier = search(r'href="(\?to=\d+)#facts"', opening)
     newer = search(r'class="n" data-label="Change">([^<]*)<', foot)
     return Shown(
@@ -39,7 +40,7 @@ def shown(address: str) -> Shown:
             number(findall(r'class="n sum" data-label="On hand">([^<]*)', row)[0]) for row in facts
         ],
         newer=number(newer[1]) if newer else 0,
-        total=number(findall(r'id="facts-total">([^<]*)<', foot)[0]),
+        total=number(findall(r'id="facts-total">([^<]*)<', total)[0]),
         earlier_address=earlier[1] if earlier else "",
     )
 

@@ -43,7 +43,7 @@ def test_the_page_names_the_worker_and_the_age_of_its_number(
     monkeypatch.setattr("cdc.workers.query_key.__defaults__", (30.0,))
     with worker_with(state_of(shop, "L|S")) as url:
         monkeypatch.setenv("INVENTORY_WORKER_URLS", url)
-        found = page("/items/L/S")
+        found = page("/items/L/S?tab=sources")
     shown = text_of(found)
 
     assert "data-poll" not in found
@@ -59,7 +59,7 @@ def test_a_worker_that_hangs_costs_the_page_its_patience_and_no_more(
     monkeypatch.setattr("cdc.workers.query_key.__defaults__", (1.5,))
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         monkeypatch.setenv("INVENTORY_WORKER_URLS", f"http://127.0.0.1:{deaf.getsockname()[1]}")
-        shown = text_of(page("/items/L/S"))
+        shown = text_of(page("/items/L/S?tab=sources"))
 
     assert "read model only: live stock takes too long to answer, stale by 1 d" in shown
     assert "State from the read model" in shown
@@ -73,7 +73,7 @@ def test_without_workers_the_page_shows_the_read_model_and_its_age(
     monkeypatch.setattr("cdc.workers.query_key.__defaults__", (30.0,))
     monkeypatch.setenv("INVENTORY_WORKER_URLS", "http://127.0.0.1:9")
 
-    found = page("/items/L/S")
+    found = page("/items/L/S?tab=sources")
     shown = text_of(found)
 
     assert '<span id="worker-says" data-poll="5000">' in found

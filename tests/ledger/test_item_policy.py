@@ -15,7 +15,7 @@ from ledger.services import Conflict, ServiceError
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.pages import person
 
-PAGE = "/items/L/S"
+PAGE = "/items/L/S?tab=policy"
 POST = "/items/policy?location=L&sku=S"
 SHOWN = {"auto_max_minor": 0}
 
@@ -80,7 +80,7 @@ def test_purchasing_sets_the_automatic_limit_and_nothing_else(ledger: psycopg.Co
 
     answer = client.post(POST, fields)
 
-    assert (answer.status_code, answer["Location"]) == (302, "/items/L/S#policy")
+    assert (answer.status_code, answer["Location"]) == (302, "/items/L/S?tab=policy")
     assert columns(ledger) == (50_000, "advise", 0, "buyer")
     said = text(client.get(PAGE))
     assert "Changed: automatic limit." in said

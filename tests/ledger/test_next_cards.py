@@ -25,7 +25,7 @@ def html(answer: Any) -> str:
 def next_of(page: str, card: str) -> set[str]:
     """Return the addresses to which the forms of a card redirect."""
     [article] = re.findall(
-        rf'<(?:article|li) [^>]*id="{re.escape(card)}".*?</(?:article|li)>', page
+        rf'<(?:article|li|tr) [^>]*id="{re.escape(card)}".*?</(?:article|li|tr)>', page
     )
     return set(re.findall(r'name="next" value="([^"]*)"', article))
 
@@ -89,6 +89,12 @@ def test_a_price_leads_to_the_one_behind_it(ledger: psycopg.Connection) -> None:
     page = html(person("pricing").get("/prices/"))
 
     assert [next_of(page, card) for card in ids] == [{ids[1]}, {ids[0]}]
+
+    opened = html(person("pricing").get("/prices/", {"open": ids[0]}))
+    [details] = re.findall(
+        rf'<tr class="details" data-details="{re.escape(ids[0])}".*?</tr>', opened
+    )
+    assert re.findall(r'name="next" value="([^"]*)"', details) == [ids[1]] * 2
 
 
 def test_a_place_in_the_page_is_all_that_a_form_can_name(needs: list[str]) -> None:

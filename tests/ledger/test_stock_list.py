@@ -99,7 +99,7 @@ def test_a_row_says_how_long_its_units_last_and_what_it_sold(ledger: psycopg.Con
     assert 'd="M0 15h71v2H0zM69 15v-15h2V15z"' in html
 
 
-@pytest.mark.parametrize("path", ["/", "/items/L/S"])
+@pytest.mark.parametrize("path", ["/", "/items/L/S?tab=sources"])
 def test_a_price_says_that_it_may_be_newer_than_the_figures(
     ledger: psycopg.Connection, path: str
 ) -> None:

@@ -135,8 +135,17 @@ def test_cover_is_what_is_there_and_on_its_way_by_demand_rounded_down(
 
 
 def test_cover_is_printed_as_days_with_a_tenth_while_that_says_something() -> None:
-    days = [0, 49, 999, 1_000, 36_500, 36_501, None]
+    days = [0, 49, 999, 1_000, 36_500, 36_501, 33_333_300, None]
 
     printed = [cover_text(centidays) for centidays in days]
 
-    assert printed == ["0.0 d", "0.4 d", "9.9 d", "10 d", "365 d", "hardly sells", "no demand"]
+    assert printed == [
+        "0.0 d",
+        "0.4 d",
+        "9.9 d",
+        "10 d",
+        "365 d",
+        "hardly sells",
+        "hardly sells",
+        "no demand",
+    ]

@@ -25,12 +25,14 @@ __all__ = [
     "cover_text",
     "micro_text",
     "money_text",
+    "signed_money_text",
     "signed_units_text",
     "status_of",
     "time_text",
     "units_text",
 ]
 
+LONGEST_COVER_CENTIDAYS: Final = 365 * 100
 STATUSES: Final = ("negative", "out", "low", "over", "ok")
 LABELS: Final = {
     "negative": "Negative",
@@ -126,6 +128,11 @@ def signed_units_text(units: int | None) -> str:
     if units is not None and units > 0:
         return f"+{units:,}"
     return units_text(units)
+
+
+def signed_money_text(minor: int | None) -> str:
+    """Return an amount in minor units with its sign: `+1.20`, `−3.00`, `0.00`."""
+    return f"+{money_text(minor)}" if minor is not None and minor > 0 else money_text(minor)
 
 
 def counted_text(number: int, noun: str) -> str:

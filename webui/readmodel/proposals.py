@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from inventory.pricing.margins import unit_effect_minor, week_effect_minor
 from ledger.kernel.rows import select, select_one, select_value
 
 
@@ -111,7 +112,24 @@ class PriceProposal(Proposal):
     effective_at_us: int
     prior_minor: int | None
     cost_minor: int | None
+    tax_bp: int | None
+    rate_micro: int | None
     blocked_until_us: int | None
+
+    @property
+    def unit_effect_minor(self) -> int | None:
+        """Change of the margin of one unit (domain.md 6.5); None for an item without a policy."""
+        if self.tax_bp is None:
+            return None
+        return unit_effect_minor(self.old_minor, self.new_minor, self.tax_bp)
+
+    @property
+    def week_effect_minor(self) -> int | None:
+        """Change of the margin of a week at today's demand; None without a known demand."""
+        unit = self.unit_effect_minor
+        if unit is None or self.rate_micro is None:
+            return None
+        return week_effect_minor(unit, self.rate_micro)
 
     @property
     def change_permille(self) -> int:
@@ -125,12 +143,14 @@ SELECT r.inv_key, r.location, r.sku, coalesce(p.name, r.sku) AS name, r.revision
        r.reason, r.terms, r.logic_revision, r.position, r.as_of_us, r.opened_at, r.updated_at,
        r.decided_action, r.decided_by, r.decided_at, r.proposal_id, r.old_minor, r.new_minor,
        r.regular_minor, r.floor_minor, r.step, r.signal, r.clamps, r.effective_at_us,
-       r.prior_minor, il.cost_minor,
-       (SELECT (s.state #>> '{price_episode,blocked_until_us}')::bigint FROM read_model.stock s
-        WHERE s.inv_key = r.inv_key AND r.status = 'snoozed') AS blocked_until_us
+       r.prior_minor, il.cost_minor, il.tax_bp,
+       coalesce(s.demand_rate_micro, il.initial_rate_micro) AS rate_micro,
+       CASE WHEN r.status = 'snoozed' THEN
+           (s.state #>> '{price_episode,blocked_until_us}')::bigint END AS blocked_until_us
 FROM app.price_proposal r
 LEFT JOIN retail.product p ON p.code = r.sku
 LEFT JOIN retail.item_location il ON il.inv_key = r.inv_key
+LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
 """
 DESK_ROWS: Final = 100
 _VIEWS: Final = {
@@ -142,6 +162,9 @@ _VIEWS: Final = {
         WHERE h.episode_state IN ('held-rejected', 'held-short')))""",
     "closed": "r.status NOT IN ('open', 'snoozed')",
 }
+# For the desk of prices, which adds its own search and order.
+PRICE_PROPOSAL: Final = _PRICE
+PRICE_VIEWS: Final = {view: _VIEWS[view] for view in ("open", "snoozed", "closed")}
 _SUPPLIER_NAME: Final = "coalesce(su.name, r.supplier, 'No supplier')"
 _BEHIND: Final = f"""NOT EXISTS (SELECT FROM app.reorder_proposal WHERE reorder_id = %(after)s)
     OR EXISTS (

@@ -103,7 +103,7 @@ def test_a_refused_form_shows_why_and_can_be_reloaded(
     stack.wait_until(lambda: shop.shown(["MUG"]))
     visitor = doors.log_in("buyer")
     visitor.expected = ("422",)
-    page = visitor.open(f"/items/{shop.location}/MUG")
+    page = visitor.open(f"/items/{shop.location}/MUG?tab=policy")
     page.locator("#policy summary").click()
     page.locator("#policy [name=auto_max]").fill("1,00")
 
@@ -112,7 +112,7 @@ def test_a_refused_form_shows_why_and_can_be_reloaded(
     expect(page.get_by_role("alert")).to_be_in_viewport()
     expect(page.get_by_role("alert")).to_contain_text("Automatic limit: an amount")
     expect(page.locator("#policy [name=auto_max]")).to_have_value("1,00")
-    assert page.url.endswith(f"/items/{shop.location}/MUG")
+    assert page.url.endswith(f"/items/{shop.location}/MUG?tab=policy")
     with page.expect_request(page.url) as asked:
         page.evaluate("() => location.reload()")
     assert asked.value.method == "GET"

@@ -73,31 +73,70 @@ def test_the_item_page_explains_the_number_fact_by_fact(
     )
 
     page = doors.log_in("associate").open(f"/items/{shop.location}/LAMP")
-    # A page does not wait for a worker on a busy machine; it shows the read model then.
-    says = page.get_by_text(re.compile(r"worker-\d reports 23"))
-    stack.wait_until(lambda: says.count() or page.reload() is None)
-
-    rows = page.locator("table.facts tbody tr:not(.opening)")
+    rows = page.locator("table.facts tbody tr:not(.opening, .total)")
     running = [units(text) for text in rows.locator("td.sum").all_inner_texts()]
     deltas = [units(text) for text in rows.locator("td.n:not(.sum)").all_inner_texts()]
-    assert running == [-6, 30, 26, 23]
-    assert deltas == [-6, 36, -4, -3]
+    assert running == [23, 26, 30, -6]
+    assert deltas == [-3, -4, 36, -6]
     expect(page.locator("#facts-total")).to_have_text("23")
     expect(cell(page, key, "on_hand")).to_have_text("23")
     expect(page.get_by_text("equals the number above")).to_be_visible()
+    late = page.locator("table.facts tbody tr").filter(has_text="late: its window had closed")
+    expect(late).to_have_count(2)
+
+    page.get_by_role("link", name="Demand", exact=True).click()
+    expect(page.locator("#sales-h + table tbody tr").first).to_contain_text("hour")
+
+    page.get_by_role("link", name="Sources", exact=True).click()
+    # A page does not wait for a worker on a busy machine; it shows the read model then.
+    says = page.get_by_text(re.compile(r"worker-\d reports 23"))
+    stack.wait_until(lambda: says.count() or page.reload() is None)
     command = f"inventory explain LAMP --location {shop.location}"
     arithmetic = page.get_by_role("region", name="The arithmetic, line by line")
     expect(arithmetic.get_by_text(command)).to_be_visible()
     expect(says).to_be_visible()
-    late = page.locator("table.facts tbody tr").filter(has_text="late: its window had closed")
-    expect(late).to_have_count(2)
     explanation = page.locator("#explanation")
     expect(explanation.get_by_text("State from the worker")).to_be_visible()
     expect(explanation.locator("h3")).to_have_text(
         ["Stock", "Demand", "Levels", "Order quantity", "Price", "Need", "Where this comes from"]
     )
     expect(explanation.locator(".total").first).to_contain_text("23")
-    expect(page.locator("#sales-h + table tbody tr").first).to_contain_text("hour")
+
+
+def test_the_chart_of_an_item_is_read_with_mouse_and_keyboard(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    key = shop.range("LAMP", 30)
+    shop.sql(
+        "INSERT INTO retail.sale_line (source, source_ref, inv_key, location, sku,"
+        " quantity_units, amount_minor, occurred_at) VALUES ('till', %s, %s, %s, 'LAMP', 4, 4000,"
+        " clock_timestamp() - interval '30 hours')",
+        *(f"{key}-1", key, shop.location),
+    )
+    shop.sell("LAMP", 7)
+    stack.wait_until(lambda: shop.shown(["LAMP"]))
+    page = doors.log_in("buyer").open(f"/items/{shop.location}/LAMP")
+    chart = page.get_by_role("slider", name="On hand by day")
+    readout = page.locator("figure .readout")
+
+    # The chart's last day is the number of the page.
+    expect(readout).to_contain_text("On hand 23")
+    expect(chart.locator("canvas")).to_be_visible()
+
+    chart.focus()
+    page.keyboard.press("Home")
+    expect(chart).to_have_attribute("aria-valuenow", "0")
+    expect(readout).to_contain_text("sales \N{MINUS SIGN}4")
+    page.keyboard.press("End")
+    expect(readout).to_contain_text("On hand 23")
+    box = chart.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 60, box["y"] + 100)
+    expect(readout).to_contain_text("sales \N{MINUS SIGN}4")
+
+    page.get_by_text("As a table").click()
+    twin = page.get_by_role("table", name="On hand by day")
+    expect(twin.get_by_role("row").last).to_contain_text("23")
 
 
 def test_deleting_a_late_sale_from_before_the_count_brings_the_variance_back(
@@ -118,9 +157,11 @@ def test_deleting_a_late_sale_from_before_the_count_brings_the_variance_back(
             )
         )
         page.goto(address)
-        rows = page.locator("table.facts tbody tr:not(.opening)")
-        deltas = rows.locator("td.n:not(.sum)").all_inner_texts()
-        return list(map(units, deltas)), list(map(units, rows.locator("td.sum").all_inner_texts()))
+        # The page has the newest first.
+        rows = page.locator("table.facts tbody tr:not(.opening, .total)")
+        deltas = rows.locator("td.n:not(.sum)").all_inner_texts()[::-1]
+        sums = rows.locator("td.sum").all_inner_texts()[::-1]
+        return list(map(units, deltas)), list(map(units, sums))
 
     before = facts(-3)
     shop.sell("RUG", 6, minutes_ago=180)

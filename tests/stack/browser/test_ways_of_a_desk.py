@@ -36,9 +36,10 @@ def test_a_decision_goes_on_at_the_next_card_and_stays_there(
     assert sorted(order) == sorted(proposals)
     decided, following = (page.locator(f'[data-proposal="{name}"]') for name in order[4:6])
 
-    decided.locator("summary", has_text="Reject").click()
-    decided.get_by_label("Reason").fill("not now")
-    decided.get_by_role("button", name="Reject").click()
+    decided.get_by_role("button", name="Details").click()
+    details = page.locator(f'[data-details="{order[4]}"]')
+    details.get_by_label("Reason").fill("not now")
+    details.get_by_role("button", name="Reject").click()
 
     expect(following).to_be_focused()
     expect(following).to_be_in_viewport()

@@ -1,5 +1,6 @@
 """One item's prices: past, in force and scheduled, manual changes and rollbacks."""
 
+import time
 from uuid import uuid4
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,7 +11,16 @@ from ledger.pricing.plausibility import ImplausiblePrice, require_plausible, usu
 from ledger.services import ServiceError, SetPrice, roll_back_price, set_price
 from webui.accounts.roles import DECIDE_PRICES, SEE, requires
 from webui.desks.prices.forms import PriceForm
-from webui.desks.prices.queries import PricedItem, PriceRow, price_rows, priced_item, prior_prices
+from webui.desks.prices.queries import (
+    PricedItem,
+    PriceRow,
+    price_rows,
+    priced_item,
+    prior_prices,
+    undone_to_minor,
+)
+from webui.readmodel.charts import PRICE_HEADS, price_chart
+from webui.readmodel.history import prices_by_day, timeline
 from webui.shell.desk import Command, Refusal, answer
 from webui.shell.forms import Typed
 from webui.shell.page import render_page
@@ -47,7 +57,9 @@ def _show(request: HttpRequest, key: str, refusal: Refusal | None) -> HttpRespon
         "item": item,
         "rows": [(row, priors.get(row.id)) for row in rows],
         "newest": rows[0] if rows else None,
-        "undone_to_minor": _undone_to_minor(item, rows),
+        "heads": PRICE_HEADS,
+        "days": price_chart(prices_by_day(timeline(key), time.time_ns() // 1000)),
+        "undone_to_minor": undone_to_minor(rows, item.regular_minor, item.floor_minor),
         "refusal": refusal,
         "form": refusal.form if refusal else {},
         "far_minor": _implausible_minor(refusal.form, item, rows) if refusal else None,
@@ -67,17 +79,6 @@ def _implausible_minor(typed: Typed, item: PricedItem, rows: list[PriceRow]) -> 
     except ServiceError:
         return None
     return None
-
-
-def _undone_to_minor(item: PricedItem, rows: list[PriceRow]) -> int | None:
-    """Return the price that a rollback would write; None if there is nothing to roll back."""
-    if not rows or rows[0].kind == "rollback":
-        return None
-    if rows[1:]:
-        return max(rows[1].price_minor, item.floor_minor)
-    if rows[0].kind == "initial" or item.regular_minor is None:
-        return None
-    return max(item.regular_minor, item.floor_minor)
 
 
 def _execute(command: Command, location: str, sku: str) -> str:

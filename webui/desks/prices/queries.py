@@ -1,5 +1,6 @@
 """Queries of one item's prices: the timeline, the limits, the prior price of a cut."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 from inventory.model import price_timeline
 from inventory.pricing.targets import floor_minor
 from ledger.kernel.rows import select, select_one
+from webui.readmodel.history import timeline
 
 MOST_ROWS: Final = 200
 _TIMELINE: Final = """
@@ -24,11 +26,6 @@ SELECT id, effective_from, price_minor, floor_minor, step, kind, proposal_id, re
        ) AS is_in_force,
        ends_at IS NOT DISTINCT FROM effective_from AS is_undone
 FROM timeline ORDER BY newness LIMIT %(most)s
-"""
-_WHOLE: Final = """
-SELECT (extract(epoch FROM effective_from) * 1000000)::bigint AS effective_from_us, id, price_minor,
-       coalesce(step, 0) AS step, kind
-FROM retail.price_change WHERE inv_key = %(key)s ORDER BY effective_from, id
 """
 _ITEM: Final = """
 SELECT item.location, item.sku, coalesce(product.name, item.sku) AS name, item.cost_minor,
@@ -94,13 +91,27 @@ def prior_prices(inv_key: str, *, prior_rule: str) -> dict[int, int | None]:
 
     None where the rule finds no price. Rows beyond the 200 shown ones count too.
     """
-    timeline = tuple(select(_WHOLE, {"key": inv_key}, price_timeline.PriceRow))
+    whole = timeline(inv_key)
     found = {}
-    for place, row in list(enumerate(timeline))[-MOST_ROWS:]:
-        before, from_us = timeline[:place], row.effective_from_us
+    for place, row in list(enumerate(whole))[-MOST_ROWS:]:
+        before, from_us = whole[:place], row.effective_from_us
         old = price_timeline.in_force(before, from_us)
         if old is not None and row.price_minor < old.price_minor:
             found[row.id] = price_timeline.prior_price(
                 before, from_us, progressive=prior_rule == "progressive"
             )
     return found
+
+
+def undone_to_minor(rows: Sequence[PriceRow], regular_minor: int | None, floor: int) -> int | None:
+    """Return the price that a rollback would write; None if there is nothing to roll back.
+
+    `rows` are the newest rows of the timeline, the newest first; `floor` is today's floor.
+    """
+    if not rows or rows[0].kind == "rollback":
+        return None
+    if rows[1:]:
+        return max(rows[1].price_minor, floor)
+    if rows[0].kind == "initial" or regular_minor is None:
+        return None
+    return max(regular_minor, floor)

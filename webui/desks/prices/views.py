@@ -1,7 +1,7 @@
 """The pricing desk: proposed prices with signal, clamps and floor, and decisions on them."""
 
 from typing import Any, Final, assert_never
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -12,7 +12,7 @@ from ledger.automation.prices import objections_to
 from ledger.kernel.proposal_rows import PRICES
 from ledger.kernel.proposals import last_decision
 from ledger.kernel.refusal_text import moment_text
-from ledger.kernel.rows import select_value
+from ledger.kernel.rows import select_one
 from ledger.services import (
     Conflict,
     PriceWritten,
@@ -24,62 +24,109 @@ from ledger.services import (
     snooze_price,
 )
 from webui.accounts.roles import DECIDE_PRICES, SEE, STOP_PRICES, requires
+from webui.desks.prices import listing
+from webui.desks.prices.changes import price_changes
 from webui.desks.prices.forms import ON, StopForm
+from webui.desks.prices.listing import PAGE_ROWS, Filters, like
+from webui.desks.prices.paging import SWITCH, Switch, filters_of, heads_of, pages_of
 from webui.readmodel import proposals as selectors
 from webui.readmodel.choices import locations
 from webui.readmodel.decision_terms import lines
 from webui.readmodel.figures import counted_text, money_text
 from webui.shell.commands import next_cards, run_command
-from webui.shell.desk import Command, Refusal, answer, view_of
+from webui.shell.desk import Command, Refusal, answer
 from webui.shell.forms import SnoozeForm
 from webui.shell.page import render_page
 
-VIEWS: Final = ("open", "snoozed", "closed")
+VIEWS: Final = {
+    "open": "Open",
+    "snoozed": "Snoozed",
+    "closed": "Closed",
+    "changes": "Price changes",
+}
+_CLAMPS: Final = {
+    "ending": "allowed ending",
+    "ending_up": "next allowed ending",
+    "floor": "floor",
+    "max_step": "largest step",
+    "max_off": "largest markdown",
+    "ceiling": "largest raise",
+}
 
 
 @require_GET
 @requires(SEE)
 def prices(request: HttpRequest) -> HttpResponse:
-    """Show open, snoozed or closed price proposals."""
+    """Show open, snoozed or closed price proposals, or the newest price changes."""
     return _show(request, None)
 
 
 def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
-    view = view_of(request, VIEWS)
-    location = request.GET.get("location", "")[:24]
+    filters = filters_of(request, list(VIEWS))
     # Read before the list: a change in between must look new to the polling page.
     version_before = selectors.desk_version("price_proposal")
-    found = selectors.price_proposals(view=view, location=location)
-    waiting = objections_to([proposal.proposal_id for proposal in found])
-    cards = [_card(proposal, refusal, waiting.get(proposal.proposal_id, "")) for proposal in found]
-    refused_here = refusal and any(card["refusal"] for card in cards)
+    shown = (
+        _changes(filters) if filters.view == "changes" else _proposals(request, filters, refusal)
+    )
     context = {
-        "view": view,
+        "filters": filters,
         "views": VIEWS,
-        "cards": cards,
-        "next_cards": next_cards([proposal.proposal_id for proposal in found]),
+        "tab_query": urlencode({k: v for k, v in filters.as_query().items() if k != "view"}),
         "open_count": selectors.desk_count("price_proposal"),
-        "location": location,
         "locations": locations(),
-        "refusal": None if refused_here else refusal,
-        "stopped": select_value("SELECT price_kill_switch FROM app.setting WHERE id = 1"),
+        "switch": select_one(SWITCH, {}, Switch),
         "version": version_before,
         "version_url": reverse("prices-version"),
-        "query": urlencode({"view": view, "location": location}),
+        "query": urlencode(filters.as_query() | {"start": filters.start}),
+        "refusal": refusal,
+        **shown,
     }
     status = 200 if refusal is None else refusal.status
     return render_page(request, "prices/desk.html", context, status=status)
 
 
-def _card(
-    proposal: selectors.PriceProposal, refusal: Refusal | None, waits_because: str
-) -> dict[str, Any]:
-    mine = refusal if refusal and refusal.proposal == proposal.proposal_id else None
+def _changes(filters: Filters) -> dict[str, Any]:
+    found = price_changes(like(filters) | {"text": filters.text, "start": filters.start})
+    pages = pages_of(filters, len(found) > PAGE_ROWS)
+    return {"changes": [(row, uuid4()) for row in found[:PAGE_ROWS]], "pages": pages}
+
+
+def _proposals(request: HttpRequest, filters: Filters, refusal: Refusal | None) -> dict[str, Any]:
+    found = listing.price_page(filters)
+    ids = [proposal.proposal_id for proposal in found]
+    opened = refusal.proposal if refusal else request.GET.get("open", "")[:200]
+    total = listing.totals(filters)
+    refused_here = refusal is not None and refusal.proposal in ids
+    return {
+        "rows": [_row(proposal, filters) for proposal in found],
+        "opened": next((_card(one, refusal) for one in found if one.proposal_id == opened), None),
+        "next_cards": next_cards(ids),
+        "heads": heads_of(filters),
+        "totals": total,
+        "pages": pages_of(filters, total.rows > filters.start + PAGE_ROWS),
+        "refusal": None if refused_here else refusal,
+    }
+
+
+def _row(proposal: selectors.PriceProposal, filters: Filters) -> dict[str, Any]:
     permille = proposal.change_permille
     sign = "\N{MINUS SIGN}" if permille < 0 else "+"
+    query = filters.as_query() | {"start": filters.start, "open": proposal.proposal_id}
     return {
         "proposal": proposal,
         "change": f"{sign}{abs(permille) // 10}.{abs(permille) % 10} %",
+        "clamps": [_CLAMPS.get(clamp, clamp.replace("_", " ")) for clamp in proposal.clamps],
+        "shows_forms": proposal.status == "open" and proposal.actionable,
+        "open_url": f"?{urlencode(query)}#{quote(proposal.proposal_id, safe='')}",
+        "command_id": uuid4(),
+    }
+
+
+def _card(proposal: selectors.PriceProposal, refusal: Refusal | None) -> dict[str, Any]:
+    mine = refusal if refusal and refusal.proposal == proposal.proposal_id else None
+    waits_because = objections_to([proposal.proposal_id]).get(proposal.proposal_id, "")
+    return {
+        "proposal": proposal,
         "terms": lines(proposal.terms),
         "waits_because": waits_because,
         "refusal": mine,

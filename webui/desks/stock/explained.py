@@ -10,6 +10,7 @@ from cdc.workers import LiveKey
 from inventory.explain import formatting
 from inventory.explain.key import Provenance, explain
 from inventory.explain.lines import ADD, SUM, Line, Section, Source, gaps, with_actors
+from inventory.model.state import KeyState
 from webui.readmodel import explain as selectors
 
 
@@ -44,12 +45,8 @@ class Explained:
 
 def explained(level: selectors.Item, live: LiveKey) -> Explained:
     """Return the explanation of the worker's state, or of the read model's if no worker answers."""
-    state, as_of_us, came_from = live.state, live.as_of_us, "worker"
-    has_windows = state is not None
-    if state is None:
-        content = json.dumps(level.state, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        state, _dropped = decode_level(content.encode())
-        as_of_us, came_from = level.as_of_us, "read model"
+    state, as_of_us, came_from = state_of(level, live)
+    has_windows = live.state is not None
     found = {
         (source.table, source.id): source
         for source in selectors.authors(level.inv_key, state.episode.id)
@@ -65,6 +62,15 @@ def explained(level: selectors.Item, live: LiveKey) -> Explained:
     sections = explain(state, facts, came, has_windows=has_windows)
     named = with_actors(sections, {place: source.actor for place, source in found.items()})
     return Explained(tuple(map(_shown, named)), came_from, gaps(named))
+
+
+def state_of(level: selectors.Item, live: LiveKey) -> tuple[KeyState, int | None, str]:
+    """Return the worker's state, else the read model's, with its as-of time and its source."""
+    if live.state is not None:
+        return live.state, live.as_of_us, "worker"
+    content = json.dumps(level.state, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    state, _dropped = decode_level(content.encode())
+    return state, level.as_of_us, "read model"
 
 
 def _first(sources: Iterable[Source], table: str) -> Source | None:

@@ -1,7 +1,8 @@
 """The page that explains one number, with the form for parts of the item's policy."""
 
+import time
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -9,13 +10,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import CHANGE_POLICY, SEE, abilities, requires
-from webui.desks.stock.explained import explained
 from webui.desks.stock.facts import fact_page, position_from_query
 from webui.desks.stock.forms import PolicyForm
-from webui.desks.stock.policy import change, fields_of, policy_card
-from webui.desks.stock.sales import sales_views
-from webui.desks.stock.sparkline import bars
-from webui.desks.stock.windows import shown_windows
+from webui.desks.stock.policy import change, fields_of
+from webui.desks.stock.tabs import LABELS, Shown, tab_context, tab_of
 from webui.readmodel import explain
 from webui.readmodel.live_key import live_key
 from webui.readmodel.proposals import open_price_of, open_reorder_of
@@ -58,42 +56,48 @@ def change_policy(request: HttpRequest) -> HttpResponse:
         refusal = Refusal(f"{location}|{sku}", message, form.typed, status)
         return _show(request, location, sku, refusal)
 
-    return run_command(request, work, show, f"{reverse('item', args=(location, sku))}#policy")
+    back = f"{reverse('item', args=(location, sku))}?tab=policy"
+    return run_command(request, work, show, back)
 
 
 def _show(request: HttpRequest, location: str, sku: str, refusal: Refusal | None) -> HttpResponse:
     inv_key = f"{location}|{sku}"
-    level = explain.item(inv_key)
     page = fact_page(inv_key, position_from_query(request))
-    policy = explain.policy(inv_key)
-    if level is None and page.newest is None and policy is None:
+    live, now_us = live_key(inv_key), time.time_ns() // 1000
+    shown = Shown(inv_key, explain.item(inv_key), explain.policy(inv_key), page, live, now_us)
+    if shown.level is None and page.newest is None and shown.policy is None:
         hints = explain.lookup_hints(location, sku)
         unknown = {"location": location, "sku": sku, "known": hints}
         return render_page(request, "stock/unknown.html", unknown, status=404)
-    live = live_key(inv_key)
-    windows = explain.windows(inv_key)
+    tab = "policy" if refusal else tab_of(request)
     context = {
-        "inv_key": inv_key,
-        "location": location,
-        "sku": sku,
-        "item": level,
-        "status": _status_of(inv_key),
-        **policy_card(policy, abilities(request.user), refusal),
-        "windows": shown_windows(inv_key, windows),
-        "bars": bars(windows),
-        "prices": explain.prices(inv_key),
-        "inbound": explain.inbound(inv_key),
-        "reorder": open_reorder_of(inv_key),
-        "price_proposal": open_price_of(inv_key),
-        "explained": None if level is None else explained(level, live),
-        "sales": None if level is None else sales_views(inv_key, level.as_of_us),
-        "worker": live,
-        "desks": _desks(request, location, sku),
-        "page": page,
-        "adds_up": level is not None and page.total_units == level.on_hand_units,
+        **_header(request, shown, location, sku),
+        "tab": tab,
+        "tab_labels": LABELS,
+        "tab_template": f"stock/tabs/{tab}.html",
+        **tab_context(tab, shown, abilities(request.user), refusal),
     }
     status = 200 if refusal is None else refusal.status
     return render_page(request, "stock/item.html", context, live_keys=[inv_key], status=status)
+
+
+def _header(request: HttpRequest, shown: Shown, location: str, sku: str) -> dict[str, Any]:
+    level, page = shown.level, shown.page
+    return {
+        "inv_key": shown.inv_key,
+        "location": location,
+        "sku": sku,
+        "item": level,
+        "policy": shown.policy,
+        "status": _status_of(shown.inv_key),
+        "worker": shown.live,
+        "reorder": open_reorder_of(shown.inv_key),
+        "price_proposal": open_price_of(shown.inv_key),
+        "desks": _desks(request, location, sku),
+        "page": page,
+        "newest_first": page.facts[::-1],
+        "adds_up": level is not None and page.total_units == level.on_hand_units,
+    }
 
 
 def _status_of(inv_key: str) -> str:

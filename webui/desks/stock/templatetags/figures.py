@@ -20,6 +20,7 @@ _DECIDED: Final = {
 
 register.filter("units", figures.units_text)
 register.filter("signed_units", figures.signed_units_text)
+register.filter("signed_money", figures.signed_money_text)
 register.filter("money", figures.money_text)
 register.filter("micro", figures.micro_text)
 register.filter("centidays", figures.centidays_text)

@@ -1,0 +1,198 @@
+"""The days of a key for charts: on-hand, demand and price, one value per UTC day.
+
+The functions read facts, windows and prices that the explanation of a key has too. They use the
+rules of the fold for demand and prices, so a chart and an explanation agree.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from inventory.fold.demand import Rules, day_totals, observed_micro
+from inventory.model.arithmetic import DAY_US, SECOND_US, window_start
+from inventory.model.price_timeline import Timeline, in_force, prior_price, step_at
+from inventory.model.state import NO_DEMAND, Count, DayEnd, WindowRow
+from inventory.model.value import value
+
+COUNTED, FIRST, MARKDOWN, OUT = "counted", "first", "markdown", "out"
+
+
+@value
+class DayFact:
+    """One movement or count of a key. `running_units` is on-hand after it, in business order.
+
+    `counted_units` is None for a movement. `delta_units` of a count is its variance. `sold_units`
+    are those of a sale that its window counts, else 0.
+    """
+
+    at_us: int
+    cause: str
+    delta_units: int
+    running_units: int
+    counted_units: int | None = None
+    sold_units: int = 0
+    is_late: bool = False
+
+
+@value
+class Opening:
+    """A key before the facts of a span: on-hand, and True if it was counted before.
+
+    `began_us` is the day of the key's first fact, whose demand never counts (domain.md 3.3).
+    """
+
+    units: int
+    is_counted: bool
+    began_us: int
+
+
+@value
+class StockDay:
+    """On-hand at the end of a day. `moved` has the net units by cause, in the order of the facts.
+
+    `counted_units` is the day's last count, None without one.
+    """
+
+    day_us: int
+    closing_units: int
+    moved: tuple[tuple[str, int], ...] = ()
+    counted_units: int | None = None
+    late_facts: int = 0
+
+
+@value
+class DemandDay:
+    """Units sold on a complete day, and the demand that it counts for (domain.md 3.3).
+
+    `out_windows` of `trading_windows` were out of stock. `observed_micro` is in micro-units a day,
+    None if the day doesn't count: `reason` is then `first`, `markdown` or `out`, else `counted`.
+    """
+
+    day_us: int
+    sold_units: int
+    out_windows: int
+    trading_windows: int
+    observed_micro: int | None
+    reason: str
+
+
+@value
+class PriceDay:
+    """The price at the end of a day, and the lowest one of the 30 days before that moment.
+
+    Both are None before the first price.
+    """
+
+    day_us: int
+    price_minor: int | None
+    lowest_minor: int | None
+
+
+def stock_days(
+    opening_units: int, facts: Sequence[DayFact], span: tuple[int, int]
+) -> tuple[StockDay, ...]:
+    """Return the days of `span` = [from, until), whole days in µs since 1970 UTC.
+
+    `facts` are those of the span in business order. `opening_units` is on-hand before them.
+    """
+    by_day = {day: tuple(found) for day, found in groupby(facts, lambda fact: _day(fact.at_us))}
+    days: list[StockDay] = []
+    level = opening_units
+    for day_us in range(*span, DAY_US):
+        found = by_day.get(day_us, ())
+        level = found[-1].running_units if found else level
+        days.append(_stock_day(day_us, level, found))
+    return tuple(days)
+
+
+def _stock_day(day_us: int, closing_units: int, facts: tuple[DayFact, ...]) -> StockDay:
+    moved: dict[str, int] = {}
+    counted = None
+    for fact in facts:
+        if fact.counted_units is None:
+            moved[fact.cause] = moved.get(fact.cause, 0) + fact.delta_units
+        else:
+            counted = fact.counted_units
+    late = sum(fact.is_late for fact in facts)
+    return StockDay(day_us, closing_units, tuple(moved.items()), counted, late)
+
+
+def demand_days(
+    opening: Opening,
+    facts: Sequence[DayFact],
+    span: tuple[int, int],
+    rules: Rules,
+) -> tuple[DemandDay, ...]:
+    """Return the days of `span` = [from, until), whole and complete days in µs since 1970 UTC.
+
+    `facts` are those of the span in business order. `rules` judge every day, also days on which other rules were in force.
+    """
+    rows, counts = _rows(facts), _counts(facts)
+    level, is_counted = opening.units, opening.is_counted
+    days: list[DemandDay] = []
+    for day_us in range(*span, DAY_US):
+        here = counts.get(day_us, [])
+        end = DayEnd(NO_DEMAND, level, is_counted)
+        units, out, level = day_totals(end, day_us, rows.get(day_us, []), here, rules)
+        is_counted = is_counted or bool(here)
+        days.append(_demand_day(day_us, (units, out), rules, is_first=day_us <= opening.began_us))
+    return tuple(days)
+
+
+def _rows(facts: Iterable[DayFact]) -> dict[int, list[WindowRow]]:
+    """Return the windows by the start of their day: units sold, and movements by second."""
+    sold: dict[int, int] = {}
+    moves: dict[int, dict[int, int]] = {}
+    for fact in facts:
+        if fact.counted_units is None:
+            start, second = window_start(fact.at_us), fact.at_us // SECOND_US * SECOND_US
+            sold[start] = sold.get(start, 0) + fact.sold_units
+            here = moves.setdefault(start, {})
+            here[second] = here.get(second, 0) + fact.delta_units
+    days: dict[int, list[WindowRow]] = {}
+    for start, units in sold.items():
+        row = WindowRow(start, sold_units=units, moves=moves[start])
+        days.setdefault(_day(start), []).append(row)
+    return days
+
+
+def _counts(facts: Iterable[DayFact]) -> dict[int, list[Count]]:
+    days: dict[int, list[Count]] = {}
+    for place, fact in enumerate(facts):
+        if fact.counted_units is not None:
+            second = fact.at_us // SECOND_US * SECOND_US
+            days.setdefault(_day(second), []).append(Count(second, place, fact.counted_units, ""))
+    return days
+
+
+def _demand_day(
+    day_us: int, sold_and_out: tuple[int, int], rules: Rules, *, is_first: bool
+) -> DemandDay:
+    sold, out = sold_and_out
+    open_windows, step = rules.trading_windows - out, step_at(rules.timeline, day_us)
+    observed = None if is_first else observed_micro(sold, open_windows, step, rules)
+    if observed is not None:
+        reason = COUNTED
+    elif is_first:
+        reason = FIRST
+    else:
+        reason = MARKDOWN if step else OUT
+    return DemandDay(day_us, sold, out, rules.trading_windows, observed, reason)
+
+
+def price_days(timeline: Timeline, span: tuple[int, int], *, now_us: int) -> tuple[PriceDay, ...]:
+    """Return the days of `span` = [from, until), whole days in µs since 1970 UTC.
+
+    The last day ends at `now_us`, so that its price is the one in force. The lowest price is that
+    of [end - 30 d, end), which a reduction at `end` would have as its prior price.
+    """
+    days: list[PriceDay] = []
+    for day_us in range(*span, DAY_US):
+        last_us = min(day_us + DAY_US - 1, now_us)
+        row = in_force(timeline, last_us)
+        lowest = prior_price(timeline, last_us + 1, progressive=False)
+        days.append(PriceDay(day_us, None if row is None else row.price_minor, lowest))
+    return tuple(days)
+
+
+def _day(at_us: int) -> int:
+    return at_us // DAY_US * DAY_US

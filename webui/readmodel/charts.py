@@ -1,0 +1,108 @@
+"""The days of a key as rows of a chart's table, which the script of the chart draws.
+
+The table is the chart's twin: both have the same days and values, and the table works without a
+script. `values` are integers in the unit of the chart, an empty text where there is none.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from inventory.reports.days import FIRST, MARKDOWN, OUT, DemandDay, PriceDay, StockDay
+from webui.readmodel.figures import (
+    counted_text,
+    micro_text,
+    money_text,
+    signed_units_text,
+    time_text,
+    units_text,
+)
+
+PRICE_HEADS: Final = ("Price", "Lowest of 30 days")
+_MARKS: Final = {"receipts": "receipt", "transfers": "transfer"}
+_REASONS: Final = {
+    FIRST: "first day of the record",
+    MARKDOWN: "not counted: a markdown was in force",
+    OUT: "not counted: out of stock too long",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChartDay:
+    """One row: the day, its values for the chart, its cells for people, and its marks."""
+
+    day: str
+    seconds: int
+    values: str
+    cells: tuple[str, ...]
+    note: str
+    marks: str
+
+
+def stock_chart(days: Iterable[StockDay]) -> list[ChartDay]:
+    """Return on-hand at the end of each day with what moved it."""
+    return [
+        _row(day.day_us, [day.closing_units], units_text, _moved(day), _marks(day)) for day in days
+    ]
+
+
+def demand_chart(days: Iterable[DemandDay]) -> list[ChartDay]:
+    """Return the units sold on each day, marked `out` or `part` where stock was missing."""
+    return [
+        ChartDay(
+            *_day(day.day_us),
+            str(day.sold_units),
+            (units_text(day.sold_units), micro_text(day.observed_micro)),
+            _demand_note(day),
+            _demand_mark(day),
+        )
+        for day in days
+    ]
+
+
+def price_chart(days: Iterable[PriceDay]) -> list[ChartDay]:
+    """Return the price at the end of each day and the lowest of the 30 days before."""
+    return [_row(day.day_us, [day.price_minor, day.lowest_minor], money_text) for day in days]
+
+
+def _row(
+    day_us: int,
+    values: list[int | None],
+    text: Callable[[int | None], str],
+    note: str = "",
+    marks: str = "",
+) -> ChartDay:
+    shown = ",".join("" if one is None else str(one) for one in values)
+    return ChartDay(*_day(day_us), shown, tuple(map(text, values)), note, marks)
+
+
+def _day(day_us: int) -> tuple[str, int]:
+    return time_text(day_us)[:10], day_us // 1_000_000
+
+
+def _moved(day: StockDay) -> str:
+    parts = [] if day.counted_units is None else [f"counted {units_text(day.counted_units)}"]
+    parts += [f"{cause} {signed_units_text(units)}" for cause, units in day.moved]
+    parts += [counted_text(day.late_facts, "late fact")] * bool(day.late_facts)
+    return ", ".join(parts)
+
+
+def _marks(day: StockDay) -> str:
+    marks = ["count"] * (day.counted_units is not None)
+    marks += [_MARKS[cause] for cause, _ in day.moved if cause in _MARKS]
+    marks += ["late"] * bool(day.late_facts)
+    return " ".join(marks)
+
+
+def _demand_note(day: DemandDay) -> str:
+    if day.reason in _REASONS:
+        return _REASONS[day.reason]
+    if not day.out_windows:
+        return ""
+    return f"out of stock for {day.out_windows} of {day.trading_windows} windows"
+
+
+def _demand_mark(day: DemandDay) -> str:
+    if day.reason == OUT:
+        return "out"
+    return "part" if day.out_windows else ""
