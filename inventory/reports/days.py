@@ -124,7 +124,8 @@ def demand_days(
 ) -> tuple[DemandDay, ...]:
     """Return the days of `span` = [from, until), whole and complete days in µs since 1970 UTC.
 
-    `facts` are those of the span in business order. `rules` judge every day, also days on which other rules were in force.
+    `facts` are those of the span in business order. `rules` judge every day,
+    also days on which other rules were in force.
     """
     rows, counts = _rows(facts), _counts(facts)
     level, is_counted = opening.units, opening.is_counted

@@ -46,7 +46,9 @@ def test_a_day_without_stock_is_out_and_does_not_count() -> None:
     noon = MONDAY + 12 * HOUR_US
     facts = (sale(noon, 4, 0), DayFact(WEDNESDAY + 12 * HOUR_US, "receipts", 6, 6))
 
-    days = demand_days(Opening(4, True, 0), facts, (MONDAY, THURSDAY), RULES)
+    days = demand_days(
+        Opening(units=4, is_counted=True, began_us=0), facts, (MONDAY, THURSDAY), RULES
+    )
 
     # From the window after the sale on, 71 of 144 windows had no stock: 4·144/73 a day.
     assert days[0] == DemandDay(MONDAY, 4, 71, WINDOWS, 7_890_411, "counted")
@@ -57,7 +59,12 @@ def test_a_day_without_stock_is_out_and_does_not_count() -> None:
 def test_the_first_day_of_the_record_and_days_of_a_markdown_do_not_count() -> None:
     rules = Rules(WINDOWS, 0, False, 125, None, (row(TUESDAY, 799, step=1),))  # noqa: FBT003 -- not tsb
 
-    days = demand_days(Opening(9, True, MONDAY), (sale(MONDAY, 2, 7),), (MONDAY, WEDNESDAY), rules)
+    days = demand_days(
+        Opening(units=9, is_counted=True, began_us=MONDAY),
+        (sale(MONDAY, 2, 7),),
+        (MONDAY, WEDNESDAY),
+        rules,
+    )
 
     assert [(day.sold_units, day.observed_micro, day.reason) for day in days] == [
         (2, None, "first"),
@@ -69,17 +76,26 @@ def test_before_the_first_count_no_window_is_out_and_a_count_begins_in_its_own_w
     counted = MONDAY + 6 * HOUR_US
     facts = (DayFact(counted, "count", 0, 0, counted_units=0),)
 
-    days = demand_days(Opening(0, False, 0), facts, (MONDAY, WEDNESDAY), RULES)
+    days = demand_days(
+        Opening(units=0, is_counted=False, began_us=0), facts, (MONDAY, WEDNESDAY), RULES
+    )
 
     assert [day.out_windows for day in days] == [WINDOWS - 37, WINDOWS]
-    assert demand_days(Opening(0, False, 0), (), (MONDAY, TUESDAY), RULES)[0].out_windows == 0
+    assert (
+        demand_days(Opening(units=0, is_counted=False, began_us=0), (), (MONDAY, TUESDAY), RULES)[
+            0
+        ].out_windows
+        == 0
+    )
 
 
 def test_two_movements_of_one_second_are_one_move() -> None:
     at = MONDAY + WINDOW_US + 5
     facts = (sale(at, 1, 1), sale(at + 1, 1, 0))
 
-    [day] = demand_days(Opening(2, True, 0), facts, (MONDAY, TUESDAY), RULES)
+    [day] = demand_days(
+        Opening(units=2, is_counted=True, began_us=0), facts, (MONDAY, TUESDAY), RULES
+    )
 
     assert (day.sold_units, day.out_windows) == (2, WINDOWS - 2)
 

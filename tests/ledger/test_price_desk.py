@@ -30,7 +30,9 @@ def propose(connection: psycopg.Connection, sku: str, new_minor: int, **changes:
     services.range_item(location="L", sku=sku, policy=policy)
     return price_proposal(
         connection,
-        **{"proposal_id": f"P:L|{sku}:1-2", "sku": sku, "inv_key": f"L|{sku}"},
+        proposal_id=f"P:L|{sku}:1-2",
+        sku=sku,
+        inv_key=f"L|{sku}",
         new_minor=new_minor,
         **changes,
     )
