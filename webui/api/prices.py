@@ -44,7 +44,8 @@ from webui.api.answers import (
 )
 from webui.desks.prices.queries import price_rows, priced_item
 from webui.readmodel.proposals import PriceProposal, price_proposal, price_proposals
-from webui.readmodel.stock import Filters, stock_page
+from webui.readmodel.stock import Place, stock_page
+from webui.readmodel.stock_filters import Filters
 
 router = Router(tags=["prices"])
 
@@ -227,7 +228,7 @@ class ProposalDecided(Schema):
 def list_prices(request: HttpRequest, given: Query[PriceFilters]) -> PricePage:
     """List the prices in force at the owner's locations."""
     filters = Filters(location=given.location)
-    found = stock_page(filters, after=position_of(given.after), rows=given.limit + 1)
+    found = stock_page(filters, place=Place(position_of(given.after)), rows=given.limit + 1)
     rows, following = split_page(found.rows, given.limit, lambda row: row.inv_key)
     items = [
         described(CurrentPrice, row, currency=currency(), priced_at=time_of(row.priced_at_us))

@@ -24,7 +24,8 @@ from webui.api.answers import (
     split_page,
     time_of,
 )
-from webui.readmodel.stock import Filters, StockRow, stock_page, stock_rows
+from webui.readmodel.stock import Place, StockRow, stock_page, stock_rows
+from webui.readmodel.stock_filters import Filters
 
 Status = Literal["negative", "out", "low", "over", "ok"]
 router = Router(tags=["stock"])
@@ -81,7 +82,7 @@ class StockFilters(Schema):
 def list_stock(request: HttpRequest, given: Query[StockFilters]) -> StockPage:
     """List the stock of the owner's locations, in the order of location and SKU."""
     filters = Filters(given.q, given.location, given.status, given.supplier)
-    found = stock_page(filters, after=position_of(given.after), rows=given.limit + 1)
+    found = stock_page(filters, place=Place(position_of(given.after)), rows=given.limit + 1)
     rows, following = split_page(found.rows, given.limit, lambda row: row.inv_key)
     keys = [row.inv_key for row in rows]
     return StockPage(items=[stock_item(row) for row in rows], next=following, **age_of(keys))

@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
+    "webui.config.permissions.Permissions",
     "webui.config.zero_bytes.RefuseZeros",
     "webui.accounts.sessions.SessionRules",
     "webui.accounts.gate.Gate",

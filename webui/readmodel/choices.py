@@ -28,3 +28,21 @@ def partners() -> list[Choice]:
 def suppliers() -> list[Choice]:
     """Return every supplier that has a name."""
     return select("SELECT code, name FROM retail.supplier ORDER BY name", {}, Choice)
+
+
+@dataclass(frozen=True, slots=True)
+class _ListedChoice(Choice):
+    """A choice with the filter that it belongs to."""
+
+    filter: str
+
+
+def locations_and_suppliers() -> tuple[list[Choice], list[Choice]]:
+    """Return `locations()` and `suppliers()`, read by one statement."""
+    sql = """SELECT l.code, l.name, 'location' AS filter FROM retail.location l
+             UNION ALL SELECT s.code, s.name, 'supplier' FROM retail.supplier s"""
+    found = sorted(select(sql, {}, _ListedChoice), key=lambda choice: (choice.name, choice.code))
+    by_filter: dict[str, list[Choice]] = {"location": [], "supplier": []}
+    for choice in found:
+        by_filter[choice.filter].append(choice)
+    return by_filter["location"], by_filter["supplier"]

@@ -23,6 +23,7 @@ __all__ = [
     "counted_text",
     "cover_of",
     "cover_text",
+    "is_beyond_a_year",
     "micro_text",
     "money_text",
     "signed_money_text",
@@ -109,14 +110,19 @@ class Covered:
         )
 
 
+def is_beyond_a_year(centidays: int | None) -> bool:
+    """Return True for a cover of more than 365 days; without demand it has no length."""
+    return centidays is not None and centidays > LONGEST_COVER_CENTIDAYS
+
+
 def cover_text(centidays: int | None) -> str:
-    """Return a cover like `0.4 d` or `12 d`, rounded down, "hardly sells" or "no demand".
+    """Return a cover like `0.4 d` or `12 d`, rounded down, "no demand" or "hardly sells".
 
     Beyond a year the number of days says less than the words: one sale more would halve it.
     """
     if centidays is None:
         return "no demand"
-    if centidays > LONGEST_COVER_CENTIDAYS:
+    if is_beyond_a_year(centidays):
         return "hardly sells"
     days, rest = divmod(centidays, 100)
     # From ten days on, the demand estimate is not precise enough for tenths.

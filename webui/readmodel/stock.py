@@ -3,17 +3,20 @@
 Facts of one key, for the page that explains a number, are in `webui.readmodel.explain`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.model.arithmetic import DAY_US, HOUR_US
 from inventory.reports.sales_spans import last_hop_end_us
 from ledger.kernel.rows import select
 from webui.readmodel.figures import PRICE_SQL, PRICED_AT_SQL, STATUS_SQL, STATUSES, Covered
+from webui.readmodel.stock_filters import ORDERS, RATE_SQL, UNBOUNDED, Filters, conditions
 
 PAGE_ROWS: Final = 50
+# Sums and orders other than the key's read every row: this many take about 0.1 s.
+MOST_SUMMED: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,39 +48,47 @@ class StockRow(Covered):
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """The filters of the stock list; empty texts filter nothing."""
+class Order:
+    """An order of the list: a column of `ORDERS` or empty for the key, and its direction."""
 
-    text: str = ""
-    location: str = ""
-    status: str = ""
-    supplier: str = ""
+    column: str = ""
+    descending: bool = False
 
-    def as_query(self) -> dict[str, str]:
-        """Return the filters as query parameters."""
-        pairs = {
-            "q": self.text,
-            "location": self.location,
-            "status": self.status,
-            "supplier": self.supplier,
-        }
-        return {name: given for name, given in pairs.items() if given}
+
+BY_KEY: Final = Order()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A position in an ordered list: before or after the row with this value and this key."""
+
+    inv_key: str = ""
+    value: str = ""
+    backwards: bool = False
+
+
+START: Final = Place()
 
 
 @dataclass(frozen=True, slots=True)
 class StockPage:
-    """Up to 50 rows in key order, and the last key if another page follows."""
+    """Rows in the order of the list, and whether rows follow and precede them."""
 
     rows: list[StockRow]
-    next_after: str | None
+    has_next: bool
     has_previous: bool
+
+    @property
+    def next_after(self) -> str | None:
+        """The key of the last row if rows follow it."""
+        return self.rows[-1].inv_key if self.has_next and self.rows else None
 
 
 _ROW: Final = f"""
 SELECT s.inv_key, s.location, s.sku, coalesce(p.name, s.sku) AS name, il.supplier,
        s.on_hand_units, s.available_to_sell_units, s.in_transit_units, s.on_order_units,
        s.stock_known, {STATUS_SQL} AS status,
-       coalesce(s.demand_rate_micro, il.initial_rate_micro, 0) AS rate_micro,
+       {RATE_SQL} AS rate_micro,
        {PRICE_SQL} AS price_minor, {PRICED_AT_SQL} AS priced_at_us,
        s.generation, s.partition, s."offset", greatest(at.as_of_us, s.as_of_us) AS as_of_us
 FROM read_model.stock s
@@ -88,41 +99,91 @@ LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key
 """  # noqa: S608 -- status and price are constants of this project
 
 
-def stock_page(filters: Filters, *, after: str = "", rows: int = PAGE_ROWS) -> StockPage:
-    """Return the page after the key `after`; the next page starts after `next_after`."""
-    where, parameters = _conditions(filters)
-    where.append("s.inv_key > %(after)s")
-    sql = f"{_ROW} WHERE {' AND '.join(where)} ORDER BY s.inv_key LIMIT %(limit)s"
-    found = select(sql, parameters | {"after": after, "limit": rows + 1}, StockRow)
-    shown = found[:rows]
-    more = len(found) > rows
-    return StockPage(shown, shown[-1].inv_key if more else None, has_previous=bool(after))
+def stock_page(
+    filters: Filters, *, order: Order = BY_KEY, place: Place = START, rows: int = PAGE_ROWS
+) -> StockPage:
+    """Return the rows after `place` in this order, or those before it, at most `rows`."""
+    where, parameters = conditions(filters)
+    descends = order.descending != place.backwards
+    if place.inv_key:
+        where = f"{where} AND {_beyond(order, descends=descends)}"
+        parameters |= {"after": place.inv_key, "value": place.value}
+    value = f"{ORDERS[order.column][0]} {'DESC' if descends else 'ASC'}, " if order.column else ""
+    sql = f"{_ROW} WHERE {where} ORDER BY {value}s.inv_key {'DESC' if descends else 'ASC'}"
+    found = select(f"{sql} LIMIT %(limit)s", parameters | {"limit": rows + 1}, StockRow)
+    more, shown = len(found) > rows, found[:rows]
+    if place.backwards:
+        return StockPage(shown[::-1], has_next=True, has_previous=more)
+    return StockPage(shown, has_next=more, has_previous=bool(place.inv_key))
 
 
-def _conditions(filters: Filters) -> tuple[list[str], dict[str, Any]]:
-    where: list[str] = []
-    parameters: dict[str, Any] = {}
-    for number, word in enumerate(filters.text.split()[:6]):
-        name = f"word{number}"
-        where.append(
-            f"(s.sku ILIKE %({name})s OR p.name ILIKE %({name})s OR s.location ILIKE %({name})s)"
-        )
-        parameters[name] = f"%{_literal(word)}%"
-    if filters.location:
-        where.append("s.location = %(location)s")
-        parameters["location"] = filters.location
-    if filters.supplier:
-        where.append("il.supplier = %(supplier)s")
-        parameters["supplier"] = filters.supplier
-    if filters.status in STATUSES:
-        where.append(f"({STATUS_SQL}) = %(status)s")
-        parameters["status"] = filters.status
-    return where, parameters
+def _beyond(order: Order, *, descends: bool) -> str:
+    sign = "<" if descends else ">"
+    if not order.column:
+        return f"s.inv_key {sign} %(after)s"
+    expression, kind = ORDERS[order.column]
+    return f"({expression}, s.inv_key) {sign} (%(value)s::{kind}, %(after)s)"
 
 
-def _literal(word: str) -> str:
-    """Return the search text with the wildcards of LIKE escaped."""
-    return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+def place_of(row: StockRow, order: Order, *, backwards: bool = False) -> Place:
+    """Return the position of a row in this order."""
+    return Place(row.inv_key, str(_VALUES[order.column](row)), backwards)
+
+
+def _cover(row: StockRow) -> int:
+    return UNBOUNDED if row.cover_centidays is None else row.cover_centidays
+
+
+# The values of `ORDERS`, from a row.
+_VALUES: Final[Mapping[str, Callable[[StockRow], object]]] = {
+    "": lambda _: "",
+    "item": lambda row: row.name,
+    "on_hand": lambda row: row.on_hand_units,
+    "available": lambda row: row.available_to_sell_units,
+    "in_transit": lambda row: row.in_transit_units,
+    "on_order": lambda row: row.on_order_units,
+    "cover": _cover,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the rows that pass the filters, over the first 20,001 at most."""
+
+    items: int
+    on_hand_units: int
+    available_to_sell_units: int
+    in_transit_units: int
+    on_order_units: int
+    negative: int
+    out: int
+    low: int
+    over: int
+    ok: int
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the sums cover every row, and the list may be sorted."""
+        return self.items <= MOST_SUMMED
+
+
+_UNITS: Final = ("on_hand_units", "available_to_sell_units", "in_transit_units", "on_order_units")
+_TOTALS: Final = f"""
+SELECT count(*) AS items,
+       {", ".join(f"coalesce(sum(c.{name}), 0)::bigint AS {name}" for name in _UNITS)},
+       {", ".join(f"count(*) FILTER (WHERE c.status = '{name}') AS {name}" for name in STATUSES)}
+FROM (SELECT {", ".join(f"s.{name}" for name in _UNITS)}, {STATUS_SQL} AS status
+      FROM read_model.stock s {{joined}} WHERE {{where}} LIMIT {MOST_SUMMED + 1}) AS c
+"""  # noqa: S608 -- constants of this project
+
+
+def totals(filters: Filters) -> Totals:
+    """Return the sums over the rows that pass the filters."""
+    where, parameters = conditions(filters)
+    policy = "LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key"
+    sql = _TOTALS.format(joined=policy if filters.supplier else "", where=where)
+    [found] = select(sql, parameters, Totals)
+    return found
 
 
 def stock_rows(keys: list[str]) -> list[StockRow]:

@@ -1,12 +1,15 @@
-"""Routes of the stock list, its export and the item page."""
+"""Routes of the stock list, its export, the item page, and the pages that find items."""
 
 from django.urls import path
 
-from webui.desks.stock import item, views
+from webui.desks.stock import find, item, labels, views
 
 urlpatterns = [
     path("", views.stock, name="stock"),
     path("stock.csv", views.export, name="stock-export"),
+    path("find/", find.find, name="find"),
+    path("scan/", find.scan, name="scan"),
+    path("labels/", labels.labels, name="labels"),
     path("items/policy", item.change_policy, name="item-policy"),
     path("items/<str:location>/<path:sku>", item.item, name="item"),
 ]

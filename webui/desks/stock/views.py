@@ -5,17 +5,25 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from webui.accounts.roles import SEE, requires
+from webui.desks.stock.home_store import home_store
+from webui.desks.stock.labels import labels_url
+from webui.desks.stock.listing import (
+    addresses,
+    filters_of,
+    order_of,
+    place_of_address,
+    status_counts,
+)
 from webui.desks.stock.sparkline import small_bars
 from webui.readmodel import stock as selectors
-from webui.readmodel.choices import locations, suppliers
-from webui.readmodel.figures import LABELS, STATUSES
+from webui.readmodel.choices import locations_and_suppliers
+from webui.readmodel.figures import LABELS, STATUSES, is_beyond_a_year
+from webui.readmodel.stock_filters import Filters
 from webui.shell.page import render_page
 from webui.shell.spreadsheet import safe_text
 
@@ -38,34 +46,31 @@ _EXPORTED: Final = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """One active filter, and the address without it."""
-
-    label: str
-    without: str
-
-
 @require_GET
 @requires(SEE)
 def stock(request: HttpRequest) -> HttpResponse:
-    """Show the stock list: search, filters, 50 items a page, ordered by location and SKU."""
-    filters = _filters(request)
-    page = selectors.stock_page(filters, after=request.GET.get("after", ""))
-    base = reverse("stock")
-    query = filters.as_query()
+    """Show the stock list: search, filters, sums, 50 items a page in the chosen order."""
+    filters, asked = filters_of(request), order_of(request)
+    sums = selectors.totals(filters)
+    order = asked if sums.is_complete else selectors.BY_KEY
+    page = selectors.stock_page(filters, order=order, place=place_of_address(request, order))
+    locations, suppliers = locations_and_suppliers()
     context = {
         "filters": filters,
         "page": page,
+        "totals": sums,
+        "most_summed": selectors.MOST_SUMMED,
+        "is_unsorted": order != asked,
         "rows": _with_sales(page.rows),
         "priced_at_us": page.rows[0].priced_at_us if page.rows else None,
-        "chips": _chips(query, base),
-        "first_url": _address(base, query),
-        "next_url": _address(base, query | {"after": page.next_after}) if page.next_after else "",
-        "export_url": _address(reverse("stock-export"), query),
-        "locations": locations(),
-        "suppliers": suppliers(),
+        "as_of_us": min((row.as_of_us for row in page.rows), default=None),
+        "locations": locations,
+        "suppliers": suppliers,
         "statuses": [(status, LABELS[status]) for status in STATUSES],
+        "counts": status_counts(filters, sums),
+        "one_store": (one_store := filters.location or home_store(request)),
+        "labels_url": labels_url(page.rows) if one_store else "",
+        **addresses(filters, order, page, {place.code: place.name for place in locations}),
     }
     keys = [row.inv_key for row in page.rows]
     return render_page(request, "stock/list.html", context, live_keys=keys)
@@ -79,58 +84,41 @@ class ListedRow:
     sold_units: int
     bars: str
 
+    @property
+    def sells_slowly(self) -> bool:
+        """True if the supply lasts longer than a year, although units were sold in the 24 hours.
+
+        "Hardly sells" beside these sales would be a contradiction.
+        """
+        return self.sold_units > 0 and is_beyond_a_year(self.row.cover_centidays)
+
 
 def _with_sales(rows: list[selectors.StockRow]) -> list[ListedRow]:
     sold = selectors.sold_by_hour(rows)
     return [ListedRow(row, sum(sold[row.inv_key]), small_bars(sold[row.inv_key])) for row in rows]
 
 
-def _filters(request: HttpRequest) -> selectors.Filters:
-    given = request.GET
-    return selectors.Filters(
-        text=given.get("q", "").strip()[:100],
-        location=given.get("location", "")[:24],
-        status=given.get("status", "")[:16],
-        supplier=given.get("supplier", "")[:64],
-    )
-
-
-def _address(base: str, query: dict[str, Any]) -> str:
-    return f"{base}?{urlencode(query)}" if query else base
-
-
-def _chips(query: dict[str, str], base: str) -> list[Chip]:
-    names = {"q": "Search", "location": "Location", "status": "Status", "supplier": "Supplier"}
-    return [
-        Chip(
-            f"{names[name]}: {LABELS.get(given, given) if name == 'status' else given}",
-            _address(base, {other: text for other, text in query.items() if other != name}),
-        )
-        for name, given in query.items()
-    ]
-
-
 @require_GET
 @requires(SEE)
 def export(request: HttpRequest) -> StreamingHttpResponse:
     """Return the rows of these filters as CSV, at most 100,000."""
-    filters = _filters(request)
+    filters = filters_of(request)
     response = StreamingHttpResponse(_csv_lines(filters), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="stock.csv"'
     return response
 
 
-def _csv_lines(filters: selectors.Filters) -> Iterator[str]:
+def _csv_lines(filters: Filters) -> Iterator[str]:
     yield _csv_line(_EXPORTED)
-    after, written = "", 0
+    place, written = selectors.START, 0
     while written < MOST_EXPORTED:
-        page = selectors.stock_page(filters, after=after, rows=1000)
+        page = selectors.stock_page(filters, place=place, rows=1000)
         for row in page.rows:
             yield _csv_line([getattr(row, name) for name in _EXPORTED])
         written += len(page.rows)
         if page.next_after is None:
             return
-        after = page.next_after
+        place = selectors.Place(page.next_after)
 
 
 def _csv_line(cells: list[Any]) -> str:

@@ -1,4 +1,5 @@
-// The stock list updates while a person types; the address always matches the shown list.
+// A list updates while a person types; the address always matches the shown list. With
+// data-search-on="submit", it updates when they press Enter.
 import { say, swap } from "./swap.js";
 
 const PAUSE_MS = 200;
@@ -18,9 +19,10 @@ export function startSearch(live) {
     if (!(await swap(url, form.dataset.search, () => mine === newest))) return;
     history.replaceState(null, "", url);
     live.reconnect();
-    say(`${document.querySelectorAll("tr[data-key]").length} rows shown`);
+    say(`${document.querySelectorAll("tr[data-key], article[data-sku]").length} rows shown`);
   };
   form.addEventListener("input", (event) => {
+    if (form.dataset.searchOn === "submit") return;
     clearTimeout(timer);
     timer = setTimeout(run, event.target.matches("input") ? PAUSE_MS : 0);
   });

@@ -1,0 +1,20 @@
+"""Header `Permissions-Policy`: no page uses the camera unless its view says so."""
+
+from typing import Final
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.deprecation import MiddlewareMixin
+
+NONE: Final = "camera=(), microphone=(), geolocation=()"
+
+
+class Permissions(MiddlewareMixin):
+    """Middleware that denies camera, microphone and position to every page without the header."""
+
+    def process_response(
+        self, _request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        """Return the answer with the header."""
+        response.headers.setdefault("Permissions-Policy", NONE)
+        return response

@@ -1,0 +1,72 @@
+"""Find: one card per product, with its units in the person's store and in the others."""
+
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from webui.accounts.roles import SEE, requires
+from webui.desks.stock.home_store import chosen_store, home_store
+from webui.readmodel import find as selectors
+from webui.readmodel.choices import Choice, locations
+from webui.shell.page import render_page
+
+_SORTS: Final = (
+    (selectors.NEAREST, "nearest first"),
+    (selectors.MOST, "most units first"),
+    (selectors.BY_NAME, "by name"),
+)
+# Only these two pages may use the camera; `webui.config.permissions` denies it to all others.
+_CAMERA: Final = "camera=(self), microphone=(), geolocation=()"
+
+
+@require_GET
+@requires(SEE)
+def find(request: HttpRequest) -> HttpResponse:
+    """Show the products that match a search; without a search, the recent ones of this browser."""
+    text, mine = _text(request), chosen_store(request)
+    sort, stores = request.GET.get("sort", selectors.NEAREST), locations()
+    found = selectors.find(text, mine=mine, sort=sort) if text else selectors.NOTHING
+    context = {
+        "text": text,
+        "mine": mine,
+        "home": home_store(request),
+        "sort": sort,
+        "sorts": _SORTS,
+        "found": found,
+        "locations": stores,
+        "mine_name": _name(mine, stores),
+    }
+    keys = [card.mine.inv_key for card in found.cards if card.mine]
+    return _with_camera(render_page(request, "find/find.html", context, live_keys=keys))
+
+
+@require_GET
+@requires(SEE)
+def scan(request: HttpRequest) -> HttpResponse:
+    """Show the one product with the scanned code."""
+    text, mine, stores = _text(request), chosen_store(request), locations()
+    card = selectors.exact(text, mine=mine) if text else None
+    context = {
+        "text": text,
+        "mine": mine,
+        "home": home_store(request),
+        "card": card,
+        "locations": stores,
+        "mine_name": _name(mine, stores),
+    }
+    keys = [card.mine.inv_key] if card and card.mine else []
+    return _with_camera(render_page(request, "find/scan.html", context, live_keys=keys))
+
+
+def _text(request: HttpRequest) -> str:
+    return request.GET.get("q", "").strip()[:100]
+
+
+def _name(location: str, stores: list[Choice]) -> str:
+    return next((store.name for store in stores if store.code == location), location)
+
+
+def _with_camera(response: HttpResponse) -> HttpResponse:
+    response["Permissions-Policy"] = _CAMERA
+    return response

@@ -1,0 +1,20 @@
+"""The store that a page shows if its address names none."""
+
+from django.http import HttpRequest
+
+from ledger.access.scope import stores_of
+from ledger.kernel.checks import location_problem
+
+
+def home_store(request: HttpRequest) -> str:
+    """Return the person's only store, or an empty text if they work in several."""
+    scope = stores_of(request.user)
+    return "" if scope.everywhere or len(scope.stores) != 1 else next(iter(scope.stores))
+
+
+def chosen_store(request: HttpRequest) -> str:
+    """Return the location of the address, or the person's only store if it names none."""
+    given = request.GET.get("location", "").strip()[:24]
+    if not given:
+        return home_store(request)
+    return "" if location_problem(given) else given

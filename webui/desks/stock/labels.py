@@ -1,0 +1,63 @@
+"""Shelf labels to print: name, price, code and its barcode."""
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from webui.accounts.roles import SEE, requires
+from webui.desks.stock.barcode import bars, has_barcode
+from webui.desks.stock.home_store import chosen_store
+from webui.readmodel.stock import PAGE_ROWS, StockRow, stock_rows
+from webui.shell.page import render_page
+
+MOST_COPIES: Final = 50
+# At 0.25 mm a module, a longer code doesn't fit on a label of 63.5 mm.
+_MOST_MODULES: Final = 230
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """An item's label; `bars` is an SVG path that is `width` modules wide, empty if none fits."""
+
+    row: StockRow
+    bars: str
+    width: int
+
+
+@require_GET
+@requires(SEE)
+def labels(request: HttpRequest) -> HttpResponse:
+    """Show the labels of the items in the address, for one store, ready to print."""
+    location = chosen_store(request)
+    skus = request.GET.getlist("sku")[:PAGE_ROWS]
+    rows = stock_rows([f"{location}|{sku[:32]}" for sku in skus]) if location else []
+    copies = _copies(request.GET.get("copies", ""))
+    context = {
+        "labels": [label for row in rows for label in [_label(row)] * copies],
+        "rows": rows,
+        "skus": skus,
+        "location": location,
+        "copies": copies,
+        "most_copies": MOST_COPIES,
+    }
+    return render_page(request, "find/labels.html", context)
+
+
+def labels_url(rows: list[StockRow]) -> str:
+    """Return the address of the labels of these rows, which belong to one store."""
+    query = [("location", rows[0].location), *(("sku", row.sku) for row in rows)] if rows else []
+    return f"{reverse('labels')}?{urlencode(query)}"
+
+
+def _label(row: StockRow) -> Label:
+    path, width = bars(row.sku) if has_barcode(row.sku) else ("", 0)
+    return Label(row, path, width) if width <= _MOST_MODULES else Label(row, "", 0)
+
+
+def _copies(text: str) -> int:
+    given = int(text) if text.isascii() and text.isdigit() and len(text) < len("1000") else 1
+    return min(MOST_COPIES, max(1, given))

@@ -1,0 +1,67 @@
+"""Search of products by words (decision 0046 and migration `0005_product_search`).
+
+Each word of a query must occur in code or name: as the beginning of a word, or inside a word up to
+the third letter before its end. If that finds nothing, a word of four letters and more may differ
+in one letter.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ledger.kernel.rows import select
+
+MOST_WORDS: Final = 6
+LONGEST_WORD: Final = 40
+_EXACT: Final = "retail.search_terms(p.code, p.name) @@ {word}::tsquery"
+_SIMILAR: Final = f"({_EXACT} OR retail.search_shapes(p.name) && retail.word_shapes({{plain}}))"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A product that matches a query."""
+
+    sku: str
+    name: str
+    department: str
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a query, at most 6, as `retail.search_words` returns those of a name."""
+    letters = unicodedata.normalize("NFKD", text.lower())
+    kept = (letter for letter in letters if not "\u0300" <= letter <= "\u036f")
+    spaced = "".join(letter if letter.isalnum() else " " for letter in kept)
+    return [word[:LONGEST_WORD] for word in dict.fromkeys(spaced.split())][:MOST_WORDS]
+
+
+def product_condition(words: list[str], *, similar: bool = False) -> tuple[str, dict[str, Any]]:
+    """Return the SQL condition for rows `p` of `retail.product`, with its parameters.
+
+    `words` come from `words_of`, so they need no escapes. No word finds no product.
+    """
+    template = _SIMILAR if similar else _EXACT
+    parts: list[str] = []
+    parameters: dict[str, Any] = {}
+    for number, word in enumerate(words):
+        parts.append(template.format(word=f"%(term{number})s", plain=f"%(plain{number})s"))
+        parameters |= {f"term{number}": f"'{word}':*", f"plain{number}": word}
+    return " AND ".join(parts) or "false", parameters
+
+
+_PRODUCTS: Final = """
+SELECT p.code AS sku, p.name, p.department FROM retail.product p WHERE {condition}
+ORDER BY upper(p.code) <> upper(%(text)s), lower(p.name) NOT LIKE lower(%(begins)s), p.name, p.code
+LIMIT %(most)s
+"""
+
+
+def find_products(text: str, *, most: int, similar: bool = False) -> list[Found]:
+    """Return up to `most` products that match: that code first, then names that begin like it."""
+    condition, parameters = product_condition(words_of(text), similar=similar)
+    parameters |= {"text": text, "begins": f"{literal(text)}%", "most": most}
+    return select(_PRODUCTS.format(condition=condition), parameters, Found)
+
+
+def literal(text: str) -> str:
+    """Return the text with the wildcards of LIKE escaped."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

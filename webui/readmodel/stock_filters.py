@@ -1,0 +1,107 @@
+"""Filters and orders of the stock list, as conditions and expressions of SQL.
+
+Rows are `s` of `read_model.stock`, `p` of `retail.product` and `il` of `retail.item_location`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ledger.kernel.rows import select
+from webui.readmodel.choices import Choice
+from webui.readmodel.figures import STATUS_SQL, STATUSES
+from webui.readmodel.product_search import literal, product_condition, words_of
+
+RATE_SQL: Final = "coalesce(s.demand_rate_micro, il.initial_rate_micro, 0)"
+# Without demand, a supply lasts longer than any other.
+UNBOUNDED: Final = 9_223_372_036_854_775_807
+_COVER_SQL: Final = f"""coalesce(
+    (greatest(0, s.available_to_sell_units) + greatest(0, s.in_transit_units)) * 100000000
+    / nullif({RATE_SQL}, 0), {UNBOUNDED})"""
+
+# Columns that the list can be sorted by, with the expression of the value and its type.
+ORDERS: Final[Mapping[str, tuple[str, str]]] = {
+    "item": ("coalesce(p.name, s.sku)", "text"),
+    "on_hand": ("s.on_hand_units", "bigint"),
+    "available": ("s.available_to_sell_units", "bigint"),
+    "in_transit": ("s.in_transit_units", "bigint"),
+    "on_order": ("s.on_order_units", "bigint"),
+    "cover": (_COVER_SQL, "bigint"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The filters of the stock list; empty texts filter nothing."""
+
+    text: str = ""
+    location: str = ""
+    status: str = ""
+    supplier: str = ""
+
+    def as_query(self) -> dict[str, str]:
+        """Return the filters as query parameters."""
+        pairs = {
+            "q": self.text,
+            "location": self.location,
+            "status": self.status,
+            "supplier": self.supplier,
+        }
+        return {name: given for name, given in pairs.items() if given}
+
+
+def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
+    """Return the condition of the rows that pass the filters, and its parameters."""
+    where, parameters = _search(filters.text) if filters.text else ([], {})
+    if filters.location:
+        where.append("s.location = %(location)s")
+        parameters["location"] = filters.location
+    if filters.supplier:
+        where.append("il.supplier = %(supplier)s")
+        parameters["supplier"] = filters.supplier
+    if filters.status in STATUSES:
+        where.append(f"({STATUS_SQL}) = %(status)s")
+        parameters["status"] = filters.status
+    if filters.status == "negative":
+        where.append("s.on_hand_units < 0")  # an index has these rows
+    return " AND ".join(where) or "true", parameters
+
+
+_PLACES: Final = """
+SELECT given.word AS code, l.code AS name
+FROM unnest(%(words)s::text[]) AS given (word)
+JOIN retail.location l ON l.code ILIKE '%%' || given.word || '%%'
+    OR l.name ILIKE '%%' || given.word || '%%'
+"""
+# A list of codes, so that Postgres reads the stock of these products by an index.
+_OF_PRODUCTS: Final = "s.sku = ANY(ARRAY(SELECT p.code FROM retail.product p WHERE {condition}))"
+
+
+def _search(text: str) -> tuple[list[str], dict[str, Any]]:
+    """Return conditions for the words of a search in code, name and location.
+
+    The search also finds the beginning of a code that no product has.
+    """
+    words = words_of(text)
+    codes = [literal(text), literal(text.upper())]
+    places = _places(words)
+    named, parameters = product_condition([word for word in words if word not in places])
+    parameters |= {"begins": f"{codes[0]}%", "upper_begins": f"{codes[1]}%"}
+    code = "s.sku LIKE %(begins)s OR s.sku LIKE %(upper_begins)s"
+    if not places:
+        return [f"({_OF_PRODUCTS.format(condition=named)} OR {code})"], parameters
+    where = [_OF_PRODUCTS.format(condition=named)] if len(places) < len(words) else []
+    for number, (word, found) in enumerate(places.items()):
+        parameters |= {f"places{number}": found, f"place{number}": f"'{word}':*"}
+        condition = f"retail.search_terms(p.code, p.name) @@ %(place{number})s::tsquery"
+        product = _OF_PRODUCTS.format(condition=condition)
+        where.append(f"(s.location = ANY(%(places{number})s) OR {product} OR {code})")
+    return where, parameters
+
+
+def _places(words: list[str]) -> dict[str, list[str]]:
+    """Return the codes of locations by the word that occurs in their code or name."""
+    found: dict[str, list[str]] = {}
+    for place in select(_PLACES, {"words": words}, Choice) if words else []:
+        found.setdefault(place.code, []).append(place.name)
+    return found

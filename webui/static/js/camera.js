@@ -1,0 +1,55 @@
+// Scanning with the camera, where the browser can read barcodes itself.
+
+const EVERY_MS = 150;
+const FORMATS = ["ean_13", "ean_8", "upc_a", "upc_e", "code_128", "code_39", "itf", "qr_code"];
+
+/** Show the camera button and call `found(code)` with each code that the camera reads. */
+export async function startCamera(form, found) {
+  const button = form.querySelector("[data-camera]");
+  const dialog = document.querySelector("dialog.viewer");
+  if (!button || !("BarcodeDetector" in window) || !navigator.mediaDevices?.getUserMedia) return;
+  const known = await BarcodeDetector.getSupportedFormats();
+  const formats = FORMATS.filter((format) => known.includes(format));
+  if (!formats.length) return;
+  const detector = new BarcodeDetector({ formats });
+  button.hidden = false;
+  button.addEventListener("click", () => open(dialog, detector, found));
+  dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
+}
+
+async function open(dialog, detector, found) {
+  const video = dialog.querySelector("video");
+  const says = dialog.querySelector("[data-says]");
+  says.textContent = "Hold the barcode in front of the camera.";
+  dialog.showModal();
+  let stream = null;
+  dialog.addEventListener("close", () => stop(video), { once: true });
+  try {
+    stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: "environment" } });
+  } catch {
+    says.textContent = "The camera can’t be used. Allow it for this page in the browser, or type the code.";
+    return;
+  }
+  video.srcObject = stream;
+  // The person may have closed the dialog while the browser asked for the permission.
+  if (!dialog.open) return stop(video);
+  await video.play();
+  watch(dialog, video, detector, found);
+}
+
+async function watch(dialog, video, detector, found) {
+  while (dialog.open) {
+    const [code] = await detector.detect(video).catch(() => []);
+    if (code && dialog.open) {
+      dialog.close();
+      found(code.rawValue.trim());
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+  }
+}
+
+function stop(video) {
+  for (const track of video.srcObject?.getTracks() ?? []) track.stop();
+  video.srcObject = null;
+}
