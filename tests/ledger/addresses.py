@@ -42,6 +42,9 @@ PEOPLE_FORMS: dict[str, tuple[str, Form]] = {
 LISTS: dict[str, str] = {
     "stock": "/",
     "stock-export": "/stock.csv",
+    "find": "/find/?q=ASKED",
+    "scan": "/scan/?q=ASKED",
+    "labels": "/labels/?sku=ASKED",
     "tasks": "/tasks/?for=all",
     "counts": "/counts/",
     "counts-waiting": "/counts/waiting/",

@@ -1,8 +1,11 @@
 """The stock list: cover, a day's sales and the price's start, in few statements."""
 
 import csv
+import gzip
+import html
 import io
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +18,29 @@ from tests.ledger.inbox import NOON_US, level, put, state
 from tests.ledger.pages import person
 from tests.ledger.test_query_counts import BUDGET, statements
 from webui.desks.stock.sales import sales_views
-from webui.readmodel.stock import sold_by_hour, stock_rows
+from webui.readmodel.stock import (
+    START,
+    Order,
+    StockRow,
+    Totals,
+    place_of,
+    sold_by_hour,
+    stock_page,
+    stock_rows,
+)
+from webui.readmodel.stock_filters import ORDERS, UNBOUNDED, Filters
 
 WINDOW_US = 600_000_000
 DAY_US = 86_400_000_000
+VALUES: Mapping[str, Callable[[StockRow], Any]] = {
+    "": lambda _: 0,
+    "item": lambda row: row.name,
+    "on_hand": lambda row: row.on_hand_units,
+    "available": lambda row: row.available_to_sell_units,
+    "in_transit": lambda row: row.in_transit_units,
+    "on_order": lambda row: row.on_order_units,
+    "cover": lambda row: UNBOUNDED if row.cover_centidays is None else row.cover_centidays,
+}
 
 
 def window(ledger: psycopg.Connection, start_us: int, sold_units: int, sku: str = "S") -> None:
@@ -92,11 +114,14 @@ def test_a_row_says_how_long_its_units_last_and_what_it_sold(ledger: psycopg.Con
     level(ledger, state(sku="U"))
     window(ledger, NOON_US - WINDOW_US, 7)
 
-    html = listed()
+    page = listed()
 
-    assert re.findall(r'data-f="cover">([^<]*)<', html) == ["2.5 d", "20 d", "no demand"]
-    assert re.findall(r'data-label="Sold, 24 h">(\d+) <svg', html) == ["7", "0", "0"]
-    assert 'd="M0 15h71v2H0zM69 15v-15h2V15z"' in html
+    assert re.findall(r'data-f="cover">([^<]*)<', page) == ["2.5 d", "20 d", "no demand"]
+    assert re.findall(r"<b>(\d) items</b> · (\d+) on hand · (\d+) available", page) == [
+        ("3", "30", "30")
+    ]
+    assert re.findall(r'data-label="Sold, 24 h">(\d+) <svg', page) == ["7", "0", "0"]
+    assert 'd="M0 15h71v2H0zM69 15v-15h2V15z"' in page
 
 
 @pytest.mark.parametrize("path", ["/", "/items/L/S?tab=sources"])
@@ -106,12 +131,148 @@ def test_a_price_says_that_it_may_be_newer_than_the_figures(
     services.range_item(location="L", sku="S")
     level(ledger, state())
 
-    html = listed(path)
+    page = listed(path)
 
-    [priced_at] = re.findall(r"in force in the ledger at ([-0-9]+ [:0-9]+) or later", html)
-    [as_of] = re.findall(r'data-f="as_of">([^<]+)<', html)
+    [priced_at] = re.findall(r"in force in the ledger at ([-0-9]+ [:0-9]+) or later", page)
+    [as_of] = re.findall(r'data-(?:f="as_of"|as-of)>([^<]+)<', page)
     assert as_of == "2026-03-02 12:00:00" < priced_at
-    assert re.search(r'data-key="L\|S"[^>]* data-priced-at="\d{16}"', html)
+    assert re.search(r'data-key="L\|S"[^>]* data-priced-at="\d{16}"', page)
+
+
+def test_an_item_that_lasts_beyond_a_year_hardly_sells_unless_it_just_sold(
+    ledger: psycopg.Connection,
+) -> None:
+    for sku, rate_micro in (("S", 27_397), ("T", 27_397), ("U", 27_398)):
+        level(ledger, replace(state(sku=sku), demand=Demand(rate_micro=rate_micro)))
+    window(ledger, NOON_US - WINDOW_US, 3, "T")
+
+    page = listed()
+
+    # 10 units at 0.027397 a day last 365.0034 days, at 0.027398 just under 365.
+    assert re.findall(r'data-label="Lasts"[^>]*>([^<]*)<', page) == [
+        *("hardly sells", "over a year", "364 d"),
+    ]
+
+
+def rows_of(ledger: psycopg.Connection) -> None:
+    """Plant 120 items; their figures have many ties."""
+    for number in range(120):
+        demand = Demand(rate_micro=(number % 5) * 100_000)
+        stock = {"on_hand_units": number % 7, "in_transit_units": number % 3}
+        level(ledger, replace(state(sku=f"S{number:03}", stock=stock), demand=demand))
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize("column", ["", *ORDERS])
+def test_pages_of_every_order_show_each_row_once_forwards_and_backwards(
+    ledger: psycopg.Connection, column: str, sign: str
+) -> None:
+    rows_of(ledger)
+    order, pages, place = Order(column, descending=sign == "-"), [], START
+
+    for _ in range(3):
+        pages.append(stock_page(Filters(), order=order, place=place))
+        place = place_of(pages[-1].rows[-1], order)
+    backwards = [
+        stock_page(Filters(), order=order, place=place_of(page.rows[0], order, backwards=True))
+        for page in pages[1:]
+    ]
+
+    rows = [row for page in pages for row in page.rows]
+    assert len({row.inv_key for row in rows}) == len(rows) == 120
+    keys = [(VALUES[column](row), row.sku) for row in rows]
+    assert keys == sorted(keys, reverse=order.descending)
+    assert [page.has_next for page in pages] == [True, True, False]
+    assert [page.has_previous for page in pages] == [False, True, True]
+    found = [[row.inv_key for row in page.rows] for page in (*backwards, *pages[:2])]
+    assert found[:2] == found[2:]
+    assert [page.has_previous for page in backwards] == [False, True]
+    assert all(page.has_next for page in backwards)
+
+
+def test_headings_sort_and_pages_lead_forward_and_back(ledger: psycopg.Connection) -> None:
+    rows_of(ledger)
+    client: Any = person("associate")
+    first = client.get("/?sort=-on_hand").content.decode()
+    [following] = re.findall(r'href="([^"]*)" rel="next"', first)
+    second = client.get(html.unescape(following)).content.decode()
+    [previous] = re.findall(r'href="([^"]*)" rel="prev"', second)
+    again = client.get(html.unescape(previous)).content.decode()
+
+    assert 'class="n" aria-sort="descending"><a href="/?sort=on_hand">On hand</a>' in first
+    keys = [re.findall(r'data-key="([^"]*)"', page) for page in (first, second, again)]
+    assert keys[0] == keys[2]
+    assert not {*keys[0]} & {*keys[1]}
+    assert 'rel="prev"' not in again
+
+
+@pytest.mark.parametrize("at", ["", "x", "1" * 30, "-"])
+def test_a_position_that_fits_no_order_is_the_start(ledger: psycopg.Connection, at: str) -> None:
+    level(ledger, state())
+
+    assert 'data-key="L|S"' in listed(f"/?sort=on_hand&after=L%7CA&at={at}")
+
+
+def test_a_long_list_has_no_sums_and_one_order(
+    ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows_of(ledger)
+    monkeypatch.setattr(Totals, "is_complete", property(lambda found: found.items <= 100))
+
+    page = listed("/?sort=-on_hand")
+
+    assert "<b>More than 10,000 items.</b>" in page
+    assert "aria-sort" not in page
+    assert re.findall(r'data-key="([^"]*)"', page)[:2] == ["L|S000", "L|S001"]
+    assert "aria-sort" in listed("/?sort=-on_hand&status=out")
+
+
+def test_a_list_of_fifty_rows_stays_small(ledger: psycopg.Connection) -> None:
+    rows_of(ledger)
+
+    page = listed()
+
+    assert len(re.findall(r"<[a-z]", page)) <= 1_500
+    assert len(gzip.compress(page.encode())) <= 60_000
+
+
+def test_a_person_of_one_store_sees_no_column_of_stores(ledger: psycopg.Connection) -> None:
+    level(ledger, state())
+    put(ledger, "retail.location", code="L", name="Leeds")
+    alone: Any = person("associate", "ann", stores=("L",))
+
+    page = alone.get("/").content.decode()
+
+    assert 'class="dense one-store"' in page
+    assert 'name="location"' not in page
+    assert "/labels/?location=L&amp;sku=S" in page
+
+
+@pytest.mark.parametrize(
+    ("typed", "skus"),
+    [
+        ("kettle", ["S1", "S2"]),
+        ("KETT copp", ["S1"]),
+        ("ettle", ["S1", "S2"]),
+        ("s2", ["S2"]),
+        ("leeds", ["S1", "S2", "X9"]),
+        ("leeds tea", ["S2"]),
+        ("x9", ["X9"]),
+        ("kettel", []),
+        ("%", []),
+        ("'; --", []),
+    ],
+)
+def test_a_search_finds_words_of_name_code_and_location(
+    ledger: psycopg.Connection, typed: str, skus: list[str]
+) -> None:
+    put(ledger, "retail.location", code="L", name="Leeds")
+    for sku, name in (("S1", "Copper Kettle"), ("S2", "Tea kettle")):
+        put(ledger, "retail.product", code=sku, name=name)
+    for sku in ("S1", "S2", "X9"):
+        level(ledger, state(sku=sku))
+
+    assert [row.sku for row in stock_page(Filters(text=typed)).rows] == skus
 
 
 def test_the_export_has_cover_and_the_instant_of_the_price(ledger: psycopg.Connection) -> None:

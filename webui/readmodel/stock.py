@@ -16,7 +16,7 @@ from webui.readmodel.stock_filters import ORDERS, RATE_SQL, UNBOUNDED, Filters, 
 
 PAGE_ROWS: Final = 50
 # Sums and orders other than the key's read every row: this many take about 0.1 s.
-MOST_SUMMED: Final = 20_000
+MOST_SUMMED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,30 +99,58 @@ LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key
 """  # noqa: S608 -- status and price are constants of this project
 
 
+# The 50 rows first, then what belongs to them: an order other than the key's reads every row.
+_PAGE: Final = f"""
+WITH shown AS (
+    SELECT s.inv_key FROM read_model.stock s {{joined}}
+    WHERE {{where}} ORDER BY {{order}} LIMIT %(limit)s
+)
+{_ROW} JOIN shown ON shown.inv_key = s.inv_key ORDER BY {{order}}
+"""  # noqa: S608 -- constants of this project
+_PRODUCT: Final = "LEFT JOIN retail.product p ON p.code = s.sku"
+_POLICY: Final = "LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key"
+
+
 def stock_page(
     filters: Filters, *, order: Order = BY_KEY, place: Place = START, rows: int = PAGE_ROWS
 ) -> StockPage:
-    """Return the rows after `place` in this order, or those before it, at most `rows`."""
+    """Return the rows after `place` in this order, or those before it, at most `rows`.
+
+    Rows with the same value are ordered by location and SKU.
+    """
     where, parameters = conditions(filters)
     descends = order.descending != place.backwards
     if place.inv_key:
         where = f"{where} AND {_beyond(order, descends=descends)}"
-        parameters |= {"after": place.inv_key, "value": place.value}
-    value = f"{ORDERS[order.column][0]} {'DESC' if descends else 'ASC'}, " if order.column else ""
-    sql = f"{_ROW} WHERE {where} ORDER BY {value}s.inv_key {'DESC' if descends else 'ASC'}"
-    found = select(f"{sql} LIMIT %(limit)s", parameters | {"limit": rows + 1}, StockRow)
+        location, _, sku = place.inv_key.partition("|")
+        parameters |= {"of_location": location, "of_sku": sku, "value": place.value}
+    sql = _PAGE.format(
+        where=where,
+        joined=_joined(order, filters),
+        order=", ".join(f"{key} {'DESC' if descends else 'ASC'}" for key in _keys(order)),
+    )
+    found = select(sql, parameters | {"limit": rows + 1}, StockRow)
     more, shown = len(found) > rows, found[:rows]
     if place.backwards:
         return StockPage(shown[::-1], has_next=True, has_previous=more)
     return StockPage(shown, has_next=more, has_previous=bool(place.inv_key))
 
 
+def _joined(order: Order, filters: Filters) -> str:
+    """Return the joins that order and filters need."""
+    policy = _POLICY if order.column == "cover" or filters.supplier else ""
+    return f"{_PRODUCT if order.column == 'item' else ''} {policy}"
+
+
+def _keys(order: Order) -> tuple[str, ...]:
+    value = (ORDERS[order.column][0],) if order.column else ()
+    return (*value, "s.location", "s.sku")
+
+
 def _beyond(order: Order, *, descends: bool) -> str:
-    sign = "<" if descends else ">"
-    if not order.column:
-        return f"s.inv_key {sign} %(after)s"
-    expression, kind = ORDERS[order.column]
-    return f"({expression}, s.inv_key) {sign} (%(value)s::{kind}, %(after)s)"
+    values = (f"%(value)s::{ORDERS[order.column][1]}",) if order.column else ()
+    here = ", ".join((*values, "%(of_location)s", "%(of_sku)s"))
+    return f"({', '.join(_keys(order))}) {'<' if descends else '>'} ({here})"
 
 
 def place_of(row: StockRow, order: Order, *, backwards: bool = False) -> Place:
@@ -148,7 +176,7 @@ _VALUES: Final[Mapping[str, Callable[[StockRow], object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over the rows that pass the filters, over the first 20,001 at most."""
+    """Sums over the rows that pass the filters, over the first 10,001 at most."""
 
     items: int
     on_hand_units: int
@@ -180,8 +208,7 @@ FROM (SELECT {", ".join(f"s.{name}" for name in _UNITS)}, {STATUS_SQL} AS status
 def totals(filters: Filters) -> Totals:
     """Return the sums over the rows that pass the filters."""
     where, parameters = conditions(filters)
-    policy = "LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key"
-    sql = _TOTALS.format(joined=policy if filters.supplier else "", where=where)
+    sql = _TOTALS.format(joined=_joined(BY_KEY, filters), where=where)
     [found] = select(sql, parameters, Totals)
     return found
 

@@ -67,36 +67,38 @@ def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
     return " AND ".join(where) or "true", parameters
 
 
+# Words of a search that name locations and no product, with the codes of these locations.
 _PLACES: Final = """
 SELECT given.word AS code, l.code AS name
 FROM unnest(%(words)s::text[]) AS given (word)
 JOIN retail.location l ON l.code ILIKE '%%' || given.word || '%%'
     OR l.name ILIKE '%%' || given.word || '%%'
+WHERE NOT EXISTS (SELECT FROM retail.product p
+    WHERE retail.search_terms(p.code, p.name) @@ ('''' || given.word || ''':*')::tsquery)
 """
-# A list of codes, so that Postgres reads the stock of these products by an index.
-_OF_PRODUCTS: Final = "s.sku = ANY(ARRAY(SELECT p.code FROM retail.product p WHERE {condition}))"
+# One list of codes without OR: then Postgres chooses between their index and that of the order.
+_OF_PRODUCTS: Final = """s.sku IN (
+    SELECT p.code FROM retail.product p WHERE {condition}
+    UNION SELECT u.sku FROM read_model.stock u WHERE u.sku LIKE %(begins)s
+    UNION SELECT u.sku FROM read_model.stock u WHERE u.sku LIKE %(upper_begins)s)"""
 
 
 def _search(text: str) -> tuple[list[str], dict[str, Any]]:
-    """Return conditions for the words of a search in code, name and location.
+    """Return the conditions for the words of a search, in code, name and location.
 
     The search also finds the beginning of a code that no product has.
     """
     words = words_of(text)
-    codes = [literal(text), literal(text.upper())]
     places = _places(words)
-    named, parameters = product_condition([word for word in words if word not in places])
-    parameters |= {"begins": f"{codes[0]}%", "upper_begins": f"{codes[1]}%"}
-    code = "s.sku LIKE %(begins)s OR s.sku LIKE %(upper_begins)s"
-    if not places:
-        return [f"({_OF_PRODUCTS.format(condition=named)} OR {code})"], parameters
-    where = [_OF_PRODUCTS.format(condition=named)] if len(places) < len(words) else []
-    for number, (word, found) in enumerate(places.items()):
-        parameters |= {f"places{number}": found, f"place{number}": f"'{word}':*"}
-        condition = f"retail.search_terms(p.code, p.name) @@ %(place{number})s::tsquery"
-        product = _OF_PRODUCTS.format(condition=condition)
-        where.append(f"(s.location = ANY(%(places{number})s) OR {product} OR {code})")
-    return where, parameters
+    where = [f"s.location = ANY(%(places{number})s)" for number in range(len(places))]
+    parameters: dict[str, Any] = {
+        f"places{number}": found for number, found in enumerate(places.values())
+    }
+    if len(places) == len(words) > 0:
+        return where, parameters
+    condition, of_products = product_condition([word for word in words if word not in places])
+    begins = {"begins": f"{literal(text)}%", "upper_begins": f"{literal(text.upper())}%"}
+    return [*where, _OF_PRODUCTS.format(condition=condition)], parameters | of_products | begins
 
 
 def _places(words: list[str]) -> dict[str, list[str]]:

@@ -99,6 +99,7 @@ def test_no_page_of_a_tablet_scrolls_sideways(doors: Doors, shop: Shop) -> None:
         *(f"/items/{shop.location}/MUG", "/", "/counts/", "/counts/waiting/", "/counts/history/"),
         *("/counts/adjust/", "/receiving/", "/transfers/", "/reorders/", "/orders/"),
         *("/suppliers/", "/suppliers/HOUSE/", "/prices/", "/tasks/?for=all", "/system/"),
+        *("/find/?q=mug", "/scan/?q=MUG", f"/labels/?location={shop.location}&sku=MUG"),
     ):
         page.goto(doors.base + path)
         for width in (768, 1030, 1090):
@@ -117,7 +118,7 @@ def test_the_desks_open_by_keyboard_and_close_by_escape(doors: Doors) -> None:
     menu.press("Enter")
     expect(desks).to_be_visible()
     page.keyboard.press("Tab")
-    expect(desks.get_by_role("link", name="Stock")).to_be_focused()
+    expect(desks.get_by_role("link", name="Find")).to_be_focused()
     page.keyboard.press("Escape")
 
     expect(desks).to_be_hidden()

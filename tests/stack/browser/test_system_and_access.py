@@ -33,6 +33,9 @@ def furnished(stack: RunningStack, shop: Shop) -> Shop:
 def pages(shop: Shop) -> tuple[str, ...]:
     return (
         f"/?location={shop.location}",
+        f"/find/?q=LAMP&location={shop.location}",
+        f"/scan/?q=LAMP&location={shop.location}",
+        f"/labels/?location={shop.location}&sku=LAMP",
         f"/items/{shop.location}/LAMP",
         f"/reorders/?location={shop.location}",
         f"/prices/?location={shop.location}",

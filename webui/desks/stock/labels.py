@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET
@@ -43,6 +44,7 @@ def labels(request: HttpRequest) -> HttpResponse:
         "location": location,
         "copies": copies,
         "most_copies": MOST_COPIES,
+        "currency": settings.CURRENCY,
     }
     return render_page(request, "find/labels.html", context)
 

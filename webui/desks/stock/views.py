@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -51,9 +51,11 @@ _EXPORTED: Final = [
 def stock(request: HttpRequest) -> HttpResponse:
     """Show the stock list: search, filters, sums, 50 items a page in the chosen order."""
     filters, asked = filters_of(request), order_of(request)
-    sums = selectors.totals(filters)
+    # The same rows as those of the person's stores, but Postgres finds them by their location.
+    in_store = replace(filters, location=filters.location or home_store(request))
+    sums = selectors.totals(in_store)
     order = asked if sums.is_complete else selectors.BY_KEY
-    page = selectors.stock_page(filters, order=order, place=place_of_address(request, order))
+    page = selectors.stock_page(in_store, order=order, place=place_of_address(request, order))
     locations, suppliers = locations_and_suppliers()
     context = {
         "filters": filters,
@@ -68,8 +70,8 @@ def stock(request: HttpRequest) -> HttpResponse:
         "suppliers": suppliers,
         "statuses": [(status, LABELS[status]) for status in STATUSES],
         "counts": status_counts(filters, sums),
-        "one_store": (one_store := filters.location or home_store(request)),
-        "labels_url": labels_url(page.rows) if one_store else "",
+        "one_store": in_store.location,
+        "labels_url": labels_url(page.rows) if in_store.location else "",
         **addresses(filters, order, page, {place.code: place.name for place in locations}),
     }
     keys = [row.inv_key for row in page.rows]
