@@ -24,9 +24,11 @@ from cdc.capture.restart_policy import RestartPolicy
 from cdc.capture.source import Connection, Damage, damage_of, paused_by, slot_of, store_publication
 from cdc.logs import configure_logging
 from cdc.processes import RETRY_AFTER_S, stop_event, work_in_database
+from cdc.service_errors import ServiceError, record_error
 from cdc.settings import Connections
 
 SERVICE: Final = "capture"
+CONNECTOR_SERVICE: Final = "connector"
 RECONCILE_EVERY_S: Final = 1.0
 _REQUEST_S: Final = 10.0
 _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('inventory-capture', 0))"
@@ -47,7 +49,7 @@ class Report:
     """The result of the last comparison, stored in `read_model.service_heartbeat.detail`.
 
     `repaired` is the last repair, `repairs` their number since the process started. `problem` is
-    damage, or the reason why a repair failed.
+    damage, or the reason why a repair failed. `error` is what Connect reports about a failed task.
     """
 
     connector: str = ""
@@ -56,6 +58,7 @@ class Report:
     repaired: str = ""
     problem: str = ""
     paused_by: str = ""
+    error: str = ""
 
     def detail(self) -> dict[str, str | int]:
         """Return the report as a JSON object."""
@@ -70,6 +73,13 @@ class Reconciler:
         self._client = client
         self._config = config
         self._restart_policy = RestartPolicy()
+        self._error = ""
+
+    def new_error(self) -> str:
+        """Return the present error, or "" if there is none or an earlier call returned it."""
+        error = self.report.problem or self.report.error
+        is_new, self._error = error != self._error, error
+        return error if is_new else ""
 
     def reconcile(self, connection: Connection, now: float) -> None:
         """Compare once, make at most one repair, and update `report`.
@@ -84,6 +94,7 @@ class Reconciler:
         self.report.connector, self.report.task = state.connector, state.task
         self.report.paused_by = by
         self.report.problem = f"{damage.part} {damage.found}" if damage else ""
+        self.report.error = _error_of(state)
         if state.connector == "UNREACHABLE":
             return
         try:
@@ -123,6 +134,15 @@ class Reconciler:
         log.warning("capture_repaired", action=action, reason=reason)
 
 
+def _error_of(state: ConnectorState) -> str:
+    """Return the first line of a failed task's trace, or "" if nothing has failed."""
+    if state.connector == "UNREACHABLE":
+        return "Connect does not answer"
+    if not state.failed:
+        return ""
+    return state.trace.partition("\n")[0][:300] or "the connector or its task has failed"
+
+
 def _streams(connection: Connection) -> bool:
     slot = slot_of(connection)
     return slot is not None and slot.active
@@ -159,6 +179,8 @@ def _reconcile_until(reconciler: Reconciler, connection: Connection, stop: threa
     while not stop.is_set():
         reconciler.reconcile(connection, time.monotonic())
         connection.execute(_ALIVE, (SERVICE, os.getpid(), Jsonb(reconciler.report.detail())))
+        if error := reconciler.new_error():
+            record_error(connection, ServiceError(CONNECTOR_SERVICE, error))
         stop.wait(RECONCILE_EVERY_S)
 
 

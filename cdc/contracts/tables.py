@@ -32,6 +32,7 @@ RELATIONS: Final = frozenset(
         *("retail.debezium_signal", "retail.movement", "retail.inbound", "retail.approved_count"),
         *("app.revision_switch", "app.rejected_mark", "app.purchase_order"),
         *("read_model.sink_position", "read_model.service_heartbeat"),
+        *("read_model.service_error", "read_model.restore"),
         *("app.action_log", "app.adjustment_request", "app.count_entry", "app.count_sheet"),
         *("app.setting", "app.task", "app.location_region", "app.membership", "app.invitation"),
         *("app.auth_group", "app.auth_user", "app.auth_user_groups", "app.django_session"),

@@ -22,6 +22,7 @@ from deploy.stack import bootstrap, capture, generation, recapture
 from deploy.stack.context import APPLICATIONS, Context, Options, worker_names
 from deploy.stack.exit_reason import exit_reason_of
 from deploy.stack.home import Home
+from deploy.stack.incident_thread import IncidentThread
 from deploy.stack.ports import choose_ports
 from deploy.stack.repair_thread import RepairThread
 from deploy.stack.requested import Requests
@@ -69,6 +70,7 @@ class StartThread(threading.Thread):
     @override
     def run(self) -> None:
         """Start everything; record a failure in the runtime and stop the stack."""
+        IncidentThread(self.supervisor, self.context.database_url("app_rw")).start()
         try:
             self._start_all()
             self.supervisor.note(phase="ready")

@@ -26,6 +26,7 @@ COMPANY: Final = frozenset(
     {
         *("retail.product", "retail.supplier", "retail.pipeline_heartbeat"),
         *("read_model.sink_position", "read_model.heartbeat", "read_model.service_heartbeat"),
+        *("read_model.service_error", "read_model.restore"),
         *("app.setting", "app.command", "app.inbox_mark", "app.revision_switch"),
         *("app.location_region", "app.proof"),
     }

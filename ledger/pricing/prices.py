@@ -153,6 +153,7 @@ def write_price(
     floor = item.floor_minor
     if price.price_minor < floor:
         refuse("price_minor", price.price_minor, f"not below the floor of {money_text(floor)}")
+    before = newest_price(item.inv_key)
     price_id = insert(
         "price_change",
         {
@@ -165,6 +166,7 @@ def write_price(
     detail = {
         "price": price_id,
         "price_minor": price.price_minor,
+        "was_minor": before.price_minor if before else None,
         "kind": price.kind,
         "floor_minor": floor,
         "reason": reason,
@@ -279,15 +281,15 @@ def set_price_kill_switch(*, is_on: bool, actor: str | None) -> None:
     """
     require_company()
     with ledger_transaction():
+        was_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR UPDATE")
         execute(
             "UPDATE app.setting SET price_kill_switch = %s, updated_by = %s,"
             " updated_at = clock_timestamp() WHERE id = 1",
             is_on,
             actor,
         )
-        log_action(
-            actor=actor, action="price_kill_switch", subject="settings", detail={"is_on": is_on}
-        )
+        detail = {"is_on": is_on, "was_on": was_on}
+        log_action(actor=actor, action="price_kill_switch", subject="settings", detail=detail)
 
 
 def refuse_while_killed() -> None:

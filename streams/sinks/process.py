@@ -85,7 +85,8 @@ def main(create: Callable[[SinkSettings], Sink]) -> None:
     try:
         _Process(settings, sink).run()
     except (psycopg.Error, KafkaException, SecondInstance) as error:
-        log.critical("sink failed", exc_info=error)
+        code = int(ExitCode.FAILED)
+        log.critical("sink failed", exc_info=error, problem=str(error), exit_code=code)
         sys.exit(ExitCode.FAILED)
     except SourceLost as error:
         _halt("sink position is gone", error, ExitCode.LOG_MISMATCH, error.topic)

@@ -36,6 +36,9 @@ STOP_PRICES: Final = "stop_prices"
 CHANGE_POLICY: Final = "change_policy"
 SEE_REJECTED_BYTES: Final = "see_rejected_bytes"
 SETTLE_REJECTED: Final = "settle_rejected"
+SEE_ERRORS: Final = "see_errors"
+SEE_AUDIT: Final = "see_audit"
+SEE_AUDIT_OF_STORES: Final = "see_audit_of_stores"
 MANAGE_PEOPLE: Final = "manage_people"
 MANAGE_STAFF: Final = "manage_staff"
 SEE_REFUSED: Final = "see_refused_requests"
@@ -66,6 +69,11 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     CHANGE_POLICY: frozenset({BUYER, LEAD, PRICING}),
     SEE_REJECTED_BYTES: frozenset({OPERATOR, ANALYST}),
     SETTLE_REJECTED: frozenset({OPERATOR}),
+    # Texts of errors name addresses and accounts.
+    SEE_ERRORS: frozenset({OPERATOR, ANALYST}),
+    # Everybody sees their own actions. These see those of others too.
+    SEE_AUDIT: frozenset({OPERATOR, ANALYST}),
+    SEE_AUDIT_OF_STORES: frozenset({MANAGER}),
     # Managers look after the store associates of their own stores, operators after all people.
     MANAGE_STAFF: frozenset({MANAGER, OPERATOR}),
     MANAGE_PEOPLE: frozenset({OPERATOR}),

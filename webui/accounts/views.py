@@ -16,7 +16,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from typing_extensions import override
 
-from ledger.access.roles import BUYER, OPERATOR, PRICING
 from webui.accounts import attempts, audit, devices, second_factor
 from webui.accounts.attempts import Attempt
 from webui.accounts.encryption import SecretUnreadable
@@ -30,7 +29,6 @@ from webui.accounts.sources import source_of
 TOO_MANY: Final = 429
 WRONG: Final = 422
 UNREADABLE: Final = 409
-DESK_OF_ROLE: Final = {BUYER: "/reorders/", PRICING: "/prices/", OPERATOR: "/system/"}
 # Key of the session's data between password and code.
 _PENDING: Final = "pending_login"
 _PENDING_S: Final = 300
@@ -156,9 +154,8 @@ def is_own_address(request: HttpRequest, target: str) -> bool:
 
 
 def desk_of(user: User) -> str:
-    """Return the path of the desk for the person's role."""
-    desks = [DESK_OF_ROLE[name] for name in sorted(roles_of(user)) if name in DESK_OF_ROLE]
-    return desks[0] if desks else "/"
+    """Return the path of the page after a login: the home page, if the person has a role."""
+    return reverse("home") if roles_of(user) else "/"
 
 
 def minutes(attempt: Attempt) -> int:

@@ -27,6 +27,7 @@ DESKS = (
     "webui.shell",
     "webui.desks.stock",
     "webui.desks.tasks",
+    "webui.desks.home",
     "webui.desks.counts",
     "webui.desks.receiving",
     "webui.desks.transfers",

@@ -20,6 +20,7 @@ from webui.live.hub import Hub
 RETRY_S: Final = 1.0
 POLL_MS: Final = 100
 MOST_RECORDS: Final = 1000
+LONGEST_FAILURE: Final = 300
 SILENT_S: Final = 15.0  # heartbeats arrive each second: a longer silence is a lost connection
 
 log = structlog.get_logger(__name__)
@@ -50,6 +51,8 @@ class Feed:
                 await self._read()
             except (KafkaError, OSError, TimeoutError) as failure:
                 log.warning("changelog feed lost", error=repr(failure), retry_s=RETRY_S)
+                text = f"lost the changelog: {type(failure).__name__}: {failure}"
+                self._hub.note_failure(text[:LONGEST_FAILURE])
             finally:
                 self._hub.connected = False
             await asyncio.sleep(RETRY_S)

@@ -5,6 +5,7 @@ limited, and it delays no other client. Everything here runs on the server's eve
 """
 
 import asyncio
+import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -47,11 +48,17 @@ class Hub:
         self.connected = False
         self.closing = False
         self.records = 0
+        self.failure = ""
+        self.failed_at_us: int | None = None
 
     @property
     def streams(self) -> int:
         """Number of open streams."""
         return len(self._subscribers)
+
+    def note_failure(self, failure: str) -> None:
+        """Keep the newest failure of the feed and its time, for the page System."""
+        self.failure, self.failed_at_us = failure, time.time_ns() // 1000
 
     def subscribe(self, keys: Iterable[str]) -> Subscriber:
         """Return a subscriber, with a pending patch for each key that this hub remembers."""

@@ -19,6 +19,7 @@ __all__ = [
     "STATUS_SQL",
     "Covered",
     "age_text",
+    "bytes_text",
     "centidays_text",
     "counted_text",
     "cover_of",
@@ -49,7 +50,6 @@ MEANINGS: Final = {
     "over": "on-hand is above the order-up-to level",
     "ok": "between the reorder point and the order-up-to level",
 }
-LONGEST_COVER_CENTIDAYS: Final = 365 * 100
 STATUS_SQL: Final = """CASE
     WHEN s.on_hand_units < 0 THEN 'negative'
     WHEN s.available_to_sell_units <= 0 THEN 'out'
@@ -163,3 +163,14 @@ def age_text(age_us: int | None) -> str:
         if seconds >= size:
             return f"{seconds // (60 if unit == 'min' else size)} {unit}"
     return f"{seconds} s"
+
+
+def bytes_text(size: int | None) -> str:
+    """Return a size like `512 B`, `12.4 MiB` or `1.0 GiB`."""
+    if size is None:
+        return "unknown"
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= factor:
+            tenths = size * 10 // factor
+            return f"{tenths // 10:,}.{tenths % 10} {unit}"
+    return f"{size} B"

@@ -49,13 +49,24 @@ SELECT r.id, r.reason, r.stage, r.detail, r.partition, r."offset", r.seen_at, r.
        m.action AS settled, m.reason AS settled_because, m.actor AS settled_by, m.at AS settled_at
 FROM read_model.rejected r LEFT JOIN app.rejected_mark m ON m.record_id = r.id
 """
-_NEWEST: Final = (
+STATES: Final = ("waiting", "settled", "all")
+_LISTED: Final = (
     _REJECTED
     + """
-WHERE (%(reason)s = '' OR r.reason = %(reason)s) AND (%(settled)s OR m.record_id IS NULL)
-ORDER BY r.seen_at DESC, r.id LIMIT %(most)s
-"""
+WHERE (%(reason)s = '' OR r.reason = %(reason)s) AND (%(stage)s = '' OR r.stage = %(stage)s)
+  AND (%(item)s = '' OR starts_with(app.key_text(r.key), %(item)s))
+  AND (%(state)s = 'all' OR (%(state)s = 'waiting') = (m.record_id IS NULL))
+  AND (%(before_id)s = '' OR (r.seen_at, r.id) < (
+      SELECT l.seen_at, l.id FROM read_model.rejected l WHERE l.id = %(before_id)s))
+ORDER BY r.seen_at DESC, r.id DESC LIMIT %(most)s
+"""  # noqa: S608 -- constants of this module
 )
+_REASONS: Final = """
+SELECT r.reason, count(*)::int AS records FROM (
+    SELECT e.reason FROM read_model.rejected e
+    WHERE NOT EXISTS (SELECT FROM app.rejected_mark m WHERE m.record_id = e.id) LIMIT %(most)s) r
+GROUP BY r.reason ORDER BY records DESC, r.reason
+"""
 _WAITING: Final = """
 SELECT count(*) FROM (
     SELECT FROM read_model.rejected r
@@ -63,12 +74,34 @@ SELECT count(*) FROM (
 """
 
 
-def newest(reason: str, *, settled: bool) -> list[RejectedRecord]:
-    """Return the newest 50 records of a reason, or of all reasons if it is empty.
+@dataclass(frozen=True, slots=True)
+class RejectedFilter:
+    """The filters of the list. `item` is the beginning of a key; empty texts filter nothing."""
 
-    Settled records are included only if `settled` is True.
-    """
-    return select(_NEWEST, {"reason": reason, "settled": settled, "most": SHOWN}, RejectedRecord)
+    reason: str = ""
+    stage: str = ""
+    item: str = ""
+    state: str = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonCount:
+    """The number of waiting records of one reason, counted up to 1,000 in all."""
+
+    reason: str
+    records: int
+
+
+def listed(wanted: RejectedFilter, before_id: str = "") -> list[RejectedRecord]:
+    """Return up to 51 records, newest first, older than the record `before_id` if it is given."""
+    given = {"reason": wanted.reason, "stage": wanted.stage, "item": wanted.item}
+    given |= {"state": wanted.state, "before_id": before_id}
+    return select(_LISTED, {**given, "most": SHOWN + 1}, RejectedRecord)
+
+
+def reasons() -> list[ReasonCount]:
+    """Return the waiting records by reason, most frequent first."""
+    return select(_REASONS, {"most": COUNTED_TO}, ReasonCount)
 
 
 def waiting() -> str:

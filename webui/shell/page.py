@@ -31,6 +31,7 @@ from webui.shell.navigation import BAR, BAR_LENGTH, GROUPS, ICONS, OTHER_ICON
 # Desk, label, the key after "g" that opens it, and the ability that it requires. The desk is the
 # name of its address and, up to a colon, the directory of its templates.
 NAVIGATION: Final = (
+    ("home", "Home", "h", SEE),
     ("find", "Find", "f", SEE),
     ("stock", "Stock", "s", SEE),
     ("tasks", "Tasks", "t", SEE),

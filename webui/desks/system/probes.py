@@ -4,9 +4,9 @@ A link that does not answer is shown as down with its error; the page still rend
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import httpx
@@ -17,6 +17,7 @@ from django.db import DatabaseError, connection
 from cdc.capture.client import ACCOUNT, CONNECTOR
 from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS
 from ledger.kernel.rows import select, select_one, select_value
+from webui.desks.system.last_errors import LastError, error_of
 from webui.desks.system.offsets import (
     PROBE_S,
     admin,
@@ -25,8 +26,9 @@ from webui.desks.system.offsets import (
     none_without_broker,
     projector_lag,
 )
+from webui.desks.system.slot import SLOT, slot
 from webui.live.stream import HUB
-from webui.readmodel.figures import age_text, units_text
+from webui.readmodel.figures import age_text, bytes_text, units_text
 from webui.readmodel.live_key import partition_map, worker_urls
 
 OK, SLOW, DOWN = "ok", "slow", "down"
@@ -40,7 +42,10 @@ _UNKNOWN_LAG: Final = "unknown: the broker does not answer"
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link of the chain: state, summary, age, lag and details."""
+    """One stage of the chain: state, summary, age, lag, details and the last recorded error.
+
+    `probed` is false if the probe itself got no answer: then all figures are unknown.
+    """
 
     name: str
     state: str
@@ -48,14 +53,8 @@ class Link:
     age_us: int | None = None
     lag: str = ""
     details: list[tuple[str, str]] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Slot:
-    slot_name: str
-    active: bool
-    retained_bytes: int | None
-    wal_status: str | None
+    probed: bool = True
+    error: LastError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +74,11 @@ class _Automation:
     pid: int
     detail: dict[str, int]
     age_us: int
+
+
+def with_errors(links: Sequence[Link], errors: Sequence[LastError]) -> list[Link]:
+    """Return the stages with the last error of their services; `errors` has the newest first."""
+    return [replace(link, error=error_of(link.name, errors)) for link in links]
 
 
 def chain() -> list[Link]:
@@ -101,7 +105,7 @@ def _answer(name: str, future: "Future[Link]") -> Link:
     try:
         return future.result(timeout=PROBE_S * 2)
     except Exception as failure:  # noqa: BLE001 -- every error of a link belongs on the page
-        return Link(name, DOWN, _failure_text(failure))
+        return Link(name, DOWN, _failure_text(failure), probed=False)
 
 
 def _failure_text(failure: Exception) -> str:
@@ -129,25 +133,18 @@ def postgres() -> Link:
         "SELECT (extract(epoch FROM clock_timestamp() - max(recorded_at)) * 1000000)::bigint"
         " FROM retail.pipeline_heartbeat"
     )
-    slot = select_one(
-        """SELECT slot_name, active, wal_status,
-                  pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn)::bigint
-                      AS retained_bytes
-           FROM pg_replication_slots WHERE slot_name = 'retail_cdc'""",
-        {},
-        _Slot,
-    )
-    if slot is None:
-        return Link("Postgres", DOWN, "the replication slot retail_cdc does not exist", beat_us)
-    state = state_of_age(beat_us) if slot.active else DOWN
+    found = slot()
+    if found is None:
+        return Link("Postgres", DOWN, f"the replication slot {SLOT} does not exist", beat_us)
+    state = state_of_age(beat_us) if found.active else DOWN
     summary = "a heartbeat each second" if state == OK else "heartbeats are late"
     return Link(
         "Postgres",
         state,
-        summary if slot.active else "no connector reads the slot",
+        summary if found.active else "no connector reads the slot",
         beat_us,
-        f"{units_text((slot.retained_bytes or 0) // 1024)} KiB not confirmed",
-        [("slot", slot.slot_name), ("WAL", slot.wal_status or "unknown")],
+        f"{bytes_text(found.unconfirmed_bytes)} of WAL",
+        [("slot", found.slot_name), ("WAL", found.wal_status or "unknown")],
     )
 
 

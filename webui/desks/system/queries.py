@@ -1,19 +1,18 @@
 """Rows of the system pages: sums of late sales, partitions with their worker, lag and age."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG, PARTITIONS
-from ledger.access.scope import current
-from ledger.kernel.rows import select, select_one
+from ledger.kernel.rows import select
 from ledger.kernel.sink_positions import as_of_by_partition
 
 RUNNING, UNKNOWN = "RUNNING", "UNKNOWN"
 # State of the status pill: a partition without a worker is down, a restoring one is slow.
 STATES = {RUNNING: "ok", "RESTORING": "slow", UNKNOWN: "down"}
 MOST_BEHIND_S = 30.0  # docs/roles/operator.md alarms from here on
+_URGENCY: Final = ("down", "slow", "ok")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,43 +34,6 @@ def late_sales() -> LateSales:
 
 
 @dataclass(frozen=True, slots=True)
-class LastProof:
-    """The newest comparison of the live state with a recomputation of history.
-
-    `base` is None if the recomputation started at the first record. `named` holds the first keys
-    and proposals that differ.
-    """
-
-    finished_at: datetime
-    age_us: int
-    run: str
-    base: str | None
-    keys_compared: int
-    keys_differing: int
-    decisions_compared: int
-    decisions_differing: int
-    named: list[str]
-
-    @property
-    def is_equal(self) -> bool:
-        """Return True if no key and no decision differed."""
-        return not self.keys_differing and not self.decisions_differing
-
-
-def last_proof() -> LastProof | None:
-    """Return the newest proof, or None. Only a person of all stores sees which keys differ."""
-    sql = """SELECT p.finished_at, p.run, p.base, p.keys_compared, p.keys_differing,
-                    p.decisions_compared, p.decisions_differing,
-                    (extract(epoch FROM clock_timestamp() - p.finished_at) * 1000000)::bigint
-                        AS age_us,
-                    ARRAY(SELECT coalesce(d->>'key', d->>'id')
-                          FROM jsonb_array_elements(p.differences) d) AS named
-             FROM app.proof p ORDER BY p.id DESC LIMIT 1"""
-    found = select_one(sql, {}, LastProof)
-    return found if found is None or current().everywhere else replace(found, named=[])
-
-
-@dataclass(frozen=True, slots=True)
 class PartitionRow:
     """One partition; figures are None while no worker serves it."""
 
@@ -84,6 +46,8 @@ class PartitionRow:
     lag_text: str
     age_us: int | None
     read_model_age_us: int | None
+    next_offset: int | None = None
+    end_offset: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +85,15 @@ def _partition_row(row: dict[str, Any], now_us: int, read_model_us: int | None) 
         lag_text="" if seconds is None else f"{seconds:.1f} s",
         age_us=_age(row.get("as_of_us"), now_us),
         read_model_age_us=_age(read_model_us, now_us),
+        next_offset=row.get("next_offset"),
+        end_offset=row.get("end_offset"),
+    )
+
+
+def by_urgency(held: Iterable[PartitionRow]) -> list[PartitionRow]:
+    """Return the partitions without a worker first, then by waiting records, then by number."""
+    return sorted(
+        held, key=lambda row: (_URGENCY.index(row.state), -(row.lag_records or 0), row.number)
     )
 
 

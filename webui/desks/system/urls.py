@@ -2,10 +2,13 @@
 
 from django.urls import path
 
-from webui.desks.system import views
+from webui.desks.system import pages, views
 
 urlpatterns = [
     path("system/", views.system, name="system"),
+    path("system/rejected/", pages.rejected_records, name="rejected-records"),
+    path("system/proofs/", pages.proofs, name="proofs"),
+    path("system/audit/", pages.audit, name="audit"),
     path("system/rejected/<str:record_id>", views.rejected, name="rejected"),
     path("system/rejected/<str:record_id>/settle", views.settle, name="rejected-settle"),
     path("system/workers/", views.workers, name="workers"),

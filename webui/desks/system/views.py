@@ -1,4 +1,4 @@
-"""Pages of the system: chain, workers, demand, rejected records. Health checks for machines."""
+"""Pages of the system: chain, workers, demand, one rejected record. Health checks for machines."""
 
 import json
 import time
@@ -19,14 +19,15 @@ from ledger.kernel.transactions import database_now
 from ledger.services import ServiceError
 from ledger.tasks.service import dismiss_rejected
 from webui.accounts.roles import SEE, SEE_REJECTED_BYTES, SETTLE_REJECTED, requires
-from webui.desks.system.probes import chain
-from webui.desks.system.queries import last_proof, late_sales, partition_rows, worker_rows
+from webui.desks.system.overview import overview
+from webui.desks.system.queries import by_urgency, partition_rows, worker_rows
 from webui.desks.system.replay import WHAT_TO_DO, preview, replay
+from webui.desks.system.restores import past_restores, restore_totals
 from webui.live.stream import HUB
 from webui.readmodel import demand as demand_selectors
 from webui.readmodel.choices import locations
 from webui.readmodel.live_key import partition_map
-from webui.readmodel.rejected import BYTES_SHOWN, newest, one, waiting
+from webui.readmodel.rejected import BYTES_SHOWN, one
 from webui.shell.desk import Command, Refusal, answer
 from webui.shell.page import render_page
 
@@ -36,28 +37,24 @@ log = structlog.get_logger(__name__)
 @require_GET
 @requires(SEE)
 def system(request: HttpRequest) -> HttpResponse:
-    """Show each part from Postgres to the pages with its lag; rejected records; late sales."""
-    reason = request.GET.get("reason", "")[:64]
-    settled = request.GET.get("settled") == "1"
-    context = {
-        "links": chain(),
-        "rejected": newest(reason, settled=settled),
-        "rejected_count": waiting(),
-        "settled": settled,
-        "reason": reason,
-        "late": late_sales(),
-        "proof": last_proof(),
-    }
-    return render_page(request, "system/overview.html", context)
+    """Show the chain from Postgres to the pages with lag, age and last errors; the alarms."""
+    return render_page(request, "system/overview.html", {"seen": overview()})
 
 
 @require_GET
 @requires(SEE)
 def workers(request: HttpRequest) -> HttpResponse:
-    """Show the map of partitions, and a line for each worker."""
+    """Show owner, position and lag of each partition, a line for each worker, and restores."""
     found = partition_map()
     held = partition_rows(found.rows, time.time_ns() // 1000)
-    context = {"held": held, "holders": worker_rows(held), "problem": found.problem}
+    context = {
+        "held": by_urgency(held),
+        "holders": worker_rows(held),
+        "problem": found.problem,
+        "restoring": [row for row in held if row.state_text == "restoring"],
+        "restores": past_restores(),
+        "totals": restore_totals(),
+    }
     return render_page(request, "system/workers.html", context)
 
 

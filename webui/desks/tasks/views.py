@@ -46,7 +46,7 @@ def tasks(request: HttpRequest) -> HttpResponse:
 
 
 def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
-    mine = _roles_of(request.user)
+    mine = own_roles(request.user)
     chosen = request.GET.get("for", MINE if mine else ALL)
     task_filter = selectors.TaskFilter(
         roles=mine if chosen == MINE else (chosen,) if chosen in ROLES else (),
@@ -83,7 +83,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     return render_page(request, "tasks/desk.html", context, status=status)
 
 
-def _roles_of(user: User | AnonymousUser) -> tuple[str, ...]:
+def own_roles(user: User | AnonymousUser) -> tuple[str, ...]:
     """Return the roles whose tasks this person sees as their own."""
     own = [name for name in user.groups.values_list("name", flat=True) if name in ROLES]
     return tuple(

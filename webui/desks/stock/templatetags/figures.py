@@ -26,6 +26,7 @@ register.filter("micro", figures.micro_text)
 register.filter("centidays", figures.centidays_text)
 register.filter("at_us", figures.time_text)
 register.filter("age", figures.age_text)
+register.filter("bytes", figures.bytes_text)
 register.filter("cover", figures.cover_text)
 register.filter("counted", figures.counted_text)
 

@@ -1,0 +1,37 @@
+"""The last error of each service in Postgres: one row of `read_model.service_error` per service."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, LiteralString
+
+import psycopg
+
+LONGEST: Final = 400
+_RECORD: Final[LiteralString] = """
+INSERT INTO read_model.service_error AS known (service, at, message, repair)
+VALUES (%s, coalesce(%s, clock_timestamp()), %s, %s)
+ON CONFLICT (service) DO UPDATE
+    SET at = excluded.at, message = excluded.message, repair = excluded.repair,
+        times = known.times + 1
+    WHERE excluded.at > known.at
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceError:
+    """An error of a service; `at` is None for now, `repair` a command or empty."""
+
+    service: str
+    message: str
+    repair: str = ""
+    at: datetime | None = None
+
+
+def record_error(connection: psycopg.Connection[tuple[Any, ...]], error: ServiceError) -> None:
+    """Replace the service's last error, unless the recorded one is newer. Count its errors.
+
+    Raises:
+        psycopg.Error: Postgres does not answer.
+    """
+    message = error.message.replace("\x00", "")[:LONGEST] or "no reason was given"
+    connection.execute(_RECORD, (error.service, error.at, message, error.repair[:LONGEST]))

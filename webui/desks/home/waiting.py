@@ -1,0 +1,43 @@
+"""One line of the home page, and the order of the lines."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+NOW, TODAY, LATER = 0, 1, 2
+URGENCY_LABELS: Final = {NOW: "Now", TODAY: "Today", LATER: "Later"}
+# Rows that a query counts at most; a page shows this number as "1,000+".
+COUNTED_TO: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Work of one kind that waits: how much, since when, and the one next action.
+
+    `money_minor` is None if this work has no amount, or if the cost of a part of it is unknown.
+    """
+
+    urgency: int
+    what: str
+    items: int
+    note: str
+    step: str
+    url: str
+    oldest: datetime | None = None
+    money_minor: int | None = None
+
+    @property
+    def urgency_label(self) -> str:
+        """The urgency in one word."""
+        return URGENCY_LABELS[self.urgency]
+
+    @property
+    def items_text(self) -> str:
+        """The number of items as text, capped at "1,000+"."""
+        return f"{COUNTED_TO:,}+" if self.items >= COUNTED_TO else str(self.items)
+
+
+def ranked(lines: Iterable[Waiting]) -> list[Waiting]:
+    """Return the lines by urgency, then by money, then by number of items."""
+    return sorted(lines, key=lambda line: (line.urgency, -(line.money_minor or 0), -line.items))

@@ -1,0 +1,146 @@
+"""The work that waits for a person, from their roles' rights and the totals of each kind."""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Final
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from ledger.tasks import kinds
+from webui.accounts.roles import (
+    APPROVE_COUNTS,
+    DECIDE_PRICES,
+    DECIDE_REORDERS,
+    MANAGE_ORDERS,
+    RECEIVE,
+    SETTLE_REJECTED,
+    TRANSFER,
+)
+from webui.desks.home import queries
+from webui.desks.home.queries import TaskTotal, Total
+from webui.desks.home.waiting import LATER, NOW, TODAY, Waiting
+from webui.desks.system import alarms
+from webui.desks.system.proofs import last_proof, prover
+from webui.desks.system.slot import slot
+from webui.desks.tasks.kinds import KINDS
+from webui.readmodel.figures import counted_text, units_text
+
+# Tasks that mean lost sales or stopped decisions now. The others can wait for today's round.
+_URGENT: Final = frozenset(
+    {
+        *(kinds.PIPELINE_STALE, kinds.HELD_AT_ZERO, kinds.NEGATIVE_STOCK, kinds.FLOOR_BREACHED),
+        *(kinds.MISSING_PROPOSAL, kinds.OVERDUE_RECEIPT, kinds.STALE_SOURCE),
+    }
+)
+_UNHURRIED: Final = frozenset({kinds.NOT_COUNTED, kinds.UNKNOWN_ITEM})
+
+
+def _link(name: str, location: str, **query: str) -> str:
+    given = {**query, **({"location": location} if location else {})}
+    return f"{reverse(name)}?{urlencode(given)}" if given else reverse(name)
+
+
+def work_for(may: Collection[str], roles: tuple[str, ...], location: str) -> list[Waiting]:
+    """Return the lines of the home page for a person with the abilities `may`, in no order.
+
+    `roles` are the roles whose tasks the person sees as their own.
+    """
+    lines: list[Waiting] = []
+    for ability, source in _SOURCES:
+        if ability in may:
+            lines += source(location)
+    return [*lines, *_tasks(roles, location)]
+
+
+def _needs(location: str) -> Iterable[Waiting]:
+    found = queries.total(queries.NEEDS, location)
+    note = f"{units_text(found.urgent)} with nothing left to sell" if found.urgent else ""
+    url = _link("reorders", location)
+    yield from _of(found, "Needs without an order", note, "Approve needs", url)
+
+
+def _drafts(location: str) -> Iterable[Waiting]:
+    found = queries.total(queries.DRAFTS, location)
+    url = _link("orders", location, view="draft")
+    yield from _of(found, "Draft orders", "the supplier has not got them yet", "Send orders", url)
+
+
+def _prices(location: str) -> Iterable[Waiting]:
+    found = queries.total(queries.PRICES, location)
+    note = f"{units_text(found.urgent)} contradict each other" if found.urgent else ""
+    yield from _of(found, "Proposed prices", note, "Decide prices", _link("prices", location))
+
+
+def _counts(location: str) -> Iterable[Waiting]:
+    counts = queries.total(queries.COUNTS, location)
+    url = _link("counts-waiting", location)
+    yield from _of(counts, "Counts to approve", "", "Approve counts", url)
+    asked = queries.total(queries.ADJUSTMENTS, location)
+    note = "above the limit of one person"
+    yield from _of(asked, "Adjustments to approve", note, "Approve adjustments", url)
+
+
+def _deliveries(location: str) -> Iterable[Waiting]:
+    found = queries.due_deliveries(location)
+    if not found.items:
+        return
+    overdue = f", {units_text(found.urgent)} overdue since {found.due_on}" if found.urgent else ""
+    yield Waiting(
+        urgency=NOW if found.urgent else TODAY,
+        what="Deliveries due",
+        items=found.items,
+        note=f"{counted_text(found.units, 'unit')}{overdue}",
+        step="Receive goods",
+        url=_link("receiving", location),
+    )
+
+
+def _transfers(location: str) -> Iterable[Waiting]:
+    arriving = queries.total(queries.ARRIVING, location)
+    note = f"{units_text(arriving.urgent)} overdue" if arriving.urgent else ""
+    url = _link("transfers", location)
+    yield from _of(arriving, "Transfers on their way to you", note, "Receive transfers", url)
+    asked = queries.total(queries.TO_SHIP, location)
+    yield from _of(asked, "Transfers to send", "another store needs them", "Send transfers", url)
+
+
+def _system(_location: str) -> Iterable[Waiting]:
+    """Yield the alarms that the database alone shows; the page System probes the rest."""
+    proof = last_proof()
+    raised = [*alarms.of_slot(slot()), *alarms.of_proofs(proof, prover()), *alarms.of_stop()]
+    for alarm in raised:
+        urgency = NOW if alarm.severity == alarms.BAD else TODAY
+        url = alarm.url or reverse("system")
+        yield Waiting(urgency, alarm.what, 1, alarm.action, "Open the system", url)
+
+
+def _of(found: Total, what: str, note: str, step: str, url: str) -> Iterable[Waiting]:
+    if found.items:
+        urgency = NOW if found.urgent else TODAY
+        yield Waiting(urgency, what, found.items, note, step, url, found.oldest, found.money_minor)
+
+
+def _tasks(roles: tuple[str, ...], location: str) -> Iterable[Waiting]:
+    for each in queries.tasks(roles, location):
+        yield _task(each, location)
+
+
+def _task(each: TaskTotal, location: str) -> Waiting:
+    unhurried = LATER if each.kind in _UNHURRIED else TODAY
+    urgency = NOW if each.kind in _URGENT else unhurried
+    kind = KINDS[each.kind]
+    # `for` names the role, so that a manager also sees the tasks of the store's staff.
+    query = {"for": each.role, "kind": each.kind}
+    url = _link("tasks", location, **query)
+    return Waiting(urgency, kind.label, each.items, "", kind.step, url, each.oldest)
+
+
+_SOURCES: Final[tuple[tuple[str, Callable[[str], Iterable[Waiting]]], ...]] = (
+    (DECIDE_REORDERS, _needs),
+    (MANAGE_ORDERS, _drafts),
+    (DECIDE_PRICES, _prices),
+    (APPROVE_COUNTS, _counts),
+    (RECEIVE, _deliveries),
+    (TRANSFER, _transfers),
+    (SETTLE_REJECTED, _system),
+)

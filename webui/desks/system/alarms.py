@@ -1,0 +1,166 @@
+"""Alarms: what is wrong now, since when, and what to do, worst first."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from cdc.contracts.times import us_of
+from ledger.kernel.rows import select_one
+from webui.desks.system.probes import DOWN, OK, Link
+from webui.desks.system.proofs import Proof, Prover
+from webui.desks.system.slot import Slot
+from webui.readmodel.figures import bytes_text, counted_text, units_text
+
+BAD, WARN = "bad", "warn"
+RECENT_US: Final = 3_600_000_000
+# By stage: what to do if it isn't OK, and the command that shows more (docs/roles/operator.md).
+ADVICE: Final = {
+    "Postgres": ("Look at the service that writes heartbeats.", "inventory logs heartbeat"),
+    "Debezium": ("The service capture repairs it. After a minute, look at its log.", ""),
+    "Kafka": ("Look at the broker.", "inventory logs kafka"),
+    "Workers": ("Wait until they are ready; then look at their logs.", "inventory workers"),
+    "Read model": ("Look at the projector.", "inventory logs projector"),
+    "Screen": ("Look at the web process.", "inventory logs web"),
+    "By rule": ("Look at the automation. No rule approves anything.", "inventory logs automation"),
+}
+_CAPTURE_LOG: Final = "inventory logs capture"
+_NEW_GENERATION: Final = "inventory down && inventory generation --yes && inventory up --detach"
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """One alarm. `since_us` is None if no time was recorded. `command` or `url` may be empty."""
+
+    severity: str
+    what: str
+    since_us: int | None
+    action: str
+    command: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The records that wait for a decision: their number, up to 1,000, and the oldest time."""
+
+    records: int
+    oldest: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The switch that stops prices by rule."""
+
+    price_kill_switch: bool
+    updated_by: str | None
+    updated_at: datetime
+
+
+_REJECTED: Final = """
+SELECT count(*)::int AS records, min(seen_at) AS oldest FROM (
+    SELECT r.seen_at FROM read_model.rejected r
+    WHERE NOT EXISTS (SELECT FROM app.rejected_mark m WHERE m.record_id = r.id) LIMIT 1000) few
+"""
+_STOP: Final = "SELECT price_kill_switch, updated_by, updated_at FROM app.setting WHERE id = 1"
+
+
+def ranked(alarms: Iterable[Alarm]) -> list[Alarm]:
+    """Return the alarms, worst first and oldest first; those without a time come last."""
+    return sorted(alarms, key=lambda each: (each.severity != BAD, each.since_us or 1 << 62))
+
+
+def of_stages(links: Sequence[Link], now_us: int) -> list[Alarm]:
+    """Return an alarm for each stage of the chain that isn't OK."""
+    return [_of_stage(link, now_us) for link in links if link.state != OK]
+
+
+def _of_stage(link: Link, now_us: int) -> Alarm:
+    action, command = ADVICE[link.name]
+    return Alarm(
+        severity=BAD if link.state == DOWN else WARN,
+        what=f"{link.name}: {link.summary}",
+        since_us=_since(link, now_us),
+        action=action,
+        command=command or _CAPTURE_LOG,
+    )
+
+
+def _since(link: Link, now_us: int) -> int | None:
+    """Return the time of the stage's newest data, else that of an error of the last hour."""
+    if link.age_us is not None:
+        return now_us - link.age_us
+    at_us = us_of(link.error.at) if link.error else 0
+    return at_us if now_us - at_us < RECENT_US else None
+
+
+def of_slot(slot: Slot | None) -> list[Alarm]:
+    """Return an alarm if the slot is lost, or retains more WAL than its thresholds allow."""
+    if slot is None or slot.state == "ok":
+        return []
+    if slot.retained_bytes is None:
+        what = "Postgres discarded WAL that Debezium has not read. The log lacks these changes."
+        return [Alarm(BAD, what, None, "Capture all rows again.", _NEW_GENERATION)]
+    what = (
+        f"The slot retains {slot.retained_text} of WAL."
+        f" At {bytes_text(slot.limit_bytes)} Postgres discards it."
+    )
+    severity = BAD if slot.state == DOWN else WARN
+    action = "Start Connect, or end a pause of the capture."
+    return [Alarm(severity, what, None, action, "inventory capture resume")]
+
+
+def of_partitions(states: Sequence[str]) -> list[Alarm]:
+    """Return an alarm for partitions without a worker, and one for those that restore or lag."""
+    without, slow = states.count("down"), states.count("slow")
+    url = reverse("workers")
+    found: list[Alarm] = []
+    if without:
+        what = f"{counted_text(without, 'partition')} without a worker"
+        found.append(Alarm(BAD, what, None, "Start a worker.", "inventory workers", url))
+    if slow:
+        what = f"{counted_text(slow, 'partition')} restoring or more than 30 s behind"
+        found.append(Alarm(WARN, what, None, "Wait for the restore.", "inventory workers", url))
+    return found
+
+
+def of_proofs(proof: Proof | None, prover: Prover) -> list[Alarm]:
+    """Return an alarm if the newest proof found a difference, or if a night was missed."""
+    url = reverse("proofs")
+    if proof is not None and not proof.is_equal:
+        keys, decisions = proof.keys_differing, proof.decisions_differing
+        what = (
+            f"The nightly proof found {units_text(keys)} keys and {decisions} proposals differing."
+        )
+        action, command = "Compute history again in full.", "inventory backfill prove --full"
+        return [Alarm(BAD, what, us_of(proof.finished_at), action, command, url)]
+    if prover.is_overdue(proof):
+        since = us_of(proof.finished_at) if proof else None
+        what = "No nightly proof for more than 36 hours."
+        return [Alarm(WARN, what, since, "Prove now.", "inventory backfill prove", url)]
+    return []
+
+
+def of_rejected() -> list[Alarm]:
+    """Return an alarm if rejected records wait for a decision."""
+    found = select_one(_REJECTED, {}, Rejected)
+    if found is None or not found.records:
+        return []
+    more = "or more " if found.records >= 1000 else ""  # noqa: PLR2004 -- the query's limit
+    what = f"{counted_text(found.records, 'rejected record')} {more}without effect"
+    since = us_of(found.oldest) if found.oldest else None
+    url = f"{reverse('rejected-records')}?{urlencode({'state': 'waiting'})}"
+    return [Alarm(WARN, what, since, "Replay or dismiss each of them.", url=url)]
+
+
+def of_stop() -> list[Alarm]:
+    """Return an alarm while prices by rule are stopped."""
+    found = select_one(_STOP, {}, Stop)
+    if found is None or not found.price_kill_switch:
+        return []
+    what = f"{found.updated_by or 'The system'} has stopped all prices by rule."
+    action = "End the stop once its reason is gone."
+    return [Alarm(WARN, what, us_of(found.updated_at), action, url=reverse("prices"))]

@@ -1,0 +1,170 @@
+"""Entries of the audit log: who changed what, when, from which value to which.
+
+Operators and analysts see all entries of their stores. Managers see those of their stores.
+Everybody sees their own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final
+from uuid import UUID
+
+from ledger.access.scope import EVERYWHERE, require_store, within
+from ledger.kernel.refusal_text import LABELS, label, person, value_text
+from ledger.kernel.rows import select
+from ledger.ordering.supplier_terms import days_of
+from webui.shell.fields import days_text
+
+ALL, STORES, MINE = "all", "stores", "mine"
+PAGE_ROWS: Final = 50
+_REFERENCE: Final = ("product", "location", "supplier")
+# Actions whose detail has [before, after] by column.
+_MOVED: Final = frozenset(
+    {
+        *("policy", "supplier_terms", "set_roles", "set_places"),
+        *(f"{verb}_{noun}" for verb in ("add", "change") for noun in _REFERENCE),
+    }
+)
+_PAIR: Final = 2
+_CENTIDAYS: Final = "_centidays"
+# Fields that hold the value before an action: by the field that holds the value after it.
+_BEFORE: Final = {"limit_minor": "before_minor", "price_minor": "was_minor", "is_on": "was_on"}
+_ENTRIES: Final = """
+SELECT a.id, a.at, a.actor, a.action, a.subject, a.detail, a.command_id
+FROM app.action_log a
+WHERE (%(before)s::bigint IS NULL OR a.id < %(before)s)
+  AND (%(person)s = '' OR a.actor = %(person)s)
+  AND (%(object)s = '' OR starts_with(a.subject, %(object)s))
+  AND (%(rules)s OR a.actor IS NOT NULL)
+  AND (%(action)s = '' OR a.action = %(action)s)
+  AND (%(location)s = '' OR split_part(a.subject, '|', 1) = %(location)s)
+  AND (%(since)s::date IS NULL OR a.at >= %(since)s::date::timestamp AT TIME ZONE 'UTC')
+  AND (%(until)s::date IS NULL OR a.at < (%(until)s::date + 1)::timestamp AT TIME ZONE 'UTC')
+ORDER BY a.id DESC LIMIT %(most)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """The filters of the list; empty values filter nothing. Days are days in UTC.
+
+    With `rules`, the list has the entries of rules and imports too, which name no person.
+    """
+
+    person: str = ""
+    object: str = ""
+    action: str = ""
+    location: str = ""
+    since: date | None = None
+    until: date | None = None
+    rules: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One value that an action changed or set; `before` is empty if the log has none."""
+
+    label: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the audit log."""
+
+    id: int
+    at: datetime
+    actor: str | None
+    action: str
+    subject: str
+    detail: Mapping[str, Any]
+    command_id: UUID | None
+
+    @property
+    def who(self) -> str:
+        """The name of the person, or "the system"."""
+        return person(self.actor)
+
+    @property
+    def what(self) -> str:
+        """The action in words: `approve count`."""
+        return self.action.replace("_", " ")
+
+    @property
+    def item(self) -> tuple[str, str] | None:
+        """Location and SKU if the object is an item at a location."""
+        location, bar, sku = self.subject.partition("|")
+        return (location, sku) if bar and ":" not in location and sku else None
+
+    @property
+    def changes(self) -> list[Change]:
+        """The values of the action, with those before it where the log has them."""
+        befores = {name for after, name in _BEFORE.items() if after in self.detail}
+        return [
+            self._change(name, value)
+            for name, value in self.detail.items()
+            if name not in befores and value not in (None, "", [])
+        ]
+
+    def _change(self, name: str, value: Any) -> Change:  # noqa: ANN401 -- any JSON value
+        if self._is_pair(value):
+            return Change(_label(name), _text(name, value[0]) or "empty", _text(name, value[1]))
+        before = self.detail.get(_BEFORE.get(name, ""))
+        return Change(_label(name), _text(name, before), _text(name, value))
+
+    def _is_pair(self, value: object) -> bool:
+        return self.action in _MOVED and isinstance(value, list) and len(value) == _PAIR
+
+
+def _label(name: str) -> str:
+    return label(name.removesuffix(_CENTIDAYS)) if name not in LABELS else label(name)
+
+
+def _text(name: str, value: object) -> str:
+    match value:
+        case int() if name == "order_days_mask":
+            return " ".join(days_of(value))
+        case int() if name.endswith(_CENTIDAYS):
+            return f"{days_text(value)} d"
+        case str():
+            return value
+        case list():
+            return ", ".join(_text(name, each) for each in value)
+        case dict():
+            return ", ".join(f"{key} {_text(key, each)}" for key, each in value.items())
+        case _:
+            return value_text(name, value) or ("" if value is None else str(value))
+
+
+def entries(wanted: AuditFilter, whose: str, actor: str, before: int | None) -> list[Entry]:
+    """Return up to 51 entries, newest first, with an id below `before` if it is given.
+
+    With `whose` "mine", the entries are those of `actor` at any store. Else they are those of the
+    stores in the scope of the request.
+
+    Raises:
+        OutOfScope: the filter names a location outside the scope.
+    """
+    given = {
+        **{name: getattr(wanted, name) for name in ("person", "object", "action", "location")},
+        "since": wanted.since,
+        "until": wanted.until,
+        "rules": wanted.rules,
+        "before": before,
+        "most": PAGE_ROWS + 1,
+    }
+    if whose != MINE:
+        return select(_ENTRIES, given, Entry)
+    if wanted.location:
+        require_store(wanted.location)
+    with within(EVERYWHERE):
+        return select(_ENTRIES, {**given, "person": actor}, Entry)
+
+
+def choices(may: Sequence[str] | frozenset[str]) -> tuple[str, ...]:
+    """Return whose entries a person with the abilities `may` can see, the widest first."""
+    if "see_audit" in may:
+        return (ALL, MINE)
+    return (STORES, MINE) if "see_audit_of_stores" in may else (MINE,)

@@ -1,0 +1,73 @@
+"""Debezium's replication slot: the WAL that Postgres retains for it, against the limit."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from ledger.kernel.rows import select_one
+from webui.readmodel.figures import bytes_text
+
+SLOT: Final = "retail_cdc"
+# At these parts of `max_slot_wal_keep_size` an alarm begins. At the limit itself Postgres discards
+# the WAL, and the log has to be captured again.
+WARN_PERMILLE: Final = 250
+ALARM_PERMILLE: Final = 500
+# The limit that counts where Postgres has none: the disk is finite.
+ASSUMED_LIMIT_BYTES: Final = 4 << 30
+_LOST: Final = frozenset({"lost", "unreserved"})
+_SLOT: Final = """
+SELECT slot_name, active, wal_status,
+       pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::bigint AS retained_bytes,
+       pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn)::bigint AS unconfirmed_bytes,
+       (SELECT setting::bigint * 1048576 FROM pg_settings WHERE name = 'max_slot_wal_keep_size')
+           AS configured_bytes,
+       restart_lsn::text AS restart_lsn, confirmed_flush_lsn::text AS confirmed_lsn
+FROM pg_replication_slots WHERE slot_name = %(slot)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The slot; byte counts are None if Postgres has lost its WAL."""
+
+    slot_name: str
+    active: bool
+    wal_status: str | None
+    retained_bytes: int | None
+    unconfirmed_bytes: int | None
+    configured_bytes: int | None
+    restart_lsn: str | None
+    confirmed_lsn: str | None
+
+    @property
+    def limit_bytes(self) -> int:
+        """The retained WAL at which Postgres discards it; 4 GiB are assumed without a limit."""
+        configured = self.configured_bytes or -1
+        return configured if configured > 0 else ASSUMED_LIMIT_BYTES
+
+    @property
+    def warn_bytes(self) -> int:
+        """The retained WAL from which on the page warns."""
+        return self.limit_bytes * WARN_PERMILLE // 1000
+
+    @property
+    def alarm_bytes(self) -> int:
+        """The retained WAL from which on the page raises the alarm."""
+        return self.limit_bytes * ALARM_PERMILLE // 1000
+
+    @property
+    def state(self) -> str:
+        """The state: `down` from the alarm threshold on, `slow` from the warning on, else `ok`."""
+        retained = self.retained_bytes
+        if retained is None or self.wal_status in _LOST or retained >= self.alarm_bytes:
+            return "down"
+        return "slow" if retained >= self.warn_bytes else "ok"
+
+    @property
+    def retained_text(self) -> str:
+        """The retained WAL like `12.4 MiB`."""
+        return bytes_text(self.retained_bytes)
+
+
+def slot() -> Slot | None:
+    """Return Debezium's slot, or None if it doesn't exist."""
+    return select_one(_SLOT, {"slot": SLOT}, Slot)
