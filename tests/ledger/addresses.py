@@ -59,11 +59,15 @@ LISTS: dict[str, str] = {
     "ranging": "/range/",
     "prices": "/prices/",
     "demand": "/system/demand/",
+    "audit": "/system/audit/",
+    "home": "/home/",
 }
 # What names no store.
 COMPANY: dict[str, str] = {
     "system": "/system/",
     "workers": "/system/workers/",
+    "rejected-records": "/system/rejected/",
+    "proofs": "/system/proofs/",
     "tasks-version": "/tasks/version",
     "reorders-version": "/reorders/version",
     "prices-version": "/prices/version",

@@ -22,7 +22,7 @@ EMPTIED = (
     *("app.diff_review", "app.diff_review_key", "app.diff_verdict", "app.proof"),
     *("app.count_entry", "app.count_sheet", "app.adjustment_request"),
     *("read_model.stock", "read_model.service_heartbeat", "read_model.sink_position"),
-    "read_model.sales_window",
+    *("read_model.sales_window", "read_model.service_error", "read_model.restore"),
 )
 
 

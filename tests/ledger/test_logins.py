@@ -127,7 +127,7 @@ def test_after_enrolment_the_password_alone_opens_nothing(staff) -> None:
     assert not is_in(browser)
     assert browser.post("/login/code/", {"code": "000000"}).status_code == 422
     later = totp.at(int(time.time()) + 30)
-    assert browser.post("/login/code/", {"code": later}).headers["Location"] == "/system/"
+    assert browser.post("/login/code/", {"code": later}).headers["Location"] == "/home/"
     assert is_in(browser)
     assert len(codes) == 10
 

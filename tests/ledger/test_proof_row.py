@@ -103,20 +103,23 @@ def test_the_system_page_shows_the_last_proof(inbox: psycopg.Connection) -> None
     record("local-a")
     page = client.get("/system/").content
     assert b"Equal" in page
-    assert b"from the first record" in page
+    assert b"the first record" in client.get("/system/proofs/").content
 
     record("local-b", base="local-a", keys_differing=1)
     page = client.get("/system/").content
     assert b"Different" in page
-    assert b"from the last proven states (local-a)" in page
-    assert b"<code>L1|TEA</code>" in page
     assert b"inventory backfill prove --full" in page
+    history = client.get("/system/proofs/").content
+    assert history.count(b'<th scope="row">') == 2
+    assert b"the last proven states (local-a)" in history
+    assert b"<code>L1|TEA</code>" in history
+    assert client.get("/system/proofs/?different=1").content.count(b'<th scope="row">') == 1
 
 
 def test_a_person_of_some_stores_sees_the_result_without_keys(inbox: psycopg.Connection) -> None:
     record("local-a", keys_differing=1)
 
-    page = person("operator", "opal", stores=("L1",)).get("/system/").content
+    page = person("operator", "opal", stores=("L1",)).get("/system/proofs/").content
 
     assert b"Different" in page
     assert b"L1|TEA" not in page

@@ -22,7 +22,7 @@ from tests.ledger.postgres import Server
 from tests.ledger.rows import write
 from webui.desks.system.replay import WHAT_TO_DO, preview, replay
 from webui.readmodel import demand
-from webui.readmodel.rejected import newest, waiting
+from webui.readmodel.rejected import RejectedFilter, listed, waiting
 
 ENVELOPE = (
     b'{"op":"c","before":null,"after":{"id":%d},"source":{"table":"sale_line","lsn":1,"ts_us":2}}'
@@ -118,9 +118,14 @@ def test_settled_records_leave_the_list_and_stay_findable(inbox: psycopg.Connect
     assert waiting() == "2"
     mark_replayed(record_id=first, reason="lost", actor="op")
 
-    assert [record.id for record in newest("", settled=False)] == ["1-0-8"]
-    assert len(newest("", settled=True)) == 2
-    assert [record.id for record in newest("limit", settled=True)] == [first]
+    def shown(**wanted: str) -> list[str]:
+        return [record.id for record in listed(RejectedFilter(**wanted))]
+
+    assert shown() == ["1-0-8"]
+    assert len(shown(state="all")) == 2
+    assert shown(reason="limit", state="all") == shown(state="settled") == [first]
+    assert shown(item="L|S", stage="fold", state="all") == ["1-0-8", first]
+    assert shown(item="L|T", state="all") == shown(stage="decode", state="all") == []
     assert waiting() == "1"
 
 

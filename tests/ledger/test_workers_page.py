@@ -75,6 +75,7 @@ def test_the_page_shows_the_map_with_lag_and_both_ages(
     assert [row[1] for row in held] == ["worker-1", "worker-2"] * 6
     assert {row[2] for row in held} == {"running"}
     assert {tuple(row[4:6]) for row in held} == {("0", "0.0 s")}
+    assert all(row[8].replace(",", "").isdigit() and row[9] == row[8] for row in held)
     assert [row[7] for row in held] == ["unknown"] * 3 + ["1 d"] + ["unknown"] * 8
 
 
@@ -90,7 +91,8 @@ def test_without_workers_every_partition_is_nobodys_and_the_reason_is_told(
     assert shown[3][7] == "1 d"
     told = person("operator").get("/system/workers/").content.decode()
     assert "live stock is out of reach right now" in told
-    assert "No worker owns a partition" in told
+    assert "Unknown, because no worker answered" in told
+    assert "No restore runs now" not in told
 
 
 @pytest.mark.usefixtures("database")

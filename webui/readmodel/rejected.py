@@ -50,17 +50,14 @@ SELECT r.id, r.reason, r.stage, r.detail, r.partition, r."offset", r.seen_at, r.
 FROM read_model.rejected r LEFT JOIN app.rejected_mark m ON m.record_id = r.id
 """
 STATES: Final = ("waiting", "settled", "all")
-_LISTED: Final = (
-    _REJECTED
-    + """
+_LISTED: Final = f"""{_REJECTED}
 WHERE (%(reason)s = '' OR r.reason = %(reason)s) AND (%(stage)s = '' OR r.stage = %(stage)s)
   AND (%(item)s = '' OR starts_with(app.key_text(r.key), %(item)s))
   AND (%(state)s = 'all' OR (%(state)s = 'waiting') = (m.record_id IS NULL))
   AND (%(before_id)s = '' OR (r.seen_at, r.id) < (
       SELECT l.seen_at, l.id FROM read_model.rejected l WHERE l.id = %(before_id)s))
 ORDER BY r.seen_at DESC, r.id DESC LIMIT %(most)s
-"""  # noqa: S608 -- constants of this module
-)
+"""  # noqa: S608 -- the query above
 _REASONS: Final = """
 SELECT r.reason, count(*)::int AS records FROM (
     SELECT e.reason FROM read_model.rejected e

@@ -46,6 +46,10 @@ def pages(shop: Shop) -> tuple[str, ...]:
         "/system/",
         "/system/demand/",
         "/system/workers/",
+        "/system/rejected/?state=all",
+        "/system/proofs/",
+        "/system/audit/",
+        "/home/",
     )
 
 
@@ -80,9 +84,10 @@ def test_every_page_is_accessible_and_fits_a_phone(doors: Doors, furnished: Shop
 def test_the_system_page_shows_every_link_of_the_chain_alive(doors: Doors) -> None:
     page = doors.log_in("operator").open("/system/")
 
-    names = page.locator(".chain h3")
+    names = page.locator(".strip h3")
     expect(names).to_have_count(7)
-    expect(page.locator(".chain .state.ok")).to_have_count(7)
+    expect(page.locator(".strip .state.ok")).to_have_count(7)
+    expect(page.locator("#slot .state.ok")).to_have_text("OK")
     assert [text.split()[0] for text in names.all_inner_texts()] == [
         "Postgres",
         "Debezium",

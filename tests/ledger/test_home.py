@@ -1,0 +1,91 @@
+"""The home page lists what waits for a person, by urgency and money, at their own store."""
+
+import re
+
+import psycopg
+import pytest
+
+from tests.ledger.inbox import NOON, emptied, level, put, state
+from tests.ledger.pages import person
+from tests.ledger.rows import reorder_proposal, write
+
+
+@pytest.fixture
+def shop(ledger: psycopg.Connection) -> psycopg.Connection:
+    return emptied(ledger)
+
+
+def lines(role: str, query: str = "", name: str = "", **scope: tuple[str, ...]) -> list[list[str]]:
+    """Return the cells of the list as texts."""
+    page = person(role, name, **scope).get(f"/home/{query}").content.decode()
+    rows = re.findall(r'<tr><th scope="row">.*?</tr>', page, re.DOTALL)
+    cells = [re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL) for row in rows]
+    return [[" ".join(re.sub(r"<[^>]+>", "", each).split()) for each in row] for row in cells]
+
+
+def task(shop: psycopg.Connection, kind: str, role: str, location: str) -> None:
+    put(
+        shop,
+        "app.task",
+        kind=kind,
+        subject=f"{location}|S",
+        location=location,
+        sku="S",
+        role=role,
+        noticed_at=NOON,
+        opened_at=NOON,
+    )
+
+
+def test_a_buyer_sees_needs_with_their_money_before_hurried_tasks(
+    shop: psycopg.Connection,
+) -> None:
+    reorder_proposal(shop, quantity_units=4, cost_minor=250)
+    level(shop, state(stock={"on_hand_units": 0, "opening_units": 0}))
+    task(shop, "held_at_zero", "buyer", "L")
+    task(shop, "unknown_item", "buyer", "L")
+
+    found = lines("buyer")
+
+    assert [row[0] for row in found] == [
+        "Needs without an order 1 with nothing left to sell",
+        "Held with nothing to sell",
+        "Unknown item",
+    ]
+    assert [row[1] for row in found] == ["Now", "Now", "Later"]
+    assert found[0][3] == "10.00"
+    assert [row[5].partition(":")[0] for row in found] == [
+        "Approve needs",
+        "Open held needs",
+        "Range it",
+    ]
+
+
+def test_a_person_of_one_store_sees_that_store_first(shop: psycopg.Connection) -> None:
+    for location in ("L", "M"):
+        write(shop, "stock_count", location=location, status="draft", recorded_at=NOON)
+        task(shop, "negative_stock", "manager", location)
+
+    [urgent, counts] = lines("manager", name="mia", stores=("M",))
+
+    assert (urgent[0], urgent[2]) == ("Negative stock", "1")
+    assert (counts[0], counts[2]) == ("Counts to approve", "1")
+    page = person("manager", "mia", stores=("M",)).get("/home/").content.decode()
+    assert "location=M" in page
+    assert person("manager", "mia", stores=("M",)).get("/home/?location=L").status_code == 403
+    assert [row[2] for row in lines("manager", name="max", stores=("L", "M"))] == ["2", "2"]
+
+
+def test_an_unknown_cost_shows_no_money(shop: psycopg.Connection) -> None:
+    reorder_proposal(shop, quantity_units=4, cost_minor=0)
+
+    assert lines("buyer")[0][3] == "–"
+
+
+def test_who_has_nothing_to_do_reads_so_and_how_old_the_figures_are(
+    shop: psycopg.Connection,
+) -> None:
+    page = person("associate").get("/home/").content.decode()
+
+    assert "Nothing waits" in page
+    assert "The age of the stock figures is unknown" in page
