@@ -118,7 +118,7 @@ def test_the_desks_open_by_keyboard_and_close_by_escape(doors: Doors) -> None:
     menu.press("Enter")
     expect(desks).to_be_visible()
     page.keyboard.press("Tab")
-    expect(desks.get_by_role("link", name="Find")).to_be_focused()
+    expect(desks.get_by_role("link", name="Home")).to_be_focused()
     page.keyboard.press("Escape")
 
     expect(desks).to_be_hidden()

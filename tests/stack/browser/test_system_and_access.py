@@ -99,6 +99,18 @@ def test_the_system_page_shows_every_link_of_the_chain_alive(doors: Doors) -> No
     ]
 
 
+def test_a_killed_projector_leaves_its_last_error(stack: RunningStack, doors: Doors) -> None:
+    pid = stack.runtime.services["projector"].pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+
+    page = doors.log_in("operator").open("/system/")
+
+    stage = page.locator(".strip li").filter(has=page.get_by_role("heading", name="Read model"))
+    expect(stage).to_contain_text("projector was ended by SIGKILL", timeout=60_000)
+    expect(stage.locator(".state.ok")).to_be_visible(timeout=60_000)
+
+
 def test_the_admin_is_accessible_and_renames_a_supplier(doors: Doors, furnished: Shop) -> None:
     visitor, code = doors.log_in("operator"), f"B-{uuid.uuid4().hex[:8]}"
     visitor.expected = ("422",)
