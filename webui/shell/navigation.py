@@ -31,7 +31,6 @@ OTHER_ICON: Final = "package"
 # the label there.
 BAR: Final = (
     ("find", "Find"),
-    ("stock", "Find"),
     ("scan", "Scan"),
     ("counts", "Count"),
     ("receiving", "Receive"),
