@@ -37,7 +37,7 @@ _LOCATED: Final = (
     *("retail.purchase_order_line", "retail.movement", "retail.approved_count", "retail.inbound"),
     *("read_model.stock", "app.adjustment_request", "app.count_sheet", "app.location_hour"),
     *("app.price_proposal", "app.reorder_proposal", "app.purchase_order", "app.scorecard"),
-    "app.decision_event",
+    *("app.decision_event", "app.pending_item"),
 )
 # By relation: the condition of the rows that belong to the stores in %(scope_stores)s.
 CONDITIONS: Final[Mapping[str, str]] = {
@@ -55,6 +55,9 @@ CONDITIONS: Final[Mapping[str, str]] = {
         AND split_part(app.key_text(r.key), '|', 1) {_MINE})""",
     "app.count_entry": f"""EXISTS (SELECT FROM app.count_sheet s WHERE s.id = sheet_id
         AND s.{_BY_LOCATION})""",
+    # A send may name needs of several stores; it is shown to people who work for all of them.
+    "app.pending_send": f"""NOT EXISTS (SELECT FROM app.pending_item i WHERE i.send_id = id
+        AND NOT i.{_BY_LOCATION})""",
     "app.task": f"{_BY_LOCATION} OR kind = 'pipeline_stale'",
     # Entries name a location, a key, or an order all of whose lines are for these stores.
     "app.action_log": f"""split_part(subject, '|', 1) {_MINE} OR (

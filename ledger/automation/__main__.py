@@ -47,9 +47,16 @@ log = structlog.get_logger(__name__)
 
 def jobs() -> dict[str, Job]:
     """Return the jobs by name, in the order in which `run` executes them."""
-    from ledger.automation import prices, reorders, scorecard, tasks  # noqa: PLC0415 -- after setup
+    from ledger.automation import (  # noqa: PLC0415 -- after setup
+        prices,
+        reorders,
+        scorecard,
+        sends,
+        tasks,
+    )
 
     return {
+        "sends": Job(sends.send_due, 1.0),
         "reorders": Job(reorders.approve_due, 2.0),
         "prices": Job(prices.write_due, 2.0),
         "tasks": Job(tasks.refresh_quick, 5.0),

@@ -40,6 +40,10 @@ _OPEN_SENT = """
 INSERT INTO app.purchase_order (supplier, location, opened_by, is_automatic, sent_at, sent_by)
 VALUES (%s, %s, %s, true, clock_timestamp(), %s) RETURNING order_ref
 """
+_OPEN_BY_PERSON = """
+INSERT INTO app.purchase_order (supplier, location, opened_by, sent_at, sent_by)
+VALUES (%s, %s, %s, clock_timestamp(), %s) RETURNING order_ref
+"""
 
 
 def draft_order(*, supplier: str, location: str, actor: str | None) -> str:
@@ -56,6 +60,15 @@ def draft_order(*, supplier: str, location: str, actor: str | None) -> str:
 def automatic_order(*, supplier: str, location: str) -> str:
     """Create an order that is sent at once, by the rules; return its `order_ref`."""
     return str(fetch_value(_OPEN_SENT, supplier, location, None, None))
+
+
+def sent_order(*, supplier: str, location: str, actor: str | None) -> str:
+    """Create an order that a person sends at once; return its `order_ref`.
+
+    It contains only what the person has seen. The draft of this supplier and location stays as it
+    is, because other people may have collected lines in it.
+    """
+    return str(fetch_value(_OPEN_BY_PERSON, supplier, location, actor, actor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +109,7 @@ def send_order(
     """
 
     def work() -> OrderSent:
-        lines = _locked_drafts(order_ref, shown_version)
-        _refuse_terms(order_ref, lines, allowed=below_minimum_allowed)
-        now = database_now()
-        _refuse_past_days(lines, now)
+        lines, now = _sendable(order_ref, shown_version, below_minimum_allowed)
         _send(order_ref, lines, now, actor)
         sent = OrderSent(order_ref, len(lines), _units(lines), _value_minor(lines))
         log_action(
@@ -114,6 +124,46 @@ def send_order(
     return run_command(
         command_id, f"send_order {order_ref}", actor, work, OrderSent, content=below_minimum_allowed
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ToSend:
+    """A draft order that can be sent now; nothing was written. `value_minor` is its cost."""
+
+    order_ref: str
+    location: str
+    supplier: str
+    lines: int
+    units: int
+    value_minor: int
+
+
+def check_order(*, order_ref: str, below_minimum_allowed: bool, shown_version: str) -> ToSend:
+    """Return what `send_order` would send now; write nothing. It raises the same errors.
+
+    Call this inside `ledger_transaction`; the lines stay locked until it ends.
+    """
+    lines, _now = _sendable(order_ref, shown_version, below_minimum_allowed)
+    first = lines[0]
+    return ToSend(
+        order_ref,
+        first.location,
+        first.supplier,
+        len(lines),
+        _units(lines),
+        _value_minor(lines),
+    )
+
+
+def _sendable(
+    order_ref: str, shown_version: str | None, below_minimum_allowed: bool
+) -> tuple[Sequence[OrderLine], datetime]:
+    """Return the locked draft lines of an order and the time; raise what stops the sending."""
+    lines = _locked_drafts(order_ref, shown_version)
+    _refuse_terms(order_ref, lines, allowed=below_minimum_allowed)
+    now = database_now()
+    _refuse_past_days(lines, now)
+    return lines, now
 
 
 def _locked_drafts(order_ref: str, shown_version: str | None) -> Sequence[OrderLine]:

@@ -7,20 +7,22 @@ All proposals are checked before the first write. Those that pass are then writt
 few statements.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
+from inventory.explain.formatting import money_text
 from ledger.access.scope import current, require_key
 from ledger.kernel import checks
-from ledger.kernel.errors import Conflict, LedgerError, refuse
+from ledger.kernel.errors import Conflict, LedgerError, ServiceError, refuse
 from ledger.kernel.proposal_rows import REORDERS, NeedProposal, locked_needs
 from ledger.kernel.proposals import Decision, refuse_if_moved
 from ledger.kernel.transactions import database_now, execute, insert_rows, log_actions
 from ledger.kernel.unscoped_rows import read_all
 from ledger.ordering.lines import refuse_odd_units
-from ledger.ordering.orders import automatic_order, draft_order, refuse_inactive
+from ledger.ordering.orders import automatic_order, draft_order, refuse_inactive, sent_order
 from ledger.ordering.status import due_day
 from ledger.ordering.supplier_terms import Terms, terms_of
 
@@ -59,12 +61,23 @@ class ApproveReorder:
 class Approver:
     """The actor of an approval, and whether odd units are allowed.
 
-    With `automatic`, the rules approve: lines join new orders, which are sent at once.
+    Lines join the drafts of their suppliers and locations. With `sends` or `automatic` they join
+    new orders instead, which are sent at once; `automatic` means that the rules approve.
+
+    With `sends`, needs whose order would be below the supplier's minimum are refused, unless
+    `below_minimum_allowed`. The rules compare the minimum before they approve.
     """
 
     actor: str | None
     odd_units_allowed: bool = False
     automatic: bool = False
+    sends: bool = False
+    below_minimum_allowed: bool = False
+
+    @property
+    def sends_at_once(self) -> bool:
+        """True if the lines are sent with the approval."""
+        return self.sends or self.automatic
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +118,17 @@ ApprovalOutcome = Ordered | OrderedBefore | NotOrdered
 
 
 @dataclass(frozen=True, slots=True)
+class ToOrder:
+    """A need that can be ordered now; nothing was written. `value_minor` is its cost."""
+
+    reorder_id: str
+    location: str
+    supplier: str
+    units: int
+    value_minor: int
+
+
+@dataclass(frozen=True, slots=True)
 class OrderedItem:
     """The columns of an item that its order lines depend on; the row is locked against changes."""
 
@@ -135,6 +159,11 @@ class _Plan:
     def units(self) -> int:
         return sum(part.units for part in self.parts)
 
+    @property
+    def groups(self) -> set[tuple[str, str]]:
+        """The supplier and location of each order that gets a line."""
+        return {(str(part.supplier), self.row.location) for part in self.parts}
+
 
 @dataclass(frozen=True, slots=True)
 class _Known:
@@ -161,6 +190,35 @@ def order_all(
     A need of another store raises `OutOfScope`. With `is_bulk` it counts as unknown, so that it
     doesn't stop the others.
     """
+    known = _known(approvals, is_bulk=is_bulk)
+    found = _plans(approvals, approver, known)
+    written = _write([plan for plan in found if isinstance(plan, _Plan)], approver, known)
+    return [written[f.row.id] if isinstance(f, _Plan) else f for f in found]
+
+
+def check_all(
+    approvals: Sequence[ApproveReorder], approver: Approver
+) -> list[ToOrder | OrderedBefore | LedgerError]:
+    """Return what `order_all` would do now with each need in bulk; write nothing.
+
+    The needs stay locked until the transaction ends.
+    """
+    found = _plans(approvals, approver, _known(approvals, is_bulk=True))
+    return [
+        ToOrder(
+            f.row.id,
+            f.row.location,
+            str(f.parts[0].supplier),
+            f.units,
+            f.units * f.item.cost_minor,
+        )
+        if isinstance(f, _Plan)
+        else f
+        for f in found
+    ]
+
+
+def _known(approvals: Sequence[ApproveReorder], *, is_bulk: bool) -> _Known:
     if not 1 <= len(approvals) <= MOST_AT_ONCE:
         refuse("approvals", len(approvals), f"1 to {MOST_AT_ONCE} proposals at once")
     known = _read(approvals)
@@ -168,13 +226,48 @@ def order_all(
         for need in [*known.proposals.values()]:
             if not current().allows_key(need.inv_key):
                 del known.proposals[need.id]
+    return known
+
+
+def _plans(
+    approvals: Sequence[ApproveReorder], approver: Approver, known: _Known
+) -> list[_Plan | OrderedBefore | LedgerError]:
     found: list[_Plan | OrderedBefore | LedgerError] = []
     seen: set[str] = set()
     for approval in approvals:
         found.append(_plan(approval, approver, known, seen))
         seen.add(approval.reorder_id)
-    written = _write([plan for plan in found if isinstance(plan, _Plan)], approver, known)
-    return [written[f.row.id] if isinstance(f, _Plan) else f for f in found]
+    if not approver.sends or approver.below_minimum_allowed:
+        return found
+    small = _below_minimum([plan for plan in found if isinstance(plan, _Plan)], known)
+    return [
+        next((small[group] for group in sorted(f.groups & small.keys())), f)
+        if isinstance(f, _Plan)
+        else f
+        for f in found
+    ]
+
+
+def _below_minimum(
+    plans: Sequence[_Plan], known: _Known
+) -> dict[tuple[str, str], ServiceError]:
+    """Return a refusal for each supplier and location whose order would be below the minimum."""
+    worth: dict[tuple[str, str], int] = defaultdict(int)
+    for plan in plans:
+        for part in plan.parts:
+            group = (str(part.supplier), plan.row.location)
+            worth[group] += part.units * plan.item.cost_minor
+    refused = {}
+    for (code, location), value in worth.items():
+        terms = known.terms[code]
+        if value < terms.minimum_order_minor:
+            rule = (
+                f"worth {money_text(terms.minimum_order_minor)} or more, the minimum of"
+                f" {terms.name}: pick more, tick to send below it, or approve without sending"
+            )
+            named = f"{money_text(value)} for {location}"
+            refused[code, location] = ServiceError("order", named, rule)
+    return refused
 
 
 def _read(approvals: Sequence[ApproveReorder]) -> _Known:
@@ -306,13 +399,16 @@ def _write(plans: Sequence[_Plan], approver: Approver, known: _Known) -> dict[st
 
 def _orders(plans: Sequence[_Plan], approver: Approver) -> dict[tuple[str, str], str]:
     """Return the `order_ref` by supplier and location; lock the orders in sorted order."""
-    groups = sorted({(str(p.supplier), plan.row.location) for plan in plans for p in plan.parts})
-    return {
-        (supplier, location): automatic_order(supplier=supplier, location=location)
-        if approver.automatic
-        else draft_order(supplier=supplier, location=location, actor=approver.actor)
-        for supplier, location in groups
-    }
+    groups = sorted(set[tuple[str, str]]().union(*(plan.groups for plan in plans)))
+    return {group: _order_of(*group, approver) for group in groups}
+
+
+def _order_of(supplier: str, location: str, approver: Approver) -> str:
+    if approver.automatic:
+        return automatic_order(supplier=supplier, location=location)
+    if approver.sends:
+        return sent_order(supplier=supplier, location=location, actor=approver.actor)
+    return draft_order(supplier=supplier, location=location, actor=approver.actor)
 
 
 def _write_decisions(plans: Sequence[_Plan], actor: str | None) -> None:
@@ -346,7 +442,7 @@ def _documents(
         for number, part in enumerate(plan.parts):
             supplier = str(part.supplier)
             due_on = part.due_on
-            if approver.automatic and due_on is None:
+            if approver.sends_at_once and due_on is None:
                 terms = known.terms[supplier]
                 due_on = due_day(
                     known.now,
@@ -359,7 +455,7 @@ def _documents(
                 # The id is unique among order lines, so only the first line has it.
                 "reorder_id": plan.row.id if number == 0 else None,
                 "supplier": supplier,
-                "status": "sent" if approver.automatic else "draft",
+                "status": "sent" if approver.sends_at_once else "draft",
                 "ordered_units": part.units,
                 "cancelled_units": 0,
                 "ordered_at": known.now,
@@ -391,4 +487,28 @@ def _log(
             ref = refs[str(part.supplier), plan.row.location]
             line = {"line": line_id, "units": part.units, "order": ref}
             entries.append(("order", plan.row.inv_key, line))
+    if approver.sends:
+        entries += [("send_order", ref, sent) for ref, sent in _sent(plans, refs).items()]
     log_actions(actor=approver.actor, entries=entries)
+
+
+def _sent(
+    plans: Sequence[_Plan], refs: dict[tuple[str, str], str]
+) -> dict[str, dict[str, object]]:
+    """Return the log entry of each order as `send_order` writes it, by `order_ref`."""
+    sent: dict[str, dict[str, object]] = {}
+    for (supplier, location), ref in refs.items():
+        lines = [
+            (part.units, plan.item.cost_minor)
+            for plan in plans
+            for part in plan.parts
+            if (part.supplier, plan.row.location) == (supplier, location)
+        ]
+        sent[ref] = {
+            "order": ref,
+            "order_ref": ref,
+            "lines": len(lines),
+            "units": sum(units for units, _ in lines),
+            "value_minor": sum(units * cost for units, cost in lines),
+        }
+    return sent

@@ -10,7 +10,7 @@ from typing import Final, assert_never
 from uuid import UUID
 
 from ledger.kernel import checks
-from ledger.kernel.errors import Conflict, LedgerError, ServiceError
+from ledger.kernel.errors import Conflict, LedgerError
 from ledger.kernel.idempotency import ResultDocument, run_command, run_idempotent
 from ledger.kernel.proposal_rows import REORDERS, NeedProposal, locked_proposal
 from ledger.kernel.proposals import (
@@ -22,7 +22,7 @@ from ledger.kernel.proposals import (
     refuse_other_revision,
     write_decision,
 )
-from ledger.kernel.refusal_text import moment_text, refusal_text
+from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.transactions import ledger_transaction
 from ledger.kernel.unscoped_rows import read_one
 from ledger.reorders.approval import (
@@ -34,6 +34,7 @@ from ledger.reorders.approval import (
     OrderedBefore,
     order_all,
 )
+from ledger.reorders.pending import refusal_reason
 
 # After a rejection or a short order, the item opens no new need for a time (docs/domain.md 5.3).
 # By the episode's state: the status of the closed need that caused it.
@@ -107,22 +108,21 @@ def approve_automatically(commands: Sequence[ApproveReorder]) -> list[ApprovalOu
         return _order(commands, Approver(None, automatic=True))
 
 
+def approve_and_send(
+    commands: Sequence[ApproveReorder], approver: Approver
+) -> list[ApprovalOutcome]:
+    """Approve needs and send their orders at once, as part of the caller's transaction."""
+    return _order(commands, approver)
+
+
 def _order(commands: Sequence[ApproveReorder], approver: Approver) -> list[ApprovalOutcome]:
     found = zip(commands, order_all(commands, approver, is_bulk=True), strict=True)
     return [
-        NotOrdered(command.reorder_id, _reason(one)) if isinstance(one, LedgerError) else one
+        NotOrdered(command.reorder_id, refusal_reason(one))
+        if isinstance(one, LedgerError)
+        else one
         for command, one in found
     ]
-
-
-def _reason(refusal: LedgerError) -> str:
-    match refusal:
-        case Conflict():
-            return refusal.what_changed
-        case ServiceError():
-            return refusal_text(refusal)
-        case _:
-            return str(refusal)
 
 
 def _document(outcome: ApprovalOutcome) -> ResultDocument:

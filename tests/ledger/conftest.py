@@ -19,6 +19,7 @@ EMPTIED = (
     *("app.reorder_proposal", "app.price_proposal", "app.command", "app.action_log"),
     *("app.action_chain", "app.decision_event", "app.api_token"),
     *("app.purchase_order", "app.revision_switch", "app.scorecard"),
+    *("app.pending_item", "app.pending_send"),
     *("app.diff_review", "app.diff_review_key", "app.diff_verdict", "app.proof"),
     *("app.count_entry", "app.count_sheet", "app.adjustment_request"),
     *("read_model.stock", "read_model.service_heartbeat", "read_model.sink_position"),

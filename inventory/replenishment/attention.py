@@ -1,0 +1,79 @@
+"""The needs that a buyer should look at before they order, and the order to do it in.
+
+A routine need has no code. Pages show the others first, by urgency and then by money.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from inventory.model.value import value
+
+NO_SUPPLIER, SUPPLIER_INACTIVE = "no_supplier", "supplier_inactive"
+NEGATIVE_STOCK, PHANTOM_SUSPECT = "negative_stock", "phantom_suspect"
+ODD_UNITS, ABOVE_LIMIT = "odd_units", "above_limit"
+
+# What a shop says for each code, also for the flags of an order quantity.
+SENTENCES: Final[Mapping[str, str]] = {
+    NO_SUPPLIER: "has no supplier",
+    SUPPLIER_INACTIVE: "its supplier is not active",
+    NEGATIVE_STOCK: "stock is below zero: count it first",
+    PHANTOM_SUSPECT: "may be missing from the shelf",
+    ODD_UNITS: "is not a whole number of packs",
+    ABOVE_LIMIT: "costs more than the item's limit",
+    "cover_over_guard": "would last too long",
+    "no_demand_history": "has no sales to judge by",
+}
+
+SOLD_OUT, RUNS_OUT, LOW = 0, 1, 2
+URGENCIES: Final[Mapping[int, str]] = {
+    SOLD_OUT: "sold out",
+    RUNS_OUT: "runs out before a delivery",
+    LOW: "at its reorder point",
+}
+
+
+@value
+class NeedFacts:
+    """The values of a need that decide whether a buyer should look at it.
+
+    `on_hand_units` is None if the stock is unknown. `auto_max_minor` is the item's limit for
+    automatic orders, 0 without one.
+    """
+
+    supplier: str | None
+    is_supplier_active: bool
+    on_hand_units: int | None
+    is_phantom_suspect: bool
+    quantity_units: int
+    pack_units: int
+    cost_minor: int
+    auto_max_minor: int
+    flags: tuple[str, ...] = ()
+
+
+def attention(need: NeedFacts) -> tuple[str, ...]:
+    """Return the codes of everything to look at, in fixed order; none for a routine need."""
+    found = (
+        (NO_SUPPLIER, not need.supplier),
+        (SUPPLIER_INACTIVE, not need.is_supplier_active),
+        (NEGATIVE_STOCK, need.on_hand_units is not None and need.on_hand_units < 0),
+        (PHANTOM_SUSPECT, need.is_phantom_suspect),
+        (ODD_UNITS, need.quantity_units % need.pack_units != 0),
+        (ABOVE_LIMIT, 0 < need.auto_max_minor < need.quantity_units * need.cost_minor),
+    )
+    return (*(code for code, applies in found if applies), *need.flags)
+
+
+def urgency(
+    *, available_units: int, cover_centidays: int | None, lead_time_centidays: int
+) -> int:
+    """Return how soon customers miss the item: 0 is now, 2 is not before a delivery.
+
+    0: nothing is left to sell. 1: the supply lasts for less than the lead time. 2: any other.
+    A cover of None means that there is no demand.
+    """
+    if cover_centidays is None:
+        return LOW
+    if available_units <= 0:
+        return SOLD_OUT
+    return RUNS_OUT if cover_centidays < lead_time_centidays else LOW

@@ -1,0 +1,355 @@
+"""Sends that a person can take back: "approve and send" takes effect ten seconds later.
+
+The command checks every need or draft order as the execution will, and writes one row of
+`app.pending_send` with an item for each that can be sent. Nothing else is written: no decision, no
+order line. The automation executes the row after its deadline (`ledger.automation.sends`), so it
+doesn't depend on an open page. Until then `cancel_send` releases all of its items.
+
+A need or order is an item of one waiting send at most, by a unique index. Locks are taken in this
+order: the row of a send, then what `ledger.reorders.approval` locks.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from ledger.access.scope import OutOfScope, require_store
+from ledger.kernel.errors import Conflict, LedgerError, ServiceError, refuse
+from ledger.kernel.idempotency import Done, ResultDocument, run_command, run_idempotent
+from ledger.kernel.proposal_rows import REORDERS
+from ledger.kernel.proposals import last_decision
+from ledger.kernel.refusal_text import moment_text, person, refusal_text
+from ledger.kernel.transactions import execute, fetch_value, log_actions
+from ledger.kernel.unscoped_rows import read_all, read_one
+from ledger.ordering.orders import ToSend, check_order
+from ledger.reorders.approval import (
+    Approver,
+    ApproveReorder,
+    NotOrdered,
+    OrderedBefore,
+    ToOrder,
+    check_all,
+)
+
+DELAY_S: Final = 10
+MOST_ORDERS: Final = 200
+NEED, ORDER = "need", "order"
+
+
+@dataclass(frozen=True, slots=True)
+class DraftOrder:
+    """A draft order to send, as its version `shown_version` was shown."""
+
+    order_ref: str
+    shown_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """A send that waits: its id, its number of items, and what was refused at once.
+
+    `send_id` is None if everything was refused. A refused order has its reference as `reorder_id`.
+    """
+
+    send_id: int | None
+    items: int
+    refused: tuple[NotOrdered, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    kind: str
+    subject: str
+    location: str
+    supplier: str
+    shown: str
+    units: int
+    value_minor: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Other:
+    """A waiting send that has one of the subjects already."""
+
+    subject: str
+    made_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Send:
+    status: str
+    made_by: str | None
+    ended_by: str | None
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Located:
+    subject: str
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The number of needs or orders that a cancelled send has released."""
+
+    items: int
+
+
+def send_needs(
+    needs: Sequence[ApproveReorder],
+    *,
+    odd_units_allowed: bool = False,
+    below_minimum_allowed: bool = False,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Announced:
+    """Record that needs are to be approved and sent in ten seconds, each at its shown revision.
+
+    A need that can't be ordered is refused with its reason and doesn't stop the others. The needs
+    of one supplier and location become one order, apart from the draft that collects others.
+    Raise `ServiceError` unless there are 1 to 500 needs.
+    """
+    approver = Approver(
+        actor, odd_units_allowed, sends=True, below_minimum_allowed=below_minimum_allowed
+    )
+
+    def work() -> ResultDocument:
+        found = zip(needs, check_all(needs, approver), strict=True)
+        items: list[_Item] = []
+        refused: list[NotOrdered] = []
+        for need, one in found:
+            if isinstance(one, ToOrder):
+                shown, worth = str(need.shown_revision), one.value_minor
+                group = (one.location, one.supplier)
+                items.append(_Item(NEED, one.reorder_id, *group, shown, one.units, worth))
+            else:
+                refused.append(NotOrdered(need.reorder_id, _why_not(one)))
+        return _announce(items, refused, approver)
+
+    content = ([*needs], below_minimum_allowed)
+    return _announced(run_idempotent(command_id, "send_needs", actor, work, content=content))
+
+
+def send_orders(
+    orders: Sequence[DraftOrder],
+    *,
+    below_minimum_allowed: bool = False,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Announced:
+    """Record that draft orders are to be sent in ten seconds, each as it was shown.
+
+    An order that can't be sent is refused with its reason and doesn't stop the others. Raise
+    `ServiceError` unless there are 1 to 200 orders.
+    """
+    if not 1 <= len(orders) <= MOST_ORDERS:
+        refuse("orders", len(orders), f"1 to {MOST_ORDERS} orders at once")
+    approver = Approver(actor, sends=True, below_minimum_allowed=below_minimum_allowed)
+
+    def work() -> ResultDocument:
+        items: list[_Item] = []
+        refused: list[NotOrdered] = []
+        for order in {order.order_ref: order for order in orders}.values():
+            one = _checked(order, below_minimum_allowed)
+            if isinstance(one, ToSend):
+                group = (one.location, one.supplier)
+                given = (order.shown_version, one.units, one.value_minor)
+                items.append(_Item(ORDER, one.order_ref, *group, *given))
+            else:
+                refused.append(one)
+        return _announce(items, refused, approver)
+
+    content = ([order.order_ref for order in orders], below_minimum_allowed)
+    return _announced(run_idempotent(command_id, "send_orders", actor, work, content=content))
+
+
+def _checked(order: DraftOrder, below_minimum_allowed: bool) -> ToSend | NotOrdered:
+    try:
+        return check_order(
+            order_ref=order.order_ref,
+            below_minimum_allowed=below_minimum_allowed,
+            shown_version=order.shown_version,
+        )
+    except LedgerError as refusal:
+        return NotOrdered(order.order_ref, refusal_reason(refusal))
+    except OutOfScope:  # in bulk, an order of another store counts as unknown
+        return NotOrdered(order.order_ref, "No such order")
+
+
+def refusal_reason(refusal: LedgerError) -> str:
+    """Return the reason of a refusal as text for people."""
+    match refusal:
+        case Conflict():
+            return refusal.what_changed
+        case ServiceError():
+            return refusal_text(refusal)
+        case _:
+            return str(refusal)
+
+
+def ordered_before(outcome: OrderedBefore) -> str:
+    """Return a message: the first person who ordered this need, the units and the time."""
+    who, at = last_decision(REORDERS, outcome.reorder_id)
+    units = f"{outcome.units:,} unit{'' if outcome.units == 1 else 's'}"
+    return f"{who} has already ordered {units} as {outcome.order_ref}, {at}"
+
+
+def _why_not(outcome: OrderedBefore | LedgerError) -> str:
+    if isinstance(outcome, OrderedBefore):
+        return ordered_before(outcome)
+    return refusal_reason(outcome)
+
+
+def _announce(
+    items: Sequence[_Item], refused: list[NotOrdered], approver: Approver
+) -> ResultDocument:
+    taken = _taken(items)
+    free = [item for item in items if item.subject not in taken]
+    refused = refused + [
+        NotOrdered(subject, f"{person(by)} is sending it already") for subject, by in taken.items()
+    ]
+    send_id = _write(sorted(free, key=_by_order), approver) if free else None
+    return {
+        "send_id": send_id,
+        "items": len(free),
+        "refused": [[one.reorder_id, one.reason] for one in refused],
+    }
+
+
+def _taken(items: Sequence[_Item]) -> dict[str, str | None]:
+    """Return the items that another waiting send has, with its person.
+
+    The subjects are locked, so no other send can add one of them meanwhile.
+    """
+    found = read_all(
+        _Other,
+        "SELECT i.subject, s.made_by FROM app.pending_item i"
+        " JOIN app.pending_send s ON s.id = i.send_id"
+        " WHERE i.is_waiting AND i.subject = ANY(%s) AND i.kind = ANY(%s)",
+        [item.subject for item in items],
+        sorted({item.kind for item in items}),
+    )
+    return {other.subject: other.made_by for other in found}
+
+
+def _by_order(item: _Item) -> tuple[str, str, str]:
+    """Return the sort key in which approvals lock draft orders, so that no deadlock arises."""
+    return item.supplier, item.location, item.subject
+
+
+def _write(items: Sequence[_Item], approver: Approver) -> int:
+    send_id = int(
+        fetch_value(
+            "INSERT INTO app.pending_send"
+            " (made_by, due_at, odd_units_allowed, below_minimum_allowed)"
+            " VALUES (%s, clock_timestamp() + make_interval(secs => %s), %s, %s) RETURNING id",
+            approver.actor,
+            DELAY_S,
+            approver.odd_units_allowed,
+            approver.below_minimum_allowed,
+        )
+    )
+    columns = list(asdict(items[0]))
+    execute(
+        f"INSERT INTO app.pending_item (send_id, place, {', '.join(columns)})"  # noqa: S608 -- names of the fields above
+        f" SELECT %s, * FROM unnest(%s::int[], %s::text[], %s::text[], %s::text[], %s::text[],"
+        " %s::text[], %s::bigint[], %s::bigint[])",
+        send_id,
+        list(range(len(items))),
+        *([getattr(item, name) for item in items] for name in columns),
+    )
+    _log("announce_send", approver.actor, send_id, [item.subject for item in items])
+    return send_id
+
+
+def _log(action: str, actor: str | None, send_id: int, subjects: Sequence[str]) -> None:
+    detail: Mapping[str, object] = {"send": send_id}
+    log_actions(actor=actor, entries=[(action, subject, detail) for subject in subjects])
+
+
+def _announced(document: ResultDocument) -> Announced:
+    refused = tuple(NotOrdered(subject, reason) for subject, reason in document["refused"])
+    return Announced(document["send_id"], document["items"], refused)
+
+
+def cancel_send(
+    *, send_id: int, actor: str | None = None, command_id: UUID | None = None
+) -> Cancelled:
+    """Cancel a waiting send; nothing is ordered or sent. Return how many items are free again.
+
+    The deadline itself doesn't matter: a send that the automation has not executed yet can be
+    cancelled. Raise `Conflict` for a send that has ended, `ServiceError` for an unknown one.
+    """
+
+    def work() -> Cancelled:
+        send, items = _locked(send_id)
+        _refuse_ended(send)
+        end_send(send_id, "cancelled", actor)
+        _log("cancel_send", actor, send_id, [item.subject for item in items])
+        return Cancelled(len(items))
+
+    return run_command(
+        command_id, f"cancel_send {send_id}", actor, work, Cancelled, content=send_id
+    )
+
+
+def acknowledge_send(
+    *, send_id: int, actor: str | None = None, command_id: UUID | None = None
+) -> None:
+    """Record that the person has read how their send ended, so that pages no longer show it."""
+
+    def work() -> Done:
+        send, _items = _locked(send_id)
+        if send.status == "waiting":
+            message = "This send is still waiting: undo it, or wait for its end"
+            raise Conflict(message)
+        execute(
+            "UPDATE app.pending_send SET seen_at = coalesce(seen_at, clock_timestamp())"
+            " WHERE id = %s",
+            send_id,
+        )
+        return Done()
+
+    run_command(command_id, f"acknowledge_send {send_id}", actor, work, Done, content=send_id)
+
+
+def _locked(send_id: int) -> tuple[_Send, Sequence[_Located]]:
+    send = read_one(
+        _Send,
+        "SELECT status, made_by, ended_by, ended_at FROM app.pending_send WHERE id = %s FOR UPDATE",
+        send_id,
+    )
+    if send is None:
+        refuse("send", send_id, "no such send")
+    sql = "SELECT subject, location FROM app.pending_item WHERE send_id = %s ORDER BY place"
+    items = read_all(_Located, sql, send_id)
+    for item in items:
+        require_store(item.location, field="")
+    return send, items
+
+
+def _refuse_ended(send: _Send) -> None:
+    if send.status == "waiting":
+        return
+    at = "" if send.ended_at is None else f", {moment_text(send.ended_at)}"
+    messages = {
+        "sent": f"It is too late to undo: the orders were sent{at}. Cancel their lines on Orders",
+        "cancelled": f"{person(send.ended_by)} has already undone this send{at}",
+        "lapsed": f"This send has lapsed{at}",
+    }
+    raise Conflict(messages[send.status])
+
+
+def end_send(send_id: int, status: str, actor: str | None) -> None:
+    """Set the final status of a locked send, and release its items."""
+    execute(
+        "UPDATE app.pending_send SET status = %s, ended_at = clock_timestamp(), ended_by = %s"
+        " WHERE id = %s",
+        status,
+        actor,
+        send_id,
+    )
+    execute("UPDATE app.pending_item SET is_waiting = false WHERE send_id = %s", send_id)
