@@ -64,9 +64,7 @@ def attention(need: NeedFacts) -> tuple[str, ...]:
     return (*(code for code, applies in found if applies), *need.flags)
 
 
-def urgency(
-    *, available_units: int, cover_centidays: int | None, lead_time_centidays: int
-) -> int:
+def urgency(*, available_units: int, cover_centidays: int | None, lead_time_centidays: int) -> int:
     """Return how soon customers miss the item: 0 is now, 2 is not before a delivery.
 
     0: nothing is left to sell. 1: the supply lasts for less than the lead time. 2: any other.

@@ -122,9 +122,7 @@ def _needs(send: _Send, items: Sequence[_Item]) -> list[_Outcome]:
             done = approve_and_send(commands, approver)
     except LedgerError as refusal:  # a rule of the database, after all checks have passed
         return [_Outcome(item.place, None, refusal_reason(refusal)) for item in items]
-    return [
-        _need_outcome(item.place, outcome) for item, outcome in zip(items, done, strict=True)
-    ]
+    return [_need_outcome(item.place, outcome) for item, outcome in zip(items, done, strict=True)]
 
 
 def _need_outcome(place: int, outcome: Ordered | OrderedBefore | NotOrdered) -> _Outcome:

@@ -109,7 +109,7 @@ def send_order(
     """
 
     def work() -> OrderSent:
-        lines, now = _sendable(order_ref, shown_version, below_minimum_allowed)
+        lines, now = _sendable(order_ref, shown_version, allowed=below_minimum_allowed)
         _send(order_ref, lines, now, actor)
         sent = OrderSent(order_ref, len(lines), _units(lines), _value_minor(lines))
         log_action(
@@ -143,7 +143,7 @@ def check_order(*, order_ref: str, below_minimum_allowed: bool, shown_version: s
 
     Call this inside `ledger_transaction`; the lines stay locked until it ends.
     """
-    lines, _now = _sendable(order_ref, shown_version, below_minimum_allowed)
+    lines, _now = _sendable(order_ref, shown_version, allowed=below_minimum_allowed)
     first = lines[0]
     return ToSend(
         order_ref,
@@ -156,11 +156,11 @@ def check_order(*, order_ref: str, below_minimum_allowed: bool, shown_version: s
 
 
 def _sendable(
-    order_ref: str, shown_version: str | None, below_minimum_allowed: bool
+    order_ref: str, shown_version: str | None, *, allowed: bool
 ) -> tuple[Sequence[OrderLine], datetime]:
     """Return the locked draft lines of an order and the time; raise what stops the sending."""
     lines = _locked_drafts(order_ref, shown_version)
-    _refuse_terms(order_ref, lines, allowed=below_minimum_allowed)
+    _refuse_terms(order_ref, lines, allowed=allowed)
     now = database_now()
     _refuse_past_days(lines, now)
     return lines, now

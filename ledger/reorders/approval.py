@@ -248,9 +248,7 @@ def _plans(
     ]
 
 
-def _below_minimum(
-    plans: Sequence[_Plan], known: _Known
-) -> dict[tuple[str, str], ServiceError]:
+def _below_minimum(plans: Sequence[_Plan], known: _Known) -> dict[tuple[str, str], ServiceError]:
     """Return a refusal for each supplier and location whose order would be below the minimum."""
     worth: dict[tuple[str, str], int] = defaultdict(int)
     for plan in plans:
@@ -492,9 +490,7 @@ def _log(
     log_actions(actor=approver.actor, entries=entries)
 
 
-def _sent(
-    plans: Sequence[_Plan], refs: dict[tuple[str, str], str]
-) -> dict[str, dict[str, object]]:
+def _sent(plans: Sequence[_Plan], refs: dict[tuple[str, str], str]) -> dict[str, dict[str, object]]:
     """Return the log entry of each order as `send_order` writes it, by `order_ref`."""
     sent: dict[str, dict[str, object]] = {}
     for (supplier, location), ref in refs.items():

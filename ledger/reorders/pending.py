@@ -153,7 +153,7 @@ def send_orders(
         items: list[_Item] = []
         refused: list[NotOrdered] = []
         for order in {order.order_ref: order for order in orders}.values():
-            one = _checked(order, below_minimum_allowed)
+            one = _checked(order, allowed=below_minimum_allowed)
             if isinstance(one, ToSend):
                 group = (one.location, one.supplier)
                 given = (order.shown_version, one.units, one.value_minor)
@@ -166,11 +166,11 @@ def send_orders(
     return _announced(run_idempotent(command_id, "send_orders", actor, work, content=content))
 
 
-def _checked(order: DraftOrder, below_minimum_allowed: bool) -> ToSend | NotOrdered:
+def _checked(order: DraftOrder, *, allowed: bool) -> ToSend | NotOrdered:
     try:
         return check_order(
             order_ref=order.order_ref,
-            below_minimum_allowed=below_minimum_allowed,
+            below_minimum_allowed=allowed,
             shown_version=order.shown_version,
         )
     except LedgerError as refusal:

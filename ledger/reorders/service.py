@@ -118,9 +118,7 @@ def approve_and_send(
 def _order(commands: Sequence[ApproveReorder], approver: Approver) -> list[ApprovalOutcome]:
     found = zip(commands, order_all(commands, approver, is_bulk=True), strict=True)
     return [
-        NotOrdered(command.reorder_id, refusal_reason(one))
-        if isinstance(one, LedgerError)
-        else one
+        NotOrdered(command.reorder_id, refusal_reason(one)) if isinstance(one, LedgerError) else one
         for command, one in found
     ]
 

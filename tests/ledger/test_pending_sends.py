@@ -43,7 +43,9 @@ def id_of(announced: Announced) -> int:
 
 def let_time_pass(ledger: psycopg.Connection, seconds: int = 11) -> None:
     """Move the deadlines of all sends back."""
-    ledger.execute("UPDATE app.pending_send SET due_at = due_at - make_interval(secs => %s)", [seconds])
+    ledger.execute(
+        "UPDATE app.pending_send SET due_at = due_at - make_interval(secs => %s)", [seconds]
+    )
 
 
 def lines(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
@@ -121,9 +123,10 @@ def test_a_crash_in_the_middle_leaves_the_send_waiting(
     def crash(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched:
         patched.setattr(sends, "end_send", crash)
-        sends.send_due()
+        with pytest.raises(KeyboardInterrupt):
+            sends.send_due()
 
     assert (status(ledger, send_id), lines(ledger)) == ("waiting", [])
     assert sends.send_due() == 1
@@ -190,9 +193,7 @@ def test_a_need_is_part_of_one_send_only(ledger: psycopg.Connection) -> None:
     first, second = needs(ledger, 2)
     announce([first])
 
-    other = services.send_needs(
-        [ApproveReorder(first, 1), ApproveReorder(second, 1)], actor="carl"
-    )
+    other = services.send_needs([ApproveReorder(first, 1), ApproveReorder(second, 1)], actor="carl")
 
     assert other.items == 1
     [refused] = other.refused

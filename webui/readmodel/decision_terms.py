@@ -6,7 +6,8 @@ from typing import Final
 
 from cdc.contracts.times import time_text
 from inventory.explain import formatting
-from inventory.explain.lines import note
+from inventory.explain.decision import arithmetic
+from inventory.explain.lines import SUM, note
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +36,34 @@ def lines(terms: Iterable[Sequence[object]]) -> list[Line]:
 def _line(name: str, value: int | str) -> Line:
     line = note(name, value)
     return Line(formatting.label(line), formatting.text(line, time_text), name in _SUMS)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """One part of the arithmetic of a need, with its title; `detail` explains a step."""
+
+    title: str
+    lines: Sequence[Line]
+
+
+def need_steps(terms: Iterable[Sequence[object]]) -> list[Steps]:
+    """Return the complete arithmetic of a need, from the stock to the quantity."""
+    known = [
+        (str(name), value if isinstance(value, int) else str(value))
+        for name, value in terms
+        if value is not None and value != ""
+    ]
+    return [
+        Steps(
+            formatting.TITLES[section.name],
+            [
+                Line(
+                    formatting.label(line) + (f" ({line.detail})" if line.detail else ""),
+                    formatting.text(line, time_text),
+                    line.part == SUM,
+                )
+                for line in section.lines
+            ],
+        )
+        for section in arithmetic(known)
+    ]

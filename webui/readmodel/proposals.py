@@ -8,8 +8,34 @@ from inventory.pricing.margins import unit_effect_minor, week_effect_minor
 from ledger.kernel.rows import select, select_one, select_value
 
 
+class Decidable:
+    """A proposal with its status and the last decision of a person."""
+
+    __slots__ = ()
+
+    status: str
+    updated_at: datetime
+    decided_action: str | None
+    decided_at: datetime | None
+
+    @property
+    def waits(self) -> bool:
+        """Return True if a person has decided and the fold has not processed the decision yet."""
+        if self.status not in {"open", "snoozed"}:
+            return False
+        if self.decided_action in {"approve", "reject"}:
+            return True
+        said = self.decided_at if self.decided_action == "snooze" else None
+        return self.status == "open" and said is not None and said > self.updated_at
+
+    @property
+    def actionable(self) -> bool:
+        """Return True if a person may still decide."""
+        return self.status in {"open", "snoozed"} and not self.waits
+
+
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Decidable):
     """The columns that both kinds of proposals have."""
 
     inv_key: str
@@ -28,21 +54,6 @@ class Proposal:
     decided_action: str | None
     decided_by: str | None
     decided_at: datetime | None
-
-    @property
-    def waits(self) -> bool:
-        """Return True if a person has decided and the fold has not processed the decision yet."""
-        if self.status not in {"open", "snoozed"}:
-            return False
-        if self.decided_action in {"approve", "reject"}:
-            return True
-        said = self.decided_at if self.decided_action == "snooze" else None
-        return self.status == "open" and said is not None and said > self.updated_at
-
-    @property
-    def actionable(self) -> bool:
-        """Return True if a person may still decide."""
-        return self.status in {"open", "snoozed"} and not self.waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +196,7 @@ def reorder_proposals(
     The page starts after a proposal and not after a number of rows. So approving the proposals of
     one page doesn't shift the next one.
     """
-    where = _reorder_conditions(view, location, supplier)
+    where = reorder_conditions(view, location, supplier)
     if after:
         where.append(f"({_BEFORE if view == 'closed' else _BEHIND})")
     order = (
@@ -209,12 +220,16 @@ def counted_reorders(*, view: str, location: str = "", supplier: str = "", most:
 
     Its parameters are `location` and `supplier`.
     """
-    where = " AND ".join(_reorder_conditions(view, location, supplier))
+    where = " AND ".join(reorder_conditions(view, location, supplier))
     few = f"SELECT 1 FROM app.reorder_proposal r WHERE {where} LIMIT {most}"  # noqa: S608 -- conditions of this module
     return "SELECT count(*) FROM (" + few + ") few"  # noqa: S608 -- the line above
 
 
-def _reorder_conditions(view: str, location: str, supplier: str) -> list[str]:
+def reorder_conditions(view: str, location: str, supplier: str) -> list[str]:
+    """Return the conditions of a view on `app.reorder_proposal r`.
+
+    Their parameters are `location` and `supplier`.
+    """
     where = [_VIEWS[view]]
     if location:
         where.append("r.location = %(location)s")

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from ledger.reorders.automatic import Reason
 from webui.desks.reorders.queries import Source
-from webui.readmodel.decision_terms import Line
+from webui.readmodel.decision_terms import Steps
 from webui.readmodel.proposals import ReorderProposal
 from webui.shell.desk import Refusal
 
@@ -44,7 +44,7 @@ class NeedCard:
     """
 
     proposal: ReorderProposal
-    terms: Sequence[Line]
+    arithmetic: Sequence[Steps]
     refusal: Refusal | None
     shows_forms: bool
     units: int | str | None

@@ -1,11 +1,12 @@
 """Commands of the reorders desk, with the messages that confirm them."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, assert_never
+from uuid import uuid5
 
 from django.contrib.auth.models import AnonymousUser, User
 
-from ledger.kernel.proposal_rows import REORDERS
-from ledger.kernel.proposals import last_decision
 from ledger.services import (
     ApproveReorder,
     Conflict,
@@ -16,9 +17,11 @@ from ledger.services import (
     ServiceError,
     approve_reorder,
     approve_reorders,
+    ordered_before,
     plan_transfer,
     reject_reorder,
     resume_reorder,
+    send_needs,
     snooze_reorder,
 )
 from webui.accounts.roles import ORDER_ODD_UNITS, abilities
@@ -67,6 +70,11 @@ def _approved(command: Command, *, odd_units_allowed: bool) -> str:
         actor=command.actor,
         command_id=command.command_id,
     )
+    return _ordered_text(outcome)
+
+
+def _ordered_text(outcome: Ordered | OrderedBefore) -> str:
+    """Return the message for an approval; raise `Conflict` if an earlier one ordered the need."""
     match outcome:
         case Ordered():
             lines = len(outcome.line_ids)
@@ -95,35 +103,71 @@ def _transferred(command: Command) -> str:
     return f"Asked {route.source} for {asked}: {planned.transfer_ref}."
 
 
-def ordered_before(outcome: OrderedBefore) -> str:
-    """Return a message: the first person who ordered this need, the units and the time."""
-    who, at = last_decision(REORDERS, outcome.reorder_id)
-    units = counted_text(outcome.units, "unit")
-    return f"{who} has already ordered {units} as {outcome.order_ref}, {at}"
-
-
 def _parts(typed: Typed) -> list[Part]:
     """Return the parts that were filled in."""
     parts = [PartForm(typed, number) for number in FIRST_PARTS]
     return [form.part() for form in parts if form.is_filled]
 
 
-def approve_picked(
-    form: PicksForm, user: User | AnonymousUser
-) -> tuple[list[Ordered], list[NotOrdered]]:
-    """Approve the needs whose boxes are ticked, each at the revision that was shown.
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """The outcome of a command on picked needs: a message, and the needs that were not ordered."""
 
-    Return the orders, and the needs that were not ordered now.
+    message: str
+    others: Sequence[NotOrdered]
+
+
+def approve_one(form: PicksForm, user: User | AnonymousUser) -> str:
+    """Approve the need whose button was pressed; return the message.
+
+    The form has one id for all of its rows. The row's own id follows from it, so a double click is
+    one command, and a click in the next row is another one.
     """
     values = form.cleaned()
-    outcomes = approve_reorders(
-        values["pick"],
+    needs, bad = form.with_units([values["one"]])
+    if bad:
+        field, rule = "packs", "a whole number from 1"
+        raise ServiceError(field, form.packs[bad[0].reorder_id], rule)
+    outcome = approve_reorder(
+        needs[0],
         odd_units_allowed=ORDER_ODD_UNITS in abilities(user),
+        actor=user.get_username(),
+        command_id=uuid5(values["command_id"], needs[0].reorder_id),
+    )
+    return _ordered_text(outcome)
+
+
+def send_picked(form: PicksForm, user: User | AnonymousUser) -> Picked:
+    """Record that the ticked needs are approved and sent in ten seconds."""
+    values = form.cleaned()
+    needs, bad = form.with_units(values["pick"])
+    if not needs:
+        return Picked("", bad)
+    announced = send_needs(
+        needs,
+        odd_units_allowed=ORDER_ODD_UNITS in abilities(user),
+        below_minimum_allowed=values["below_minimum"],
         actor=user.get_username(),
         command_id=values["command_id"],
     )
+    return Picked("", [*bad, *announced.refused])
+
+
+def approve_picked(form: PicksForm, user: User | AnonymousUser) -> Picked:
+    """Approve the ticked needs into draft orders, each at the revision that was shown."""
+    values = form.cleaned()
+    needs, others = form.with_units(values["pick"])
+    outcomes = (
+        approve_reorders(
+            needs,
+            odd_units_allowed=ORDER_ODD_UNITS in abilities(user),
+            actor=user.get_username(),
+            command_id=values["command_id"],
+        )
+        if needs
+        else []
+    )
     ordered: list[Ordered] = []
-    others: list[NotOrdered] = []
     for outcome in outcomes:
         match outcome:
             case Ordered():
@@ -134,4 +178,13 @@ def approve_picked(
                 others.append(outcome)
             case _:
                 assert_never(outcome)
-    return ordered, others
+    return Picked(_drafts_text(ordered), others)
+
+
+def _drafts_text(ordered: Sequence[Ordered]) -> str:
+    """Return the message about draft orders; an empty text if nothing was ordered."""
+    if not ordered:
+        return ""
+    orders = len({outcome.order_ref for outcome in ordered})
+    words = f"{counted_text(len(ordered), 'need')} in {counted_text(orders, 'draft order')}"
+    return f"Ordered {words}: send {'it' if orders == 1 else 'them'} on Orders."

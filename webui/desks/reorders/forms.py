@@ -1,17 +1,20 @@
 """Forms of the reorders desk."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from django import forms
 from django.core.exceptions import ValidationError
 from typing_extensions import override
 
-from ledger.services import ApproveReorder, Part
+from ledger.services import ApproveReorder, NotOrdered, Part
 from webui.shell.fields import (
     DayField,
     HiddenField,
+    IdField,
     TextField,
+    TickField,
     UuidField,
     WholeNumberField,
     is_digits,
@@ -20,6 +23,8 @@ from webui.shell.forms import PageForm
 
 # A need is seldom split over more than three suppliers or days; the service takes up to ten.
 FIRST_PARTS: Final = (1, 2, 3)
+PACKS: Final = "packs-"
+_PACKS_RULE: Final = "a whole number from 1"
 
 
 class PartForm(PageForm):
@@ -55,7 +60,7 @@ class PicksField(forms.Field):
     widget = forms.SelectMultiple
 
     def __init__(self) -> None:
-        super().__init__(error_messages={"required": "tick at least one need first"})
+        super().__init__(required=False)
 
     @override
     def to_python(self, value: Sequence[str] | None) -> list[ApproveReorder]:
@@ -69,8 +74,76 @@ def _picked(text: str) -> ApproveReorder:
     return ApproveReorder(reorder_id, int(revision))
 
 
+class PickField(forms.Field):
+    """One need as `revision@reorder_id`: the value of the button that was pressed in its row."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False)
+
+    @override
+    def to_python(self, value: str | None) -> ApproveReorder | None:
+        return _picked(value) if value else None
+
+
 class PicksForm(PageForm):
-    """The needs whose boxes are ticked."""
+    """The ticked needs, or the one whose button was pressed, with the typed packs of every row.
+
+    The field of a row is named `packs-6@R:…`, with the pack that the page showed. So a pack that
+    has changed since doesn't change the quantity that the person saw.
+    """
 
     pick = PicksField()
+    one = PickField()
+    do = TextField()
+    below_minimum = TickField()
+    command_id = UuidField()
+
+    @override
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        if not self.errors and not values["pick"] and values["one"] is None:
+            self.add_error("pick", "tick at least one need first")
+        return values
+
+    @property
+    def packs(self) -> dict[str, str]:
+        """The typed packs by reorder id."""
+        return {reorder_id: text for reorder_id, (_, text) in self._packs().items()}
+
+    def _packs(self) -> dict[str, tuple[str, str]]:
+        found = {}
+        for name, text in self.typed.items():
+            pack, _, reorder_id = name.removeprefix(PACKS).partition("@")
+            if name.startswith(PACKS):
+                found[reorder_id] = (pack, text)
+        return found
+
+    def with_units(
+        self, picks: Sequence[ApproveReorder]
+    ) -> tuple[list[ApproveReorder], list[NotOrdered]]:
+        """Return the picked needs with their typed units, and those whose packs are no number."""
+        packs = self._packs()
+        good: list[ApproveReorder] = []
+        bad: list[NotOrdered] = []
+        for need in picks:
+            pack, text = packs.get(need.reorder_id, ("", ""))
+            if need.reorder_id not in packs:
+                good.append(need)
+            elif _is_count(pack) and _is_count(text):
+                good.append(replace(need, units=int(pack) * int(text)))
+            else:
+                bad.append(NotOrdered(need.reorder_id, f"Packs: {_PACKS_RULE}; got “{text[:20]}”."))
+        return good, bad
+
+
+def _is_count(text: str) -> bool:
+    return is_digits(text, 7) and int(text) > 0
+
+
+class SendActionForm(PageForm):
+    """What to do with a send, and the desk to return to."""
+
+    send = IdField()
+    action = TextField()
+    desk = TextField()
     command_id = UuidField()

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ledger.kernel.rows import select
+from ledger.kernel.rows import select, select_value
+from ledger.services import NotOrdered
 from webui.desks.orders.queries import Filters as OrderFilters
 from webui.desks.orders.queries import counted_orders
 from webui.readmodel import proposals as selectors
@@ -14,6 +15,10 @@ Choices = list[dict[str, str]]
 
 _CHOICES: Final = """(SELECT coalesce(jsonb_agg(jsonb_build_object('code', c.code, 'name', c.name)
     ORDER BY {order}), '[]') FROM retail.{table} c)"""
+
+
+_VERSION: Final = f"""SELECT ({selectors.version_sql("reorder_proposal")}) || '/' || (
+    SELECT count(*) || '-' || count(ended_at) || '-' || count(seen_at) FROM app.pending_send)"""  # noqa: S608 -- a constant of this project
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ def overview(*, view: str, location: str, supplier: str, most: int) -> Overview:
     """
     total = selectors.counted_reorders(view=view, location=location, supplier=supplier, most=most)
     parts = {
-        "version": f"({selectors.version_sql('reorder_proposal')})",
+        "version": f"({_VERSION})",
         "open_count": f"({selectors.counted_reorders(view='open', most=most)})",
         "total": f"({total})",
         "drafts": f"({counted_orders(OrderFilters('draft'))})",
@@ -49,6 +54,45 @@ def overview(*, view: str, location: str, supplier: str, most: int) -> Overview:
     sql = "SELECT " + ", ".join(f"{part} AS {name}" for name, part in parts.items())
     [found] = select(sql, {"location": location, "supplier": supplier}, Overview)
     return found
+
+
+def desk_version() -> str:
+    """Return a version that changes when any need or send changes."""
+    return str(select_value(_VERSION))
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A need that was not ordered: its id, the name of its item, and the reason."""
+
+    reorder_id: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    reorder_id: str
+    name: str
+
+
+_NAMED: Final = """
+SELECT r.reorder_id, coalesce(p.name, r.sku) || ' at ' || coalesce(lo.name, r.location) AS name
+FROM app.reorder_proposal r LEFT JOIN retail.product p ON p.code = r.sku
+LEFT JOIN retail.location lo ON lo.code = r.location WHERE r.reorder_id = ANY(%(ids)s)
+"""
+
+
+def names_of(report: Sequence[NotOrdered]) -> list[Reported]:
+    """Return the needs that were not ordered with the names of their items."""
+    if not report:
+        return []
+    ids = [one.reorder_id for one in report]
+    names = {row.reorder_id: row.name for row in select(_NAMED, {"ids": ids}, _Named)}
+    return [
+        Reported(one.reorder_id, names.get(one.reorder_id, one.reorder_id), one.reason)
+        for one in report
+    ]
 
 
 MOST_SOURCES: Final = 5

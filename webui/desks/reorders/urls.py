@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from webui.desks.reorders import views
+from webui.desks.reorders import need, sends, views
 
 urlpatterns = [
     path("reorders/", views.reorders, name="reorders"),
     path("reorders/version", views.version, name="reorders-version"),
-    path("reorders/decide", views.decide, name="reorders-decide"),
+    path("reorders/need", need.need, name="reorders-need"),
+    path("reorders/decide", need.decide, name="reorders-decide"),
     path("reorders/approve", views.approve, name="reorders-approve"),
+    path("reorders/sends", sends.act, name="reorders-sends"),
 ]

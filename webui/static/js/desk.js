@@ -49,7 +49,7 @@ function isBusy(desk) {
   const at = document.activeElement;
   // A decision moves the focus to the next card; that alone is no work in the list.
   if (isPaused() || (desk.contains(at) && !at.matches(CARD))) return true;
-  if (desk.querySelector("details[open], [role=alert], [aria-busy=true]")) return true;
+  if (desk.querySelector("details[open]:not([data-section]), [role=alert], [aria-busy=true], [aria-expanded=true]")) return true;
   return [...desk.querySelectorAll("input")].some(
     (input) => input.value !== input.defaultValue || input.checked !== input.defaultChecked,
   );

@@ -1,28 +1,84 @@
-// Picking many needs at once: one button ticks every box, and the number of ticked ones is shown.
+// Picking many rows at once: the bar shows how many rows are ticked, their money and suppliers. The
+// server computes every amount again; the bar only adds up what the rows display.
+
+const PICK = "[name=pick]";
 
 export function startPick() {
+  document.addEventListener("input", (event) => {
+    const row = event.target.closest("tr[data-proposal]");
+    if (row && event.target.type === "number") showQuantity(row);
+    if (event.target.matches(`${PICK}, tr[data-proposal] input`)) tell();
+  });
   document.addEventListener("change", (event) => {
-    if (event.target.matches("[name=pick]")) tell();
+    const all = event.target.closest("[data-pick-section]");
+    if (all) pickSection(all);
+    if (all || event.target.matches(PICK)) tell();
   });
-  document.addEventListener("click", (event) => {
-    if (!event.target.closest("[data-pick-all]")) return;
-    const boxes = [...document.querySelectorAll("[name=pick]")];
-    const wanted = boxes.some((box) => !box.checked);
-    for (const box of boxes) box.checked = wanted;
-    tell();
-  });
+  // A field that a browser refuses must be visible, or the person doesn't see the reason.
+  document.addEventListener(
+    "invalid",
+    (event) => event.target.closest("details")?.setAttribute("open", ""),
+    true,
+  );
+  addEventListener("pageshow", show);
   show();
-  // The desk replaces its list when needs change; show the button of the new list, too.
+  // The desk replaces its list when needs change; prepare the new list, too.
   const around = document.getElementById("desk")?.parentElement;
   if (around) new MutationObserver(show).observe(around, { childList: true });
 }
 
 function show() {
-  const button = document.querySelector("[data-pick-all][hidden]");
-  if (button) button.hidden = false;
+  for (const box of document.querySelectorAll("[data-pick-section][hidden]")) box.hidden = false;
+  tell();
+}
+
+function pickSection(all) {
+  for (const box of boxesOf(all)) box.checked = all.checked;
+}
+
+function boxesOf(all) {
+  return [...all.closest("section").querySelectorAll(PICK)];
+}
+
+function money(minor, form) {
+  const amount = new Intl.NumberFormat("en", { minimumFractionDigits: 2 }).format(minor / 100);
+  return `${form.dataset.currency ?? ""}${amount}`;
+}
+
+/** Return the packs that are typed in a row; 0 while the field has no number. */
+function packsOf(row) {
+  const field = row.querySelector("input[type=number]");
+  return field && field.validity.valid ? Number(field.value) : 0;
+}
+
+function valueOf(row) {
+  if ("value" in row.dataset) return Number(row.dataset.value);
+  return packsOf(row) * Number(row.dataset.step) * Number(row.dataset.cost);
+}
+
+function showQuantity(row) {
+  const packs = packsOf(row);
+  const form = document.querySelector("form[data-picks]");
+  const units = row.querySelector("[data-units]");
+  if (!packs || !form) return;
+  if (units) units.textContent = (packs * Number(row.dataset.step)).toLocaleString("en");
+  row.querySelector("[data-money]").textContent = money(valueOf(row), form);
 }
 
 function tell() {
-  const line = document.querySelector("[data-picked]");
-  if (line) line.textContent = `${document.querySelectorAll("[name=pick]:checked").length} picked`;
+  const form = document.querySelector("form[data-picks]");
+  if (!form) return;
+  for (const all of document.querySelectorAll("[data-pick-section]")) {
+    const boxes = boxesOf(all);
+    all.checked = boxes.length > 0 && boxes.every((box) => box.checked);
+    all.indeterminate = !all.checked && boxes.some((box) => box.checked);
+  }
+  const rows = [...document.querySelectorAll(`${PICK}:checked`)].map((box) => box.closest("tr"));
+  const suppliers = new Set(rows.map((row) => row.dataset.supplier)).size;
+  const parts = [`${rows.length} picked`, money(rows.reduce((sum, row) => sum + valueOf(row), 0), form)];
+  parts.push(`${suppliers} supplier${suppliers === 1 ? "" : "s"}`);
+  form.querySelector("[data-picked]").textContent = rows.length ? parts.join(" · ") : "Nothing picked";
+  form.classList.toggle("idle", rows.length === 0);
+  for (const button of form.querySelectorAll("[data-needs-pick]")) button.disabled = !rows.length;
+  for (const place of form.querySelectorAll("[data-number]")) place.textContent = rows.length || "";
 }

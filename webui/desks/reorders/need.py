@@ -1,0 +1,111 @@
+"""One need in full: its arithmetic, the reasons to wait, and every decision on it.
+
+The table shows this page's `#need` in an expanding row. Without JavaScript the page is reached by
+the same link.
+"""
+
+from typing import Final
+from uuid import uuid4
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET, require_POST
+
+from ledger.reorders.automatic import why_not
+from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilities, requires
+from webui.desks.reorders.cards import NeedCard, PartInput, TransferOffer
+from webui.desks.reorders.commands import execute
+from webui.desks.reorders.forms import FIRST_PARTS
+from webui.desks.reorders.queries import Source, sources_of
+from webui.desks.reorders.views import after_decision, query_of, show_desk
+from webui.readmodel import proposals as selectors
+from webui.readmodel.choices import suppliers
+from webui.readmodel.decision_terms import need_steps
+from webui.shell.desk import Refusal, answer
+from webui.shell.forms import DecisionForm, Typed
+from webui.shell.page import render_page
+
+LONGEST_ID: Final = 128
+
+
+@require_GET
+@requires(SEE)
+def need(request: HttpRequest) -> HttpResponse:
+    """Show one need with its complete arithmetic and the forms of its decisions."""
+    return _show(request, request.GET.get("id", "")[:LONGEST_ID], None)
+
+
+@require_POST
+@requires(DECIDE_REORDERS)
+def decide(request: HttpRequest) -> HttpResponse:
+    """Approve, split, cover by a transfer, reject, snooze or resume one need."""
+    may = abilities(request.user)
+    proposal = DecisionForm(request.POST).text("proposal")[:LONGEST_ID]
+    return answer(
+        request,
+        lambda command: execute(command, odd_units_allowed=ORDER_ODD_UNITS in may),
+        lambda _request, refusal: _show(request, proposal, refusal),
+        after_decision(request, proposal),
+    )
+
+
+def _show(request: HttpRequest, reorder_id: str, refusal: Refusal | None) -> HttpResponse:
+    found = selectors.reorder_proposal(reorder_id)
+    if found is None:
+        if refusal is not None:
+            return show_desk(request, refusal)
+        context = {"query": query_of(request)}
+        return render_page(request, "reorders/none.html", context, status=404)
+    context = {
+        "card": _card(found, refusal),
+        "proposal": found,
+        "suppliers": suppliers(),
+        "query": query_of(request),
+        "next_cards": {},
+    }
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "reorders/need.html", context, status=status)
+
+
+def _card(found: selectors.ReorderProposal, refusal: Refusal | None) -> NeedCard:
+    is_undecided = found.status == "open" and found.actionable
+    form: Typed = refusal.form if refusal else {}
+    split = form if form.get("action") == "split" else {}
+    return NeedCard(
+        proposal=found,
+        arithmetic=need_steps(found.terms),
+        refusal=refusal,
+        # Show a refused person their input again, even if another person's decision is on its way.
+        shows_forms=found.actionable or (refusal is not None and found.status == "open"),
+        units=form.get("units", "") if refusal else found.quantity_units,
+        reason=form.get("reason", ""),
+        days=form.get("days", "7"),
+        command_id=uuid4(),
+        waits_because=why_not([found.reorder_id]).get(found.reorder_id) if is_undecided else None,
+        parts=[
+            PartInput(
+                number=number,
+                units=split.get(f"units{number}", ""),
+                supplier=split.get(f"supplier{number}", found.supplier),
+                due_on=split.get(f"due_on{number}", ""),
+            )
+            for number in FIRST_PARTS
+        ],
+        transfer=_transfer(found, form, sources_of([found])) if is_undecided else None,
+    )
+
+
+def _transfer(
+    found: selectors.ReorderProposal, form: Typed, sources: dict[str, list[Source]]
+) -> TransferOffer | None:
+    """Return the transfer form with the refused input; None if no location has spare units."""
+    spare = sources.get(found.reorder_id)
+    if not spare:
+        return None
+    typed = form if form.get("action") == "transfer" else {}
+    return TransferOffer(
+        sources=spare,
+        is_open=bool(typed),
+        source=typed.get("source", spare[0].location),
+        units=typed.get("units", min(found.quantity_units or 1, spare[0].units)),
+        due_on=typed.get("due_on", ""),
+    )

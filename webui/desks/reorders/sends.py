@@ -1,0 +1,126 @@
+"""The notice about sends: what leaves soon and can be undone, and how the last ones ended."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from ledger.kernel.rows import select
+from ledger.services import ServiceError, acknowledge_send, cancel_send
+from webui.accounts.roles import MANAGE_ORDERS, requires
+from webui.desks.reorders.forms import SendActionForm
+from webui.readmodel.figures import counted_text
+from webui.shell.commands import run_command
+from webui.shell.desk import Refusal
+
+_SENDS: Final = """
+SELECT s.id, s.made_by, s.status,
+       (greatest(0, extract(epoch FROM s.due_at - clock_timestamp())) * 1000)::bigint AS left_ms,
+       (greatest(0, extract(epoch FROM clock_timestamp() - s.due_at)) * 1000)::bigint AS late_ms,
+       min(i.kind) AS kind,
+       count(*) FILTER (WHERE i.refused IS NULL) AS items,
+       count(DISTINCT (i.supplier, i.location)) FILTER (WHERE i.refused IS NULL) AS orders,
+       coalesce(sum(i.value_minor) FILTER (WHERE i.refused IS NULL), 0)::bigint AS value_minor,
+       coalesce(array_agg(DISTINCT i.order_ref) FILTER (WHERE i.order_ref IS NOT NULL), '{}')
+           AS refs,
+       coalesce(jsonb_agg(jsonb_build_object('subject', i.subject, 'reason', i.refused,
+           'name', coalesce(p.name || ' at ' || coalesce(lo.name, r.location), i.subject)))
+           FILTER (WHERE i.refused IS NOT NULL), '[]') AS refused
+FROM app.pending_send s JOIN app.pending_item i ON i.send_id = s.id
+LEFT JOIN app.reorder_proposal r ON i.kind = 'need' AND r.reorder_id = i.subject
+LEFT JOIN retail.product p ON p.code = r.sku
+LEFT JOIN retail.location lo ON lo.code = r.location
+WHERE s.status = 'waiting' OR (s.status <> 'cancelled' AND s.made_by = %(person)s
+    AND s.seen_at IS NULL AND s.ended_at > clock_timestamp() - interval '1 day')
+GROUP BY s.id, s.made_by, s.status, s.due_at ORDER BY s.id DESC LIMIT 5
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A send that waits, or one of this person that has ended and that they have not seen.
+
+    `left_ms` is the time until its deadline, `late_ms` the time since then. `refused` has subject,
+    name and reason of each item that did not leave.
+    """
+
+    id: int
+    made_by: str | None
+    status: str
+    left_ms: int
+    late_ms: int
+    kind: str
+    items: int
+    orders: int
+    value_minor: int
+    refs: list[str]
+    refused: list[dict[str, Any]]
+
+    @property
+    def is_late(self) -> bool:
+        """True if the automation should have executed it a few seconds ago."""
+        return self.late_ms > _LATE_MS
+
+    @property
+    def what(self) -> str:
+        """The items that leave: `20 needs in 3 orders`, or `3 orders`."""
+        orders = counted_text(self.orders, "order")
+        if self.kind == "order":
+            return counted_text(self.items, "order")
+        return f"{counted_text(self.items, 'need')} in {orders}"
+
+    @property
+    def command_id(self) -> UUID:
+        """A new id for the form of its notice."""
+        return uuid4()
+
+
+_LATE_MS: Final = 5_000
+
+
+def sends_of(person: str) -> Sequence[Send]:
+    """Return the newest sends that wait, and those of this person that ended unseen."""
+    return select(_SENDS, {"person": person}, Send)
+
+
+_BACK: Final = {"reorders": "reorders", "orders": "orders"}
+
+
+@require_POST
+@requires(MANAGE_ORDERS)
+def act(request: HttpRequest) -> HttpResponse:
+    """Undo a send that waits, or remove the notice about one that has ended."""
+    from webui.desks.reorders.views import show_desk  # noqa: PLC0415 -- its pages include the notice
+
+    form = SendActionForm(request.POST)
+
+    def refused(message: str, status: int) -> HttpResponse:
+        return show_desk(request, Refusal("", message, {}, status))
+
+    back = reverse(_BACK.get(form.text("desk"), "reorders"))
+    return run_command(request, lambda: _executed(form, request.user.get_username()), refused, back)
+
+
+def _executed(form: SendActionForm, actor: str) -> str:
+    values = form.cleaned()
+    given: dict[str, Any] = {
+        "send_id": values["send"],
+        "actor": actor,
+        "command_id": values["command_id"],
+    }
+    match values["action"]:
+        case "undo":
+            items = cancel_send(**given).items
+            return (
+                f"Undone: nothing was sent, and {counted_text(items, 'row')} can be picked again."
+            )
+        case "seen":
+            acknowledge_send(**given)
+            return "Notice removed."
+        case unknown:
+            field = "action"
+            raise ServiceError(field, unknown, "undo or seen")

@@ -1,0 +1,244 @@
+"""The table of needs: its rows in the order of a column, page by page, and its totals.
+
+Open needs have two sections: those that a buyer should look at, and routine ones. The rule is
+`inventory.replenishment.attention`. The list filters and sorts by it, so SQL has the rule once
+more; a test compares both.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from inventory.replenishment.attention import SENTENCES, URGENCIES
+from ledger.kernel.rows import select
+from webui.readmodel.figures import Covered
+from webui.readmodel.proposals import Decidable, reorder_conditions
+
+LOOK_AT, ROUTINE = 0, 1
+DEFAULT_SORT: Final = "urgency"
+LONGEST_CURSOR: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class NeedRow(Covered, Decidable):
+    """One need with the figures of its row.
+
+    `section` is 0 for needs to look at, else 1. `mark` is the value of the sorted column as text.
+    """
+
+    reorder_id: str
+    inv_key: str
+    location: str
+    store: str
+    sku: str
+    name: str
+    supplier: str
+    supplier_name: str
+    revision: int
+    status: str
+    reason: str | None
+    quantity_units: int | None
+    pack_units: int
+    cost_minor: int
+    value_minor: int
+    updated_at: datetime
+    decided_action: str | None
+    decided_by: str | None
+    decided_at: datetime | None
+    decided_units: int | None
+    on_hand_units: int | None
+    available_to_sell_units: int
+    in_transit_units: int
+    rate_micro: int
+    attention: list[str]
+    urgency: int
+    section: int
+    mark: str
+
+    @property
+    def input_pack(self) -> int:
+        """Units of one step of the quantity field: the pack, or 1 for a quantity of odd units."""
+        return 1 if (self.quantity_units or 0) % self.pack_units else self.pack_units
+
+    @property
+    def packs(self) -> int:
+        """The proposed quantity in steps of the quantity field."""
+        return (self.quantity_units or 0) // self.input_pack
+
+    @property
+    def cursor(self) -> str:
+        """The place of this row in its list, for the address of the next or previous page."""
+        return json.dumps([self.section, self.mark, self.reorder_id], ensure_ascii=False)
+
+    @property
+    def why(self) -> str:
+        """The first thing to look at, or how soon the item runs out."""
+        return self.whys[0]
+
+    @property
+    def whys(self) -> Sequence[str]:
+        """Everything to look at; for a routine need how soon the item runs out."""
+        codes = [SENTENCES.get(code, code.replace("_", " ")) for code in self.attention]
+        return codes or [URGENCIES[self.urgency]]
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The number of needs of a section, and their value at cost in minor units."""
+
+    section: int
+    needs: int
+    value_minor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A page of the table: view, filters, sorted column, and the row before or after it.
+
+    A sort that begins with `-` is descending. At most one of `after` and `before` has a cursor.
+    """
+
+    view: str
+    location: str = ""
+    supplier: str = ""
+    sort: str = DEFAULT_SORT
+    after: str = ""
+    before: str = ""
+
+
+# Column, as SQL, and the type of a cursor's value. The money of a need is far below 10^16.
+_SORTS: Final[Mapping[str, tuple[str, str]]] = {
+    "urgency": ("(a.urgency * 10000000000000000::numeric - v.value_minor)", "numeric"),
+    "item": ("lower(coalesce(p.name, r.sku))", "text"),
+    "store": ("lower(coalesce(lo.name, r.location))", "text"),
+    "supplier": ("lower(v.supplier_name)", "text"),
+    "on_hand": ("coalesce(s.on_hand_units, 0)", "bigint"),
+    "cover": ("coalesce(c.cover_centidays, 10000000000000000::numeric)", "numeric"),
+    "units": ("coalesce(r.quantity_units, 0)", "bigint"),
+    "money": ("v.value_minor", "bigint"),
+    "updated": ("r.updated_at", "timestamptz"),
+}
+SORTS: Final = frozenset(_SORTS)
+# A person may edit the address, so a value is only cast if it looks like its type.
+_MARKS: Final[Mapping[str, re.Pattern[str]]] = {
+    "numeric": re.compile(r"-?[0-9]{1,30}"),
+    "bigint": re.compile(r"-?[0-9]{1,18}"),
+    "text": re.compile(r"[^\x00]*"),
+    "timestamptz": re.compile(
+        r"20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:.]{5,15}[+-][0-9]{2}(:[0-9]{2})?"
+    ),
+}
+ATTENTION_SQL: Final = """array_remove(ARRAY[
+        CASE WHEN v.supplier = '' THEN 'no_supplier' END,
+        CASE WHEN NOT v.supplier_active THEN 'supplier_inactive' END,
+        CASE WHEN s.on_hand_units < 0 THEN 'negative_stock' END,
+        CASE WHEN EXISTS (
+            SELECT FROM app.task t WHERE t.kind = 'phantom_suspect' AND t.subject = r.inv_key
+            AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL) THEN 'phantom_suspect' END,
+        CASE WHEN coalesce(r.quantity_units, 0) % v.pack_units <> 0 THEN 'odd_units' END,
+        CASE WHEN il.auto_max_minor > 0 AND v.value_minor > il.auto_max_minor
+            THEN 'above_limit' END
+    ], NULL) || r.flags"""
+URGENCY_SQL: Final = """CASE WHEN c.cover_centidays IS NULL THEN 2
+        WHEN s.available_to_sell_units <= 0 THEN 0
+        WHEN c.cover_centidays < v.lead_time_centidays THEN 1 ELSE 2 END"""
+_FROM: Final = f"""
+FROM app.reorder_proposal r
+LEFT JOIN retail.item_location il ON il.inv_key = r.inv_key
+LEFT JOIN retail.product p ON p.code = r.sku
+LEFT JOIN retail.location lo ON lo.code = r.location
+LEFT JOIN retail.supplier su ON su.code = coalesce(r.supplier, il.supplier)
+LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
+CROSS JOIN LATERAL (
+    SELECT coalesce(r.supplier, il.supplier, '') AS supplier,
+           coalesce(su.name, r.supplier, il.supplier, 'No supplier') AS supplier_name,
+           coalesce(su.is_active, true) AS supplier_active,
+           coalesce(il.pack_units, 1) AS pack_units,
+           coalesce(il.cost_minor, r.cost_minor) AS cost_minor,
+           coalesce(r.quantity_units, 0) * coalesce(il.cost_minor, r.cost_minor) AS value_minor,
+           coalesce(nullif(il.lead_time_centidays, 0), su.lead_time_centidays, 0)
+               AS lead_time_centidays,
+           coalesce(s.demand_rate_micro, il.initial_rate_micro, 0) AS rate_micro
+) v
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN v.rate_micro > 0 AND s.inv_key IS NOT NULL THEN div(
+        (greatest(0, s.available_to_sell_units) + greatest(0, s.in_transit_units))::numeric
+        * 100000000, v.rate_micro) END AS cover_centidays
+) c
+CROSS JOIN LATERAL (
+    SELECT {ATTENTION_SQL} AS attention,
+           {URGENCY_SQL} AS urgency
+) a
+CROSS JOIN LATERAL (SELECT CASE WHEN cardinality(a.attention) > 0 THEN 0 ELSE 1 END AS section) g
+"""
+_COLUMNS: Final = """
+SELECT r.reorder_id, r.inv_key, r.location, coalesce(lo.name, r.location) AS store, r.sku,
+       coalesce(p.name, r.sku) AS name, v.supplier, v.supplier_name, r.revision, r.status,
+       r.reason, r.quantity_units, v.pack_units, v.cost_minor, v.value_minor, r.updated_at,
+       r.decided_action, r.decided_by, r.decided_at, r.decided_units, s.on_hand_units,
+       coalesce(s.available_to_sell_units, 0) AS available_to_sell_units,
+       coalesce(s.in_transit_units, 0) AS in_transit_units, v.rate_micro,
+       a.attention, a.urgency, {section} AS section, ({mark})::text AS mark
+"""
+# Needs that are being sent are in a notice above the table.
+_NOT_SENDING: Final = """NOT EXISTS (SELECT FROM app.pending_item i
+    WHERE i.kind = 'need' AND i.subject = r.reorder_id AND i.is_waiting)"""
+
+
+def need_rows(wanted: Wanted, rows: int) -> tuple[list[NeedRow], bool]:
+    """Return at most `rows` needs of the page, and True if more follow in its direction."""
+    sort, kind = _SORTS[wanted.sort.removeprefix("-")]
+    is_back = bool(wanted.before)
+    direction = "DESC" if wanted.sort.startswith("-") is not is_back else "ASC"
+    section = "g.section" if wanted.view == "open" else "1"
+    where, given = _conditions(wanted)
+    cursor = _cursor(wanted.before or wanted.after, kind)
+    if cursor is not None:
+        beyond, behind = ("<" if is_back else ">"), (">" if direction == "ASC" else "<")
+        where.append(
+            f"({section} {beyond} %(c_section)s OR ({section} = %(c_section)s"
+            f" AND ({sort}, r.reorder_id) {behind} (%(c_mark)s::{kind}, %(c_id)s)))"
+        )
+        given |= dict(zip(("c_section", "c_mark", "c_id"), cursor, strict=True))
+    order = (
+        f"{section} {'DESC' if is_back else 'ASC'}, {sort} {direction}, r.reorder_id {direction}"
+    )
+    columns = _COLUMNS.format(section=section, mark=sort)
+    sql = f"{columns} {_FROM} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT %(rows)s"
+    found = select(sql, given | {"rows": rows + 1}, NeedRow)
+    shown = found[:rows]
+    return (shown[::-1] if is_back else shown), len(found) > rows
+
+
+def totals(wanted: Wanted) -> list[Total]:
+    """Return the number and the value of the needs of each section."""
+    where, given = _conditions(wanted)
+    section = "g.section" if wanted.view == "open" else "1"
+    sql = f"""SELECT {section} AS section, count(*) AS needs,
+              coalesce(sum(v.value_minor), 0)::bigint AS value_minor
+              {_FROM} WHERE {" AND ".join(where)} GROUP BY 1 ORDER BY 1"""
+    return select(sql, given, Total)
+
+
+def _conditions(wanted: Wanted) -> tuple[list[str], dict[str, Any]]:
+    where = reorder_conditions(wanted.view, wanted.location, wanted.supplier)
+    if wanted.view == "open":
+        where.append(_NOT_SENDING)
+    return where, {"location": wanted.location, "supplier": wanted.supplier}
+
+
+def _cursor(text: str, kind: str) -> tuple[int, str, str] | None:
+    """Return section, value and id of a cursor; None for a text that isn't one of this type."""
+    if len(text) > LONGEST_CURSOR:
+        return None
+    try:
+        section, mark, reorder_id = json.loads(text)
+    except (ValueError, TypeError):
+        return None
+    is_sound = section in {LOOK_AT, ROUTINE} and isinstance(reorder_id, str)
+    if not is_sound or not isinstance(mark, str) or not _MARKS[kind].fullmatch(mark):
+        return None
+    return int(section), mark, reorder_id

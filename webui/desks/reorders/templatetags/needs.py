@@ -1,0 +1,52 @@
+"""Amounts with their currency, and covers as a shop says them."""
+
+from typing import Final
+
+from django import template
+from django.conf import settings
+
+from inventory.replenishment.attention import SENTENCES
+from webui.readmodel.figures import age_text, cover_text, money_text
+
+register = template.Library()
+
+SYMBOLS: Final = {"EUR": "€", "GBP": "£", "USD": "$"}
+# Beyond a year, a number of days only says that the item hardly sells.
+LONGEST_COVER_CENTIDAYS: Final = 36_500
+
+
+def currency_mark() -> str:
+    """Return what stands before an amount: `€`, or a code with a blank, like `CHF `."""
+    return SYMBOLS.get(settings.CURRENCY, f"{settings.CURRENCY} ")
+
+
+@register.filter
+def amount(minor: int | None) -> str:
+    """Return minor units with the currency of this installation: `€1,234.50`."""
+    return money_text(minor) if minor is None else f"{currency_mark()}{money_text(minor)}"
+
+
+@register.filter
+def lasts(centidays: int | None) -> str:
+    """Return how long the stock lasts: `0.4 d`, `12 d`, or "hardly sells" beyond a year."""
+    if centidays is None or centidays > LONGEST_COVER_CENTIDAYS:
+        return "hardly sells"
+    return cover_text(centidays)
+
+
+@register.filter
+def flagged(code: str) -> str:
+    """Return a flag of a need as a shop says it: "would last too long"."""
+    return SENTENCES.get(code, code.replace("_", " "))
+
+
+@register.filter
+def seconds(milliseconds: int) -> int:
+    """Return the seconds of a countdown, rounded up."""
+    return -(-milliseconds // 1000)
+
+
+@register.filter
+def late(milliseconds: int) -> str:
+    """Return a delay in milliseconds as text: `12 s`, `4 min`."""
+    return age_text(milliseconds * 1000)

@@ -1,0 +1,121 @@
+// The buyer's desks: details of a need in an expanding row, and sends that wait.
+import { say, swap } from "./swap.js";
+
+const SECOND_MS = 1_000;
+const SECTION = "inventory-open-section";
+
+startDetails();
+startSections();
+startSends();
+
+/** Show the page of a need below its row. Without this script the link opens that page. */
+function startDetails() {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-need]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    toggle(link);
+  });
+  document.addEventListener("keydown", (event) => {
+    const open = event.key === "Escape" && event.target.closest("tr.details");
+    if (open) toggle(open.previousElementSibling.querySelector("a[data-need]"));
+  });
+  expandable();
+  const around = document.getElementById("desk")?.parentElement;
+  if (around) new MutationObserver(expandable).observe(around, { childList: true });
+}
+
+function expandable() {
+  for (const link of document.querySelectorAll("a[data-need]:not([aria-expanded])")) {
+    link.setAttribute("aria-expanded", "false");
+  }
+}
+
+async function toggle(link) {
+  const wasOpen = link.getAttribute("aria-expanded") === "true";
+  for (const other of document.querySelectorAll("tr.details")) {
+    other.previousElementSibling.querySelector("a[data-need]").setAttribute("aria-expanded", "false");
+    other.remove();
+  }
+  if (wasOpen) {
+    link.focus();
+    return;
+  }
+  const row = link.closest("tr");
+  link.setAttribute("aria-expanded", "true");
+  const need = await fetched(link.href);
+  if (!need) {
+    location.assign(link.href);
+    return;
+  }
+  if (!row.isConnected || link.getAttribute("aria-expanded") !== "true") return;
+  const details = document.createElement("tr");
+  details.className = "details";
+  const cell = details.insertCell();
+  cell.colSpan = row.cells.length;
+  cell.append(need);
+  row.after(details);
+}
+
+async function fetched(url) {
+  try {
+    const answer = await fetch(url, { credentials: "same-origin", headers: { Accept: "text/html" } });
+    if (!answer.ok || answer.redirected) return null;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const need = page.getElementById("need");
+    return need && document.adoptNode(need);
+  } catch {
+    return null; // offline: the browser's own page of the need says so
+  }
+}
+
+/** Keep the routine section open or closed while the list is replaced, and over a reload. */
+function startSections() {
+  document.addEventListener(
+    "toggle",
+    (event) => {
+      if (event.target.matches?.("[data-section]")) {
+        sessionStorage.setItem(SECTION, event.target.open ? "open" : "closed");
+      }
+    },
+    true,
+  );
+  const restore = () => {
+    const section = document.querySelector("[data-section]");
+    const kept = sessionStorage.getItem(SECTION);
+    if (section && kept) section.open = kept === "open";
+  };
+  restore();
+  const around = document.getElementById("desk")?.parentElement;
+  if (around) new MutationObserver(restore).observe(around, { childList: true });
+}
+
+/** Count down to the deadlines, then ask for the outcome until no send waits any more. */
+function startSends() {
+  let deadlines = new Map();
+  const read = () => {
+    const now = performance.now();
+    deadlines = new Map(
+      [...document.querySelectorAll("[data-waiting]")].map((send) => [send, now + Number(send.dataset.left)]),
+    );
+  };
+  const turn = async () => {
+    for (const [send, deadline] of deadlines) {
+      const left = Math.max(0, Math.ceil((deadline - performance.now()) / SECOND_MS));
+      const place = send.querySelector("[data-countdown]");
+      if (place && place.textContent !== String(left)) place.textContent = String(left);
+    }
+    const isOver = [...deadlines.values()].some((deadline) => performance.now() >= deadline);
+    if (isOver && !document.hidden) {
+      const isFree = (here) => !here.contains(document.activeElement);
+      const url = "answer" in document.body.dataset ? document.referrer || location.href : location.href;
+      if (await swap(url, "#sends", isFree)) {
+        read();
+        if (!deadlines.size) say("The orders were sent");
+      }
+    }
+    if (deadlines.size) setTimeout(turn, SECOND_MS);
+  };
+  read();
+  if (deadlines.size) turn();
+}
