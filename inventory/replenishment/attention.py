@@ -16,7 +16,7 @@ ODD_UNITS, ABOVE_LIMIT = "odd_units", "above_limit"
 SENTENCES: Final[Mapping[str, str]] = {
     NO_SUPPLIER: "has no supplier",
     SUPPLIER_INACTIVE: "its supplier is not active",
-    NEGATIVE_STOCK: "stock is below zero: count it first",
+    NEGATIVE_STOCK: "is below zero: count it first",
     PHANTOM_SUSPECT: "may be missing from the shelf",
     ODD_UNITS: "is not a whole number of packs",
     ABOVE_LIMIT: "costs more than the item's limit",

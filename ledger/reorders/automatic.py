@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
+from inventory.replenishment.attention import SENTENCES
 from inventory.tables.columns import QUANTITY_MAX
 from ledger.kernel.pipeline import LIFE, OLDEST_US, is_stale
 from ledger.kernel.unscoped_rows import read_all
@@ -82,8 +83,8 @@ def _policy(case: Case) -> Iterable[Reason | None]:
             f" {_money(case.auto_max_minor)}",
         )
     if case.flags:
-        named = ", ".join(flag.replace("_", " ") for flag in case.flags)
-        yield Reason("flagged", f"it is flagged: {named}")
+        said = " and ".join(SENTENCES.get(flag, flag.replace("_", " ")) for flag in case.flags)
+        yield Reason("flagged", f"it {said}")
     if case.quantity_units > QUANTITY_MAX:
         yield Reason("too_many", f"no order line takes more than {QUANTITY_MAX:,} units")
     if case.quantity_units % case.pack_units:

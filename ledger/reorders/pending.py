@@ -155,9 +155,8 @@ def send_orders(
         for order in {order.order_ref: order for order in orders}.values():
             one = _checked(order, allowed=below_minimum_allowed)
             if isinstance(one, ToSend):
-                group = (one.location, one.supplier)
-                given = (order.shown_version, one.units, one.value_minor)
-                items.append(_Item(ORDER, one.order_ref, *group, *given))
+                group, shown = (one.location, one.supplier), order.shown_version
+                items.append(_Item(ORDER, one.order_ref, *group, shown, one.units, one.value_minor))
             else:
                 refused.append(one)
         return _announce(items, refused, approver)

@@ -92,6 +92,7 @@ PAGES: dict[str, Callable[[Store], str]] = {
     "prices-item": lambda s: f"/prices/items/{s.location}/ASKED",
     "counts-sheet": lambda s: f"/counts/sheets/{s.sheet_id}/",
     "receiving-order": lambda s: _about("/receiving/order", ref=s.order_ref),
+    "reorders-need": lambda s: _about("/reorders/need", id=s.reorder_id),
     "order": lambda s: _about("/orders/order", ref=s.order_ref),
     "order-document": lambda s: _about("/orders/document", ref=s.order_ref),
     "order-csv": lambda s: _about("/orders/document.csv", ref=s.order_ref),
@@ -157,6 +158,8 @@ FORMS: dict[str, Callable[[Store], tuple[str, Form]]] = {
         {"proposal": s.reorder_id, "shown_revision": 1, "action": "reject", "reason": "no"},
     ),
     "reorders-approve": lambda s: ("/reorders/approve", {"pick": f"1@{s.reorder_id}"}),
+    "reorders-sends": lambda s: ("/reorders/sends", {"send": s.send_id, "action": "undo"}),
+    "orders-send": lambda s: ("/orders/send", {"pick": f"0@@{s.order_ref}"}),
     "orders-act": lambda s: (
         _about("/orders/act", ref=s.order_ref),
         {"action": "ship", "line": s.order_id, "units": 1},

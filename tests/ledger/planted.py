@@ -35,6 +35,7 @@ class Store:
     count_id: int
     request_id: int
     task_id: int
+    send_id: int
 
     @property
     def location(self) -> str:
@@ -202,6 +203,27 @@ def _plant_work(
         settled_lines=1,
         due_receipts=1,
     )
+    send_id = _put(
+        connection,
+        "app.pending_send",
+        made_by=actor,
+        due_at=now + timedelta(hours=1),
+        odd_units_allowed=False,
+        below_minimum_allowed=False,
+    )
+    put(
+        connection,
+        "app.pending_item",
+        send_id=send_id,
+        place=0,
+        kind="need",
+        subject=f"R:{location}|{secret}:1-2",
+        location=location,
+        supplier=SUPPLIER,
+        shown="1",
+        units=6,
+        value_minor=600,
+    )
     put(
         connection,
         "app.action_log",
@@ -210,7 +232,7 @@ def _plant_work(
         subject=f"{location}|{secret}",
         detail=f'{{"order": "{tag.lower()}-order"}}',
     )
-    return {"request_id": request_id, "task_id": task_id}
+    return {"request_id": request_id, "task_id": task_id, "send_id": send_id}
 
 
 def _put(connection: psycopg.Connection, table: str, **columns: object) -> int:

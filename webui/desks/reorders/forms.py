@@ -110,6 +110,16 @@ class PicksForm(PageForm):
         """The typed packs by reorder id."""
         return {reorder_id: text for reorder_id, (_, text) in self._packs().items()}
 
+    @property
+    def ticked(self) -> list[str]:
+        """The texts of the ticked boxes, also of those that are refused."""
+        found = self.fields["pick"].widget.value_from_datadict(self.data, self.files, "pick")
+        return list(found or ())
+
+    def picks_again(self, reorder_id: str) -> bool:
+        """Return True if the box of this need was ticked, at whatever revision."""
+        return any(text.partition("@")[2] == reorder_id for text in self.ticked)
+
     def _packs(self) -> dict[str, tuple[str, str]]:
         found = {}
         for name, text in self.typed.items():

@@ -53,8 +53,8 @@ def _show(request: HttpRequest, reorder_id: str, refusal: Refusal | None) -> Htt
     if found is None:
         if refusal is not None:
             return show_desk(request, refusal)
-        context = {"query": query_of(request)}
-        return render_page(request, "reorders/none.html", context, status=404)
+        nothing = {"query": query_of(request)}
+        return render_page(request, "reorders/none.html", nothing, status=404)
     context = {
         "card": _card(found, refusal),
         "proposal": found,

@@ -8,6 +8,7 @@ from ledger.kernel.rows import select, select_value
 from ledger.services import NotOrdered
 from webui.desks.orders.queries import Filters as OrderFilters
 from webui.desks.orders.queries import counted_orders
+from webui.desks.reorders.table import counted_open
 from webui.readmodel import proposals as selectors
 from webui.readmodel.proposals import ReorderProposal
 
@@ -45,7 +46,7 @@ def overview(*, view: str, location: str, supplier: str, most: int) -> Overview:
     total = selectors.counted_reorders(view=view, location=location, supplier=supplier, most=most)
     parts = {
         "version": f"({_VERSION})",
-        "open_count": f"({selectors.counted_reorders(view='open', most=most)})",
+        "open_count": f"({counted_open(most=most)})",
         "total": f"({total})",
         "drafts": f"({counted_orders(OrderFilters('draft'))})",
         "locations": _CHOICES.format(table="location", order="c.code"),

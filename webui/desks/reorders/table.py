@@ -8,7 +8,7 @@ more; a test compares both.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 
@@ -98,7 +98,8 @@ class Total:
 class Wanted:
     """A page of the table: view, filters, sorted column, and the row before or after it.
 
-    A sort that begins with `-` is descending. At most one of `after` and `before` has a cursor.
+    A sort that begins with `-` is descending. Without a cursor, the first needs of every section
+    are wanted. At most one of `after` and `before` has a cursor.
     """
 
     view: str
@@ -138,7 +139,7 @@ ATTENTION_SQL: Final = """array_remove(ARRAY[
         CASE WHEN EXISTS (
             SELECT FROM app.task t WHERE t.kind = 'phantom_suspect' AND t.subject = r.inv_key
             AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL) THEN 'phantom_suspect' END,
-        CASE WHEN coalesce(r.quantity_units, 0) % v.pack_units <> 0 THEN 'odd_units' END,
+        CASE WHEN mod(coalesce(r.quantity_units, 0), v.pack_units) <> 0 THEN 'odd_units' END,
         CASE WHEN il.auto_max_minor > 0 AND v.value_minor > il.auto_max_minor
             THEN 'above_limit' END
     ], NULL) || r.flags"""
@@ -181,36 +182,43 @@ SELECT r.reorder_id, r.inv_key, r.location, coalesce(lo.name, r.location) AS sto
        r.decided_action, r.decided_by, r.decided_at, r.decided_units, s.on_hand_units,
        coalesce(s.available_to_sell_units, 0) AS available_to_sell_units,
        coalesce(s.in_transit_units, 0) AS in_transit_units, v.rate_micro,
-       a.attention, a.urgency, {section} AS section, ({mark})::text AS mark
+       a.attention, a.urgency, {section} AS section, ({mark})::text AS mark,
+       row_number() OVER (PARTITION BY {section} ORDER BY {order}) AS place
 """
+_NAMES: Final = ", ".join(field.name for field in fields(NeedRow))
 # Needs that are being sent are in a notice above the table.
 _NOT_SENDING: Final = """NOT EXISTS (SELECT FROM app.pending_item i
     WHERE i.kind = 'need' AND i.subject = r.reorder_id AND i.is_waiting)"""
 
 
-def need_rows(wanted: Wanted, rows: int) -> tuple[list[NeedRow], bool]:
-    """Return at most `rows` needs of the page, and True if more follow in its direction."""
+def counted_open(*, most: int) -> str:
+    """Return SQL that counts the open needs that are not being sent, up to `most`."""
+    where = " AND ".join((*reorder_conditions("open", "", ""), _NOT_SENDING))
+    few = f"SELECT 1 FROM app.reorder_proposal r WHERE {where} LIMIT {most}"  # noqa: S608 -- conditions of this project
+    return f"SELECT count(*) FROM ({few}) few"  # noqa: S608 -- the line above
+
+
+def need_rows(wanted: Wanted, rows: int) -> list[NeedRow]:
+    """Return at most `rows` needs of each section, or of the section that a cursor names."""
     sort, kind = _SORTS[wanted.sort.removeprefix("-")]
-    is_back = bool(wanted.before)
+    cursor = _cursor(wanted.before or wanted.after, kind)
+    is_back = bool(wanted.before) and cursor is not None
     direction = "DESC" if wanted.sort.startswith("-") is not is_back else "ASC"
     section = "g.section" if wanted.view == "open" else "1"
     where, given = _conditions(wanted)
-    cursor = _cursor(wanted.before or wanted.after, kind)
     if cursor is not None:
-        beyond, behind = ("<" if is_back else ">"), (">" if direction == "ASC" else "<")
+        beyond = ">" if direction == "ASC" else "<"
         where.append(
-            f"({section} {beyond} %(c_section)s OR ({section} = %(c_section)s"
-            f" AND ({sort}, r.reorder_id) {behind} (%(c_mark)s::{kind}, %(c_id)s)))"
+            f"{section} = %(c_section)s"
+            f" AND ({sort}, r.reorder_id) {beyond} (%(c_mark)s::{kind}, %(c_id)s)"
         )
         given |= dict(zip(("c_section", "c_mark", "c_id"), cursor, strict=True))
-    order = (
-        f"{section} {'DESC' if is_back else 'ASC'}, {sort} {direction}, r.reorder_id {direction}"
-    )
-    columns = _COLUMNS.format(section=section, mark=sort)
-    sql = f"{columns} {_FROM} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT %(rows)s"
-    found = select(sql, given | {"rows": rows + 1}, NeedRow)
-    shown = found[:rows]
-    return (shown[::-1] if is_back else shown), len(found) > rows
+    order = f"{sort} {direction}, r.reorder_id {direction}"
+    columns = _COLUMNS.format(section=section, mark=sort, order=order)
+    sql = f"""SELECT {_NAMES} FROM ({columns} {_FROM} WHERE {" AND ".join(where)}) ranked
+              WHERE place <= %(rows)s ORDER BY section, place"""  # noqa: S608 -- constants of this module
+    found = select(sql, given | {"rows": rows}, NeedRow)
+    return found[::-1] if is_back else found
 
 
 def totals(wanted: Wanted) -> list[Total]:

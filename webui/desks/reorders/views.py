@@ -35,7 +35,9 @@ from webui.shell.forms import NextCardForm
 from webui.shell.page import render_page
 
 VIEWS: Final = ("open", "held", "closed")
-PAGE_ROWS = 40
+PAGE_ROWS: Final = 50
+# While there are needs to look at, routine ones have half of the page.
+HALF: Final = PAGE_ROWS // 2
 MOST_COUNTED = 1000
 # Column, heading, class of its cells. The first click on a figure sorts the largest first.
 COLUMNS: Final = (
@@ -45,6 +47,7 @@ COLUMNS: Final = (
     ("cover", "Cover", "n"),
     ("units", "Suggestion", "ask"),
     ("money", "Money", "n"),
+    ("urgency", "Reason", "reason"),
 )
 _LARGEST_FIRST: Final = frozenset({"money", "units"})
 
@@ -60,12 +63,37 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Typed:
+    """What a person sent that was refused, in full or in part, to show it in its rows again."""
+
+    refusal: Refusal | None
+    form: PicksForm | None
+
+    def row(self, need: NeedRow) -> Row:
+        """Return the row of a need, with the typed packs and the tick of the refused form."""
+        mine = self.refusal is not None and self.refusal.proposal == need.reorder_id
+        if self.form is None:
+            return Row(need, need.packs, "", is_picked=False)
+        return Row(
+            need,
+            self.form.packs.get(need.reorder_id, need.packs),
+            self.refusal.message if mine and self.refusal else "",
+            is_picked=self.form.picks_again(need.reorder_id),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
-    """Needs under one heading; `total` is that of all pages, None for needs that are closed."""
+    """Needs under one heading; `total` is that of all pages, None for needs that are closed.
+
+    `previous` and `next` are the queries of the pages beside this one, empty where there is none.
+    """
 
     number: int
     rows: Sequence[Row]
     total: Total | None
+    previous: str
+    next: str
 
     @property
     def is_routine(self) -> bool:
@@ -102,9 +130,9 @@ def show_desk(
     given = {"view": wanted.view, "location": wanted.location, "supplier": wanted.supplier}
     # Read before the list: a change in between must look new to the polling page.
     around = overview(**given, most=MOST_COUNTED)
-    found, has_more = need_rows(wanted, PAGE_ROWS)
+    found = need_rows(wanted, PAGE_ROWS + 1)
     counted = {total.section: total for total in totals(wanted)} if wanted.view != "closed" else {}
-    sections = _sections(found, counted, refusal, form)
+    sections = _sections(wanted, found, counted, Typed(refusal, form))
     first = _first(wanted)
     context = {
         "view": wanted.view,
@@ -113,7 +141,8 @@ def show_desk(
         "headings": _headings(wanted),
         **around.as_context(),
         "most": MOST_COUNTED,
-        "shown": len(found),
+        "shown": sum(len(section.rows) for section in sections),
+        "total": sum(total.needs for total in counted.values()) if counted else around.total,
         "value_minor": sum(total.value_minor for total in counted.values()),
         **given,
         "refusal": None if any(row.refusal for s in sections for row in s.rows) else refusal,
@@ -121,7 +150,6 @@ def show_desk(
         "sends": sends_of(request.user.get_username()),
         "version_url": reverse("reorders-version"),
         "query": query_of(request),
-        **_pages(wanted, found, has_more=has_more),
         "first": urlencode(first) if wanted.after or wanted.before else "",
         "bulk_id": uuid4(),
         "currency_mark": currency_mark(),
@@ -155,16 +183,6 @@ def query_of(request: HttpRequest) -> str:
     return urlencode({name: request.GET[name] for name in kept if request.GET.get(name)})
 
 
-def _pages(wanted: Wanted, found: Sequence[NeedRow], *, has_more: bool) -> dict[str, str]:
-    """Return the queries of the previous and the next page, empty where there is none."""
-    first, is_back = _first(wanted), bool(wanted.before)
-    has_previous = has_more if is_back else bool(wanted.after)
-    has_next = is_back or has_more
-    before = urlencode(first | {"before": found[0].cursor}) if found and has_previous else ""
-    after = urlencode(first | {"after": found[-1].cursor}) if found and has_next else ""
-    return {"previous": before, "next": after}
-
-
 def _headings(wanted: Wanted) -> list[Heading]:
     return [_heading(wanted, *column) for column in COLUMNS]
 
@@ -180,27 +198,29 @@ def _heading(wanted: Wanted, name: str, label: str, kind: str) -> Heading:
 
 
 def _sections(
-    found: Sequence[NeedRow],
-    counted: dict[int, Total],
-    refusal: Refusal | None,
-    form: PicksForm | None,
+    wanted: Wanted, found: Sequence[NeedRow], counted: dict[int, Total], typed: Typed
 ) -> list[Section]:
-    typed = form.packs if form else {}
-    picked = set(form.data.getlist("pick")) if form else set()
-    rows = [
-        Row(
-            need,
-            typed.get(need.reorder_id, need.packs),
-            refusal.message if refusal and refusal.proposal == need.reorder_id else "",
-            f"{need.revision}@{need.reorder_id}" in picked,
-        )
-        for need in found
-    ]
+    numbers = sorted({need.section for need in found})
+    most = PAGE_ROWS if len(numbers) == 1 else HALF
     return [
-        Section(number, part, counted.get(number))
-        for number in sorted({row.need.section for row in rows})
-        if (part := [row for row in rows if row.need.section == number])
+        _section(wanted, [need for need in found if need.section == number], most, counted, typed)
+        for number in numbers
     ]
+
+
+def _section(
+    wanted: Wanted, found: Sequence[NeedRow], most: int, counted: dict[int, Total], typed: Typed
+) -> Section:
+    is_back, has_more = bool(wanted.before), len(found) > most
+    shown = found[-most:] if is_back else found[:most]
+    first, has_previous = _first(wanted), has_more if is_back else bool(wanted.after)
+    return Section(
+        number=shown[0].section,
+        rows=[typed.row(need) for need in shown],
+        total=counted.get(shown[0].section),
+        previous=urlencode(first | {"before": shown[0].cursor}) if has_previous else "",
+        next=urlencode(first | {"after": shown[-1].cursor}) if is_back or has_more else "",
+    )
 
 
 @require_GET
@@ -249,6 +269,6 @@ def after_decision(request: HttpRequest, reorder_id: str) -> str:
     """
     if NextCardForm(request.POST).cleaned()["next"]:
         return _back(request)  # the form names the row itself
-    found, _more = need_rows(_wanted(request), PAGE_ROWS)
+    found = need_rows(_wanted(request), PAGE_ROWS)
     behind = next_cards([need.reorder_id for need in found]).get(reorder_id, "")
     return _back(request) + (f"#{quote(behind, safe='')}" if behind else "")
