@@ -31,6 +31,7 @@ RELATIONS: Final = frozenset(
         *(f"retail.{table}" for table in (*CAPTURED, *REFERENCE_TABLES)),
         *("retail.debezium_signal", "retail.movement", "retail.inbound", "retail.approved_count"),
         *("app.revision_switch", "app.rejected_mark", "app.purchase_order"),
+        *("app.pending_send", "app.pending_item"),
         *("read_model.sink_position", "read_model.service_heartbeat"),
         *("read_model.service_error", "read_model.restore"),
         *("app.action_log", "app.adjustment_request", "app.count_entry", "app.count_sheet"),

@@ -8,34 +8,35 @@ import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
+from tests.ledger.rows import price_proposal, reorder_proposal
 
-@pytest.mark.parametrize(
-    ("desk", "table", "listing"),
-    [
-        ("webui.desks.reorders.views", "reorder_proposal", "selectors.reorder_proposals"),
-        ("webui.desks.prices.views", "price_proposal", "listing.price_page"),
-    ],
-)
+
+@pytest.mark.parametrize("desk", ["reorders", "prices"])
 def test_a_change_while_the_page_is_made_is_news_to_the_page(
-    ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, desk: str, table: str, listing: str
+    ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, desk: str
 ) -> None:
-    views = import_module(desk)  # late: it needs Django set up
-    selectors = views.selectors
-    before = selectors.desk_version(table)
+    views = import_module(f"webui.desks.{desk}.views")  # late: it needs Django set up
+    if desk == "reorders":
+        show, reads, write = views.show_desk, (views, "need_rows"), reorder_proposal
+    else:
+        show, reads, write = views._show, (views.listing, "price_page"), price_proposal
     contexts: list[dict[str, Any]] = []
-
-    def read(*_: object, **_filters: object) -> list[object]:
-        monkeypatch.setattr(selectors, "desk_version", lambda _table: "changed since")
-        return []
 
     def rendered(_request: HttpRequest, _page: str, context: dict[str, Any], **_: object) -> Any:
         contexts.append(context)
         return HttpResponse()
 
-    module, function = listing.split(".")
-    monkeypatch.setattr(getattr(views, module), function, read)
+    def read(*_: object, **_filters: object) -> list[object]:
+        write(ledger)
+        return []
+
     monkeypatch.setattr(views, "render_page", rendered)
+    request = RequestFactory().get("/")
+    request.user = import_module("django.contrib.auth.models").AnonymousUser()
+    show(request, None)
+    monkeypatch.setattr(*reads, read)
 
-    views._show(RequestFactory().get("/"), None)
+    show(request, None)
 
-    assert contexts[0]["version"] == before
+    before, meanwhile = (context["version"] for context in contexts)
+    assert meanwhile == before

@@ -29,6 +29,12 @@ def card(page: Page, proposal: str) -> Locator:
     return page.locator(f'[data-proposal="{proposal}"]')
 
 
+def details(page: Page, proposal: str) -> Locator:
+    """Expand the row of a need and return its details."""
+    card(page, proposal).locator("a[data-need]").click()
+    return page.locator(f'[data-need-of="{proposal}"]')
+
+
 def test_a_need_appears_on_the_open_desk_and_a_double_click_orders_once(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
@@ -40,9 +46,12 @@ def test_a_need_appears_on_the_open_desk_and_a_double_click_orders_once(
     shop.sell("MUG", 6)
 
     # 24 − 6 = 18 ≤ 20: up to 60 are missing 42, which are seven packs.
-    mine = card(page, proposal_of(stack, shop))
-    expect(mine.locator(".ask")).to_contain_text("42 units")
-    expect(mine.locator(".arithmetic")).to_contain_text("Base position 18 ≤ reorder point 20")
+    proposal = proposal_of(stack, shop)
+    mine = card(page, proposal)
+    expect(mine.locator(".ask")).to_contain_text("× 6 = 42")
+    full = details(page, proposal)
+    expect(full.locator(".arithmetic")).to_contain_text("Base position 18 ≤ reorder point 20")
+    expect(full.locator(".steps")).to_contain_text("From s to S")
     mine.get_by_role("button", name="Approve").dblclick()
     expect(page.get_by_text("Ordered 42 units")).to_be_visible()
     expect(mine).to_have_count(0)
@@ -61,7 +70,7 @@ def test_the_same_command_sent_twice_at_once_orders_once(
     proposal = proposal_of(stack, shop)
     page = doors.log_in("buyer").open(f"/reorders/?location={shop.location}")
 
-    statuses = card(page, proposal).locator("form.approve").evaluate(TWO_CLICKS)
+    statuses = details(page, proposal).locator("form.approve").evaluate(TWO_CLICKS)
 
     assert statuses == [200, 200]
     assert shop.order_lines() == [(42, "draft", "buyer")]
@@ -75,7 +84,7 @@ def test_a_need_that_changed_under_the_form_is_refused_and_the_input_stays(
     visitor = doors.log_in("buyer")
     visitor.expected = ("409", "422")
     page = visitor.open(f"/reorders/?location={shop.location}")
-    card(page, proposal).get_by_label("Units").fill("48")
+    card(page, proposal).get_by_label("Packs").fill("8")
     shop.sell("MUG", 6)  # amends 42 to 48
     stack.wait_until(
         lambda: shop.sql(
@@ -87,7 +96,7 @@ def test_a_need_that_changed_under_the_form_is_refused_and_the_input_stays(
 
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("you saw revision 1, now it is revision 2")
-    expect(card(page, proposal).get_by_label("Units")).to_have_value("48")
+    expect(card(page, proposal).get_by_label("Packs")).to_have_value("8")
     assert shop.order_lines() == []
     card(page, proposal).get_by_role("button", name="Approve").click()
     expect(page.get_by_text("Ordered 48 units")).to_be_visible()
@@ -99,10 +108,11 @@ def test_a_rejected_need_leaves_the_desk_with_its_reason(
     shop.range("MUG", 18)
     proposal = proposal_of(stack, shop)
     page = doors.log_in("buyer").open(f"/reorders/?location={shop.location}")
-    card(page, proposal).get_by_text("Reject", exact=True).first.click()
-    card(page, proposal).get_by_label("Reason").fill("delisted next week")
+    full = details(page, proposal)
+    full.get_by_text("Reject", exact=True).first.click()
+    full.get_by_label("Reason").fill("delisted next week")
 
-    card(page, proposal).get_by_role("button", name="Reject").click()
+    full.get_by_role("button", name="Reject").click()
 
     expect(page.get_by_text("Rejected. The need is held")).to_be_visible()
     expect(card(page, proposal)).to_have_count(0)
@@ -115,18 +125,19 @@ def test_a_snoozed_need_can_be_resumed(stack: RunningStack, doors: Doors, shop: 
     shop.range("MUG", 18)
     proposal = proposal_of(stack, shop)
     page = doors.log_in("buyer").open(f"/reorders/?location={shop.location}")
-    card(page, proposal).get_by_text("Snooze", exact=True).first.click()
-    card(page, proposal).get_by_label("Days").fill("3")
-    card(page, proposal).get_by_role("button", name="Snooze").click()
+    full = details(page, proposal)
+    full.get_by_text("Snooze", exact=True).first.click()
+    full.get_by_label("Days").fill("3")
+    full.get_by_role("button", name="Snooze").click()
     expect(page.get_by_text("Snoozed for 3 days")).to_be_visible()
     expect(card(page, proposal)).to_have_count(0)
     page.goto(f"{doors.base}/reorders/?view=held&location={shop.location}")
 
-    card(page, proposal).get_by_role("button", name="Resume").click()
+    details(page, proposal).get_by_role("button", name="Resume").click()
 
     expect(card(page, proposal)).to_have_count(0)
     page.goto(f"{doors.base}/reorders/?location={shop.location}")
-    expect(card(page, proposal).locator(".ask")).to_contain_text("42 units")
+    expect(card(page, proposal).locator(".ask")).to_contain_text("42")
 
 
 def test_an_associate_sees_needs_and_may_not_decide(

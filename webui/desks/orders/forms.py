@@ -1,8 +1,10 @@
 """Forms of an order's page."""
 
+from ledger.services import DraftOrder, ServiceError
 from webui.shell.fields import (
     DayField,
     IdField,
+    ManyField,
     TextField,
     TickField,
     UuidField,
@@ -23,6 +25,22 @@ class SendForm(PageForm):
     below_minimum = TickField()
     shown_version = TextField()
     command_id = UuidField()
+
+
+class SendManyForm(PageForm):
+    """The ticked draft orders, each as `version@@order_ref`, with the version that was shown."""
+
+    pick = ManyField()
+    below_minimum = TickField()
+    command_id = UuidField()
+
+    def orders(self) -> list[DraftOrder]:
+        """Return the ticked orders; raise `ServiceError` if there is none."""
+        picked = [text.partition("@@") for text in self.cleaned()["pick"]]
+        if not picked:
+            field, rule = "pick", "tick at least one order first"
+            raise ServiceError(field, "", rule)
+        return [DraftOrder(order_ref, version) for version, _, order_ref in picked]
 
 
 class LineForm(PageForm):

@@ -5,6 +5,7 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from ledger.kernel.rows import select, select_value
+from ledger.ordering.orders import version_of_drafts
 from webui.desks.orders.lines import ARRIVED_SQL, LINE_SQL, OPEN_UNITS_SQL, OVERDUE_SQL, Line
 
 PAGE_ROWS: Final = 50
@@ -54,6 +55,19 @@ class OrderRow:
     ordered_at: datetime
     is_automatic: bool
     supplier_active: bool
+    draft_times: list[datetime]
+    draft_minor: int
+    is_sending: bool
+
+    @property
+    def drafts_version(self) -> str:
+        """The version of the draft lines, which sending compares."""
+        return version_of_drafts(self.draft_times)
+
+    @property
+    def is_sendable(self) -> bool:
+        """True if the drafts can be picked to be sent."""
+        return bool(self.drafts) and self.supplier_active and not self.is_sending
 
     @property
     def status(self) -> str:
@@ -131,7 +145,13 @@ def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
                min(l.due_on) FILTER (WHERE {OPEN_UNITS_SQL} > 0) AS due_on,
                max(l.ordered_at) AS ordered_at,
                coalesce(bool_or(o.is_automatic), false) AS is_automatic,
-               coalesce(bool_and(su.is_active), true) AS supplier_active
+               coalesce(bool_and(su.is_active), true) AS supplier_active,
+               coalesce(array_agg(l.recorded_at) FILTER (WHERE l.status = 'draft'), '{{}}')
+                   AS draft_times,
+               coalesce(sum(l.ordered_units * coalesce(l.cost_minor, 0))
+                   FILTER (WHERE l.status = 'draft'), 0)::bigint AS draft_minor,
+               EXISTS (SELECT FROM app.pending_item i WHERE i.kind = 'order'
+                   AND i.subject = w.order_ref AND i.is_waiting) AS is_sending
         FROM wanted w JOIN retail.purchase_order_line l ON l.order_ref = w.order_ref
         {ARRIVED_SQL}
         LEFT JOIN retail.supplier su ON su.code = l.supplier

@@ -1,25 +1,30 @@
 """Pages for purchase orders: lists by view, overdue lines, and one order in full."""
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from ledger.kernel.refusal_text import refusal_text
 from ledger.ordering.orders import version_of_drafts
 from ledger.ordering.supplier_terms import days_of
+from ledger.services import Conflict, NotOrdered, ServiceError, send_orders
 from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, abilities, requires
 from webui.desks.orders import queries as selectors
 from webui.desks.orders.commands import act_on
 from webui.desks.orders.document import buyer, csv_text, file_name, total_minor
-from webui.desks.orders.forms import ActionForm
+from webui.desks.orders.forms import ActionForm, SendManyForm
 from webui.desks.orders.lines import Line, order_lines
 from webui.desks.orders.order import Header, header, history
 from webui.desks.orders.queries import Filters
+from webui.desks.reorders.sends import sends_of
+from webui.desks.reorders.templatetags.needs import currency_mark
 from webui.readmodel.choices import locations, suppliers
 from webui.shell.commands import next_cards, run_command
 from webui.shell.desk import Refusal
@@ -34,6 +39,12 @@ MOST_DIGITS = 18
 @requires(SEE_ORDERS)
 def orders(request: HttpRequest) -> HttpResponse:
     """Show orders by their state, or the overdue order lines."""
+    return _list(request, None, ())
+
+
+def _list(
+    request: HttpRequest, refusal: Refusal | None, report: Sequence[NotOrdered]
+) -> HttpResponse:
     filters = _filters(request)
     late = filters.view == "overdue"
     rows: list[Any] = _late_rows(request, filters) if late else _order_rows(request, filters)
@@ -57,8 +68,35 @@ def orders(request: HttpRequest) -> HttpResponse:
         "locations": locations(),
         "suppliers": suppliers(),
         "query": urlencode({n: v for n, v in filters.as_query().items() if n != "view"}),
+        "sends": sends_of(request.user.get_username()),
+        "refusal": refusal,
+        "report": report,
+        "bulk_id": uuid4(),
+        "currency_mark": currency_mark(),
     }
-    return render_page(request, "orders/list.html", context)
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "orders/list.html", context, status=status)
+
+
+@require_POST
+@requires(MANAGE_ORDERS)
+def send(request: HttpRequest) -> HttpResponse:
+    """Send the ticked draft orders in ten seconds; list those that can't be sent."""
+    form = SendManyForm(request.POST)
+    try:
+        announced = send_orders(
+            form.orders(),
+            below_minimum_allowed=form.cleaned()["below_minimum"],
+            actor=request.user.get_username(),
+            command_id=form.cleaned()["command_id"],
+        )
+    except Conflict as conflict:
+        return _list(request, Refusal("", conflict.text, form.typed, 409), ())
+    except ServiceError as error:
+        return _list(request, Refusal("", refusal_text(error), form.typed, 422), ())
+    if announced.refused:
+        return _list(request, None, announced.refused)
+    return HttpResponseRedirect(f"{reverse('orders')}?{request.GET.urlencode()}")
 
 
 def _filters(request: HttpRequest) -> Filters:

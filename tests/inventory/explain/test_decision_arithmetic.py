@@ -1,0 +1,53 @@
+"""The arithmetic of a need adds up for every decision that generated histories reach."""
+
+import pytest
+
+from inventory.explain.decision import arithmetic
+from inventory.explain.lines import ADD, SUM, gaps
+from inventory.model.outputs import ReorderOutput
+from tests.inventory.explain.test_terms_add_up import FOLLOWED, steps
+
+SEEDS = sorted({*FOLLOWED, *range(20)})
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_stored_terms_add_up_to_the_quantity(seed: int) -> None:
+    for folded in steps(seed):
+        for output in folded.outputs:
+            if not isinstance(output, ReorderOutput):
+                continue
+            known = [(name, value) for name, value in output.terms if value is not None]
+            sections = {section.name: section for section in arithmetic(known)}
+
+            assert gaps(tuple(sections.values())) == ()
+            sums = {
+                line.name: line.amount
+                for section in sections.values()
+                for line in section.lines
+                if line.part == SUM
+            }
+            assert sums["base_position_units"] == output.base_position_units
+            if output.order_up_to_units is not None:
+                assert sums["order_up_to_units"] == output.order_up_to_units
+            if output.status == "open":
+                assert sums["quantity_units"] == output.quantity_units
+
+
+def test_the_step_from_s_to_the_order_level_is_there() -> None:
+    terms: list[tuple[str, int | str]] = [
+        ("replenish_family", "sS"),
+        ("levels", "computed"),
+        ("protection_demand_units", 12),
+        ("safety_stock_units", 8),
+        ("reorder_point_units", 20),
+        ("order_up_to_units", 60),
+    ]
+
+    [section] = arithmetic(terms)
+
+    steps_ = [(line.name, line.amount) for line in section.lines if line.part == ADD]
+    assert steps_ == [
+        ("protection_demand_units", 12),
+        ("safety_stock_units", 8),
+        ("batch_units", 40),
+    ]

@@ -1,0 +1,337 @@
+"""The table of needs: what to look at first, its sizes, and twenty needs to sent orders."""
+
+import gzip
+import re
+from html.parser import HTMLParser
+from itertools import product
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.test import Client
+from typing_extensions import override
+
+from inventory.replenishment.attention import NeedFacts, attention, urgency
+from ledger import services
+from ledger.automation import sends
+from tests.ledger.inbox import level, state
+from tests.ledger.pages import person
+from tests.ledger.rows import reorder_proposal
+from tests.ledger.test_pending_sends import let_time_pass
+from webui.desks.reorders.table import Wanted, need_rows, totals
+
+MOST_NODES = 1_500
+MOST_BYTES = 60_000
+
+
+def need(ledger: psycopg.Connection, number: int, **changes: object) -> str:
+    """Write a need of 42 units at 4.00; `changes` are columns of the proposal."""
+    sku = f"S{number:03}"
+    policy = {"supplier": "ACME", "pack_units": 6, "cost_minor": 400}
+    services.range_item(location="L", sku=sku, policy=policy)
+    names = {"reorder_id": f"R:L|{sku}:1-2", "inv_key": f"L|{sku}", "sku": sku}
+    return reorder_proposal(ledger, **{"cost_minor": 400, **names, **changes})
+
+
+def html(answer: Any) -> str:
+    return str(answer.content.decode())
+
+
+class Page(HTMLParser):
+    """A page as a browser sees it: the number of its elements, and the fields of one form."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.nodes = 0
+        self.boxes: list[str] = []
+        self.packs: dict[str, str] = {}
+        self.command_id = ""
+        self.action = ""
+        self.is_bulk = False
+        self.feed(html(answer))
+
+    @override
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.nodes += 1
+        given = {name: value or "" for name, value in attrs}
+        name = given.get("name", "")
+        if tag == "form":
+            self.is_bulk = given.get("id") == "bulk"
+            self.action = given["action"] if self.is_bulk else self.action
+        if tag == "input" and name == "command_id" and self.is_bulk:
+            self.command_id = given["value"]
+        if given.get("form") == "bulk" and name == "pick":
+            self.boxes.append(given["value"])
+        if given.get("form") == "bulk" and name.startswith("packs-"):
+            self.packs[name] = given["value"]
+
+
+def test_sql_and_the_rule_look_at_the_same_needs(ledger: psycopg.Connection) -> None:
+    services.name_suppliers(names={"ACME": "Acme", "GONE": "Gone"})
+    services.set_supplier_terms(services.SetSupplierTerms("GONE", is_active=False))
+    facts: dict[str, NeedFacts] = {}
+    cases = product(
+        ("ACME", "GONE", None), (-1, 3), (42, 41), ((), ("cover_over_guard",)), (0, 100)
+    )
+    for number, (supplier, on_hand, units, flags, limit) in enumerate(cases):
+        sku = f"S{number:03}"
+        policy = {"pack_units": 6, "cost_minor": 400, "auto_max_minor": limit}
+        services.range_item(location="L", sku=sku, policy=policy)
+        level(ledger, state(sku=sku, stock={"on_hand_units": on_hand}))
+        names = {"reorder_id": f"R:L|{sku}:1-2", "inv_key": f"L|{sku}", "sku": sku}
+        row = {"supplier": supplier, "quantity_units": units, "flags": list(flags)}
+        need_id = reorder_proposal(ledger, **names, **row)
+        facts[need_id] = NeedFacts(
+            supplier=supplier,
+            is_supplier_active=supplier != "GONE",
+            on_hand_units=on_hand,
+            is_phantom_suspect=False,
+            quantity_units=units,
+            pack_units=6,
+            cost_minor=400,
+            auto_max_minor=limit,
+            flags=flags,
+        )
+
+    rows = need_rows(Wanted("open"), 100)
+
+    assert {row.reorder_id: tuple(row.attention) for row in rows} == {
+        need_id: attention(need) for need_id, need in facts.items()
+    }
+    assert {row.reorder_id for row in rows if row.section == 1} == {
+        need_id for need_id, need in facts.items() if not attention(need)
+    }
+    assert sum(total.needs for total in totals(Wanted("open"))) == len(facts)
+
+
+@pytest.mark.parametrize(
+    ("available", "cover", "lead", "expected"),
+    [(0, 0, 200, 0), (-2, 0, 0, 0), (3, 199, 200, 1), (3, 200, 200, 2), (0, None, 200, 2)],
+)
+def test_urgency_is_how_soon_customers_miss_the_item(
+    available: int, cover: int | None, lead: int, expected: int
+) -> None:
+    found = urgency(available_units=available, cover_centidays=cover, lead_time_centidays=lead)
+
+    assert found == expected
+
+
+def test_needs_to_look_at_come_first_and_then_the_largest_sums(ledger: psycopg.Connection) -> None:
+    small = need(ledger, 1, quantity_units=6)
+    large = need(ledger, 2, quantity_units=60)
+    flagged = need(ledger, 3, flags=["no_demand_history"], quantity_units=6)
+
+    page = html(person("buyer").get("/reorders/"))
+
+    assert re.findall(r'data-proposal="([^"]+)"', page) == [flagged, large, small]
+    assert re.findall(r'<section class="needs-section" aria-label="([^"]+)"', page) == [
+        "To look at first",
+        "Routine",
+    ]
+    assert "has no sales to judge by" in page
+    assert "3 needs, worth €288.00." in page
+
+
+@pytest.mark.parametrize(
+    "sort", ["item", "store", "on_hand", "cover", "units", "money", "supplier"]
+)
+def test_every_column_sorts_in_both_directions_over_all_pages(
+    ledger: psycopg.Connection, sort: str
+) -> None:
+    for number in range(60):
+        need(ledger, number, quantity_units=6 * (1 + number * 7 % 13))
+    orders = []
+
+    for wanted in (sort, f"-{sort}"):
+        first = need_rows(Wanted("open", sort=wanted), 40)
+        second = need_rows(Wanted("open", sort=wanted, after=first[-1].cursor), 40)
+        back = need_rows(Wanted("open", sort=wanted, before=second[0].cursor), 40)
+        assert back == first
+        orders.append([row.reorder_id for row in (*first, *second)])
+
+    assert len(set(orders[0])) == 60
+    assert orders[1] == orders[0][::-1]
+
+
+@pytest.mark.parametrize(
+    "after",
+    ["R:nothing", "[]", '[7, "x", "R"]', '[1, "abc", "R"]', "[1, 2, 3]", '[1, "1", "R"', "{}"],
+)
+def test_a_crafted_place_is_the_beginning(ledger: psycopg.Connection, after: str) -> None:
+    mine = need(ledger, 1)
+
+    page = person("buyer").get("/reorders/", {"after": after, "sort": "money"})
+
+    assert page.status_code == 200
+    assert mine in html(page)
+
+
+def test_the_page_keeps_its_budget_of_nodes_and_bytes(ledger: psycopg.Connection) -> None:
+    for number in range(120):
+        need(ledger, number, flags=["cover_over_guard"] if number % 2 else [])
+
+    answer = person("buyer").get("/reorders/")
+
+    assert len(re.findall("data-proposal=", html(answer))) == 50
+    assert Page(answer).nodes <= MOST_NODES
+    assert len(gzip.compress(answer.content)) <= MOST_BYTES
+
+
+def twenty(ledger: psycopg.Connection) -> Client:
+    for number in range(20):
+        need(ledger, number)
+    return person("buyer")
+
+
+def bulk(page: Page, **fields: object) -> dict[str, object]:
+    """Return the bulk form as a browser sends it with every box ticked."""
+    return {"command_id": page.command_id, "pick": page.boxes, **page.packs, **fields}
+
+
+def test_twenty_needs_become_sent_orders_with_two_requests(ledger: psycopg.Connection) -> None:
+    client = twenty(ledger)
+    page = Page(client.get("/reorders/"))
+    assert len(page.boxes) == 20
+
+    answer = client.post(page.action, bulk(page, do="send"))
+
+    assert answer.status_code == 302
+    waiting = html(client.get(answer["Location"]))
+    assert "<b>20 needs in 1 order</b>, €3,360.00, leave in" in waiting
+    assert "data-proposal" not in waiting
+    let_time_pass(ledger)
+    assert sends.send_due() == 1
+    done = html(client.get("/reorders/"))
+    assert "Sent <b>20 needs in 1 order</b>" in done
+    lines = "SELECT count(*), min(status), max(status) FROM retail.purchase_order_line"
+    assert ledger.execute(lines).fetchall() == [(20, "sent", "sent")]
+
+
+def test_undo_brings_the_needs_back(ledger: psycopg.Connection) -> None:
+    client = twenty(ledger)
+    page = Page(client.get("/reorders/"))
+    client.post(page.action, bulk(page, do="send"))
+    waiting = html(client.get("/reorders/"))
+    [send] = re.findall(r'name="send" value="(\d+)"', waiting)
+
+    undone = client.post(
+        "/reorders/sends", {"send": send, "action": "undo", "command_id": str(uuid4())}
+    )
+
+    again = html(client.get(undone["Location"]))
+    assert "Undone: nothing was sent" in again
+    assert len(re.findall("data-proposal=", again)) == 20
+    late = client.post(
+        "/reorders/sends", {"send": send, "action": "undo", "command_id": str(uuid4())}
+    )
+    assert late.status_code == 409
+    assert "buyer has already undone this send" in html(late)
+
+
+def test_a_row_that_did_not_leave_is_named_until_it_was_read(ledger: psycopg.Connection) -> None:
+    first, second = need(ledger, 1), need(ledger, 2)
+    client = person("buyer")
+    page = Page(client.get("/reorders/"))
+    client.post(page.action, bulk(page, do="send"))
+    ledger.execute("UPDATE app.reorder_proposal SET revision = 2 WHERE reorder_id = %s", [second])
+    let_time_pass(ledger)
+    sends.send_due()
+
+    shown = html(client.get("/reorders/"))
+    assert "Sent <b>1 need in 1 order</b>" in shown
+    assert "S002 at L</a>: " in shown
+    assert "now it is revision 2" in shown
+    assert second in shown
+    assert f'data-proposal="{first}"' in shown  # the workers close it in a moment
+    [send] = re.findall(r'name="send" value="(\d+)"', shown)
+    seen = {"send": send, "action": "seen", "command_id": str(uuid4())}
+    assert client.post("/reorders/sends", seen).status_code == 302
+    assert "send-notice" not in html(client.get("/reorders/"))
+
+
+def test_typed_packs_are_ordered_and_stay_where_they_are_refused(
+    ledger: psycopg.Connection,
+) -> None:
+    fine, stale, odd = need(ledger, 1), need(ledger, 2), need(ledger, 3)
+    client = person("buyer")
+    page = Page(client.get("/reorders/"))
+    ledger.execute("UPDATE app.reorder_proposal SET revision = 2 WHERE reorder_id = %s", [stale])
+    typed = {f"packs-6@{fine}": "8", f"packs-6@{stale}": "9", f"packs-6@{odd}": "many"}
+
+    answer = client.post(page.action, bulk(page, **typed))
+
+    shown = html(answer)
+    assert "2 of the picked needs could not be ordered" in shown
+    assert "Packs: a whole number from 1; got “many”." in shown
+    assert f'name="packs-6@{stale}" value="9"' in shown
+    ordered = "SELECT reorder_id, ordered_units FROM retail.purchase_order_line"
+    assert ledger.execute(ordered).fetchall() == [(fine, 48)]
+
+
+def test_the_button_of_a_row_orders_that_need_alone_and_once(ledger: psycopg.Connection) -> None:
+    first, second = need(ledger, 1), need(ledger, 2)
+    client = person("buyer")
+    page = Page(client.get("/reorders/"))
+    form = {"command_id": page.command_id, **page.packs}
+
+    answers = [client.post(page.action, {**form, "one": f"1@{first}"}) for _ in range(2)]
+    other = client.post(page.action, {**form, "one": f"1@{second}"})
+
+    assert [answer.status_code for answer in (*answers, other)] == [302, 302, 302]
+    ordered = "SELECT reorder_id FROM retail.purchase_order_line ORDER BY id"
+    assert ledger.execute(ordered).fetchall() == [(first,), (second,)]
+
+
+def test_a_refused_row_says_why_and_keeps_what_was_typed(ledger: psycopg.Connection) -> None:
+    mine = need(ledger, 1)
+    client = person("buyer")
+    page = Page(client.get("/reorders/"))
+    ledger.execute("UPDATE app.reorder_proposal SET revision = 2, quantity_units = 48")
+
+    fields = {"command_id": page.command_id, "one": f"1@{mine}", f"packs-6@{mine}": "9"}
+    answer = client.post(page.action, fields)
+
+    assert answer.status_code == 409
+    assert re.search(r'role="alert">you saw revision 1, now it is revision 2', html(answer)) or (
+        "now it is revision 2" in html(answer)
+    )
+    assert f'name="packs-6@{mine}" value="9"' in html(answer)
+    assert ">48</span>" in html(answer)
+
+
+def test_draft_orders_are_picked_and_sent_together(ledger: psycopg.Connection) -> None:
+    client = twenty(ledger)
+    page = Page(client.get("/reorders/"))
+    client.post(page.action, bulk(page))
+    drafts = Page(client.get("/orders/?view=draft"))
+    assert len(drafts.boxes) == 1
+
+    answer = client.post(drafts.action, bulk(drafts))
+
+    assert answer.status_code == 302
+    waiting = html(client.get(answer["Location"]))
+    assert "<b>1 order</b>, €3,360.00, leaves in" in waiting
+    assert "Being sent" in waiting
+    let_time_pass(ledger)
+    sends.send_due()
+    assert "Sent <b>1 order</b>" in html(client.get("/orders/?view=open"))
+    nothing = client.post("/orders/send", {"command_id": str(uuid4())})
+    assert nothing.status_code == 422
+    assert "Tick at least one order first." in html(nothing)
+
+
+def test_the_need_shows_the_step_from_s_to_S(ledger: psycopg.Connection) -> None:  # noqa: N802 -- S and s differ
+    terms = (
+        '[["on_hand_units", 18], ["on_order_units", 0], ["allocated_units", 0],'
+        ' ["base_position_units", 18], ["replenish_family", "sS"], ["levels", "fixed"],'
+        ' ["demand_rate_micro", 0], ["reorder_point_units", 20], ["order_up_to_units", 60],'
+        ' ["need_units", 42], ["pack_units", 6], ["pack_rounding", "up"], ["packed_units", 42],'
+        ' ["minimum_units", 6], ["limit_units", null], ["quantity_units", 42]]'
+    )
+    mine = need(ledger, 1, terms=terms)
+
+    page = re.sub(r"\s+", " ", html(person("buyer").get("/reorders/need", {"id": mine})))
+
+    assert "<dt>From s to S</dt><dd>+40</dd>" in page
+    assert "<dt>Order up to S</dt><dd>60</dd>" in page
