@@ -28,7 +28,8 @@ SELECT s.id, s.made_by, s.status,
        coalesce(array_agg(DISTINCT i.order_ref) FILTER (WHERE i.order_ref IS NOT NULL), '{}')
            AS refs,
        coalesce(jsonb_agg(jsonb_build_object('subject', i.subject, 'reason', i.refused,
-           'name', coalesce(p.name || ' at ' || coalesce(lo.name, r.location), i.subject)))
+           'name', coalesce(coalesce(p.name, r.sku) || ' at ' || coalesce(lo.name, r.location),
+               i.subject)))
            FILTER (WHERE i.refused IS NOT NULL), '[]') AS refused
 FROM app.pending_send s JOIN app.pending_item i ON i.send_id = s.id
 LEFT JOIN app.reorder_proposal r ON i.kind = 'need' AND r.reorder_id = i.subject

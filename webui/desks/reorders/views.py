@@ -248,14 +248,20 @@ def approve(request: HttpRequest) -> HttpResponse:
         work = send_picked if values["do"] == "send" else approve_picked
         done = work(form, request.user)
     except Conflict as conflict:
-        return show_desk(request, Refusal(one, conflict.text, form.typed, 409), form=form)
+        return show_desk(request, Refusal(one, conflict.text, _kept(form, one), 409), form=form)
     except ServiceError as error:
-        return show_desk(request, Refusal(one, refusal_text(error), form.typed, 422), form=form)
+        refusal = Refusal(one, refusal_text(error), _kept(form, one), 422)
+        return show_desk(request, refusal, form=form)
     if done.message:
         messages.success(request, done.message)
     if not done.others:
         return HttpResponseRedirect(back)
     return show_desk(request, None, report=done.others, form=form)
+
+
+def _kept(form: PicksForm, one: str) -> dict[str, str]:
+    """Return what the person typed for the refused need, for a page that no longer has its row."""
+    return {"packs": form.packs.get(one, "")} if one else {}
 
 
 def _back(request: HttpRequest) -> str:

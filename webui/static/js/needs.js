@@ -2,7 +2,6 @@
 import { say, swap } from "./swap.js";
 
 const SECOND_MS = 1_000;
-const SECTION = "inventory-open-section";
 
 startDetails();
 startSections();
@@ -69,25 +68,22 @@ async function fetched(url) {
   }
 }
 
-/** Keep the routine section open or closed while the list is replaced, and over a reload. */
+/** Keep the routine section open or closed while the list is replaced. */
 function startSections() {
+  let kept = null;
   document.addEventListener(
     "toggle",
     (event) => {
-      if (event.target.matches?.("[data-section]")) {
-        sessionStorage.setItem(SECTION, event.target.open ? "open" : "closed");
-      }
+      if (event.target.matches?.("[data-section]")) kept = event.target.open;
     },
     true,
   );
-  const restore = () => {
-    const section = document.querySelector("[data-section]");
-    const kept = sessionStorage.getItem(SECTION);
-    if (section && kept) section.open = kept === "open";
-  };
-  restore();
   const around = document.getElementById("desk")?.parentElement;
-  if (around) new MutationObserver(restore).observe(around, { childList: true });
+  if (!around) return;
+  new MutationObserver(() => {
+    const section = document.querySelector("[data-section]");
+    if (section && kept !== null) section.open = kept;
+  }).observe(around, { childList: true });
 }
 
 /** Count down to the deadlines, then ask for the outcome until no send waits any more. */
@@ -106,16 +102,24 @@ function startSends() {
       if (place && place.textContent !== String(left)) place.textContent = String(left);
     }
     const isOver = [...deadlines.values()].some((deadline) => performance.now() >= deadline);
-    if (isOver && !document.hidden) {
-      const isFree = (here) => !here.contains(document.activeElement);
-      const url = "answer" in document.body.dataset ? document.referrer || location.href : location.href;
-      if (await swap(url, "#sends", isFree)) {
-        read();
-        if (!deadlines.size) say("The orders were sent");
-      }
+    if (isOver && !document.hidden && (await refresh())) {
+      read();
+      if (!deadlines.size) say("The send has ended");
     }
     if (deadlines.size) setTimeout(turn, SECOND_MS);
   };
   read();
   if (deadlines.size) turn();
+}
+
+/** Replace the notices; a focus that was in them stays there. */
+async function refresh() {
+  let hadFocus = false;
+  const isFree = (here) => {
+    hadFocus = here.contains(document.activeElement);
+    return true;
+  };
+  const isNew = await swap(location.href, "#sends", isFree);
+  if (isNew && hadFocus) document.querySelector("#sends button, #sends a")?.focus();
+  return isNew;
 }
