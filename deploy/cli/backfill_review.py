@@ -1,7 +1,7 @@
 """`inventory backfill review`, `approve`, `reject`, `withdraw`, `reviews`: review by two people."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -11,12 +11,9 @@ from deploy.cli.backfill_options import Json, Run
 from deploy.cli.identity import logged_in_person
 from deploy.errors import StackError
 from deploy.stack.django import connect_django
-from deploy.stack.home import Home, default_home
 
 if TYPE_CHECKING:
-    from analytics.backfill.diff.comparison import Diff
     from ledger.reviews.queries import Review
-    from ledger.reviews.service import RequestReview
 
 By = Annotated[
     str,
@@ -53,16 +50,10 @@ def review(a: Run, b: Run, *, by: By, json: Json = False) -> None:
     shows the difference. An approval holds for the keys that differ, not for their quantities.
     """
     connect_django()
-    from analytics.backfill.diff.comparison import compare  # noqa: PLC0415 -- loads Parquet
-    from analytics.backfill.diff.scratch import Scratch  # noqa: PLC0415 -- as above
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
-    from ledger.reviews.service import request_review  # noqa: PLC0415 -- needs Django set up
+    from deploy.revisions.review_request import request_review_of  # noqa: PLC0415 -- loads Parquet
 
-    settings, person = Connections(), logged_in_person(by)
-    with Scratch() as scratch:
-        found = compare(settings, a, b, scratch)
-        _refuse_other_rules(found, settings)
-        recorded = request_review(_request(found), actor=person)
+    recorded = request_review_of(Connections(), a, b, actor=logged_in_person(by))
     _show(recorded, json=json)
 
 
@@ -152,52 +143,6 @@ def _named(digest: str) -> "Review":
         )
         raise StackError(message, repair="inventory backfill reviews")
     return found[0]
-
-
-def _refuse_other_rules(found: "Diff", settings: Any) -> None:  # noqa: ANN401 -- imported late
-    """Raise `StackError` unless A is of the deciding rules, B of others, and both of all keys."""
-    from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
-    from deploy.revisions.shadow import code_of  # noqa: PLC0415 -- as above
-
-    a, b, decides = found.runs.a.plan, found.runs.b.plan, active(settings)
-    deciding_code = code_of(Home(default_home()), decides or 0)
-    problem = ""
-    if a.logic_revision != decides or a.code != deciding_code:
-        problem = (
-            f"run {a.run} is of logic revision {a.logic_revision}, code {a.code}; revision "
-            f"{decides} decides with code {deciding_code}"
-        )
-    elif b.logic_revision == decides:
-        problem = f"run {b.run} is of logic revision {b.logic_revision}, which decides already"
-    elif not b.selection.is_all:
-        problem = f"runs {a.run} and {b.run} hold {b.selection.text()} only"
-    elif (known := code_of(Home(default_home()), b.logic_revision)) not in ("", b.code):
-        problem = (
-            f"run {b.run} is of the rules {b.code}, and logic revision {b.logic_revision} has "
-            f"state of the rules {known}: give one of them another number"
-        )
-    elif found.is_equal:
-        problem = f"runs {a.run} and {b.run} decide alike: a switch needs no approval"
-    if problem:
-        message = f"{problem}; nothing was recorded"
-        raise StackError(message, repair="inventory backfill status")
-
-
-def _request(found: "Diff") -> "RequestReview":
-    from analytics.backfill.diff.revised import KINDS  # noqa: PLC0415 -- loads decisions
-    from ledger.reviews.service import RequestReview  # noqa: PLC0415 -- needs Django set up
-
-    a, b = found.runs.a.plan, found.runs.b.plan
-    keys = {(kind, str(row["inv_key"])) for kind in KINDS for row in found.scratch.ranked(kind)}
-    return RequestReview(
-        digest=found.digest,
-        former=a.logic_revision,
-        revision=b.logic_revision,
-        code=b.code,
-        runs=(a.run, b.run),
-        summary=found.as_json(),
-        keys=keys,
-    )
 
 
 def _show(found: "Review", *, json: bool) -> None:

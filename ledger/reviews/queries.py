@@ -30,6 +30,7 @@ _OTHER_CODE: Final = (
     AND coalesce(v.verdict, 'waiting') IN ('waiting', 'approved')
 ORDER BY r.id DESC LIMIT 1"""
 )
+_BY_ID: Final = _REVIEWS + "WHERE r.id = %s"
 _ALL: Final = _REVIEWS + "ORDER BY r.id DESC"
 
 
@@ -76,6 +77,11 @@ def open_review_of_other_code(revision: int, code: str) -> Review | None:
 def reviews_with(digest: str) -> list[Review]:
     """Return the reviews whose digest begins with `digest`, the newest first."""
     return read_all(Review, _BY_DIGEST, digest)
+
+
+def review_with(number: int) -> Review | None:
+    """Return one review by its id, or None."""
+    return read_one(Review, _BY_ID, number)
 
 
 def reviews() -> list[Review]:

@@ -9,10 +9,12 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
+from uuid import UUID
 
 from ledger.access.roles import ANALYST, LEAD, OPERATOR, PRICING
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, run_command
+from ledger.kernel.person_roles import require_role, roles_of
 from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.transactions import execute, fetch_column, log_action
 from ledger.reviews.queries import (
@@ -26,11 +28,6 @@ from ledger.reviews.queries import (
 
 # Analysts compare; purchasing, pricing and operations answer for the decisions that change.
 REVIEWERS: Final = frozenset({ANALYST, LEAD, PRICING, OPERATOR})
-_ROLES: Final = """
-SELECT g.name FROM app.auth_user u
-JOIN app.auth_user_groups m ON m.user_id = u.id JOIN app.auth_group g ON g.id = m.group_id
-WHERE u.username = %s AND u.is_active
-"""
 _ADD: Final = """
 INSERT INTO app.diff_review (digest, former, revision, code, runs, summary, requested_by)
 VALUES (%s, %s, %s, %s, %s, %s::jsonb, %s) ON CONFLICT ON CONSTRAINT diff_review_once DO NOTHING
@@ -75,7 +72,7 @@ def request_review(request: RequestReview, *, actor: str) -> Review:
         ServiceError: the person may not request reviews, or nothing differs.
         Conflict: an open review of this revision is for other rules.
     """
-    _check_reviewer(actor)
+    require_role(actor, REVIEWERS)
     if not request.keys:
         refuse("digest", request.digest, "a difference with at least one key")
 
@@ -103,14 +100,16 @@ class Decision:
     growth: int = 0
 
 
-def decide_review(review: Review, decision: Decision, *, actor: str) -> Review:
+def decide_review(
+    review: Review, decision: Decision, *, actor: str, command_id: UUID | None = None
+) -> Review:
     """Approve or reject a review. Approving needs another person than the one who requested it.
 
     Raises:
         ServiceError: the person may not decide, or requested the review.
         Conflict: the review is decided already, or another one of this revision is for other rules.
     """
-    _check_reviewer(actor)
+    require_role(actor, REVIEWERS)
     if decision.verdict == APPROVED and actor == review.requested_by:
         refuse("actor", actor, f"another person than {actor}, who requested the review")
 
@@ -129,13 +128,16 @@ def decide_review(review: Review, decision: Decision, *, actor: str) -> Review:
         log_action(actor=actor, action=action, subject=review.subject, detail=detail)
         return Done()
 
-    run_command(None, "decide_review", actor, work, Done, content=review.digest)
+    content = [review.digest, asdict(decision)]
+    run_command(command_id, "decide_review", actor, work, Done, content=content)
     found = review_of(review.digest, review.revision, review.code)
     assert found is not None  # noqa: S101 -- rows are never deleted
     return found
 
 
-def withdraw_review(review: Review, reason: str, *, actor: str) -> Review:
+def withdraw_review(
+    review: Review, reason: str, *, actor: str, command_id: UUID | None = None
+) -> Review:
     """Take the approval of a review back. A switch then refuses it; it may be approved again.
 
     The person who requested the review, the one who approved it, and operators may do so.
@@ -144,7 +146,7 @@ def withdraw_review(review: Review, reason: str, *, actor: str) -> Review:
         ServiceError: the person may not withdraw it.
         Conflict: the review is not approved.
     """
-    _check_reviewer(actor)
+    require_role(actor, REVIEWERS)
 
     def work() -> Done:
         execute(_LOCK, review.id)
@@ -153,14 +155,15 @@ def withdraw_review(review: Review, reason: str, *, actor: str) -> Review:
             found = "gone" if now is None else now.verdict
             message = f"only an approved review can be withdrawn, and this one is {found}"
             raise Conflict(message)
-        if actor not in (now.requested_by, now.decided_by) and OPERATOR not in _roles(actor):
+        if actor not in (now.requested_by, now.decided_by) and OPERATOR not in roles_of(actor):
             refuse("actor", actor, f"{now.requested_by}, {now.decided_by} or an operator")
         execute(_DECIDE, review.id, review.requested_by, WITHDRAWN, 0, reason, actor)
         detail = {"digest": review.digest, "revision": review.revision, "reason": reason}
         log_action(actor=actor, action="review_withdrawn", subject=review.subject, detail=detail)
         return Done()
 
-    run_command(None, "withdraw_review", actor, work, Done, content=review.digest)
+    content = [review.digest, reason]
+    run_command(command_id, "withdraw_review", actor, work, Done, content=content)
     found = review_of(review.digest, review.revision, review.code)
     assert found is not None  # noqa: S101 -- rows are never deleted
     return found
@@ -192,13 +195,3 @@ def _write(request: RequestReview, actor: str) -> None:
     detail = {"digest": request.digest, "revision": request.revision, "keys": len(keys)}
     subject = f"logic revision {request.revision}"
     log_action(actor=actor, action="review_requested", subject=subject, detail=detail)
-
-
-def _roles(actor: str) -> set[str]:
-    return set(fetch_column(_ROLES, actor))
-
-
-def _check_reviewer(actor: str) -> None:
-    if not _roles(actor) & REVIEWERS:
-        names = ", ".join(sorted(REVIEWERS))
-        refuse("actor", actor, f"an active person with one of the roles {names}")

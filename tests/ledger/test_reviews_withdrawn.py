@@ -23,6 +23,7 @@ from deploy.revisions.approval import refuse_other_review, refuse_unapproved
 from deploy.revisions.compare import Comparison, Difference
 from deploy.revisions.decisions import Decisions
 from deploy.revisions.promote import _switch_now
+from deploy.revisions.review_request import refuse_other_rules
 from deploy.stack.home import Home
 from inventory.revision import LOGIC_REVISION
 from streams.sinks.active import Switch, active_or_first
@@ -178,12 +179,12 @@ def test_a_run_of_other_rules_than_the_state_of_its_number_is_not_reviewed(
     theirs = replace(ours, run="local-b", logic_revision=LOGIC_REVISION + 1, code="one")
     runs = SimpleNamespace(a=SimpleNamespace(plan=ours), b=SimpleNamespace(plan=theirs))
     found = cast("Diff", SimpleNamespace(runs=runs, is_equal=False))
-    backfill_review._refuse_other_rules(found, settings)
+    refuse_other_rules(found, settings)
 
     shadow.claim(Home(tmp_path), LOGIC_REVISION + 1, tmp_path / "tree", "another")
 
     with pytest.raises(StackError, match="has state of the rules another: give one of them"):
-        backfill_review._refuse_other_rules(found, settings)
+        refuse_other_rules(found, settings)
 
 
 @pytest.fixture(name="settings")

@@ -1,0 +1,74 @@
+"""Request the review of a difference: compare two runs, check their rules, record every key."""
+
+from typing import TYPE_CHECKING
+
+from analytics.backfill.diff.comparison import Diff, compare
+from analytics.backfill.diff.revised import KINDS
+from analytics.backfill.diff.scratch import Scratch
+from cdc.settings import Connections
+from deploy.errors import StackError
+from deploy.revisions.promote import active
+from deploy.revisions.shadow import code_of
+from deploy.stack.home import Home, default_home
+
+if TYPE_CHECKING:
+    from ledger.reviews.queries import Review
+    from ledger.reviews.service import RequestReview
+
+
+def request_review_of(settings: Connections, a: str, b: str, *, actor: str) -> "Review":
+    """Compare runs `a` and `b`, and record their difference for review. Django must be set up.
+
+    Raises:
+        StackError: A is not of the deciding rules, B not of others, or nothing differs.
+        NotComparable: the runs can't be compared.
+        LedgerError: the person may not request it, or a review of other rules is open.
+    """
+    from ledger.reviews.service import request_review  # noqa: PLC0415 -- needs Django set up
+
+    with Scratch() as scratch:
+        found = compare(settings, a, b, scratch)
+        refuse_other_rules(found, settings)
+        return request_review(_request(found), actor=actor)
+
+
+def refuse_other_rules(found: Diff, settings: Connections) -> None:
+    """Raise `StackError` unless A is of the deciding rules, B of others, and both of all keys."""
+    a, b, decides = found.runs.a.plan, found.runs.b.plan, active(settings)
+    deciding_code = code_of(Home(default_home()), decides or 0)
+    problem = ""
+    if a.logic_revision != decides or a.code != deciding_code:
+        problem = (
+            f"run {a.run} is of logic revision {a.logic_revision}, code {a.code}; revision "
+            f"{decides} decides with code {deciding_code}"
+        )
+    elif b.logic_revision == decides:
+        problem = f"run {b.run} is of logic revision {b.logic_revision}, which decides already"
+    elif not b.selection.is_all:
+        problem = f"runs {a.run} and {b.run} hold {b.selection.text()} only"
+    elif (known := code_of(Home(default_home()), b.logic_revision)) not in ("", b.code):
+        problem = (
+            f"run {b.run} is of the rules {b.code}, and logic revision {b.logic_revision} has "
+            f"state of the rules {known}: give one of them another number"
+        )
+    elif found.is_equal:
+        problem = f"runs {a.run} and {b.run} decide alike: a switch needs no approval"
+    if problem:
+        message = f"{problem}; nothing was recorded"
+        raise StackError(message, repair="inventory backfill status")
+
+
+def _request(found: Diff) -> "RequestReview":
+    from ledger.reviews.service import RequestReview  # noqa: PLC0415 -- needs Django set up
+
+    a, b = found.runs.a.plan, found.runs.b.plan
+    keys = {(kind, str(row["inv_key"])) for kind in KINDS for row in found.scratch.ranked(kind)}
+    return RequestReview(
+        digest=found.digest,
+        former=a.logic_revision,
+        revision=b.logic_revision,
+        code=b.code,
+        runs=(a.run, b.run),
+        summary=found.as_json(),
+        keys=keys,
+    )
