@@ -1,4 +1,4 @@
-"""The process that proves every night, until SIGTERM: `python -m deploy.proving`.
+"""The process that proves every night, and executes requests of the analyst desk, until SIGTERM.
 
 A proof takes minutes to hours. It runs in a child with a low priority, so that workers and pages
 get the processor first. The lock of a proof admits one at a time, from any process.
@@ -19,6 +19,7 @@ from cdc.processes import stop_event
 from cdc.settings import Connections
 from deploy.proving.schedule import is_due
 from deploy.proving.settings import ProofSettings
+from deploy.requests.runner import Runner
 from deploy.stack.django import setup_django
 
 SERVICE: Final = "prover"
@@ -92,15 +93,17 @@ def newest_proof_s() -> float | None:
         return None
 
 
-def run(prover: Prover, heartbeat: Heartbeat, stop: threading.Event) -> None:
-    """Prove when due until `stop` is set."""
+def run(prover: Prover, runner: Runner, heartbeat: Heartbeat, stop: threading.Event) -> None:
+    """Prove when due, and execute requests of the analyst desk, until `stop` is set."""
     try:
         while not stop.is_set():
-            heartbeat.write_if_due(prover.detail)
+            heartbeat.write_if_due(prover.detail | {"executing": runner.is_executing})
             prover.step(time.time())
+            runner.step(time.time())
             stop.wait(_PAUSE_S)
     finally:
         prover.end()
+        runner.end()
         heartbeat.close()
 
 
@@ -112,7 +115,7 @@ def main() -> None:
     log.info("prover_started", hour=hour)
     command = (sys.executable, "-m", "deploy.proving.once")
     heartbeat = Heartbeat(SERVICE, settings.database_url.get_secret_value())
-    run(Prover(hour, command), heartbeat, stop_event())
+    run(Prover(hour, command), Runner(settings), heartbeat, stop_event())
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ CONDITIONS: Final[Mapping[str, str]] = {
     "read_model.sales_window": _BY_KEY,
     "read_model.late_sale": _BY_KEY,
     "app.diff_review_key": _BY_KEY,
+    "app.history_difference": f"store {_MINE}",
     "read_model.rejected": f"split_part(app.key_text(key), '|', 1) {_MINE}",
     "app.rejected_mark": f"""EXISTS (SELECT FROM read_model.rejected r WHERE r.id = record_id
         AND split_part(app.key_text(r.key), '|', 1) {_MINE})""",

@@ -20,6 +20,7 @@ EMPTIED = (
     *("app.action_chain", "app.decision_event", "app.api_token"),
     *("app.purchase_order", "app.revision_switch", "app.scorecard"),
     *("app.pending_item", "app.pending_send"),
+    *("app.history_difference", "app.history_request", "app.history_snapshot"),
     *("app.diff_review", "app.diff_review_key", "app.diff_verdict", "app.proof"),
     *("app.count_entry", "app.count_sheet", "app.adjustment_request"),
     *("read_model.stock", "read_model.service_heartbeat", "read_model.sink_position"),

@@ -74,8 +74,100 @@ class Store:
         return (self.secret, f"{self.tag.lower()}-person", f"{self.tag} note", *units)
 
 
+# Ids that no sequence of a test reaches.
+COMPARED, ANSWERED, WAITING, REVIEWED = 900_001, 900_002, 900_003, 900_001
+COMPARISON = {
+    "a": {"run": "local-a", "logic_revision": 2, "code": "one"},
+    "b": {"run": "local-b", "logic_revision": 3, "code": "two"},
+    "equal": False,
+    "digest": "ab" * 32,
+    "decisions_differing": 2,
+    "explanations_differing": 0,
+    "reorders": {
+        "a": {"count": 5, "units": 60, "minor": 9_000},
+        "b": {"count": 4, "units": 48, "minor": 7_000},
+        "equal": 3,
+        "differing": 2,
+        "only_a": 1,
+        "only_b": 0,
+        "changed": 1,
+        "course": 0,
+        "explanation": 0,
+        "delta_minor": -2_000,
+    },
+    "prices": {
+        "a": {"count": 0, "units": 0, "minor": 0},
+        "b": {"count": 0, "units": 0, "minor": 0},
+        "equal": 0,
+        "differing": 0,
+        "delta_minor": 0,
+    },
+    "groups": [
+        {
+            "kind": "reorder",
+            "dimension": "store",
+            "value": "ROME-1",
+            "differing": 2,
+            "only_a": 1,
+            "only_b": 0,
+            "changed": 1,
+            "delta_minor": -2_000,
+        }
+    ],
+    "rows_not_shown": {"reorder": 0, "price": 0},
+}
+ROW = {
+    "how": "changed",
+    "inv_key": "ROME-1|TEA",
+    "store": "ROME-1",
+    "sku": "TEA",
+    "supplier": "BORG",
+    "reason": "reorder_point_units",
+    "week": "2026-03-02",
+    "partition": 3,
+    "first_offset": 71,
+    "delta_minor": -500,
+    "a_quantity_units": 12,
+    "b_quantity_units": 6,
+}
+_REQUEST = """
+INSERT INTO app.history_request (id, kind, arguments, requested_by, confirmed_by, started_at,
+    finished_at, exit_code, result)
+OVERRIDING SYSTEM VALUE
+VALUES (%s, %s, %s::jsonb, 'ada', NULL, now(), now(), 0, %s::json) ON CONFLICT DO NOTHING
+"""
+
+
+def plant_history(connection: psycopg.Connection) -> None:
+    """Write a comparison, an answer, a request that waits, and a review."""
+    runs = json.dumps({"a": "local-a", "b": "local-b"})
+    connection.execute(_REQUEST, (COMPARED, "compare", runs, json.dumps(COMPARISON)))
+    answer = [{"store": "ROME-1", "sold_units": 7, "lost_minor": 1_250}, {"store": "=OSLO"}]
+    connection.execute(_REQUEST, (ANSWERED, "question", '{"name": "shrink"}', json.dumps(answer)))
+    connection.execute(
+        "INSERT INTO app.history_request (id, kind, arguments, requested_by)"
+        " OVERRIDING SYSTEM VALUE VALUES (%s, 'rollback', '{}', 'ada') ON CONFLICT DO NOTHING",
+        (WAITING,),
+    )
+    for rank, how in enumerate(("changed", "only_a"), 1):
+        connection.execute(
+            "INSERT INTO app.history_difference (request, kind, rank, inv_key, store, supplier,"
+            " reason, week, how, delta_minor, detail) VALUES (%s, 'reorder', %s, 'ROME-1|TEA',"
+            " 'ROME-1', 'BORG', 'reorder_point_units', '2026-03-02', %s, -500, %s::jsonb)"
+            " ON CONFLICT DO NOTHING",
+            (COMPARED, rank, how, json.dumps(ROW)),
+        )
+    connection.execute(
+        "INSERT INTO app.diff_review (id, digest, former, revision, code, runs, summary,"
+        " requested_by) OVERRIDING SYSTEM VALUE VALUES (%s, %s, 2, 3, 'two',"
+        " '{local-a,local-b}', %s::jsonb, 'ada') ON CONFLICT DO NOTHING",
+        (REVIEWED, "ab" * 32, json.dumps(COMPARISON)),
+    )
+
+
 def plant(connection: psycopg.Connection, tag: str, on_hand_units: int) -> Store:
     """Write the store's rows; `connection` runs no triggers."""
+    plant_history(connection)
     location, actor = f"{tag}-1", f"{tag.lower()}-person"
     now: datetime = fetch_value("SELECT clock_timestamp()")
     common: dict[str, Any] = {"location": location, "recorded_at": now, "recorded_by": actor}

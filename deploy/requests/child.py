@@ -1,0 +1,95 @@
+"""One command as a child process: its last line of standard error, its JSON, its exit code."""
+
+import json
+import os
+import subprocess
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Final
+
+from cdc.contracts.history_requests import COMPARE, EXPLAIN, QUERY, QUESTION
+
+MOST_BYTES: Final = 8_000_000
+# The rows of a comparison, of which Postgres keeps each as a row.
+MOST_BYTES_OF: Final = {COMPARE: 64_000_000}
+_LINES: Final = 12
+_DAY_S: Final = 86_400.0
+_SHORT_S: Final = 600.0
+# A person waits for these; the others may take hours.
+LIMIT_S: Final = {EXPLAIN: _SHORT_S, QUESTION: _SHORT_S, QUERY: _SHORT_S}
+_PLAIN: Final = {"NO_COLOR": "1", "TERM": "dumb"}
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The end of a command: its exit code, the last lines of standard error, its JSON or None."""
+
+    exit_code: int
+    messages: str
+    document: Any
+
+
+class Running:
+    """A started command. `stop` ends it from a signal handler or another thread."""
+
+    def __init__(self, command: Sequence[str], kind: str) -> None:
+        self._most = MOST_BYTES_OF.get(kind, MOST_BYTES)
+        self._written = tempfile.TemporaryFile()  # noqa: SIM115 -- `wait` closes it
+        self._process = subprocess.Popen(  # noqa: S603 -- a command of this project
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=self._written,
+            stderr=subprocess.PIPE,
+            env=os.environ | _PLAIN,
+        )
+        self._timer = threading.Timer(LIMIT_S.get(kind, _DAY_S), self.stop)
+
+    def stop(self) -> None:
+        """Send SIGTERM. Commands of `backfill` keep finished units."""
+        self._process.terminate()
+
+    def wait(self, report: Report) -> Output:
+        """Report each line of standard error, and return the end of the command."""
+        kept: deque[str] = deque(maxlen=_LINES)
+        self._timer.start()
+        try:
+            for line in _lines(self._process.stderr):
+                kept.append(line)
+                report(line)
+            code = self._process.wait()
+        finally:
+            self._timer.cancel()
+            if self._process.stderr is not None:
+                self._process.stderr.close()
+        with self._written:
+            document, problem = _document(self._written, self._most)
+        return Output(code, "\n".join((*kept, problem)).strip(), document)
+
+
+def _lines(stream: IO[bytes] | None) -> Iterator[str]:
+    for line in stream or ():
+        if text := line.decode(errors="replace").strip():
+            yield text
+
+
+def _document(written: IO[bytes], most: int) -> tuple[Any, str]:
+    """Return the printed JSON and a problem. Several documents become a list."""
+    size = written.seek(0, os.SEEK_END)
+    if size > most:
+        return None, f"The result has {size:,} bytes, more than {most:,}. Ask for fewer rows."
+    written.seek(0)
+    text = written.read().decode(errors="replace").strip()
+    found: list[Any] = []
+    try:
+        while text:
+            document, end = json.JSONDecoder().raw_decode(text)
+            found.append(document)
+            text = text[end:].lstrip()
+    except ValueError:
+        return None, text[-500:]
+    return (found[0] if len(found) == 1 else found or None), ""

@@ -1,0 +1,73 @@
+"""The command line of a request: the documented command, its output as JSON, and source trees.
+
+A run by other rules has its source tree below `backfill/trees`. A page names no path, so the tree
+is the one whose rules have the hash of the run's plan.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from analytics.backfill.plan import directories_of, load
+from analytics.backfill.run import runs_dir
+from analytics.engines.code import code_hash, hash_of
+from cdc.contracts.history_requests import (
+    COMPARE,
+    EXPLAIN,
+    PUBLISH,
+    REVIEW,
+    SHADOW,
+    command_of,
+)
+from cdc.settings import Connections
+
+MOST_ROWS: Final = 10_000  # of each kind of a comparison; `backfill diff --out` writes all
+ROUNDS: Final = 3
+_CLI: Final = (sys.executable, "-m", "deploy.cli.main")
+_GROUPED: Final = ("--by=store", "--by=supplier", "--by=reason", "--by=week")
+_RUNS: Final = {EXPLAIN: ("a", "b"), PUBLISH: ("revision",), SHADOW: ("revision",)}
+
+
+def command_line(
+    settings: Connections, kind: str, arguments: Mapping[str, str], actor: str
+) -> tuple[str, ...]:
+    """Return the process that executes a request of `actor`.
+
+    Raises:
+        Damage: a run that the arguments name doesn't exist.
+    """
+    if kind == REVIEW:
+        # The person has logged in to the pages; the command would ask for their password.
+        module = (sys.executable, "-m", "deploy.requests.review")
+        return (*module, arguments["a"], arguments["b"], actor)
+    return (*_CLI, *command_of(kind, arguments, (*_extra(settings, kind, arguments, actor),)))
+
+
+def _extra(
+    settings: Connections, kind: str, arguments: Mapping[str, str], actor: str
+) -> Iterator[str]:
+    if kind == COMPARE:
+        yield from (*_GROUPED, f"--limit={MOST_ROWS}")
+    if kind == SHADOW:
+        yield f"--rounds={ROUNDS}"
+    if kind in ("cutover", "rollback"):
+        yield f"--by={actor}"
+    for name in _RUNS.get(kind, ()):
+        yield from _tree_option(settings, arguments[name])
+    yield "--json"
+
+
+def _tree_option(settings: Connections, run: str) -> Iterator[str]:
+    """Yield `--code=TREE` if the run has other rules than this code, and their tree is known."""
+    if run == "live":
+        return
+    code = load(directories_of(runs_dir(settings), run)[0]).code
+    if code != code_hash():
+        yield from (f"--code={tree}" for tree in trees_of(settings, code)[:1])
+
+
+def trees_of(settings: Connections, code: str) -> list[Path]:
+    """Return the source trees below the home whose rules have the hash `code`."""
+    trees = (settings.home / "backfill" / "trees").glob("*/analytics/backfill")
+    return [tree.parents[1] for tree in trees if hash_of(tree.parents[1]) == code]

@@ -1,0 +1,114 @@
+"""Execution of requests, for the process `prover`: take the next one, and record its result.
+
+One process executes at a time: a lock of its session in Postgres admits no other.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cdc.contracts.history_requests import CONFIRMED
+from ledger.kernel.transactions import execute, fetch_column, fetch_value, ledger_transaction
+from ledger.requests.queries import Request, request_with
+
+KEPT_COMPARISONS: Final = 20
+LONGEST_PROBLEM: Final = 4_000
+# Proofs and runs that a terminal has started run beside it; they have locks of their own.
+_LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('history-executor', 0))"
+_NEXT: Final = """
+UPDATE app.history_request SET started_at = clock_timestamp(), progress = 'starts'
+WHERE id = (
+    SELECT id FROM app.history_request
+    WHERE started_at IS NULL AND cancelled_by IS NULL
+        AND (confirmed_by IS NOT NULL OR kind <> ALL(%s))
+    ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
+) RETURNING id
+"""
+_HAS_OPEN: Final = """
+SELECT EXISTS (SELECT FROM app.history_request WHERE finished_at IS NULL AND cancelled_by IS NULL
+    AND (started_at IS NOT NULL OR confirmed_by IS NOT NULL OR kind <> ALL(%s)))
+"""
+_INTERRUPTED: Final = """
+UPDATE app.history_request SET finished_at = clock_timestamp(), problem = %s
+WHERE started_at IS NOT NULL AND finished_at IS NULL
+"""
+_AGAIN: Final = "The process that executed this request ended. Ask again: finished units are kept."
+_PROGRESS: Final = "UPDATE app.history_request SET progress = %s WHERE id = %s"
+_FINISH: Final = """
+UPDATE app.history_request
+SET finished_at = clock_timestamp(), exit_code = %s, problem = %s, result = %s::json
+WHERE id = %s AND finished_at IS NULL
+"""
+_ROWS: Final = """
+INSERT INTO app.history_difference (request, kind, rank, inv_key, store, supplier, reason, week,
+    how, delta_minor, detail)
+SELECT %s, %s, place, d->>'inv_key', d->>'store', coalesce(d->>'supplier', ''),
+    coalesce(d->>'reason', ''), d->>'week', d->>'how', (d->>'delta_minor')::bigint, d
+FROM jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS one (d, place)
+"""
+_FORGET: Final = """
+DELETE FROM app.history_difference WHERE request NOT IN (
+    SELECT id FROM app.history_request WHERE kind = 'compare' AND result IS NOT NULL
+    ORDER BY id DESC LIMIT %s)
+"""
+_SNAPSHOT: Final = """
+INSERT INTO app.history_snapshot (document) VALUES (%s::jsonb)
+ON CONFLICT (id) DO UPDATE SET at = clock_timestamp(), document = excluded.document
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The end of a request: exit code (None if it was interrupted), problem, JSON of the command.
+
+    `rows` are the rows of a comparison by kind, ranked.
+    """
+
+    exit_code: int | None
+    problem: str = ""
+    result: Any = None
+    rows: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
+
+
+def may_execute() -> bool:
+    """Return True if this session executes requests, False while another session does."""
+    return bool(fetch_value(_LOCK))
+
+
+def fail_interrupted() -> int:
+    """End the requests whose process is gone, after `may_execute`. Return their number."""
+    return execute(_INTERRUPTED, _AGAIN)
+
+
+def has_open() -> bool:
+    """Return True if a request may run, or has started and not ended."""
+    return bool(fetch_value(_HAS_OPEN, sorted(CONFIRMED)))
+
+
+def take_next() -> Request | None:
+    """Mark the oldest request that may run as started and return it, or None."""
+    with ledger_transaction():
+        taken = fetch_column(_NEXT, sorted(CONFIRMED))
+    return request_with(int(taken[0])) if taken else None
+
+
+def write_progress(number: int, text: str) -> None:
+    """Replace the progress text of a request."""
+    execute(_PROGRESS, text[:200], number)
+
+
+def finish(number: int, ended: Ended) -> None:
+    """Record the end of a request with its result. Rows of older comparisons are deleted."""
+    result = None if ended.result is None else json.dumps(ended.result)
+    with ledger_transaction():
+        problem = ended.problem.replace("\0", "")[:LONGEST_PROBLEM]
+        execute(_FINISH, ended.exit_code, problem, result, number)
+        for kind, rows in (ended.rows or {}).items():
+            execute(_ROWS, number, kind, json.dumps(list(rows)))
+        execute(_FORGET, KEPT_COMPARISONS)
+
+
+def write_snapshot(document: Mapping[str, Any]) -> None:
+    """Replace the snapshot of archive and runs."""
+    execute(_SNAPSHOT, json.dumps(dict(document)))
