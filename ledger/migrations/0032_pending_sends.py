@@ -50,5 +50,5 @@ REVERSE = "DROP TABLE app.pending_item; DROP TABLE app.pending_send;"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("ledger", "0030_api")]
+    dependencies = [("ledger", "0031_history_requests")]
     operations = [migrations.RunSQL([FORWARD], [REVERSE])]

@@ -75,6 +75,17 @@ COMPANY: dict[str, str] = {
 # What concerns every store: only for people who work everywhere.
 COMPANY_PAGES: dict[str, str] = {
     "people-refused": "/people/refused/",
+    "history": "/history/",
+    "history-request": "/history/requests/900003/",
+    "history-differences": "/history/differences/",
+    "history-difference": "/history/differences/900001/",
+    "history-key": "/history/differences/900001/key?key=ROME-1%7CTEA",
+    "history-reviews": "/history/reviews/",
+    "history-review": "/history/reviews/900001/",
+    "history-proofs": "/history/proofs/",
+    "history-questions": "/history/questions/",
+    "history-answer": "/history/answers/900002/",
+    "history-answer-csv": "/history/answers/900002.csv",
     "index": "/admin/",
     "app_list": "/admin/ledger/",
     "auth_user_changelist": "/admin/auth/user/",
@@ -191,6 +202,12 @@ FORMS: dict[str, Callable[[Store], tuple[str, Form]]] = {
 COMPANY_FORMS: dict[str, tuple[str, Form]] = {
     "counts-limit": ("/counts/limit", {"limit": "50.00", "shown_minor": 10_000}),
     "prices-stop": ("/prices/stop", {"stop": "1"}),
+    "history-ask": ("/history/ask", {"kind": "compare", "a": "2", "b": "3"}),
+    "history-act": ("/history/requests/900003/act", {"action": "confirm"}),
+    "history-review-act": (
+        "/history/reviews/900001/act",
+        {"action": "approved", "reason": "checked", "growth": 0},
+    ),
     "supplier-terms": ("/suppliers/terms", {"supplier": SUPPLIER}),
     "ledger_product_add": ("/admin/ledger/product/add/", {"code": "NEW", "name": "New"}),
     "ledger_product_change": (

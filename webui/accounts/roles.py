@@ -16,6 +16,8 @@ from django.http.response import HttpResponseBase
 
 from ledger.access.roles import ANALYST, ASSOCIATE, BUYER, LEAD, MANAGER, OPERATOR, PRICING
 from ledger.access.scope import grants_of, require_company
+from ledger.requests.service import ASKERS
+from ledger.reviews.service import REVIEWERS
 
 SEE: Final = "see"
 COUNT: Final = "count"
@@ -43,6 +45,9 @@ MANAGE_PEOPLE: Final = "manage_people"
 MANAGE_STAFF: Final = "manage_staff"
 SEE_REFUSED: Final = "see_refused_requests"
 MANAGE_REFERENCE: Final = "manage_reference_data"
+SEE_HISTORY: Final = "see_history"
+ASK_HISTORY: Final = "ask_for_history"
+CONFIRM_HISTORY: Final = "confirm_history"
 
 # Attribute of a guarded view that holds its rule.
 RULE: Final = "access_rule"
@@ -79,6 +84,9 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     MANAGE_PEOPLE: frozenset({OPERATOR}),
     SEE_REFUSED: frozenset({OPERATOR}),
     MANAGE_REFERENCE: frozenset({OPERATOR}),
+    SEE_HISTORY: REVIEWERS,
+    ASK_HISTORY: ASKERS,
+    CONFIRM_HISTORY: frozenset({OPERATOR}),
 }
 
 

@@ -34,6 +34,7 @@ DESKS = (
     "webui.desks.reorders",
     "webui.desks.orders",
     "webui.desks.suppliers",
+    "webui.desks.history",
     "webui.desks.ranging",
     "webui.desks.prices",
     "webui.desks.system",

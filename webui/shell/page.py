@@ -21,6 +21,7 @@ from webui.accounts.roles import (
     RANGE_ITEMS,
     RECEIVE,
     SEE,
+    SEE_HISTORY,
     SEE_ORDERS,
     SEE_TRANSFERS,
     abilities,
@@ -43,6 +44,7 @@ NAVIGATION: Final = (
     ("suppliers", "Suppliers", "u", SEE_ORDERS),
     ("ranging", "Range", "n", RANGE_ITEMS),
     ("prices", "Prices", "p", SEE),
+    ("history", "History", "h", SEE_HISTORY),
     ("system", "System", "y", SEE),
     ("people", "People", "e", MANAGE_STAFF),
     ("admin:index", "Admin", "a", MANAGE_REFERENCE),
@@ -51,7 +53,7 @@ NAVIGATION: Final = (
 KEPT_OFFLINE: Final = frozenset({"stock/list.html"})
 OK: Final = 200
 # Desks for people who work in every store.
-OF_COMPANY: Final = frozenset({"admin:index"})
+OF_COMPANY: Final = frozenset({"admin:index", "history"})
 
 
 @dataclass(frozen=True, slots=True)

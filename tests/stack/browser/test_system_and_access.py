@@ -137,7 +137,7 @@ def test_the_admin_is_accessible_and_renames_a_supplier(doors: Doors, furnished:
     faults += faults_of(page)
     page.get_by_label("Name").fill("Bolt & Sons")
     page.get_by_role("button", name="Save and continue editing").click()
-    page.get_by_role("link", name="History").click()
+    page.get_by_role("main").get_by_role("link", name="History").click()
 
     expect(page.get_by_role("listitem").filter(has_text="was “Bolt”")).to_contain_text(
         "operator: change supplier. Name: “Bolt & Sons”"

@@ -1,0 +1,218 @@
+"""Pages of the analyst desk: differences down to one key, reviews by a second person, answers."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.test import Client
+from django.test.utils import setup_test_environment, teardown_test_environment
+
+from tests.ledger.inbox import emptied
+from tests.ledger.pages import person
+from tests.ledger.planted import plant_history
+from tests.ledger.test_proofs import record
+
+EXPLAINED = {
+    "key": "ROME-1|TEA",
+    "partition": 3,
+    "offset": 71,
+    "about": "first differing record",
+    "record": {"table": "sale_line", "op": "c", "row_id": "9"},
+    "problems": [],
+    "lines": [
+        {"section": "Levels", "label": "Reorder point s", "a": "5", "b": "3"},
+        {"section": "Levels", "label": "Lead time", "a": "2 d", "b": "2 d"},
+    ],
+    "differences": [],
+}
+
+
+@pytest.fixture(name="planted")
+def planted_history(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
+    setup_test_environment()
+    emptied(ledger)
+    plant_history(ledger)
+    yield ledger
+    teardown_test_environment()
+
+
+def page(client: Client, path: str) -> str:
+    answer: Any = client.get(path)
+    assert answer.status_code == 200, path
+    return str(answer.content.decode())
+
+
+def post(client: Client, path: str, **fields: object) -> Any:
+    given = {name: str(text) for name, text in fields.items()}
+    return client.post(path, {"command_id": str(uuid4())} | given)
+
+
+def test_a_difference_is_grouped_and_filtered(planted: psycopg.Connection) -> None:
+    client = person("analyst")
+
+    every = page(client, "/history/differences/900001/?by=store")
+    changed = page(client, "/history/differences/900001/?how=changed&store=ROME-1")
+    none = page(client, "/history/differences/900001/?supplier=ACME")
+
+    assert "2 decisions differ" in every
+    assert "1 to 2 of 2, largest money first" in every
+    assert "how=changed&amp;store=ROME-1" in every or "store=ROME-1" in every
+    assert "1 to 1 of 1, largest money first" in changed
+    assert 'data-label="A units">12</td>' in changed
+    assert "No difference with these filters" in none
+    assert "Request a review" in every
+    assert client.get("/history/differences/900002/").status_code == 404
+    assert client.get("/history/differences/99/").status_code == 404
+
+
+def test_a_key_is_explained_on_request(planted: psycopg.Connection) -> None:
+    client = person("lead")
+    path = "/history/differences/900001/key?key=ROME-1%7CTEA"
+    assert "Explain this item" in page(client, path)
+
+    fields = {"a": "local-a", "b": "local-b", "key": "ROME-1|TEA", "difference": 900_001}
+    asked = post(client, "/history/ask", kind="explain", **fields)
+
+    assert asked["Location"] == path
+    assert "Both explanations are computed: waiting" in page(client, path)
+    execution = import_module("ledger.requests.execution")
+    taken = execution.take_next()
+    execution.finish(taken.id, execution.Ended(1, "", EXPLAINED))
+    shown = page(client, path)
+    assert "offset 71 of partition 3, c of sale_line 9" in shown
+    assert shown.count('class="differs"') == 1
+    assert client.get("/history/differences/900001/key?key=ROME-1%7CSOAP").status_code == 404
+
+
+def test_a_second_person_approves_and_the_requester_does_not(planted: psycopg.Connection) -> None:
+    ada, lead = person("analyst", "ada"), person("lead", "leo")
+    assert 'value="approved"' not in page(ada, "/history/reviews/900001/")
+    own = post(ada, "/history/reviews/900001/act", action="approved", reason="", growth=0)
+    assert own.status_code == 422
+    assert "Another person than ada, who requested the review" in own.content.decode()
+
+    wrong = post(
+        lead, "/history/reviews/900001/act", action="approved", reason="seen", growth="many"
+    )
+    assert wrong.status_code == 422
+    assert 'value="many"' in wrong.content.decode()
+    form = {"command_id": str(uuid4()), "action": "approved", "reason": "seen", "growth": "7"}
+    for _ in range(2):
+        assert lead.post("/history/reviews/900001/act", form).status_code == 302
+
+    shown = page(ada, "/history/reviews/900001/")
+    assert "Approved by leo" in shown
+    assert "inventory backfill cutover --approval=" in shown
+    verdicts = planted.execute("SELECT verdict, growth, decided_by FROM app.diff_verdict")
+    assert verdicts.fetchall() == [("approved", 7, "leo")]
+    assert (
+        post(ada, "/history/reviews/900001/act", action="withdrawn", reason="no").status_code == 302
+    )
+    assert "withdrawn" in page(lead, "/history/reviews/")
+
+
+def test_an_operator_confirms_what_an_analyst_asks_for(planted: psycopg.Connection) -> None:
+    ada, olga = person("analyst", "ada"), person("operator", "olga")
+    asked = post(ada, "/history/ask", kind="publish", revision=3)
+    path = asked["Location"]
+    assert "to confirm" in page(ada, path)
+    assert "Confirm: Publish a run" not in page(ada, path)
+    assert post(ada, f"{path}act", action="confirm").status_code == 422
+
+    assert "Confirm: Publish a run" in page(olga, path)
+    assert post(olga, f"{path}act", action="confirm").status_code == 302
+
+    shown = page(ada, path)
+    assert "Confirmed by olga" in shown
+    assert "inventory backfill publish 3" in shown
+
+
+def test_a_refused_request_keeps_its_input(planted: psycopg.Connection) -> None:
+    answer = post(person("analyst"), "/history/ask", kind="run", set="lead time", where="family=sS")
+
+    text = answer.content.decode()
+    assert answer.status_code == 422
+    assert "a policy column with its value, like lead_time_centidays=100" in text
+    assert 'value="lead time"' in text
+    assert 'value="family=sS"' in text
+
+
+def test_an_answer_is_a_table_bars_and_csv(planted: psycopg.Connection) -> None:
+    client = person("pricing")
+
+    shown = page(client, "/history/answers/900002/?value=sold_units")
+    sent: Any = client.get("/history/answers/900002.csv")
+
+    assert '<h2 id="chart-h">Sold units</h2>' in shown
+    assert '<td class="n">12.50</td>' in shown
+    lines = b"".join(sent.streaming_content).decode().splitlines()
+    assert lines == ["store,sold_units,lost_minor", "ROME-1,7,1250", "'=OSLO"]
+
+
+def test_runs_with_progress_and_questions_come_from_the_snapshot(
+    planted: psycopg.Connection,
+) -> None:
+    client = person("analyst")
+    assert "prover" in page(client, "/history/")
+    document = {
+        "archive": {"records": 1_200, "files": 3},
+        "runs": [
+            {"run": "local-b", "logic_revision": 3, "units": 12, "units_finished": 3},
+            {
+                "run": "local-a",
+                "logic_revision": 2,
+                "units": 12,
+                "units_finished": 12,
+                "finished": True,
+                "digest": "ab" * 16,
+                "records": 1_200,
+                "keys": 40,
+            },
+        ],
+        "questions": [{"name": "shrink", "text": "What is lost?", "statement": "SELECT 1"}],
+    }
+    import_module("ledger.requests.execution").write_snapshot(document)
+
+    runs = page(client, "/history/")
+    assert 'value="25"' in runs
+    assert "1,200 records in 3 files" in runs
+    assert "What is lost?" in page(client, "/history/questions/")
+    # Only a finished run is offered for a comparison.
+    assert '<option value="local-b"' not in page(client, "/history/differences/")
+
+
+def test_proofs_show_their_history(planted: psycopg.Connection) -> None:
+
+    record("local-a")
+    record("local-b", base="local-a", keys_differing=1)
+
+    shown = page(person("operator"), "/history/proofs/")
+
+    assert shown.count('<li class="equal"') == 1
+    assert shown.count('<li class="different"') == 1
+    assert "<code>L1|TEA</code>" in shown
+    assert "Prove now" in shown
+
+
+def test_a_roll_back_is_offered_after_the_switch_and_the_other_steps_before(
+    planted: psycopg.Connection,
+) -> None:
+    lead, ada = person("lead", "leo"), person("analyst", "ada")
+    path = "/history/reviews/900001/"
+    assert page(ada, path).count("Ask for it") == 0
+    post(lead, f"{path}act", action="approved", reason="seen", growth=0)
+
+    before = page(ada, path)
+    planted.execute(
+        "INSERT INTO app.revision_switch (revision, former, switched_by) VALUES (3, 2, 'x')"
+    )
+    after = page(ada, path)
+
+    assert before.count("Ask for it") == 3
+    assert 'name="kind" value="rollback"' not in before
+    assert after.count("Ask for it") == 1
+    assert 'name="kind" value="rollback"' in after
+    assert "Revision 3 decides." in after

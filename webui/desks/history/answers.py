@@ -1,0 +1,151 @@
+"""Questions over the whole history: ask one, and show the answer as a table, bars and CSV."""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import uuid4
+
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_GET
+
+from cdc.contracts import history_requests as kinds
+from ledger.requests.queries import result_of, snapshot
+from webui.accounts.roles import SEE_HISTORY, requires
+from webui.desks.history.cards import card_of, newest_cards, runs_of
+from webui.desks.history.views import known
+from webui.desks.history.wording import cell_text, column_title, is_number
+from webui.shell.commands import query_text
+from webui.shell.page import render_page
+from webui.shell.spreadsheet import safe_text
+
+MOST_ROWS: Final = 200
+BARS: Final = 30
+FULL: Final = 100  # the width of the longest bar
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell as text; numbers are aligned at the end."""
+
+    title: str
+    text: str
+    is_number: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One row of the chart: label, value as text, and length from 0 to 100."""
+
+    label: str
+    text: str
+    length: int
+    is_negative: bool
+
+
+class _Echo:
+    """A file whose `write` returns the line, so that a response streams it."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+@require_GET
+@requires(SEE_HISTORY, company=True)
+def questions(request: HttpRequest) -> HttpResponse:
+    """Show the prepared questions, a field for a statement, and the newest answers."""
+    found = snapshot()
+    asked = newest_cards(request.user.get_username(), kinds.QUESTION, kinds.QUERY)
+    context = {
+        "view": "questions",
+        "questions": [] if found is None else found.document.get("questions", []),
+        "runs": [run for run in runs_of(found) if run.is_finished],
+        "cards": asked,
+        "is_open": any(card.request.is_open for card in asked),
+        "command_id": uuid4(),
+        "longest": kinds.LONGEST_STATEMENT,
+    }
+    return render_page(request, "history/questions.html", context)
+
+
+@require_GET
+@requires(SEE_HISTORY, company=True)
+def answer(request: HttpRequest, number: int) -> HttpResponse:
+    """Show an answer: the first 200 rows as a table, and bars of one column."""
+    rows = _rows(number)
+    columns = list(rows[0]) if rows else []
+    numbers = [name for name in columns if any(is_number(row.get(name)) for row in rows)]
+    wanted = query_text(request, "value", 80)
+    shown = wanted if wanted in numbers else (numbers[-1] if numbers else "")
+    context = {
+        "view": "questions",
+        "card": card_of(known(number), request.user.get_username()),
+        "columns": [(column_title(name), name in numbers) for name in columns],
+        "rows": [_cells(columns, row) for row in rows[:MOST_ROWS]],
+        "total": len(rows),
+        "most": MOST_ROWS,
+        "numbers": [(name, column_title(name)) for name in numbers],
+        "shown": shown,
+        "shown_title": column_title(shown),
+        "bars": _bars(rows[:BARS], [c for c in columns if c not in numbers], shown),
+        "full": FULL,
+    }
+    return render_page(request, "history/answer.html", context)
+
+
+@require_GET
+@requires(SEE_HISTORY, company=True)
+def answer_csv(_request: HttpRequest, number: int) -> HttpResponseBase:
+    """Send every row of an answer as CSV."""
+    rows = _rows(number)
+    found = StreamingHttpResponse(_lines(rows), content_type="text/csv; charset=utf-8")
+    found["Content-Disposition"] = f'attachment; filename="answer-{number}.csv"'
+    found["Cache-Control"] = "no-store"
+    return found
+
+
+def _rows(number: int) -> Sequence[Mapping[str, Any]]:
+    found = known(number)
+    rows = result_of(number) if found.kind in (kinds.QUESTION, kinds.QUERY) else None
+    if not isinstance(rows, list):
+        message = f"Request {number} has no answer."
+        raise Http404(message)
+    return rows
+
+
+def _lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    writer = csv.writer(_Echo())
+    yield writer.writerow([safe_text(name) for name in (rows[0] if rows else ())])
+    for row in rows:
+        yield writer.writerow([_csv_cell(cell) for cell in row.values()])
+
+
+def _csv_cell(cell: Any) -> Any:  # noqa: ANN401 -- a JSON value
+    if cell is None or is_number(cell):
+        return cell
+    return safe_text(", ".join(map(str, cell)) if isinstance(cell, list) else str(cell))
+
+
+def _cells(columns: Sequence[str], row: Mapping[str, Any]) -> list[Cell]:
+    return [
+        Cell(column_title(name), cell_text(name, row.get(name)), is_number(row.get(name)))
+        for name in columns
+    ]
+
+
+def _bars(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], name: str) -> list[Bar]:
+    """Return bars from zero for one column; the longest has the full width."""
+    if not name:
+        return []
+    values = [row.get(name) or 0 for row in rows]
+    longest = max((abs(value) for value in values), default=0) or 1
+    return [
+        Bar(
+            " ".join(str(row.get(label)) for label in labels) or str(place),
+            cell_text(name, row.get(name)),
+            round(abs(value) * FULL / longest),
+            value < 0,
+        )
+        for place, (row, value) in enumerate(zip(rows, values, strict=True), 1)
+    ]

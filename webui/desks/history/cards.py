@@ -1,0 +1,117 @@
+"""Requests as pages show them: name, state, command, and the page with their result."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from django.urls import reverse
+
+from cdc.contracts import history_requests as kinds
+from ledger.requests import queries
+from ledger.requests.queries import Request, Snapshot, newest_requests
+from webui.desks.history.wording import KINDS, command_text
+
+MOST_SHOWN: Final = 15
+# Classes of a flag by state.
+_FLAGS: Final[Mapping[str, str]] = {
+    queries.DONE: "good",
+    queries.FAILED: "bad",
+    queries.TO_CONFIRM: "wait",
+    queries.RUNNING: "now",
+}
+_RESULT_PAGES: Final[Mapping[str, str]] = {
+    kinds.COMPARE: "history-difference",
+    kinds.QUESTION: "history-answer",
+    kinds.QUERY: "history-answer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One request with its texts. `command_id` is for the next form about it."""
+
+    request: Request
+    title: str
+    about: str
+    command: str
+    flag: str
+    url: str
+    command_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of the snapshot; `percent` is the share of its finished units."""
+
+    run: str
+    logic_revision: int | None
+    engine: str
+    percent: int
+    is_finished: bool
+    problem: str
+    records: int | None
+    keys: int | None
+    seconds: float | None
+    digest: str
+    base: str
+
+    @property
+    def is_comparable(self) -> bool:
+        """Return True for a finished run over the whole history."""
+        return self.is_finished and not self.base and not self.problem
+
+
+def card_of(found: Request, actor: str) -> Card:
+    """Return the request for the page of this person."""
+    given = found.given
+    # A statement or an approval is long; the command below the title has it.
+    about = ", ".join(text for name, text in given.items() if name not in _LONG)
+    page = _RESULT_PAGES.get(found.kind, "history-request")
+    target = page if found.has_result and found.state == queries.DONE else "history-request"
+    return Card(
+        request=found,
+        title=KINDS[found.kind],
+        about=about,
+        command=command_text(found.kind, given, actor),
+        flag=_FLAGS.get(found.state, ""),
+        url=reverse(target, args=[found.id]),
+        command_id=uuid4(),
+    )
+
+
+_LONG: Final = frozenset({"statement", "approval"})
+
+
+def newest_cards(actor: str, *chosen: str, most: int = MOST_SHOWN) -> list[Card]:
+    """Return the newest requests of these kinds, or of all but explanations of keys."""
+    wanted = [*chosen] or [kind for kind in KINDS if kind != kinds.EXPLAIN]
+    return [card_of(one, actor) for one in newest_requests(wanted, most)]
+
+
+def runs_of(found: Snapshot | None) -> list[Run]:
+    """Return the runs of the snapshot, newest first; none before the prover has written one."""
+    return [] if found is None else [_run_of(one) for one in found.document.get("runs", [])]
+
+
+def run_of_revision(runs: Sequence[Run], revision: int) -> str:
+    """Return the newest comparable run of a revision, or an empty text."""
+    fit = (one.run for one in runs if one.is_comparable and one.logic_revision == revision)
+    return next(fit, "")
+
+
+def _run_of(run: Mapping[str, Any]) -> Run:
+    units, done = run.get("units") or 0, run.get("units_finished") or 0
+    return Run(
+        run=str(run["run"]),
+        logic_revision=run.get("logic_revision"),
+        engine=run.get("engine") or "",
+        percent=100 * done // units if units else 0,
+        is_finished=bool(run.get("finished")),
+        problem=run.get("problem") or "",
+        records=run.get("records"),
+        keys=run.get("keys"),
+        seconds=run.get("seconds"),
+        digest=run.get("digest") or "",
+        base=run.get("base") or "",
+    )

@@ -1,0 +1,114 @@
+"""Filters of a comparison as links, with the counts that `backfill diff` has computed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from webui.desks.history.queries import Filters
+from webui.desks.history.wording import CLASSES, DIMENSIONS, KIND_TITLES, MEANINGS, column_title
+
+_MOST_GROUPS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A filter as a link: its text, number of rows, money of B less A, meaning, and address."""
+
+    text: str
+    count: int
+    delta_minor: int
+    meaning: str
+    url: str
+    is_current: bool
+
+
+def url_of(wanted: Filters, **more: object) -> str:
+    """Return the query string of the filters, with further parameters."""
+    given = {name: getattr(wanted, name) for name in Filters.__slots__} | more
+    return "?" + urlencode({name: text for name, text in given.items() if text})
+
+
+def kind_choices(document: Mapping[str, Any], wanted: Filters) -> list[Choice]:
+    """Return reorders and prices with their numbers of differences."""
+    return [
+        Choice(
+            title,
+            document[f"{kind}s"].get("differing", 0),
+            document[f"{kind}s"].get("delta_minor", 0),
+            "",
+            url_of(Filters(kind)),
+            kind == wanted.kind,
+        )
+        for kind, title in KIND_TITLES.items()
+    ]
+
+
+def class_choices(document: Mapping[str, Any], wanted: Filters, by: str) -> list[Choice]:
+    """Return all classes of differences, each with its number."""
+    counts = document[f"{wanted.kind}s"]
+    every = Choice(
+        "All",
+        counts.get("differing", 0),
+        0,
+        "",
+        url_of(replace(wanted, how=""), by=by),
+        not wanted.how,
+    )
+    return [
+        every,
+        *(
+            Choice(
+                text,
+                counts.get(how, 0),
+                0,
+                MEANINGS[how],
+                url_of(replace(wanted, how=how), by=by),
+                how == wanted.how,
+            )
+            for how, text in CLASSES.items()
+        ),
+    ]
+
+
+def group_choices(
+    document: Mapping[str, Any], wanted: Filters, by: str
+) -> list[tuple[Choice, Any]]:
+    """Return the groups of the dimension with their counts, as `backfill diff` ranks them."""
+    rows = [
+        row
+        for row in document.get("groups", [])
+        if (row["kind"], row["dimension"]) == (wanted.kind, by)
+    ]
+    return [
+        (
+            Choice(
+                _group_text(by, row["value"]),
+                row["differing"],
+                row["delta_minor"],
+                "",
+                url_of(replace(wanted, **{by: str(row["value"] or "")}), by=by),
+                getattr(wanted, by) == str(row["value"]),
+            ),
+            row,
+        )
+        for row in rows[:_MOST_GROUPS]
+    ]
+
+
+def _group_text(by: str, found: object) -> str:
+    text = str(found or "–")
+    return column_title(text) if by == "reason" else text
+
+
+def chosen_filters(wanted: Filters, by: str) -> list[tuple[str, str, str]]:
+    """Return each filter in force: its name, its value, the address without it."""
+    return [
+        (
+            name,
+            _group_text(name, getattr(wanted, name)),
+            url_of(replace(wanted, **{name: ""}), by=by),
+        )
+        for name in DIMENSIONS
+        if getattr(wanted, name)
+    ]

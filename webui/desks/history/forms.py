@@ -1,0 +1,39 @@
+"""Forms of the analyst desk."""
+
+from cdc.contracts.history_requests import FORMS, RULES
+from ledger.requests.service import AskHistory
+from ledger.reviews.queries import APPROVED, REJECTED, WITHDRAWN
+from webui.shell.fields import CodeField, TextField, UuidField, WholeNumberField
+from webui.shell.forms import PageForm
+
+CONFIRM, CANCEL = "confirm", "cancel"
+LONGEST_REASON = 500
+MOST_GROWTH = 100_000
+
+
+class AskForm(PageForm):
+    """A request: its kind, and its arguments by name. The service checks their values."""
+
+    kind = CodeField(tuple(FORMS), label="request")
+    command_id = UuidField()
+
+    def wanted(self) -> AskHistory:
+        """Return the request with every argument that was typed."""
+        kind = self.cleaned()["kind"]
+        return AskHistory(kind, {name: text for name in RULES if (text := self.text(name))})
+
+
+class ActForm(PageForm):
+    """The confirmation or the end of a request."""
+
+    action = CodeField((CONFIRM, CANCEL))
+    command_id = UuidField()
+
+
+class VerdictForm(PageForm):
+    """A verdict on a review, with its reason, and the number of further keys that are accepted."""
+
+    action = CodeField((APPROVED, REJECTED, WITHDRAWN), label="verdict")
+    command_id = UuidField()
+    reason = TextField()
+    growth = WholeNumberField(high=MOST_GROWTH, label="more keys", required=False)

@@ -1,0 +1,139 @@
+"""Differences, proofs and the deciding revision, for the pages of the analyst desk."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from ledger.kernel.rows import select, select_value
+from webui.desks.history.wording import CLASSES, column_title
+
+PAGE_ROWS: Final = 50
+MOST_PROOFS: Final = 60
+
+_FITS: Final = """
+WHERE d.request = %(request)s AND d.kind = %(kind)s
+  AND (%(how)s = '' OR d.how = %(how)s)
+  AND (%(store)s = '' OR d.store = %(store)s)
+  AND (%(supplier)s = '' OR d.supplier = %(supplier)s)
+  AND (%(reason)s = '' OR d.reason = %(reason)s)
+  AND (%(week)s = '' OR d.week = %(week)s)
+  AND (%(key)s = '' OR d.inv_key = %(key)s)
+"""
+_ROWS: Final = f"""
+SELECT d.rank, d.kind, d.how, d.inv_key, d.store, d.supplier, d.reason, d.week, d.delta_minor,
+       d.detail
+FROM app.history_difference d {_FITS} ORDER BY d.rank LIMIT %(most)s OFFSET %(behind)s
+"""  # noqa: S608 -- constants of this module
+_COUNT: Final = f"SELECT count(*) FROM app.history_difference d {_FITS}"  # noqa: S608 -- as above
+_PROOFS: Final = """
+SELECT p.finished_at, p.run, p.base, p.logic_revision, p.keys_compared, p.keys_differing,
+       p.decisions_compared, p.decisions_differing, p.seconds, p.digest,
+       ARRAY(SELECT coalesce(d->>'key', d->>'id')
+             FROM jsonb_array_elements(p.differences) d) AS named
+FROM app.proof p ORDER BY p.id DESC LIMIT %(most)s
+"""
+_SWITCHES: Final = """
+SELECT s.revision, s.switched_by, s.switched_at FROM app.revision_switch s
+ORDER BY s.switched_at DESC LIMIT 2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One difference of a comparison. `detail` has all columns of `backfill diff`."""
+
+    rank: int
+    kind: str
+    how: str
+    inv_key: str
+    store: str
+    supplier: str
+    reason: str
+    week: str
+    delta_minor: int
+    detail: Mapping[str, Any]
+
+    @property
+    def sku(self) -> str:
+        """Return the item."""
+        return self.inv_key.partition("|")[2]
+
+    @property
+    def how_text(self) -> str:
+        """Return the class as the page names it."""
+        return CLASSES.get(self.how, self.how)
+
+    @property
+    def reason_text(self) -> str:
+        """Return the term that differs first, without its unit."""
+        return column_title(self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedProof:
+    """One proof: the compared keys and decisions, and those that differ."""
+
+    finished_at: datetime
+    run: str
+    base: str | None
+    logic_revision: int
+    keys_compared: int
+    keys_differing: int
+    decisions_compared: int
+    decisions_differing: int
+    seconds: int
+    digest: str
+    named: list[str]
+
+    @property
+    def is_equal(self) -> bool:
+        """Return True if no key and no decision differed."""
+        return not self.keys_differing and not self.decisions_differing
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A switch of the deciding logic revision."""
+
+    revision: int
+    switched_by: str
+    switched_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The rows of a comparison that a page shows; an empty text is no filter."""
+
+    kind: str
+    how: str = ""
+    store: str = ""
+    supplier: str = ""
+    reason: str = ""
+    week: str = ""
+    key: str = ""
+
+    def parameters(self, request: int) -> dict[str, object]:
+        """Return the filters by name, for SQL."""
+        return {"request": request} | {name: getattr(self, name) for name in self.__slots__}
+
+
+def difference_rows(request: int, wanted: Filters, *, behind: int = 0) -> list[Row]:
+    """Return 50 rows of a comparison after the first `behind`, largest money first."""
+    given = wanted.parameters(request) | {"most": PAGE_ROWS, "behind": behind}
+    return select(_ROWS, given, Row)
+
+
+def difference_count(request: int, wanted: Filters) -> int:
+    """Return the number of rows that fit the filters."""
+    return int(select_value(_COUNT, wanted.parameters(request)))
+
+
+def recorded_proofs() -> list[RecordedProof]:
+    """Return the newest 60 proofs, newest first."""
+    return select(_PROOFS, {"most": MOST_PROOFS}, RecordedProof)
+
+
+def switches() -> list[Switch]:
+    """Return the switch that is in force and the one before it, newest first."""
+    return select(_SWITCHES, {}, Switch)

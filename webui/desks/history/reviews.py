@@ -1,0 +1,139 @@
+"""Reviews of differences: approval by a second person, and the steps from there to the switch."""
+
+import json
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID, uuid4
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from cdc.contracts import history_requests as kinds
+from ledger.requests.queries import comparison_with, newest_requests
+from ledger.reviews import queries as reviewed
+from ledger.reviews.queries import APPROVED, Review
+from ledger.reviews.service import Decision, decide_review, withdraw_review
+from webui.accounts.roles import SEE_HISTORY, requires
+from webui.desks.history.cards import Card, card_of
+from webui.desks.history.forms import LONGEST_REASON, VerdictForm
+from webui.desks.history.queries import switches
+from webui.desks.history.wording import KINDS, command_text
+from webui.shell.commands import run_command
+from webui.shell.desk import Refusal
+from webui.shell.page import render_page
+
+SHOWN_CHARS: Final = 12
+_MOST_REQUESTS: Final = 100
+_WITH_APPROVAL: Final = (kinds.SHADOW, kinds.CUTOVER)
+_ABOUT: Final = {
+    kinds.PUBLISH: "Fill the changelogs of the revision from its newest run.",
+    kinds.SHADOW: "Start its workers beside the stack, and compare three times.",
+    kinds.CUTOVER: "Compare once more. Then the desks show the needs of this revision alone.",
+    kinds.ROLLBACK: "Let the former revision decide again.",
+}
+DONE_TEXTS: Final = {APPROVED: "Approved.", "rejected": "Rejected.", "withdrawn": "Withdrawn."}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step after the approval: what it does, its command, and its newest request.
+
+    `is_due` is True if it may be asked for: a roll-back after the switch, the others before it.
+    """
+
+    kind: str
+    title: str
+    about: str
+    arguments: dict[str, str]
+    command: str
+    newest: Card | None
+    is_due: bool
+    command_id: UUID
+
+
+@require_GET
+@requires(SEE_HISTORY, company=True)
+def review_list(request: HttpRequest) -> HttpResponse:
+    """Show the reviews with their verdicts, and the revision that decides."""
+    context = {"view": "reviews", "reviews": reviewed.reviews(), "switches": switches()}
+    return render_page(request, "history/reviews.html", context)
+
+
+@require_GET
+@requires(SEE_HISTORY, company=True)
+def review(request: HttpRequest, number: int) -> HttpResponse:
+    """Show one review: its difference, its verdict, and the steps to the switch and back."""
+    return _show(request, number, None)
+
+
+def _show(request: HttpRequest, number: int, refusal: Refusal | None) -> HttpResponse:
+    found, actor = _known(number), request.user.get_username()
+    decided = switches()
+    is_deciding = bool(decided) and decided[0].revision == found.revision
+    steps = _steps(found, actor, is_deciding=is_deciding)
+    context = {
+        "view": "reviews",
+        "review": found,
+        "short": found.digest[:SHOWN_CHARS],
+        "summary": json.loads(found.summary),
+        "is_mine": found.requested_by == actor,
+        "is_decided": found.verdict in (APPROVED, "rejected"),
+        "is_deciding": is_deciding,
+        "difference": comparison_with(found.digest),
+        "steps": steps,
+        "is_open": any(step.newest and step.newest.request.is_open for step in steps),
+        "command_id": uuid4(),
+        "longest": LONGEST_REASON,
+        "refusal": refusal,
+        "typed": refusal.form if refusal else {},
+    }
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "history/review.html", context, status=status)
+
+
+@require_POST
+@requires(SEE_HISTORY, company=True)
+def decide(request: HttpRequest, number: int) -> HttpResponse:
+    """Approve, reject or withdraw, by the rules of `ledger.reviews.service`."""
+    found = _known(number)
+    form = VerdictForm(request.POST)
+
+    def work() -> str:
+        given, actor = form.cleaned(), request.user.get_username()
+        verdict, reason = given["action"], given["reason"][:LONGEST_REASON]
+        if verdict == reviewed.WITHDRAWN:
+            withdraw_review(found, reason, actor=actor, command_id=given["command_id"])
+        else:
+            decision = Decision(verdict, reason, given["growth"] or 0)
+            decide_review(found, decision, actor=actor, command_id=given["command_id"])
+        return DONE_TEXTS[verdict]
+
+    def show(message: str, status: int) -> HttpResponse:
+        return _show(request, number, Refusal("", message, form.typed, status))
+
+    return run_command(request, work, show, reverse("history-review", args=[number]))
+
+
+def _known(number: int) -> Review:
+    found = reviewed.review_with(number)
+    if found is None:
+        message = f"There is no review {number}."
+        raise Http404(message)
+    return found
+
+
+def _steps(found: Review, actor: str, *, is_deciding: bool) -> list[Step]:
+    """Return the steps after an approval, with the newest request of each."""
+    asked = newest_requests([*_ABOUT], _MOST_REQUESTS)
+    steps = []
+    for kind, about in _ABOUT.items():
+        arguments = {} if kind == kinds.ROLLBACK else {"revision": str(found.revision)}
+        arguments |= {"approval": found.digest} if kind in _WITH_APPROVAL else {}
+        same = (one for one in asked if (one.kind, one.given) == (kind, arguments))
+        newest = next((one for one in same if one.requested_at >= found.requested_at), None)
+        card = None if newest is None else card_of(newest, actor)
+        command = command_text(kind, arguments, actor)
+        is_due = found.verdict == APPROVED and is_deciding == (kind == kinds.ROLLBACK)
+        steps.append(Step(kind, KINDS[kind], about, arguments, command, card, is_due, uuid4()))
+    return steps

@@ -1,0 +1,163 @@
+"""Runs and requests of the analyst desk, and the recorded proofs."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from cdc.contracts import history_requests as kinds
+from ledger.kernel.errors import ServiceError
+from ledger.requests.queries import Request, request_with, result_of, snapshot
+from ledger.requests.service import ask_history, cancel_request, confirm_request
+from webui.accounts.roles import SEE_HISTORY, requires
+from webui.desks.history.cards import card_of, newest_cards, run_of_revision, runs_of
+from webui.desks.history.forms import CONFIRM, ActForm, AskForm
+from webui.desks.history.queries import recorded_proofs, switches
+from webui.desks.history.wording import KINDS, command_text
+from webui.shell.commands import run_and_redirect, run_command
+from webui.shell.desk import Refusal
+from webui.shell.page import render_page
+
+# Answers of commands that no page of their own shows: label and field of the report.
+_SHOWN: Final = (
+    *("run", "digest", "records", "keys", "units", "seconds", "directory", "revision", "code"),
+    *("verdict", "requested_by", "former", "records_written", "equal", "changed", "unapproved"),
+)
+
+
+@require_GET
+@requires(SEE_HISTORY, company=True)
+def history(request: HttpRequest) -> HttpResponse:
+    """Show archive and runs with their progress, the newest requests, and a form for a run."""
+    return _show(request, None)
+
+
+def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
+    actor = request.user.get_username()
+    cards, found, decided = newest_cards(actor), snapshot(), switches()
+    runs = runs_of(found)
+    deciding = run_of_revision(runs, decided[0].revision) if decided else ""
+    context = {
+        "view": "runs",
+        "cards": cards,
+        "is_open": any(card.request.is_open for card in cards),
+        "runs": runs,
+        "archive": None if found is None else found.document.get("archive", {}),
+        "seen_at": None if found is None else found.at,
+        "switch": decided[0] if decided else None,
+        "command_id": uuid4(),
+        "refusal": refusal,
+        "typed": refusal.form if refusal else {"a": deciding},
+    }
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "history/runs.html", context, status=status)
+
+
+@require_POST
+@requires(SEE_HISTORY, company=True)
+def ask(request: HttpRequest) -> HttpResponse:
+    """Record a request, and show its page; the prover executes it."""
+    form = AskForm(request.POST)
+
+    def work() -> tuple[str, str]:
+        wanted = form.wanted()
+        actor, command_id = request.user.get_username(), form.cleaned()["command_id"]
+        number = ask_history(wanted, actor=actor, command_id=command_id)
+        if wanted.kind == kinds.EXPLAIN:
+            return "Asked for the explanation.", _key_url(wanted.arguments, form.text("difference"))
+        return f"Asked: {KINDS[wanted.kind]}.", reverse("history-request", args=[number])
+
+    def show(message: str, status: int) -> HttpResponse:
+        return _show(request, Refusal("", message, form.typed, status))
+
+    return run_and_redirect(request, work, show)
+
+
+def _key_url(arguments: Mapping[str, str], difference: str) -> str:
+    if not difference.isdecimal():
+        field = "form"
+        raise ServiceError(field, difference, "this page is out of date: reload it")
+    target = reverse("history-key", args=[int(difference)])
+    return f"{target}?{urlencode({'key': arguments['key']})}"
+
+
+@require_GET
+@requires(SEE_HISTORY, company=True)
+def request_page(request: HttpRequest, number: int) -> HttpResponse:
+    """Show one request: its command, progress, result or problem."""
+    return _show_request(request, number, None)
+
+
+def _show_request(request: HttpRequest, number: int, refusal: Refusal | None) -> HttpResponse:
+    found = known(number)
+    actor = request.user.get_username()
+    context = {
+        "view": "runs",
+        "card": card_of(found, actor),
+        "facts": _facts(result_of(number)),
+        "is_mine": found.requested_by == actor,
+        "again_id": uuid4(),
+        "refusal": refusal,
+    }
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "history/request.html", context, status=status)
+
+
+def known(number: int) -> Request:
+    """Return a request; raise `Http404` if there is none."""
+    found = request_with(number)
+    if found is None:
+        message = f"There is no request {number}."
+        raise Http404(message)
+    return found
+
+
+def _facts(document: Any) -> list[tuple[str, object]]:  # noqa: ANN401 -- JSON of any command
+    """Return the fields of a report that pages show; of several reports, those of the last."""
+    last = document[-1] if isinstance(document, list) and document else document
+    if not isinstance(last, dict):
+        return []
+    return [(name.replace("_", " "), last[name]) for name in _SHOWN if name in last]
+
+
+@require_POST
+@requires(SEE_HISTORY, company=True)
+def act(request: HttpRequest, number: int) -> HttpResponse:
+    """Confirm a request, or cancel it."""
+    known(number)
+    form = ActForm(request.POST)
+
+    def work() -> str:
+        given = form.cleaned()
+        actor, command_id = request.user.get_username(), given["command_id"]
+        if given["action"] == CONFIRM:
+            confirm_request(number, actor=actor, command_id=command_id)
+            return "Confirmed. It starts within seconds."
+        cancel_request(number, actor=actor, command_id=command_id)
+        return "Cancelled. Nothing was started."
+
+    def show(message: str, status: int) -> HttpResponse:
+        return _show_request(request, number, Refusal("", message, form.typed, status))
+
+    return run_command(request, work, show, reverse("history-request", args=[number]))
+
+
+@require_GET
+@requires(SEE_HISTORY, company=True)
+def proofs(request: HttpRequest) -> HttpResponse:
+    """Show the recorded proofs, newest first, and a form for the next one."""
+    actor = request.user.get_username()
+    cards = newest_cards(actor, kinds.PROVE, most=1)
+    context = {
+        "view": "proofs",
+        "proofs": recorded_proofs(),
+        "newest": cards[0] if cards and cards[0].request.is_open else None,
+        "is_open": bool(cards) and cards[0].request.is_open,
+        "command": command_text(kinds.PROVE, {}, actor),
+        "command_id": uuid4(),
+    }
+    return render_page(request, "history/proofs.html", context)

@@ -1,0 +1,79 @@
+"""Texts of the analyst desk: names of requests, states, classes and columns."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any, Final
+
+from cdc.contracts import history_requests as kinds
+from cdc.contracts.history_requests import command_of
+from inventory.explain.formatting import micro_text, money_text, units_text
+
+KINDS: Final[Mapping[str, str]] = {
+    kinds.RUN: "Recompute history",
+    kinds.COMPARE: "Compare two runs",
+    kinds.EXPLAIN: "Explain one key",
+    kinds.REVIEW: "Request a review",
+    kinds.PUBLISH: "Publish a run",
+    kinds.SHADOW: "Run in the shadow",
+    kinds.CUTOVER: "Cut over",
+    kinds.ROLLBACK: "Roll back",
+    kinds.PROVE: "Prove the live state",
+    kinds.QUESTION: "Ask a question",
+    kinds.QUERY: "Query history",
+}
+# How a difference is called on the page, and what it means.
+CLASSES: Final[Mapping[str, str]] = {
+    "only_a": "Only A",
+    "only_b": "Only B",
+    "changed": "Changed",
+    "course": "Other course",
+    "explanation": "Explanation only",
+}
+MEANINGS: Final[Mapping[str, str]] = {
+    "only_a": "B has no such need or proposal",
+    "only_b": "A has no such need or proposal",
+    "changed": "another quantity, supplier, unit cost or price",
+    "course": "opened, amended or closed at another record, or with another end",
+    "explanation": "the same decision; only terms, flags or reasons differ",
+}
+DIMENSIONS: Final = ("store", "supplier", "reason", "week")
+REORDER, PRICE = "reorder", "price"
+# Their cells are shown in another unit, or state it.
+_ENDS: Final = ("_minor", "_micro", "_centidays")
+KIND_TITLES: Final[Mapping[str, str]] = {REORDER: "Reorders", PRICE: "Prices"}
+
+
+def command_text(kind: str, arguments: Mapping[str, str], actor: str) -> str:
+    """Return the command to paste into a terminal, with the person where it asks for one."""
+    extra: tuple[str, ...] = (f"--by={actor}",) if kind in _NAMES_PERSON else ()
+    words = [one for one in command_of(kind, arguments, extra) if one != "--"]
+    return shlex.join(("inventory", *words))
+
+
+_NAMES_PERSON: Final = frozenset({kinds.REVIEW, kinds.CUTOVER, kinds.ROLLBACK})
+
+
+def column_title(name: str) -> str:
+    """Return a column or a term as a heading: `lost_minor` as `Lost`."""
+    for end in _ENDS:
+        name = name.removesuffix(end)
+    text = name.replace("_", " ")
+    return text[:1].upper() + text[1:]
+
+
+def cell_text(name: str, cell: Any) -> str:  # noqa: ANN401 -- a JSON value
+    """Return a cell as pages show it: money with decimals, numbers with separators."""
+    if cell is None:
+        return "–"
+    if not is_number(cell):
+        return ", ".join(map(str, cell)) if isinstance(cell, list) else str(cell)
+    if isinstance(cell, float):
+        return f"{cell:,.2f}"
+    if name.endswith("_minor"):
+        return str(money_text(cell))
+    return str(micro_text(cell) if name.endswith("_micro") else units_text(cell))
+
+
+def is_number(cell: Any) -> bool:  # noqa: ANN401 -- as above
+    """Return True for a number, which no text and no truth value is."""
+    return isinstance(cell, int | float) and not isinstance(cell, bool)

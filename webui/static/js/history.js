@@ -1,0 +1,21 @@
+// Fetch the part of the page again while a request is open, so that its progress moves.
+import { say, swap } from "./swap.js";
+
+const EVERY_MS = 2_000;
+
+function isQuiet(part) {
+  return !part.contains(document.activeElement);
+}
+
+async function refresh() {
+  const part = document.getElementById("work");
+  if (!part || !("open" in part.dataset)) return;
+  if (!document.hidden && isQuiet(part)) {
+    const done = await swap(location.href, "#work", isQuiet);
+    const now = document.getElementById("work");
+    if (done && now && !("open" in now.dataset)) say("The request has ended.");
+  }
+  setTimeout(refresh, EVERY_MS);
+}
+
+setTimeout(refresh, EVERY_MS);
