@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from inventory.model.ids import InvKey
 from ledger.kernel.transactions import fetch_value
 from tests.ledger.inbox import level, put, state
 from tests.ledger.pages import person
@@ -29,7 +30,7 @@ def shops(ledger: psycopg.Connection) -> psycopg.Connection:
     for sku, name in (("KET-1", "Copper kettle"), ("TOW-7", "Tea towel, crème")):
         put(ledger, "retail.product", code=sku, name=name, department="Kitchen")
     for key, units in (("L|KET-1", 3), ("M|KET-1", 40), ("N|KET-1", -2), ("M|TOW-7", 5)):
-        level(ledger, replace(state(stock={"on_hand_units": units}), inv_key=key))
+        level(ledger, replace(state(stock={"on_hand_units": units}), inv_key=InvKey(key)))
     return ledger
 
 
@@ -103,7 +104,7 @@ def test_more_products_than_cards_are_announced(ledger: psycopg.Connection) -> N
 def test_a_code_that_the_catalogue_lacks_is_found_in_ones_own_stores(
     shops: psycopg.Connection,
 ) -> None:
-    level(shops, replace(state(), inv_key="M|UNNAMED"))
+    level(shops, replace(state(), inv_key=InvKey("M|UNNAMED")))
     here: Any = person("associate", "ann", stores=("L",))
     there: Any = person("associate", "ben", stores=("M",))
 
@@ -159,7 +160,7 @@ def test_the_camera_is_allowed_on_find_and_scan_alone(shops: psycopg.Connection)
 
 def test_hostile_text_is_shown_as_text(shops: psycopg.Connection) -> None:
     put(shops, "retail.product", code="X<b>", name="<img src=x onerror=alert(1)>")
-    level(shops, replace(state(), inv_key="L|X<b>"))
+    level(shops, replace(state(), inv_key=InvKey("L|X<b>")))
     client: Any = person("associate", "ann", stores=("L",))
 
     pages = [
