@@ -53,6 +53,9 @@ IN_SCRIPTS = {
     "another store of the browser": r"sessionStorage|indexedDB|document\.cookie",
     "an address of somebody else": r"https?://",
 }
+# uPlot sets the styles and options of its own charts by name, and its licence line has an address. No
+# person's text reaches it: `charts.js` passes numbers. Its bytes are pinned in `test_vendored.py`.
+NOT_OF_VENDORED = {"a property named by data", "an address of somebody else"}
 IN_PYTHON = {
     "an upload": r"\brequest\.FILES\b",
     "text that is not escaped": r"\b(mark_safe|format_html|SafeString)\b",
@@ -121,7 +124,12 @@ def test_no_template_has_an_absent_part(part: str) -> None:
 
 @pytest.mark.parametrize("part", IN_SCRIPTS)
 def test_no_script_has_an_absent_part(part: str) -> None:
-    assert found_in(IN_SCRIPTS[part], "*.js") == []
+    vendored = {path.name for path in (PROJECT / "webui/static/vendor").rglob("*.js")}
+    exempt = vendored if part in NOT_OF_VENDORED else set()
+
+    found = found_in(IN_SCRIPTS[part], "*.js")
+
+    assert [line for line in found if line.partition(":")[0] not in exempt] == []
 
 
 @pytest.mark.parametrize("part", IN_PYTHON)
