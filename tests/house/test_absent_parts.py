@@ -53,8 +53,8 @@ IN_SCRIPTS = {
     "another store of the browser": r"sessionStorage|indexedDB|document\.cookie",
     "an address of somebody else": r"https?://",
 }
-# uPlot sets the styles and options of its own charts by name, and its licence line has an address. No
-# person's text reaches it: `charts.js` passes numbers. Its bytes are pinned in `test_vendored.py`.
+# uPlot sets styles and options of its own charts by name, and its licence line has an address. No
+# person's text reaches it: `charts.js` passes numbers. `test_vendored.py` pins its bytes.
 NOT_OF_VENDORED = {"a property named by data", "an address of somebody else"}
 IN_PYTHON = {
     "an upload": r"\brequest\.FILES\b",
