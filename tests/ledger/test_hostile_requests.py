@@ -118,6 +118,7 @@ def test_every_address_that_takes_a_form_is_attacked(stores: tuple[Store, Store]
     pages = {*addresses.LISTS, *addresses.COMPANY, *addresses.COMPANY_PAGES, *addresses.PAGES}
     pages.add("people")
     rest = {"logout", "livez", "readyz", "live-stream", "password-changed"}
+    rest |= {"service-worker", "offline"}
     names = import_module("tests.ledger.routes").url_names()
     # They take JSON: tests/ledger/test_api_schema.py attacks them.
     api = {name for name in names if name.startswith("api-")}
