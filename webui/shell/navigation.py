@@ -3,7 +3,7 @@
 from typing import Final
 
 # Headings of the navigation: each begins at a desk and lasts until the next one.
-GROUPS: Final = {"stock": "Store", "reorders": "Buying and prices", "system": "Company"}
+GROUPS: Final = {"stock": "Store", "reorders": "Buying and prices", "history": "Company"}
 # Icons of `static/vendor/lucide/lucide.svg`.
 ICONS: Final = {
     "stock": "boxes",

@@ -44,7 +44,7 @@ NAVIGATION: Final = (
     ("suppliers", "Suppliers", "u", SEE_ORDERS),
     ("ranging", "Range", "n", RANGE_ITEMS),
     ("prices", "Prices", "p", SEE),
-    ("history", "History", "h", SEE_HISTORY),
+    ("history", "History", "b", SEE_HISTORY),
     ("system", "System", "y", SEE),
     ("people", "People", "e", MANAGE_STAFF),
     ("admin:index", "Admin", "a", MANAGE_REFERENCE),
