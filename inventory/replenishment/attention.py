@@ -9,15 +9,15 @@ from typing import Final
 from inventory.model.value import value
 
 NO_SUPPLIER, SUPPLIER_INACTIVE = "no_supplier", "supplier_inactive"
-NEGATIVE_STOCK, PHANTOM_SUSPECT = "negative_stock", "phantom_suspect"
+BELOW_ZERO, MAYBE_MISSING = "below_zero", "maybe_missing"
 ODD_UNITS, ABOVE_LIMIT = "odd_units", "above_limit"
 
 # What a shop says for each code, also for the flags of an order quantity.
 SENTENCES: Final[Mapping[str, str]] = {
     NO_SUPPLIER: "has no supplier",
     SUPPLIER_INACTIVE: "its supplier is not active",
-    NEGATIVE_STOCK: "is below zero: count it first",
-    PHANTOM_SUSPECT: "may be missing from the shelf",
+    BELOW_ZERO: "is below zero: count it first",
+    MAYBE_MISSING: "may be missing from the shelf",
     ODD_UNITS: "is not a whole number of packs",
     ABOVE_LIMIT: "costs more than the item's limit",
     "cover_over_guard": "would last too long",
@@ -56,8 +56,8 @@ def attention(need: NeedFacts) -> tuple[str, ...]:
     found = (
         (NO_SUPPLIER, not need.supplier),
         (SUPPLIER_INACTIVE, not need.is_supplier_active),
-        (NEGATIVE_STOCK, need.on_hand_units is not None and need.on_hand_units < 0),
-        (PHANTOM_SUSPECT, need.is_phantom_suspect),
+        (BELOW_ZERO, need.on_hand_units is not None and need.on_hand_units < 0),
+        (MAYBE_MISSING, need.is_phantom_suspect),
         (ODD_UNITS, need.quantity_units % need.pack_units != 0),
         (ABOVE_LIMIT, 0 < need.auto_max_minor < need.quantity_units * need.cost_minor),
     )

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
-from inventory.explain.formatting import money_text
 from ledger.access.scope import current, require_key
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, LedgerError, ServiceError, refuse
@@ -24,7 +23,7 @@ from ledger.kernel.unscoped_rows import read_all
 from ledger.ordering.lines import refuse_odd_units
 from ledger.ordering.orders import automatic_order, draft_order, refuse_inactive, sent_order
 from ledger.ordering.status import due_day
-from ledger.ordering.supplier_terms import Terms, terms_of
+from ledger.ordering.supplier_terms import Terms, below_minimum, terms_of
 
 MOST_AT_ONCE: Final = 500
 MOST_PARTS: Final = 10
@@ -249,23 +248,11 @@ def _plans(
 
 
 def _below_minimum(plans: Sequence[_Plan], known: _Known) -> dict[tuple[str, str], ServiceError]:
-    """Return a refusal for each supplier and location whose order would be below the minimum."""
     worth: dict[tuple[str, str], int] = defaultdict(int)
     for plan in plans:
         for part in plan.parts:
-            group = (str(part.supplier), plan.row.location)
-            worth[group] += part.units * plan.item.cost_minor
-    refused = {}
-    for (code, location), value in worth.items():
-        terms = known.terms[code]
-        if value < terms.minimum_order_minor:
-            rule = (
-                f"worth {money_text(terms.minimum_order_minor)} or more, the minimum of"
-                f" {terms.name}: pick more, tick to send below it, or approve without sending"
-            )
-            named = f"{money_text(value)} for {location}"
-            refused[code, location] = ServiceError("order", named, rule)
-    return refused
+            worth[str(part.supplier), plan.row.location] += part.units * plan.item.cost_minor
+    return below_minimum(worth, known.terms)
 
 
 def _read(approvals: Sequence[ApproveReorder]) -> _Known:

@@ -252,6 +252,7 @@ def _plant_documents(
         "count_id": count_id,
         "sheet_id": sheet_id,
         "entry_id": entry_id,
+        "send_id": _plant_send(connection, now, common, secret),
         **_plant_work(connection, tag, now, common),
     }
 
@@ -295,6 +296,22 @@ def _plant_work(
         settled_lines=1,
         due_receipts=1,
     )
+    put(
+        connection,
+        "app.action_log",
+        actor=actor,
+        action="order",
+        subject=f"{location}|{secret}",
+        detail=f'{{"order": "{tag.lower()}-order"}}',
+    )
+    return {"request_id": request_id, "task_id": task_id}
+
+
+def _plant_send(
+    connection: psycopg.Connection, now: datetime, common: dict[str, Any], secret: str
+) -> int:
+    """Write a send that waits for an hour, and return its id."""
+    location, actor = common["location"], common["recorded_by"]
     send_id = _put(
         connection,
         "app.pending_send",
@@ -316,15 +333,7 @@ def _plant_work(
         units=6,
         value_minor=600,
     )
-    put(
-        connection,
-        "app.action_log",
-        actor=actor,
-        action="order",
-        subject=f"{location}|{secret}",
-        detail=f'{{"order": "{tag.lower()}-order"}}',
-    )
-    return {"request_id": request_id, "task_id": task_id, "send_id": send_id}
+    return send_id
 
 
 def _put(connection: psycopg.Connection, table: str, **columns: object) -> int:

@@ -33,6 +33,7 @@ DESKS = (
     "webui.desks.transfers",
     "webui.desks.reorders",
     "webui.desks.orders",
+    "webui.desks.sends",
     "webui.desks.suppliers",
     "webui.desks.history",
     "webui.desks.ranging",

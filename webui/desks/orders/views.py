@@ -23,8 +23,8 @@ from webui.desks.orders.forms import ActionForm, SendManyForm
 from webui.desks.orders.lines import Line, order_lines
 from webui.desks.orders.order import Header, header, history
 from webui.desks.orders.queries import Filters
-from webui.desks.reorders.sends import sends_of
-from webui.desks.reorders.templatetags.needs import currency_mark
+from webui.desks.sends.templatetags.needs import currency_mark
+from webui.desks.sends.views import sends_of
 from webui.readmodel.choices import locations, suppliers
 from webui.shell.commands import next_cards, run_command
 from webui.shell.desk import Refusal

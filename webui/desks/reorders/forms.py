@@ -12,7 +12,6 @@ from ledger.services import ApproveReorder, NotOrdered, Part
 from webui.shell.fields import (
     DayField,
     HiddenField,
-    IdField,
     TextField,
     TickField,
     UuidField,
@@ -148,12 +147,3 @@ class PicksForm(PageForm):
 
 def _is_count(text: str) -> bool:
     return is_digits(text, 7) and int(text) > 0
-
-
-class SendActionForm(PageForm):
-    """What to do with a send, and the desk to return to."""
-
-    send = IdField()
-    action = TextField()
-    desk = TextField()
-    command_id = UuidField()

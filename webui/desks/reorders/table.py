@@ -5,7 +5,6 @@ Open needs have two sections: those that a buyer should look at, and routine one
 more; a test compares both.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -71,7 +70,7 @@ class NeedRow(Covered, Decidable):
     @property
     def cursor(self) -> str:
         """The place of this row in its list, for the address of the next or previous page."""
-        return json.dumps([self.section, self.mark, self.reorder_id], ensure_ascii=False)
+        return f"{self.section}~{self.mark}~{self.reorder_id}"
 
     @property
     def why(self) -> str:
@@ -135,10 +134,10 @@ _MARKS: Final[Mapping[str, re.Pattern[str]]] = {
 ATTENTION_SQL: Final = """array_remove(ARRAY[
         CASE WHEN v.supplier = '' THEN 'no_supplier' END,
         CASE WHEN NOT v.supplier_active THEN 'supplier_inactive' END,
-        CASE WHEN s.on_hand_units < 0 THEN 'negative_stock' END,
+        CASE WHEN s.on_hand_units < 0 THEN 'below_zero' END,
         CASE WHEN EXISTS (
             SELECT FROM app.task t WHERE t.kind = 'phantom_suspect' AND t.subject = r.inv_key
-            AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL) THEN 'phantom_suspect' END,
+            AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL) THEN 'maybe_missing' END,
         CASE WHEN mod(coalesce(r.quantity_units, 0), v.pack_units) <> 0 THEN 'odd_units' END,
         CASE WHEN il.auto_max_minor > 0 AND v.value_minor > il.auto_max_minor
             THEN 'above_limit' END
@@ -240,13 +239,8 @@ def _conditions(wanted: Wanted) -> tuple[list[str], dict[str, Any]]:
 
 def _cursor(text: str, kind: str) -> tuple[int, str, str] | None:
     """Return section, value and id of a cursor; None for a text that isn't one of this type."""
-    if len(text) > LONGEST_CURSOR:
-        return None
-    try:
-        section, mark, reorder_id = json.loads(text)
-    except (ValueError, TypeError):
-        return None
-    is_sound = section in {LOOK_AT, ROUTINE} and isinstance(reorder_id, str)
-    if not is_sound or not isinstance(mark, str) or not _MARKS[kind].fullmatch(mark):
+    section, _, rest = text[:LONGEST_CURSOR].partition("~")
+    mark, _, reorder_id = rest.rpartition("~")
+    if section not in {str(LOOK_AT), str(ROUTINE)} or not _MARKS[kind].fullmatch(mark):
         return None
     return int(section), mark, reorder_id

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webui.desks.reorders import need, sends, views
+from webui.desks.reorders import need, views
 
 urlpatterns = [
     path("reorders/", views.reorders, name="reorders"),
@@ -10,5 +10,4 @@ urlpatterns = [
     path("reorders/need", need.need, name="reorders-need"),
     path("reorders/decide", need.decide, name="reorders-decide"),
     path("reorders/approve", views.approve, name="reorders-approve"),
-    path("reorders/sends", sends.act, name="reorders-sends"),
 ]

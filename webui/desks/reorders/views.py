@@ -17,7 +17,6 @@ from webui.accounts.roles import DECIDE_REORDERS, SEE, requires
 from webui.desks.reorders.commands import approve_one, approve_picked, send_picked
 from webui.desks.reorders.forms import PicksForm
 from webui.desks.reorders.queries import desk_version, names_of, overview
-from webui.desks.reorders.sends import sends_of
 from webui.desks.reorders.table import (
     DEFAULT_SORT,
     ROUTINE,
@@ -28,7 +27,8 @@ from webui.desks.reorders.table import (
     need_rows,
     totals,
 )
-from webui.desks.reorders.templatetags.needs import currency_mark
+from webui.desks.sends.templatetags.needs import currency_mark
+from webui.desks.sends.views import sends_of
 from webui.shell.commands import next_cards
 from webui.shell.desk import Refusal, view_of
 from webui.shell.forms import NextCardForm

@@ -12,10 +12,10 @@ from django.views.decorators.http import require_POST
 from ledger.kernel.rows import select
 from ledger.services import ServiceError, acknowledge_send, cancel_send
 from webui.accounts.roles import MANAGE_ORDERS, requires
-from webui.desks.reorders.forms import SendActionForm
+from webui.desks.sends.forms import SendActionForm
 from webui.readmodel.figures import counted_text
 from webui.shell.commands import run_command
-from webui.shell.desk import Refusal
+from webui.shell.page import render_page
 
 _SENDS: Final = """
 SELECT s.id, s.made_by, s.status,
@@ -95,12 +95,11 @@ _BACK: Final = {"reorders": "reorders", "orders": "orders"}
 @requires(MANAGE_ORDERS)
 def act(request: HttpRequest) -> HttpResponse:
     """Undo a send that waits, or remove the notice about one that has ended."""
-    from webui.desks.reorders.views import show_desk  # noqa: PLC0415 -- its pages include the notice
-
     form = SendActionForm(request.POST)
 
     def refused(message: str, status: int) -> HttpResponse:
-        return show_desk(request, Refusal("", message, {}, status))
+        context = {"message": message, "sends": sends_of(request.user.get_username())}
+        return render_page(request, "reorders/send_refused.html", context, status=status)
 
     back = reverse(_BACK.get(form.text("desk"), "reorders"))
     return run_command(request, lambda: _executed(form, request.user.get_username()), refused, back)

@@ -1,0 +1,13 @@
+"""The form of the notice about a send."""
+
+from webui.shell.fields import IdField, TextField, UuidField
+from webui.shell.forms import PageForm
+
+
+class SendActionForm(PageForm):
+    """What to do with a send, and the desk to return to."""
+
+    send = IdField()
+    action = TextField()
+    desk = TextField()
+    command_id = UuidField()
