@@ -103,13 +103,7 @@ from ledger.receiving.receipts import (
     refuse_delivery,
 )
 from ledger.receiving.shipments import receive_shipment, ship_order_line
-from ledger.reorders.approval import (
-    ApproveReorder,
-    NotOrdered,
-    Ordered,
-    OrderedBefore,
-    Part,
-)
+from ledger.reorders.approvals import ApproveReorder, NotOrdered, Ordered, OrderedBefore, Part
 from ledger.reorders.pending import (
     Announced,
     Cancelled,

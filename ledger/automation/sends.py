@@ -21,7 +21,7 @@ from ledger.kernel.errors import LedgerError
 from ledger.kernel.transactions import execute, fetch_column, ledger_transaction
 from ledger.kernel.unscoped_rows import read_all, read_one
 from ledger.ordering.orders import send_order
-from ledger.reorders.approval import Approver, ApproveReorder, NotOrdered, Ordered, OrderedBefore
+from ledger.reorders.approvals import Approver, ApproveReorder, NotOrdered, Ordered, OrderedBefore
 from ledger.reorders.pending import NEED, end_send, ordered_before, refusal_reason
 from ledger.reorders.service import approve_and_send
 

@@ -10,7 +10,7 @@ few statements.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import Final
 
 from ledger.access.scope import current, require_key
@@ -24,107 +24,17 @@ from ledger.ordering.lines import refuse_odd_units
 from ledger.ordering.orders import automatic_order, draft_order, refuse_inactive, sent_order
 from ledger.ordering.status import due_day
 from ledger.ordering.supplier_terms import Terms, below_minimum, terms_of
+from ledger.reorders.approvals import (
+    Approver,
+    ApproveReorder,
+    Ordered,
+    OrderedBefore,
+    Part,
+    ToOrder,
+)
 
 MOST_AT_ONCE: Final = 500
 MOST_PARTS: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One order line of an approval.
-
-    `supplier` None means that of the proposal or, if it has none, of the item. `due_on` None means
-    the day that follows from the lead time when the order is sent.
-    """
-
-    units: int
-    supplier: str | None = None
-    due_on: date | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ApproveReorder:
-    """A request to order the need `reorder_id`, as its revision `shown_revision` was shown.
-
-    `units` is the quantity to order, None for the proposed quantity. `parts` None orders it as one
-    line. Otherwise there is one line per part, and the parts must add up to the quantity.
-    """
-
-    reorder_id: str
-    shown_revision: int
-    units: int | None = None
-    parts: Sequence[Part] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Approver:
-    """The actor of an approval, and whether odd units are allowed.
-
-    Lines join the drafts of their suppliers and locations. With `sends` or `automatic` they join
-    new orders instead, which are sent at once; `automatic` means that the rules approve.
-
-    With `sends`, needs whose order would be below the supplier's minimum are refused, unless
-    `below_minimum_allowed`. The rules compare the minimum before they approve.
-    """
-
-    actor: str | None
-    odd_units_allowed: bool = False
-    automatic: bool = False
-    sends: bool = False
-    below_minimum_allowed: bool = False
-
-    @property
-    def sends_at_once(self) -> bool:
-        """True if the lines are sent with the approval."""
-        return self.sends or self.automatic
-
-
-@dataclass(frozen=True, slots=True)
-class Ordered:
-    """The order lines that this approval wrote; only the first one has the reorder id.
-
-    `order_ref` is the order of the first line.
-    """
-
-    reorder_id: str
-    line_ids: tuple[int, ...]
-    units: int
-    order_ref: str
-
-
-@dataclass(frozen=True, slots=True)
-class OrderedBefore:
-    """The first order line of an earlier approval of the same need; this one wrote nothing.
-
-    `units` is the whole quantity that the earlier approval ordered.
-    """
-
-    reorder_id: str
-    line_ids: tuple[int, ...]
-    units: int
-    order_ref: str
-
-
-@dataclass(frozen=True, slots=True)
-class NotOrdered:
-    """A need for which nothing was written, and the reason as text for people."""
-
-    reorder_id: str
-    reason: str
-
-
-ApprovalOutcome = Ordered | OrderedBefore | NotOrdered
-
-
-@dataclass(frozen=True, slots=True)
-class ToOrder:
-    """A need that can be ordered now; nothing was written. `value_minor` is its cost."""
-
-    reorder_id: str
-    location: str
-    supplier: str
-    units: int
-    value_minor: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,14 +24,8 @@ from ledger.kernel.refusal_text import moment_text, person, refusal_text
 from ledger.kernel.transactions import execute, fetch_value, log_actions
 from ledger.kernel.unscoped_rows import read_all, read_one
 from ledger.ordering.orders import ToSend, check_order
-from ledger.reorders.approval import (
-    Approver,
-    ApproveReorder,
-    NotOrdered,
-    OrderedBefore,
-    ToOrder,
-    check_all,
-)
+from ledger.reorders.approval import check_all
+from ledger.reorders.approvals import Approver, ApproveReorder, NotOrdered, OrderedBefore, ToOrder
 
 DELAY_S: Final = 10
 MOST_ORDERS: Final = 200

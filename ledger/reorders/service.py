@@ -25,14 +25,14 @@ from ledger.kernel.proposals import (
 from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.transactions import ledger_transaction
 from ledger.kernel.unscoped_rows import read_one
-from ledger.reorders.approval import (
+from ledger.reorders.approval import order_all
+from ledger.reorders.approvals import (
     ApprovalOutcome,
     Approver,
     ApproveReorder,
     NotOrdered,
     Ordered,
     OrderedBefore,
-    order_all,
 )
 from ledger.reorders.pending import refusal_reason
 
