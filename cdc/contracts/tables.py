@@ -39,7 +39,7 @@ RELATIONS: Final = frozenset(
         *("app.auth_group", "app.auth_user", "app.auth_user_groups", "app.django_session"),
         *("app.login_count", "app.refusal", "app.second_factor", "app.api_token"),
         *("app.diff_review", "app.diff_review_key", "app.diff_verdict", "app.proof"),
-        *("app.history_request", "app.history_difference", "app.history_snapshot"),
+        "app.history_difference",
         *(REORDER_PROPOSAL, PRICE_PROPOSAL, *FROM_THE_LOG),
     }
 )
