@@ -25,7 +25,6 @@ QUERY: Final = "query"
 
 # An operator other than the person who asked confirms these before they run.
 CONFIRMED: Final = frozenset({PUBLISH, SHADOW, CUTOVER, ROLLBACK})
-YES: Final = "yes"
 LONGEST_STATEMENT: Final = 20_000
 LONGEST_TEXT: Final = 200
 
@@ -36,7 +35,7 @@ _PAIRS: Final = re.compile(r"[a-z_]+=[^,=\s]+(,[a-z_]+=[^,=\s]+)*")
 _KEY: Final = re.compile(r"[^|\s][^|]*\|[^|]+")
 _ANY: Final = re.compile(r"\S.*", re.DOTALL)
 _ENGINE: Final = re.compile(r"local|spark")
-_YES: Final = re.compile(YES)
+_YES: Final = re.compile(r"yes")
 
 
 @value
