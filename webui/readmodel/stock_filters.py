@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ledger.kernel.rows import select
+from ledger.kernel.rows import select, select_value
 from webui.readmodel.choices import Choice
 from webui.readmodel.figures import STATUS_SQL, STATUSES
 from webui.readmodel.product_search import literal, product_condition, words_of
@@ -76,7 +76,11 @@ JOIN retail.location l ON l.code ILIKE '%%' || given.word || '%%'
 WHERE NOT EXISTS (SELECT FROM retail.product p
     WHERE retail.search_terms(p.code, p.name) @@ ('''' || given.word || ''':*')::tsquery)
 """
-# One list of codes without OR: then Postgres chooses between their index and that of the order.
+# Beyond this number of products, Postgres reads the list in its order until the page is full.
+_MANY_PRODUCTS: Final = 1_000
+_ARE_MANY: Final = f"""SELECT count(*) > {_MANY_PRODUCTS} FROM (
+    SELECT FROM retail.product p WHERE {{condition}} LIMIT {_MANY_PRODUCTS + 1}) AS found"""  # noqa: S608 -- constants of this project
+# One list of codes without OR, so that Postgres can begin with the stock of these products.
 _OF_PRODUCTS: Final = """s.sku IN (
     SELECT p.code FROM retail.product p WHERE {condition}
     UNION SELECT u.sku FROM read_model.stock u WHERE u.sku LIKE %(begins)s
@@ -98,7 +102,10 @@ def _search(text: str) -> tuple[list[str], dict[str, Any]]:
         return where, parameters
     condition, of_products = product_condition([word for word in words if word not in places])
     begins = {"begins": f"{literal(text)}%", "upper_begins": f"{literal(text.upper())}%"}
-    return [*where, _OF_PRODUCTS.format(condition=condition)], parameters | of_products | begins
+    codes = _OF_PRODUCTS.format(condition=condition)
+    if select_value(_ARE_MANY.format(condition=condition), of_products):
+        codes = f"({codes}) IS TRUE"  # Postgres doesn't make a join of this
+    return [*where, codes], parameters | of_products | begins
 
 
 def _places(words: list[str]) -> dict[str, list[str]]:

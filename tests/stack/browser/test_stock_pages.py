@@ -203,7 +203,74 @@ def test_search_answers_while_typing_and_its_filters_stand_in_the_address(
     page.get_by_role("link", name="Search: red kettle").click()
     expect(rows).to_have_count(3)
     page.reload()
-    expect(page.get_by_role("link", name=f"Location: {shop.location}")).to_be_visible()
+    expect(page.get_by_role("link", name=f"Location: {shop.location.title()}")).to_be_visible()
+
+
+def test_find_forgives_a_wrong_letter_and_shows_the_own_store_first_on_a_phone(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    sku = f"K-{shop.location[-4:]}"
+    key = shop.range(sku, 30, name=f"Zinc bucket {shop.location[-4:]}")
+    stack.wait_until(lambda: shop.shown([sku]))
+    visitor = doors.log_in("associate", viewport={"width": 390, "height": 844})
+    page = visitor.open(f"/find/?location={shop.location}")
+
+    page.get_by_role("searchbox").press_sequentially(f"zink buckte {shop.location[-4:]}")
+
+    card = page.locator("article.found")
+    expect(card).to_have_count(1)
+    box = card.bounding_box()
+    assert box is not None
+    assert box["y"] <= 250
+    expect(cell(page, key, "available")).to_have_text("30")
+    expect(page.locator("#pill")).to_have_attribute("data-state", "live")
+    shop.sell(sku, 3)
+    expect(cell(page, key, "available")).to_have_text("27")
+    page.goto(f"{doors.base}/find/")
+    expect(page.get_by_role("link", name="Zinc bucket")).to_be_visible()
+
+
+def test_scan_takes_one_code_after_the_other(stack: RunningStack, doors: Doors, shop: Shop) -> None:
+    end = shop.location[-4:]
+    for sku in (f"P-{end}", f"Q-{end}"):
+        shop.range(sku, 30)
+    stack.wait_until(lambda: shop.shown([f"P-{end}", f"Q-{end}"]))
+    page = doors.log_in("associate").open(f"/scan/?location={shop.location}")
+    card = page.locator("article.found")
+
+    for sku in (f"P-{end}", f"q-{end}"):
+        page.keyboard.type(sku)
+        page.keyboard.press("Enter")
+        expect(card).to_have_attribute("data-sku", sku.upper())
+    page.keyboard.type("nothing")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", name="nothing isn")).to_be_visible()
+
+
+def test_headings_sort_and_pages_lead_on_and_back(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    skus = [f"N-{number:02}" for number in range(52)]
+    for sku in skus:
+        shop.range(sku, 30)
+    stack.wait_until(lambda: shop.shown(skus))
+    page = doors.log_in("associate", viewport={"width": 1280, "height": 900}).open(
+        f"/?location={shop.location}"
+    )
+    rows = page.locator("tr[data-key]")
+    expect(rows).to_have_count(50)
+    inside = "rows => rows.filter(row => row.getBoundingClientRect().bottom <= 900).length"
+    assert rows.evaluate_all(inside) >= 18
+
+    page.get_by_role("link", name="On hand", exact=True).click()
+    expect(page.get_by_role("columnheader", name="On hand")).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    page.get_by_role("link", name="Next 50").click()
+    expect(rows).to_have_count(2)
+    page.get_by_role("link", name="Previous 50").click()
+    expect(rows).to_have_count(50)
 
 
 def test_hostile_names_are_shown_and_never_run(
