@@ -29,23 +29,13 @@ from ledger.reorders.approvals import (
     ApproveReorder,
     Ordered,
     OrderedBefore,
+    OrderedItem,
     Part,
     ToOrder,
 )
 
 MOST_AT_ONCE: Final = 500
 MOST_PARTS: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class OrderedItem:
-    """The columns of an item that its order lines depend on; the row is locked against changes."""
-
-    inv_key: str
-    supplier: str | None
-    pack_units: int
-    cost_minor: int
-    lead_time_centidays: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,3 +101,14 @@ class ToOrder:
     supplier: str
     units: int
     value_minor: int
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedItem:
+    """The columns of an item that its order lines depend on; the row is locked against changes."""
+
+    inv_key: str
+    supplier: str | None
+    pack_units: int
+    cost_minor: int
+    lead_time_centidays: int
