@@ -1,6 +1,7 @@
 """Find the files that killed attempts and jobs left, which no reader uses. Delete them on request.
 
-A killed task leaves the directory of its attempt, and a killed driver leaves Spark's scratch files.
+A killed task leaves the directory of its attempt. A killed driver leaves Spark's scratch files, and
+a killed JVM leaves an event log without an end.
 Readers open only files that commits and manifests list. So these files cost disk space and nothing
 else. A killed comparison leaves the live states that it has read.
 """
@@ -21,7 +22,7 @@ from analytics.backfill.plan import PLAN_FILE, UnknownRun, load
 from analytics.backfill.run import RESULTS
 from analytics.backfill.units import finished_units
 from analytics.engines.commits import COMMITS, rows_of
-from analytics.engines.spark import SCRATCH
+from analytics.engines.spark import EVENTS, SCRATCH
 from cdc.contracts.versions import UnreadableRecord
 
 # An executor ends some seconds after its driver. Until then it may write and commit.
@@ -79,6 +80,9 @@ def _orphans(run: Path, settled_s: float) -> Iterator[Orphan]:
     for file in sorted([*(run / COMMITS).glob(".*.tmp"), *(run / COMMITS).glob("failed-*.json")]):
         if _newest_s(file) < settled_s:
             yield _orphan(file, "a killed task left it")
+    for log in sorted({status.parent for status in (run / EVENTS).glob("*/*.inprogress")}):
+        if _newest_s(log) < settled_s:
+            yield _orphan(log, "the event log of a Spark job that was killed")
     if (run / SCRATCH).is_dir():
         yield _orphan(run / SCRATCH, "scratch files of a Spark job that has ended")
 

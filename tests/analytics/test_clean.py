@@ -50,6 +50,10 @@ def some_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     recompute(report.plan.units[0], report.directory / "results")
     (report.directory / COMMITS).mkdir()
     (report.directory / COMMITS / ".0123.tmp").write_bytes(b"half a li")
+    for job, status in (("done", "appstatus_done"), ("killed", "appstatus_killed.inprogress")):
+        log = report.directory / "spark-events" / f"eventlog_v2_{job}"
+        log.mkdir(parents=True)
+        (log / status).touch()
     (report.directory / "spark" / "blockmgr").mkdir(parents=True)
     yield report.directory.parent
     refuse_damaged(report.rows)
@@ -67,7 +71,7 @@ def kinds(orphans: Orphans) -> list[str]:
 def test_attempts_and_files_of_killed_tasks_are_listed_and_deleted(runs: Path) -> None:
     listed = found(runs)
 
-    assert kinds(listed) == ["attempt", ".0123.tmp", "spark"]
+    assert kinds(listed) == ["attempt", ".0123.tmp", "eventlog_v2_killed", "spark"]
     assert listed.found[0].bytes > listed.found[1].bytes == len(b"half a li")
     assert found(runs, delete=True) == listed
     assert found(runs) == Orphans((), ())
@@ -178,7 +182,7 @@ def test_files_that_a_jvm_deletes_meanwhile_end_no_cleaning(
     monkeypatch.undo()
 
     assert raced.count(scratch) == 2
-    assert kinds(cleaned) == ["attempt", ".0123.tmp", "spark"]
+    assert kinds(cleaned) == ["attempt", ".0123.tmp", "eventlog_v2_killed", "spark"]
     assert not scratch.exists()
 
 
