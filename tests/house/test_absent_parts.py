@@ -75,7 +75,11 @@ MADE_PATTERNS = {
     "ledger/access/narrowing.py": "names of relations in our own SQL",
     "webui/accounts/open_sessions.py": "marks of browsers from a table of this module",
 }
-STORED = {"keys.js": "inventory-single-keys", "scan.js": "inventory-scan-"}
+STORED = {
+    "keys.js": "inventory-single-keys",
+    "scan.js": "inventory-scan-",
+    "find.js": "inventory-recent-",
+}
 
 
 def imports(tree: ast.Module) -> Iterator[str]:
@@ -173,7 +177,7 @@ def test_patterns_are_literals_of_the_sources() -> None:
     assert made == MADE_PATTERNS.keys()
 
 
-def test_browsers_store_scans_and_one_preference_only() -> None:
+def test_browsers_store_scans_recent_items_and_one_preference_only() -> None:
     users = {
         path.name: path.read_text(encoding="utf-8")
         for path in (PROJECT / "webui/static/js").glob("*.js")

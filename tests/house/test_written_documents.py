@@ -110,7 +110,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "webui/api/problems.py answer_problem": SHOWN,
     "webui/api/problems.py seen": SHOWN,
     "webui/desks/reference/written.py WrittenTable._shown": SHOWN,
-    "webui/desks/stock/explained.py explained": READ,
+    "webui/desks/stock/explained.py state_of": READ,
     "webui/desks/stock/policy.py policy_card": SHOWN,
     "webui/desks/suppliers/queries.py shown_terms": SHOWN,
     "webui/desks/system/views.py _show_rejected": SHOWN,

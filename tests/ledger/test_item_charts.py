@@ -137,7 +137,7 @@ def test_an_item_without_facts_has_one_day_of_zero(ledger: psycopg.Connection) -
 
 
 def test_the_price_chart_has_the_lowest_price_of_30_days(shop: psycopg.Connection) -> None:
-    now = shop.execute("SELECT clock_timestamp()").fetchone()[0]  # type: ignore[index]  # one row
+    [(now,)] = shop.execute("SELECT clock_timestamp()").fetchall()
     for days, price in ((60, 999), (20, 799), (10, 899)):
         write(shop, "price_change", price_minor=price, effective_from=now - timedelta(days=days))
 

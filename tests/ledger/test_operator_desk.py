@@ -105,9 +105,9 @@ def test_alarms_are_ranked_and_say_what_to_do(inbox: psycopg.Connection) -> None
 
     assert [each.severity for each in ranked] == ["bad", "bad", "warn", "warn", "warn", "warn"]
     assert ranked[2].since_us == 95_000_000  # the oldest warning: the screen's newest data
-    whats = " ".join(each.what for each in ranked)
-    assert "1 rejected record without effect" in whats
-    assert "pia has stopped all prices by rule" in whats
+    texts = " ".join(each.what for each in ranked)
+    assert "1 rejected record without effect" in texts
+    assert "pia has stopped all prices by rule" in texts
     assert all(each.action for each in ranked)
 
 

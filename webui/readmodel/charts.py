@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from inventory.reports.days import FIRST, MARKDOWN, OUT, DemandDay, PriceDay, StockDay
+from inventory.explain.days import FIRST, MARKDOWN, OUT, DemandDay, PriceDay, StockDay
 from webui.readmodel.figures import (
     counted_text,
     micro_text,

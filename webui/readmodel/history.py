@@ -1,7 +1,7 @@
 """The last 90 days of one key for charts: on-hand, demand and price by day.
 
 The facts are those of the explanation (`webui.readmodel.explain`), and the rules are those of
-`inventory.reports.days`. So the last on-hand of a chart is the sum of the facts.
+`inventory.explain.days`. So the last on-hand of a chart is the sum of the facts.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,7 @@ from typing import Final
 
 from cdc.contracts.times import moment_of, us_of
 from inventory.explain.arrival import ON_TIME, UNCOUNTED, arrival
-from inventory.fold.demand import rules_of
-from inventory.model import price_timeline
-from inventory.model.arithmetic import DAY_US
-from inventory.model.state import KeyState
-from inventory.reports.days import (
+from inventory.explain.days import (
     DayFact,
     DemandDay,
     Opening,
@@ -25,6 +21,10 @@ from inventory.reports.days import (
     price_days,
     stock_days,
 )
+from inventory.fold.demand import rules_of
+from inventory.model import price_timeline
+from inventory.model.arithmetic import DAY_US
+from inventory.model.state import KeyState
 from ledger.kernel.rows import select
 
 DAYS_SHOWN: Final = 90

@@ -51,3 +51,30 @@ def test_the_step_from_s_to_the_order_level_is_there() -> None:
         ("safety_stock_units", 8),
         ("batch_units", 40),
     ]
+
+
+def test_typed_levels_are_one_step_and_a_need_may_have_no_quantity() -> None:
+    levels: list[tuple[str, int | str]] = [
+        ("replenish_family", "sS"),
+        ("levels", "typed"),
+        ("reorder_point_units", 5),
+        ("order_up_to_units", 9),
+    ]
+    need: list[tuple[str, int | str]] = [
+        ("need_units", 3),
+        ("packed_units", 4),
+        ("minimum_units", 0),
+        ("pack_units", 2),
+    ]
+
+    sections = arithmetic([*levels, *need])
+
+    added = [
+        (line.name, line.amount)
+        for section in sections
+        for line in section.lines
+        if line.part == ADD
+    ]
+    assert ("typed_units", 5) in added
+    assert ("batch_units", 4) in added
+    assert "quantity_units" not in [name for name, _ in added]

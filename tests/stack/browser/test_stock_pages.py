@@ -210,12 +210,12 @@ def test_find_forgives_a_wrong_letter_and_shows_the_own_store_first_on_a_phone(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     sku = f"K-{shop.location[-4:]}"
-    key = shop.range(sku, 30, name=f"Zinc bucket {shop.location[-4:]}")
+    key = shop.range(sku, 30, name=f"Steel bucket {shop.location[-4:]}")
     stack.wait_until(lambda: shop.shown([sku]))
     visitor = doors.log_in("associate", viewport={"width": 390, "height": 844})
     page = visitor.open(f"/find/?location={shop.location}")
 
-    page.get_by_role("searchbox").press_sequentially(f"zink buckte {shop.location[-4:]}")
+    page.get_by_role("searchbox").press_sequentially(f"steal buckte {shop.location[-4:]}")
 
     card = page.locator("article.found")
     expect(card).to_have_count(1)

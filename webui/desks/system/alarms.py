@@ -17,17 +17,20 @@ from webui.readmodel.figures import bytes_text, counted_text, units_text
 
 BAD, WARN = "bad", "warn"
 RECENT_US: Final = 3_600_000_000
-# By stage: what to do if it isn't OK, and the command that shows more (docs/roles/operator.md).
+_RESTART_CAPTURE: Final = "inventory restart capture"
+# By stage: what to do if it isn't OK, and its command (docs/roles/operator.md).
 ADVICE: Final = {
-    "Postgres": ("Look at the service that writes heartbeats.", "inventory logs heartbeat"),
-    "Debezium": ("The service capture repairs it. After a minute, look at its log.", ""),
-    "Kafka": ("Look at the broker.", "inventory logs kafka"),
-    "Workers": ("Wait until they are ready; then look at their logs.", "inventory workers"),
-    "Read model": ("Look at the projector.", "inventory logs projector"),
-    "Screen": ("Look at the web process.", "inventory logs web"),
-    "By rule": ("Look at the automation. No rule approves anything.", "inventory logs automation"),
+    "Postgres": ("Restart the service that writes heartbeats.", "inventory restart heartbeat"),
+    "Debezium": ("The service capture repairs it. Restart it after a minute.", _RESTART_CAPTURE),
+    "Kafka": ("Restart the broker.", "inventory restart kafka"),
+    "Workers": ("Wait until they are ready, then restart those that are not.", "inventory workers"),
+    "Read model": ("Restart the projector.", "inventory restart projector"),
+    "Screen": ("Restart the web process.", "inventory restart web"),
+    "By rule": (
+        "Restart the automation. No rule approves anything.",
+        "inventory restart automation",
+    ),
 }
-_CAPTURE_LOG: Final = "inventory logs capture"
 _NEW_GENERATION: Final = "inventory down && inventory generation --yes && inventory up --detach"
 
 
@@ -85,7 +88,7 @@ def _of_stage(link: Link, now_us: int) -> Alarm:
         what=f"{link.name}: {link.summary}",
         since_us=_since(link, now_us),
         action=action,
-        command=command or _CAPTURE_LOG,
+        command=command,
     )
 
 

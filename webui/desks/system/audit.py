@@ -101,11 +101,11 @@ class Entry:
     @property
     def changes(self) -> list[Change]:
         """The values of the action, with those before it where the log has them."""
-        befores = {name for after, name in _BEFORE.items() if after in self.detail}
+        before_names = {name for after, name in _BEFORE.items() if after in self.detail}
         return [
             self._change(name, value)
             for name, value in self.detail.items()
-            if name not in befores and value not in (None, "", [])
+            if name not in before_names and value not in (None, "", [])
         ]
 
     def _change(self, name: str, value: Any) -> Change:  # noqa: ANN401 -- any JSON value

@@ -72,9 +72,14 @@ function show(key) {
 function entry({ sku, name }) {
   const link = document.createElement("a");
   link.href = `?${new URLSearchParams({ q: sku })}`;
-  link.append(Object.assign(document.createElement("span"), { textContent: name }), " ");
-  link.append(Object.assign(document.createElement("small"), { textContent: sku }));
+  link.append(elementOf("span", name), " ", elementOf("small", sku));
   const line = document.createElement("li");
   line.append(link);
   return line;
+}
+
+function elementOf(tag, text) {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  return element;
 }

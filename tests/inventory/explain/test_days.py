@@ -2,10 +2,7 @@
 
 import pytest
 
-from inventory.fold.demand import Rules
-from inventory.model.arithmetic import DAY_US, HOUR_US, WINDOW_US
-from inventory.pricing.margins import net_minor, unit_effect_minor, week_effect_minor
-from inventory.reports.days import (
+from inventory.explain.days import (
     DayFact,
     DemandDay,
     Opening,
@@ -14,6 +11,9 @@ from inventory.reports.days import (
     price_days,
     stock_days,
 )
+from inventory.fold.demand import Rules
+from inventory.model.arithmetic import DAY_US, HOUR_US, WINDOW_US
+from inventory.pricing.margins import net_minor, unit_effect_minor, week_effect_minor
 from tests.inventory.decision_inputs import row
 
 MONDAY = 20_513 * DAY_US
