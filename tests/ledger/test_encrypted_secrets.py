@@ -89,7 +89,7 @@ def test_after_a_change_of_the_key_a_person_reads_the_command_that_helps(
         assert ("second_factor_unreadable", "ann") in audit(staff)
         assert accounts.person_named("ann").second_factor == "unreadable"
         assert accounts.reset_second_factor(name="ann", actor="test")
-        assert log_in(client()).headers["Location"] == "/"
+        assert log_in(client()).headers["Location"] == "/home/"
     assert accounts.person_named("ann").second_factor == "none"
 
 

@@ -244,7 +244,7 @@ def test_a_login_leads_to_no_other_site(staff) -> None:
         "/login/", {"username": "ann", "password": PASSWORD, "next": "https://evil.example/"}
     )
 
-    assert answer.headers["Location"] == "/"
+    assert answer.headers["Location"] == "/home/"
 
 
 def test_each_login_has_a_token_of_its_own(staff) -> None:

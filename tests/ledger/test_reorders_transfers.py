@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 import psycopg
 import pytest
@@ -18,6 +19,7 @@ from tests.ledger.rows import reorder_proposal
 from tests.ledger.stocked import stocked
 
 NEED = "R:L|S:1-2"
+NEED_PAGE = f"/reorders/need?{urlencode({'id': NEED})}"
 
 
 @pytest.fixture
@@ -60,9 +62,7 @@ def planned(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
 
 
 def offered(client: Client) -> list[str]:
-    return re.findall(
-        r"<option[^>]*>([^<]* can spare [^<]*)</option>", text(client.get("/reorders/"))
-    )
+    return re.findall(r"<option[^>]*>([^<]* can spare [^<]*)</option>", text(client.get(NEED_PAGE)))
 
 
 def test_a_buyer_asks_a_location_that_can_spare_the_units(
@@ -70,7 +70,7 @@ def test_a_buyer_asks_a_location_that_can_spare_the_units(
 ) -> None:
     level(ledger, shelf("DC", 30))
     client = person("buyer")
-    page = text(client.get("/reorders/"))
+    page = text(client.get(NEED_PAGE))
 
     answer = ask(client, need)
 
@@ -152,7 +152,7 @@ def test_others_answer_no_need_by_a_transfer(
     level(ledger, shelf("DC", 30))
 
     assert ask(person(role), need).status_code == 403
-    assert "From another location" not in text(person(role).get("/reorders/"))
+    assert "From another location" not in text(person(role).get(NEED_PAGE))
     assert planned(ledger) == []
 
 

@@ -25,7 +25,7 @@ SHAPES: Final[tuple[tuple[Literal["light", "dark"], int], ...]] = (
     ("dark", 390),
 )
 _LOW: Final = """() => [...document.querySelectorAll("button, input, select, .button")]
-    .filter(e => e.checkVisibility() && !["checkbox", "hidden"].includes(e.type))
+    .filter(e => e.checkVisibility() && !["checkbox", "radio", "hidden"].includes(e.type))
     .filter(e => e.getBoundingClientRect().height < 44)
     .map(e => e.outerHTML.slice(0, 80))"""
 

@@ -50,8 +50,11 @@ function isBusy(desk) {
   // A decision moves the focus to the next card; that alone is no work in the list.
   if (isPaused() || (desk.contains(at) && !at.matches(CARD))) return true;
   if (desk.querySelector("details[open]:not([data-section]), [role=alert], [aria-busy=true], [aria-expanded=true]")) return true;
-  return [...desk.querySelectorAll("input")].some(
-    (input) => input.value !== input.defaultValue || input.checked !== input.defaultChecked,
+  return [...desk.querySelectorAll("input")].some((input) =>
+    // A box without a value has the value "on", and the default "".
+    ["checkbox", "radio"].includes(input.type)
+      ? input.checked !== input.defaultChecked
+      : input.value !== input.defaultValue,
   );
 }
 
