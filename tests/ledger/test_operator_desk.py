@@ -89,6 +89,16 @@ def test_the_slot_raises_the_alarm_before_postgres_discards_its_wal(
     assert [alarm.severity for alarm in raised] == {"ok": [], "slow": ["warn"]}.get(state, ["bad"])
 
 
+def test_a_slot_that_nobody_reads_is_repaired_like_the_connector() -> None:
+    alarms, link = module("alarms"), module("probes").Link
+    unread = link("Postgres", "down", "no connector reads the slot", advice_of="Debezium")
+    late = link("Postgres", "slow", "heartbeats are late")
+
+    commands = [alarm.command for alarm in alarms.of_stages([unread, late], 1)]
+
+    assert commands == ["inventory restart capture", "inventory restart heartbeat"]
+
+
 def test_alarms_are_ranked_and_say_what_to_do(inbox: psycopg.Connection) -> None:
     rejected(inbox)
     inbox.execute("UPDATE app.setting SET price_kill_switch = true, updated_by = 'pia'")

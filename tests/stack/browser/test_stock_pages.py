@@ -222,6 +222,9 @@ def test_find_forgives_a_wrong_letter_and_shows_the_own_store_first_on_a_phone(
     box = card.bounding_box()
     assert box is not None
     assert box["y"] <= 250
+    field = page.get_by_role("searchbox").bounding_box()
+    assert field is not None
+    assert field["y"] < box["y"]  # the bar of the phone once took the form's class to its place
     expect(cell(page, key, "available")).to_have_text("30")
     expect(page.locator("#pill")).to_have_attribute("data-state", "live")
     shop.sell(sku, 3)

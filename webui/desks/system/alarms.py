@@ -82,7 +82,7 @@ def of_stages(links: Sequence[Link], now_us: int) -> list[Alarm]:
 
 
 def _of_stage(link: Link, now_us: int) -> Alarm:
-    action, command = ADVICE[link.name]
+    action, command = ADVICE[link.advice_of or link.name]
     return Alarm(
         severity=BAD if link.state == DOWN else WARN,
         what=f"{link.name}: {link.summary}",

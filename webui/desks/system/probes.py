@@ -44,7 +44,8 @@ _UNKNOWN_LAG: Final = "unknown: the broker does not answer"
 class Link:
     """One stage of the chain: state, summary, age, lag, details and the last recorded error.
 
-    `probed` is false if the probe itself got no answer: then all figures are unknown.
+    `probed` is false if the probe itself got no answer: then all figures are unknown. `advice_of`
+    names the stage whose repair applies; empty for this stage's own.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Link:
     details: list[tuple[str, str]] = field(default_factory=list)
     probed: bool = True
     error: LastError | None = None
+    advice_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,7 @@ def postgres() -> Link:
         beat_us,
         f"{bytes_text(found.unconfirmed_bytes)} of WAL",
         [("slot", found.slot_name), ("WAL", found.wal_status or "unknown")],
+        advice_of="" if found.active else "Debezium",
     )
 
 
