@@ -53,7 +53,7 @@ def set_up(guest: Visitor, link: str, name: str) -> list[str]:
     page.goto(link)
     faults += faults_of(page)
     guest.log_in(name, PASSWORD)
-    expect(page.get_by_role("button", name="Log out")).to_be_visible()
+    expect(page.get_by_role("heading", name="What waits for you")).to_be_visible()
     for path in ("/account/password/", "/account/password/changed/", "/account/sessions/"):
         page.goto(guest.base + path)
         faults += faults_of(page)

@@ -129,7 +129,7 @@ def test_the_desks_open_by_keyboard_and_close_by_escape(doors: Doors) -> None:
 
 
 def test_a_bar_has_the_desks_of_a_thumb_and_a_button_opens_the_rest(doors: Doors) -> None:
-    page = doors.log_in("associate", viewport=PHONE).open("/")
+    page = doors.log_in("associate", viewport=PHONE).open("/find/")
     bar = page.get_by_role("navigation", name="Most used")
     desks = page.get_by_role("navigation", name="Desks")
 
@@ -146,15 +146,15 @@ def test_filters_fold_behind_one_button_on_a_phone(doors: Doors) -> None:
     page = doors.log_in("associate", viewport=PHONE).open("/?status=low")
     button = page.get_by_role("button", name="Filters (1)")
 
-    expect(page.get_by_label("Status")).to_be_hidden()
+    expect(page.get_by_role("combobox", name="Status")).to_be_hidden()
     expect(page.get_by_role("searchbox")).to_be_visible()
     button.click()
 
-    expect(page.get_by_label("Status")).to_be_visible()
+    expect(page.get_by_role("combobox", name="Status")).to_be_visible()
     expect(button).to_have_attribute("aria-expanded", "true")
     page.set_viewport_size({"width": 1280, "height": 844})
     expect(button).to_be_hidden()
-    expect(page.get_by_label("Status")).to_be_visible()
+    expect(page.get_by_role("combobox", name="Status")).to_be_visible()
 
 
 def test_a_purchase_order_shows_every_column_on_a_phone_and_on_paper(

@@ -230,7 +230,7 @@ def test_find_forgives_a_wrong_letter_and_shows_the_own_store_first_on_a_phone(
     shop.sell(sku, 3)
     expect(cell(page, key, "available")).to_have_text("27")
     page.goto(f"{doors.base}/find/")
-    expect(page.get_by_role("link", name="Zinc bucket")).to_be_visible()
+    expect(page.get_by_role("link", name="Steel bucket")).to_be_visible()
 
 
 def test_scan_takes_one_code_after_the_other(stack: RunningStack, doors: Doors, shop: Shop) -> None:
