@@ -82,7 +82,7 @@ def test_pages_of_people_and_accounts_are_accessible_and_a_lost_phone_is_replace
     guest.open("/tasks/")
     expect(guest.page.get_by_role("heading", name="Log in")).to_be_visible()
     other.log_in(name, PASSWORD)
-    expect(other.page.get_by_role("button", name="Log out")).to_be_visible()
+    expect(other.page.get_by_role("heading", name="What waits for you")).to_be_visible()
     assert faults == []
 
 

@@ -78,7 +78,7 @@ function expand(event, opener) {
 }
 
 function startFilters() {
-  for (const form of document.querySelectorAll("form.filters")) {
+  for (const form of document.querySelectorAll("form.filters, form.search-row:not(.seek)")) {
     const folds = [...form.querySelectorAll("label:not(.grow) select, label:not(.grow) input")];
     if (folds.length < 2) continue;
     const set = folds.filter((field) => field.value && field.type !== "hidden").length;
