@@ -78,3 +78,17 @@ def test_typed_levels_are_one_step_and_a_need_may_have_no_quantity() -> None:
     assert ("typed_units", 5) in added
     assert ("batch_units", 4) in added
     assert "quantity_units" not in [name for name, _ in added]
+
+
+def test_computed_levels_without_protection_begin_with_the_demand_of_their_span() -> None:
+    levels: list[tuple[str, int | str]] = [
+        ("replenish_family", "sS"),
+        ("levels", "computed"),
+        ("reorder_point_units", 5),
+        ("order_up_to_units", 9),
+    ]
+
+    [section] = arithmetic(levels)
+
+    added = [(line.name, line.amount) for line in section.lines if line.part == ADD]
+    assert added == [("span_demand_units", 5), ("batch_units", 4)]
