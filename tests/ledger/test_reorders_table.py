@@ -332,3 +332,13 @@ def test_the_need_shows_the_step_from_s_to_S(ledger: psycopg.Connection) -> None
 
     assert "<dt>From s to S</dt><dd>+40</dd>" in page
     assert "<dt>Order up to S</dt><dd>60</dd>" in page
+
+
+def test_a_need_that_closes_before_the_totals_are_read_leaves_the_page_whole(
+    ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reorder_proposal(ledger)
+    client: Client = person("buyer")
+    monkeypatch.setattr("webui.desks.reorders.views.totals", lambda _wanted: [])
+
+    assert client.get("/reorders/").status_code == 200

@@ -217,10 +217,18 @@ def _section(
     return Section(
         number=shown[0].section,
         rows=[typed.row(need) for need in shown],
-        total=counted.get(shown[0].section),
+        total=counted.get(shown[0].section) or _total_of(wanted, shown),
         previous=urlencode(first | {"before": shown[0].cursor}) if has_previous else "",
         next=urlencode(first | {"after": shown[-1].cursor}) if is_back or has_more else "",
     )
+
+
+def _total_of(wanted: Wanted, shown: Sequence[NeedRow]) -> Total | None:
+    """Return the total of these rows: a section may close before the totals are read."""
+    if wanted.view == "closed":
+        return None
+    value = sum(need.value_minor for need in shown)
+    return Total(section=shown[0].section, needs=len(shown), value_minor=value)
 
 
 @require_GET
