@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
 from typing import Final
 
 import structlog
@@ -21,12 +20,12 @@ from deploy.proving.schedule import is_due
 from deploy.proving.settings import ProofSettings
 from deploy.requests.runner import Runner
 from deploy.stack.django import setup_django
+from deploy.stack.processes import end_child
 
 SERVICE: Final = "prover"
 _PAUSE_S: Final = 1.0
 _ASK_AGAIN_S: Final = 30.0
 _TRY_AGAIN_S: Final = 900.0  # after a proof that could not be compared
-_END_S: Final = 5.0
 _RECORDED: Final = (0, 1)
 _US: Final = 1_000_000
 
@@ -61,13 +60,8 @@ class Prover:
 
     def end(self) -> None:
         """End the child, first with SIGTERM. An interrupted proof records nothing."""
-        if self._child is None:
-            return
-        self._child.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            self._child.wait(_END_S)
-        self._child.kill()
-        self._child.wait()
+        if self._child is not None:
+            end_child(self._child)
 
     def _note_end(self, now_s: float) -> None:
         code = None if self._child is None else self._child.poll()

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from contextlib import suppress
 from typing import Any, Final
 
 import structlog
@@ -10,13 +9,13 @@ import structlog
 from analytics.backfill.status import status
 from analytics.history.questions import questions
 from cdc.settings import Connections
+from deploy.stack.processes import end_child
 
 COMMAND: Final = (sys.executable, "-m", "deploy.requests.once")
 _ASK_S: Final = 1.0
 _TRY_AGAIN_S: Final = 30.0  # after a process that could not execute
 _SNAPSHOT_S: Final = 30.0
 _SNAPSHOT_BUSY_S: Final = 3.0
-_END_S: Final = 5.0
 _MOST_RUNS: Final = 50
 _RUN: Final = (
     *("run", "engine", "logic_revision", "code", "base", "units", "units_finished", "finished"),
@@ -56,13 +55,8 @@ class Runner:
 
     def end(self) -> None:
         """End the process with SIGTERM. The next start records its request as interrupted."""
-        if self._child is None:
-            return
-        self._child.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            self._child.wait(_END_S)
-        self._child.kill()
-        self._child.wait()
+        if self._child is not None:
+            end_child(self._child)
         self._child = None
 
     def _work(self, now_s: float) -> None:

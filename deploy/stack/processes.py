@@ -18,6 +18,8 @@ from typing import Final
 from deploy.artifacts.prerequisites import SETPRIV, require
 
 GRACE_S: Final = 10.0
+# A process can end two children one after the other before the supervisor kills it.
+CHILD_GRACE_S: Final = 4.0
 _POLL_S: Final = 0.05
 
 
@@ -96,6 +98,15 @@ def end(processes: Iterable[ProcessId], first: signal.Signals, *, grace_s: float
         for process in filter(alive, waiting):
             _kill_group(process.pid)
         wait_until(lambda: not any(map(alive, waiting)), timeout_s=grace_s)
+
+
+def end_child(child: subprocess.Popen[bytes], *, grace_s: float = CHILD_GRACE_S) -> None:
+    """Send SIGTERM to a child of this process; kill it if it is alive `grace_s` seconds later."""
+    child.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(grace_s)
+    child.kill()
+    child.wait()
 
 
 def send_signal(process: ProcessId, number: signal.Signals) -> None:

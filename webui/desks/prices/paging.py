@@ -1,8 +1,7 @@
-"""The address of the pricing desk: its filters, the headings that sort, pages, and the stop."""
+"""The address of the pricing desk: its filters, headings that sort, and pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Final
 from urllib.parse import urlencode
 
@@ -22,18 +21,6 @@ _HEADS: Final = (
     ("week", "Margin a week", True),
     ("signal", "Signal", False),
 )
-SWITCH: Final = """
-SELECT price_kill_switch AS is_stopped, updated_by, updated_at FROM app.setting WHERE id = 1
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """The stop of rule-made prices; person and time are those of the last change of a setting."""
-
-    is_stopped: bool
-    updated_by: str | None
-    updated_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

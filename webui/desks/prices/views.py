@@ -12,7 +12,6 @@ from ledger.automation.prices import objections_to
 from ledger.kernel.proposal_rows import PRICES
 from ledger.kernel.proposals import last_decision
 from ledger.kernel.refusal_text import moment_text
-from ledger.kernel.rows import select_one
 from ledger.services import (
     Conflict,
     PriceWritten,
@@ -28,11 +27,12 @@ from webui.desks.prices import listing
 from webui.desks.prices.changes import price_changes
 from webui.desks.prices.forms import ON, StopForm
 from webui.desks.prices.listing import PAGE_ROWS, Filters, like
-from webui.desks.prices.paging import SWITCH, Switch, filters_of, heads_of, pages_of
+from webui.desks.prices.paging import filters_of, heads_of, pages_of
 from webui.readmodel import proposals as selectors
 from webui.readmodel.choices import locations
 from webui.readmodel.decision_terms import lines
 from webui.readmodel.figures import counted_text, money_text
+from webui.readmodel.price_stop import price_stop
 from webui.shell.commands import next_cards, run_command
 from webui.shell.desk import Command, Refusal, answer
 from webui.shell.forms import SnoozeForm
@@ -74,7 +74,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
         "tab_query": urlencode({k: v for k, v in filters.as_query().items() if k != "view"}),
         "open_count": selectors.desk_count("price_proposal"),
         "locations": locations(),
-        "switch": select_one(SWITCH, {}, Switch),
+        "switch": price_stop(),
         "version": version_before,
         "version_url": reverse("prices-version"),
         "query": urlencode(filters.as_query() | {"start": filters.start}),

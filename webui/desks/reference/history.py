@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from ledger.items.reference import Describe, DescribeSupplier, added, changed
-from ledger.kernel.refusal_text import label, person, value_text
+from ledger.kernel.refusal_text import label, value_text
 from ledger.kernel.rows import select
 from ledger.ordering.supplier_terms import ACTION, days_of
+from webui.readmodel.logged import LoggedAction
 
 MOST_SHOWN: Final = 100
 _CHANGES: Final = """
@@ -18,23 +18,10 @@ WHERE subject = %(code)s AND action = ANY(%(actions)s) ORDER BY id DESC LIMIT %(
 
 
 @dataclass(frozen=True, slots=True)
-class PastChange:
+class PastChange(LoggedAction):
     """An entry of the audit log; `detail` has [before, after] by column."""
 
-    at: datetime
-    actor: str | None
-    action: str
     detail: Mapping[str, Any]
-
-    @property
-    def who(self) -> str:
-        """The name of the person, or "the system"."""
-        return person(self.actor)
-
-    @property
-    def what(self) -> str:
-        """The action in words: `change product`."""
-        return self.action.replace("_", " ")
 
     @property
     def values(self) -> list[str]:

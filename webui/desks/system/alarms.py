@@ -14,6 +14,7 @@ from webui.desks.system.probes import DOWN, OK, Link
 from webui.desks.system.proofs import Proof, Prover
 from webui.desks.system.slot import Slot
 from webui.readmodel.figures import bytes_text, counted_text, units_text
+from webui.readmodel.price_stop import price_stop
 
 BAD, WARN = "bad", "warn"
 RECENT_US: Final = 3_600_000_000
@@ -54,21 +55,11 @@ class Rejected:
     oldest: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """The switch that stops prices by rule."""
-
-    price_kill_switch: bool
-    updated_by: str | None
-    updated_at: datetime
-
-
 _REJECTED: Final = """
 SELECT count(*)::int AS records, min(seen_at) AS oldest FROM (
     SELECT r.seen_at FROM read_model.rejected r
     WHERE NOT EXISTS (SELECT FROM app.rejected_mark m WHERE m.record_id = r.id) LIMIT 1000) few
 """
-_STOP: Final = "SELECT price_kill_switch, updated_by, updated_at FROM app.setting WHERE id = 1"
 
 
 def ranked(alarms: Iterable[Alarm]) -> list[Alarm]:
@@ -161,8 +152,8 @@ def of_rejected() -> list[Alarm]:
 
 def of_stop() -> list[Alarm]:
     """Return an alarm while prices by rule are stopped."""
-    found = select_one(_STOP, {}, Stop)
-    if found is None or not found.price_kill_switch:
+    found = price_stop()
+    if found is None or not found.is_stopped:
         return []
     what = f"{found.updated_by or 'The system'} has stopped all prices by rule."
     action = "End the stop once its reason is gone."

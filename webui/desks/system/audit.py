@@ -6,14 +6,15 @@ Everybody sees their own.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Any, Final
 from uuid import UUID
 
 from ledger.access.scope import EVERYWHERE, require_store, within
-from ledger.kernel.refusal_text import LABELS, label, person, value_text
+from ledger.kernel.refusal_text import LABELS, label, value_text
 from ledger.kernel.rows import select
 from ledger.ordering.supplier_terms import days_of
+from webui.readmodel.logged import LoggedAction
 from webui.shell.fields import days_text
 
 ALL, STORES, MINE = "all", "stores", "mine"
@@ -71,26 +72,13 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(LoggedAction):
     """One entry of the audit log."""
 
     id: int
-    at: datetime
-    actor: str | None
-    action: str
     subject: str
     detail: Mapping[str, Any]
     command_id: UUID | None
-
-    @property
-    def who(self) -> str:
-        """The name of the person, or "the system"."""
-        return person(self.actor)
-
-    @property
-    def what(self) -> str:
-        """The action in words: `approve count`."""
-        return self.action.replace("_", " ")
 
     @property
     def item(self) -> tuple[str, str] | None:

@@ -1,0 +1,25 @@
+"""The person, the time and the name of an action of the audit log."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ledger.kernel.refusal_text import person
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedAction:
+    """What every entry of the audit log has."""
+
+    at: datetime
+    actor: str | None
+    action: str
+
+    @property
+    def who(self) -> str:
+        """The name of the person, or "the system"."""
+        return person(self.actor)
+
+    @property
+    def what(self) -> str:
+        """The action in words: `approve count`."""
+        return self.action.replace("_", " ")

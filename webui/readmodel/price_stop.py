@@ -1,0 +1,25 @@
+"""The switch that stops rule-made prices."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from ledger.kernel.rows import select_one
+
+_STOP: Final = """
+SELECT price_kill_switch AS is_stopped, updated_by, updated_at FROM app.setting WHERE id = 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceStop:
+    """The state of the switch; person and time are those of the last change of a setting."""
+
+    is_stopped: bool
+    updated_by: str | None
+    updated_at: datetime
+
+
+def price_stop() -> PriceStop | None:
+    """Return the switch, or None in a database without settings."""
+    return select_one(_STOP, {}, PriceStop)
