@@ -24,7 +24,7 @@ def policy_row(history: KeyHistory, row: Image, overlay: Overlay, parameters: st
 
 
 def count_row(log: SimulatedLog, event: Event, before: Row | None) -> Row | None:
-    """Return the count with other units, so that it changes on-hand by as much as in history.
+    """Return the count with units chosen so that its variance equals the one in history.
 
     A count of history states the units of history's shelf. Its correction is a fact of both worlds:
     losses and finds that nobody recorded. A correction below zero takes at most what is there.

@@ -2,7 +2,8 @@
 
 An attacker who can add text to a page and see its compressed size could guess a secret in it
 (BREACH). Two things prevent that: Django masks the CSRF token anew for every page, and its
-middleware adds up to 100 random bytes to every answer. Pages hold no other secret.
+middleware adds up to 100 random bytes to every answer. Other secrets, such as a new token, are on
+pages that answer one form and show nothing that somebody else has sent.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator

@@ -110,7 +110,7 @@ def _cell(option: str, text: str, kind: str, value: str) -> Cell:
 
 
 def _refuse_out_of_range(column: str, cell: Cell) -> None:
-    """Raise `BadParameter` for a value that no policy row may have, whatever its other columns."""
+    """Raise `BadParameter` for a value that is invalid in every policy row."""
     if column == "replenish_family" and cell in FAMILIES:
         return  # each row has the levels that its family needs
     try:
