@@ -47,9 +47,9 @@ def commit(row: ManifestRow, commits: Path) -> ManifestRow:
     if found.directory != row.directory:
         shutil.rmtree(row.directory)
         if _result_of(found) != _result_of(row):
-            problem = f"{row.unit}: two attempts differ: {found.directory} and {row.directory}"
+            problem = f"{row.unit}: a second attempt has another result than {found.directory}"
             step = _STEP.format(run=commits.parent.name)
-            raise CommitConflict(problem, "the first attempt was kept", step)
+            raise CommitConflict(problem, "the first attempt was kept, the second deleted", step)
     return found
 
 

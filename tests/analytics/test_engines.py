@@ -190,7 +190,7 @@ def test_attempts_with_other_results_are_a_failure(tmp_path: Path, history: Gene
     first, second = recompute(unit, tmp_path / "results"), recompute(unit, tmp_path / "results")
     commit(first, tmp_path / COMMITS)
 
-    with pytest.raises(CommitConflict, match="two attempts differ"):
+    with pytest.raises(CommitConflict, match="a second attempt has another result"):
         commit(replace(second, states_digest="0" * 32), tmp_path / COMMITS)
 
     other = attempt(replace(unit, end=unit.end - 1), tmp_path / "results")
