@@ -53,7 +53,7 @@ class Report:
         return sorted({group.of(dimension) for _name, group in self.found.groups})
 
     def groups(self, dimension: str) -> list[dict[str, Any]]:
-        """Return the figures of every group and scenario, less those of the baseline."""
+        """Return the figures of every group and scenario, with differences from the baseline."""
         return [
             {"dimension": dimension, "group": value, "scenario": name}
             | self.figures(name, dimension, value)
@@ -62,7 +62,10 @@ class Report:
         ]
 
     def figures(self, name: str, dimension: str = "", value: str = "") -> dict[str, Any]:
-        """Return the figures of a scenario or of one of its groups, less those of the baseline."""
+        """Return the figures of a scenario or of one of its groups.
+
+        `less_baseline` holds their differences from the baseline, None if either is unknown.
+        """
         figures = self.outcome(name, dimension, value).as_json()
         base = self.outcome(BASELINE, dimension, value).as_json()
         differences = {

@@ -48,7 +48,11 @@ class Shelf:
             self.fold(identity[0], before, after, at_us)
 
     def fold(self, table: str, before: Row | None, after: Row | None, at_us: int) -> None:
-        """Fold one change. It passes the limits of its table, as the facts behind it did."""
+        """Write one change to the log and fold it.
+
+        Raises:
+            ValueError: the fold rejects the row, which is a defect of the simulation.
+        """
         applied_or_raise(self.log.write(table, before, after, at_us), self.log, table)
 
     def serve(self, row: Row, at_us: int) -> None:

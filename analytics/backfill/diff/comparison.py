@@ -157,7 +157,7 @@ def checked_pairs(runs: ComparedRuns, partition: int, key: bytes | None = None) 
     """Yield the pairs of one partition, or of one of its keys.
 
     Raises:
-        NotComparable: a file was changed meanwhile, or a decision is of another release.
+        NotComparable: a file has changed since the start, or this release can't read a decision.
     """
     try:
         yield from pairs_of(runs, partition, key)
@@ -165,7 +165,7 @@ def checked_pairs(runs: ComparedRuns, partition: int, key: bytes | None = None) 
         raise NotComparable(error.problem, KEPT, error.step) from error
     except UnreadableRecord as error:
         problem = f"a decision of {runs.a.plan.run} or {runs.b.plan.run}: {error}"
-        step = "compare with the code that knows the decisions of both runs"
+        step = "compare with a release that can read the decisions of both runs"
         raise NotComparable(problem, KEPT, step) from error
 
 

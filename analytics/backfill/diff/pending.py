@@ -110,7 +110,7 @@ def _open_ones(decisions: Decided, left_out: set[KindAndKey]) -> list[Revised]:
 
 
 def _at_opening(decisions: Iterable[Revised], opened_us: Mapping[int, int]) -> Iterator[Revised]:
-    """Yield the decisions at the records that opened them, in the order of these records."""
+    """Yield each decision with offset and as-of time of the record that opened it, by offset."""
     for one in sorted(decisions, key=lambda each: (opened_offset(each.id), each.kind)):
         at, offset = one.event.at, opened_offset(one.id)
         opened = replace(
