@@ -93,7 +93,7 @@ def simulate(
     Purchase orders and receipts of history are replaced by those that follow from the decisions of
     the rules. Nothing is published and no stack is needed. The baseline always runs, too.
     """
-    from analytics.engines.selection import Selection  # noqa: PLC0415 -- as above
+    from analytics.engines.selection import Selection  # noqa: PLC0415 -- loads Parquet
     from analytics.simulation import engine as engines  # noqa: PLC0415 -- loads Parquet
 
     _refuse_wrong(engine, by or (), buckets, processes)

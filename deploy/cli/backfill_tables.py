@@ -19,23 +19,27 @@ def register(_app: typer.Typer) -> None:
 def tables(
     run: Annotated[
         str,
-        typer.Argument(metavar="[RUN]", help=f"{RUN} `none` writes the log alone."),
+        typer.Argument(metavar="[RUN]", help=f"{RUN} `none` writes only the tables of the log."),
     ] = "last",
     *,
     archive: Archive = "",
     whole_archive: WholeArchive = False,
     out: Annotated[
         Path | None,
-        typer.Option(file_okay=False, help="Directory for the tables. Default: below the home."),
+        typer.Option(
+            file_okay=False,
+            help="Directory for the tables. Default: RUN/tables, and backfill/tables for the log.",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
     """Write the tables of a run and of the log that it has read, for SQL, Spark and notebooks.
 
-    An interrupted command continues with the next partition; a repeated one writes nothing.
-    `inventory sql --history` writes absent tables by itself. It needs no running stack.
+    After an interruption, run the command again: it continues with the next partition. Complete
+    tables are not written again. `inventory sql --history` writes absent tables by itself. Neither
+    command needs a running stack.
     """
-    from analytics.history.opened import open_history  # noqa: PLC0415 -- as above
+    from analytics.history.opened import open_history  # noqa: PLC0415 -- loads Parquet
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
     from deploy.cli.sql_history import Source, refusals, written  # noqa: PLC0415 -- loads DuckDB
 

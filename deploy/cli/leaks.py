@@ -38,7 +38,9 @@ def leaks(
     elif found.leaks:
         output.table("", ("secret", "place"), [(each.secret, each.place) for each in found.leaks])
     else:
-        searched = f"{found.processes} processes, {found.answers} answers, files of {home.path}"
+        searched = (
+            f"{found.processes} processes, {found.answers} HTTP answers, files of {home.path}"
+        )
         output.console.print(f"none of {found.secrets} secrets was found; searched {searched}")
     if found.leaks:
         message = f"secrets were found in {len(found.leaks)} places; nothing was changed"
