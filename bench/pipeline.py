@@ -40,7 +40,7 @@ class Sustained:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Milliseconds from commit, at a low rate."""
+    """Milliseconds from commit to acknowledged state (`state_`) and read model (`shown_`)."""
 
     lines: int
     rate_per_s: int

@@ -22,7 +22,8 @@ PERISHABLE_PERCENT: Final = 35
 class Item:
     """An item in one store: its cost, its supply and its average demand.
 
-    `guess_micro` is the daily demand that a planner assumes, the basis of every typed level.
+    `guess_micro` is the daily demand (micro-units) that a planner assumes. The policies with fixed
+    levels calculate those levels from it.
     """
 
     number: int

@@ -59,9 +59,9 @@ WHERE order_ref = %(location)s || '-' || %(run)s AND status = 'sent'
 
 @dataclass(slots=True)
 class Shop:
-    """The location and its written lines; `trading` sells in a separate thread.
+    """A new location whose items the thread of `trading` sells; `lines` counts its sale lines.
 
-    Items in `_held` are not sold for a while, and those in `_more` are sold with the hot ones.
+    The thread doesn't sell items of `_held`. It sells those of `_more` as often as those of `HOT`.
     """
 
     url: str

@@ -74,7 +74,7 @@ class IncidentThread(threading.Thread):
             self.record_new()
 
     def record_new(self) -> None:
-        """Look once for new errors and restores, and write those that wait."""
+        """Look once for new errors and restores. Write them, and those that a failed write left."""
         for name, entry in self._supervisor.report()["services"].items():
             service = ServiceRuntime(**entry)
             self._note_error(name, service)

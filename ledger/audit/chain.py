@@ -51,8 +51,8 @@ class _Row(NamedTuple):
 class Break:
     """A defect of the chain, described by `found`.
 
-    `place` is its number, None for a log entry without one. `action_id` is the id of the log
-    entry, None if the chain lacks the head that was kept outside.
+    `place` is its number in the chain, None for an entry outside it. `action_id` is the id of the
+    log entry, None if the chain lacks the head that was kept outside.
     """
 
     place: int | None

@@ -23,7 +23,7 @@ LONGEST_NOTE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class ApproveCount:
-    """A count to write as approved: units on the shelf at `occurred_at`, None for now."""
+    """A count to write as approved: units on the shelf at `occurred_at`, by default at present."""
 
     location: str
     sku: str

@@ -114,7 +114,8 @@ def range_items(
     """Range items in one statement and write their opening counts; return the number of new items.
 
     An item that is ranged already keeps its policy and gets no opening count. `occurred_at` is the
-    time of the counts, None for now. All policies of one call must set the same columns.
+    time of the counts, None for the present time. All policies of one call must set the same
+    columns.
     """
     documents = [_document(item, actor) for item in items]
     if any(document.keys() != documents[0].keys() for document in documents):

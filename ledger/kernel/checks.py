@@ -84,7 +84,7 @@ def one_of(field: str, value: str, allowed: Collection[str]) -> str:
 
 
 def check_business_time(field: str, value: datetime | None) -> datetime | None:
-    """Return a business time, or None for now.
+    """Return the business time `value`. None, which means the present time, is allowed.
 
     Raise `ServiceError` for a time without zone or before 2000-01-01 UTC.
     """

@@ -28,9 +28,9 @@ class Watchdog:
     _observed_s: float = 0.0
 
     def silent_s(self, now_s: float, lags: Mapping[int, int]) -> float:
-        """Return how long (s) a partition with waiting records has handled none, 0 without one.
+        """Return the longest time (s) for which a partition with waiting records has handled none.
 
-        Of several partitions it is the longest time. `lags` are waiting records by partition.
+        Return 0 if no partition has waiting records. `lags` counts them by partition.
         """
         waits = (now_s - self._seen[p][1] for p, lag in lags.items() if lag > 0 and p in self._seen)
         return max(waits, default=0.0)

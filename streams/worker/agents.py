@@ -72,13 +72,13 @@ def _attach_chunks(app: faust.App, runtime: Runtime) -> None:
 
 def _attach_rebalance(app: faust.App, runtime: Runtime) -> None:
     @app.on_partitions_revoked.connect
-    async def revoked(_app: faust.App, revoked: Any, **_: object) -> None:  # noqa: ANN401 -- as above
+    async def revoked(_app: faust.App, revoked: Any, **_: object) -> None:  # noqa: ANN401 -- Faust has no types
         # Faust sends this after the present batch was processed.
         log.info("partitions revoked", partitions=sorted({tp.partition for tp in revoked}))
         await runtime.revoked()
 
     @app.on_partitions_assigned.connect
-    async def assigned(_app: faust.App, assigned: Any, **_: object) -> None:  # noqa: ANN401 -- as above
+    async def assigned(_app: faust.App, assigned: Any, **_: object) -> None:  # noqa: ANN401 -- Faust has no types
         partitions = sorted(tp.partition for tp in assigned if tp.topic == STOCK_EVENTS)
         log.info("partitions assigned", partitions=partitions)
         await runtime.ownership.assign(partitions)

@@ -32,8 +32,8 @@ class WebEnvironment(BaseSettings):
     # A session ends after `idle_minutes` without a request, and after `session_hours` in any case.
     idle_minutes: int = Field(default=30, ge=1, le=1_440)
     session_hours: int = Field(default=12, ge=1, le=168)
-    # Roles that can change orders, prices or the system for all stores. A demo requires no second
-    # factor unless this is set.
+    # Roles that need a second factor. The default names those that can change orders, prices or the
+    # system for all stores. A demo requires no second factor unless this is set.
     second_factor_roles: str = Field(default="lead,pricing,operator", max_length=200)
     database_role: Literal["app", "owner"] = "app"
     # 0 = one connection per request. A server sets a pool size; short commands need no pool

@@ -39,7 +39,7 @@ def ends(client: AdminClient, topic: str) -> dict[int, int]:
 
 
 def group_lag() -> int:
-    """Return the records that the workers' group has not committed."""
+    """Return the number of records that the workers' group has not committed."""
     reached = ends(admin(), STOCK_EVENTS)
     asked = settings.CONNECTIONS.kafka_bootstrap, APP_ID, STOCK_EVENTS, reached
     found = committed_offsets(*asked, timeout_s=PROBE_S)
@@ -47,7 +47,7 @@ def group_lag() -> int:
 
 
 def projector_lag() -> int | None:
-    """Return the records that the projector has not read; None before its first row."""
+    """Return the number of records that the projector has not read; None before its first row."""
     positions = select_value(
         "SELECT sum(next_offset) FROM read_model.sink_position"
         " WHERE sink = 'projector' AND topic = %(topic)s",
@@ -59,7 +59,7 @@ def projector_lag() -> int | None:
 
 
 def none_without_broker(query: Callable[[], T]) -> T | None:
-    """Return the broker's answer, or None on a Kafka error; the link shows its other values."""
+    """Return the result of `query`, or None on a Kafka error, so that a page shows the rest."""
     try:
         return query()
     except KafkaException:
