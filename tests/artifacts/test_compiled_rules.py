@@ -1,7 +1,8 @@
 """Compiled rules give the results of the sources: for the model, the examples and the engine.
 
 Compiling takes half a minute, so these tests are not part of `make check`. The machine keeps the
-compiled form of the newest sources; tests of the same sources use a copy of it.
+compiled form of the newest sources; tests of the same sources use a copy of it. `make test` runs
+the engine with compiled rules, `make soak` the second implementation and every example.
 """
 
 import hashlib
@@ -96,12 +97,14 @@ def test_a_process_runs_the_rules_in_the_form_that_it_is_given(environment) -> N
     assert (said(environment, *asked), said(interpreted, *asked)) == ("True\n", "False\n")
 
 
+@pytest.mark.soak
 def test_the_independent_model_agrees(environment) -> None:
     compare = ("tests.oracle.compare", "--seeds", f"0-{SEEDS - 1}")
 
     assert said(environment, "-c", RUN_COMPILED, *compare) == f"{SEEDS} seeds, 0 differ\n"
 
 
+@pytest.mark.soak
 def test_every_example_of_the_rules_holds(environment) -> None:
     own = {**environment, "HYPOTHESIS_PROFILE": "quick"}
 

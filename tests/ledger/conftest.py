@@ -13,6 +13,9 @@ from tests.ledger.postgres import Server, running_server
 from tests.ledger.rows import VALID
 from webui.config.environment import database_from_url
 
+# No broker, Connect or worker runs beside these tests: pages that probe them need not wait long.
+PROBE_S = 0.2
+
 EMPTIED = (
     *(f"retail.{table}" for table in VALID),
     *("retail.product", "retail.location", "retail.supplier"),
@@ -49,7 +52,11 @@ def database(server: Server) -> Iterator[str]:
         connections.databases["default"] = connections.configure_settings({"default": entry})[
             "default"
         ]
-        yield name
+        with (
+            mock.patch("webui.desks.system.probes.PROBE_S", PROBE_S),
+            mock.patch("webui.desks.system.offsets.PROBE_S", PROBE_S),
+        ):
+            yield name
         connections["default"].close()
         del connections["default"]
         connections.databases["default"] = before
@@ -66,11 +73,24 @@ def empty(connection: psycopg.Connection) -> None:
     connection.execute("SET session_replication_role = origin")
 
 
-@pytest.fixture
-def ledger(server: Server, database: str) -> Iterator[psycopg.Connection]:
-    """A superuser's connection to the emptied ledger, in autocommit mode."""
+@pytest.fixture(scope="session")
+def cleaner(server: Server, database: str) -> Iterator[psycopg.Connection]:
+    """A superuser's connection that empties the ledger.
+
+    It is kept for all tests: a new session of Postgres reads the catalogue of 50 tables first,
+    which takes longer than the deletes.
+    """
     with psycopg.connect(server.url("postgres", database), autocommit=True) as connection:
-        empty(connection)
+        yield connection
+
+
+@pytest.fixture
+def ledger(
+    server: Server, database: str, cleaner: psycopg.Connection
+) -> Iterator[psycopg.Connection]:
+    """A superuser's connection to the emptied ledger, in autocommit mode."""
+    empty(cleaner)
+    with psycopg.connect(server.url("postgres", database), autocommit=True) as connection:
         yield connection
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from tests.oracle.compare import failing, report
 
-SEEDS = int(os.environ.get("INVENTORY_ORACLE_SEEDS", "150"))
+LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
+SEEDS = int(os.environ.get("INVENTORY_ORACLE_SEEDS", "300" if LONG else "60"))
 BATCH = 10
 
 

@@ -43,7 +43,7 @@ def dismiss_notices(page: Page) -> None:
         expect(buttons).to_have_count(left - 1)
 
 
-@pytest.mark.parametrize("size", [(1280, 900), (390, 844)])
+@pytest.mark.parametrize("size", [(1280, 900), pytest.param((390, 844), marks=pytest.mark.soak)])
 def test_twenty_needs_become_sent_orders_in_six_clicks(
     stack: RunningStack, doors: Doors, twenty: Shop, size: tuple[int, int]
 ) -> None:

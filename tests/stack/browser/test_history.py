@@ -33,7 +33,7 @@ def planted_history(shop: Shop) -> Shop:
     return shop
 
 
-@pytest.mark.parametrize("role", ["analyst", "operator"])
+@pytest.mark.parametrize("role", ["analyst", pytest.param("operator", marks=pytest.mark.soak)])
 def test_every_page_of_the_desk_is_accessible_and_fits_a_phone(
     doors: Doors, planted: Shop, role: str
 ) -> None:
