@@ -1,6 +1,7 @@
 """The roles of people. Each role is a Django group whose name is the role's code.
 
-`webui.accounts.roles` has the rights of each role, because only pages check rights.
+`webui.accounts.roles` has the rights of each role, because pages check them. `ORDERING` is also
+checked outside of pages.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ LEAD: Final = "lead"
 PRICING: Final = "pricing"
 ANALYST: Final = "analyst"
 OPERATOR: Final = "operator"
+# Who may approve needs and send orders: pages check it, and so does the end of a delayed send.
+ORDERING: Final = frozenset({BUYER, LEAD})
 
 
 @dataclass(frozen=True, slots=True)

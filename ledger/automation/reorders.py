@@ -10,7 +10,7 @@ from itertools import groupby
 import structlog
 
 from ledger.kernel.transactions import execute, fetch_column, ledger_transaction
-from ledger.reorders.approval import MOST_AT_ONCE
+from ledger.reorders.approval_plans import MOST_AT_ONCE
 from ledger.reorders.approvals import ApproveReorder, NotOrdered, Ordered
 from ledger.reorders.automatic import Case, cases_that_policy_allows, reasons_to_wait
 from ledger.reorders.service import approve_automatically

@@ -5,7 +5,8 @@ item and ends the send. After a crash nothing of it is in the database, and the 
 it. Two processes may run this job at once, because each skips sends that the other has locked.
 
 A send that waited for more than 15 minutes after its deadline lapses. Nothing is sent then, because
-the person who pressed the button no longer expects it.
+the person who pressed the button no longer expects it. Items of a store for which the person may
+not send orders any more are refused.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,10 @@ from operator import attrgetter
 from typing import Final
 
 import structlog
+from django.contrib.auth import get_user_model
 
+from ledger.access.roles import ORDERING
+from ledger.access.scope import EVERYWHERE, NOWHERE, Scope, grants_of
 from ledger.kernel.errors import LedgerError
 from ledger.kernel.transactions import execute, fetch_column, ledger_transaction
 from ledger.kernel.unscoped_rows import read_all, read_one
@@ -28,6 +32,7 @@ from ledger.reorders.service import approve_and_send
 MOST_A_CALL: Final = 20
 LAPSES_AFTER: Final = timedelta(minutes=15)
 TOO_LATE: Final = "The automation did not run for 15 minutes, so nothing was sent. Send it again"
+NOT_ALLOWED: Final = "{person} may not send orders for {location} any more, so nothing was sent"
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +47,8 @@ FROM app.pending_send
 WHERE id = %s AND status = 'waiting' AND due_at <= clock_timestamp() FOR UPDATE SKIP LOCKED
 """
 _ITEMS: Final = """
-SELECT place, kind, subject, shown, units FROM app.pending_item WHERE send_id = %s ORDER BY place
+SELECT place, kind, subject, location, shown, units FROM app.pending_item WHERE send_id = %s
+ORDER BY place
 """
 
 
@@ -64,6 +70,7 @@ class _Item:
     place: int
     kind: str
     subject: str
+    location: str
     shown: str
     units: int
 
@@ -101,11 +108,27 @@ def _lapsed(items: Sequence[_Item]) -> list[_Outcome]:
 
 
 def _outcomes(send: _Send, items: Sequence[_Item]) -> list[_Outcome]:
-    found: list[_Outcome] = []
-    for kind, members in groupby(items, key=attrgetter("kind")):
+    scope = _scope(send.made_by)
+    found = [
+        _Outcome(item.place, None, NOT_ALLOWED.format(person=send.made_by, location=item.location))
+        for item in items
+        if not scope.allows(item.location)
+    ]
+    allowed = [item for item in items if scope.allows(item.location)]
+    for kind, members in groupby(allowed, key=attrgetter("kind")):
         execute_kind = _needs if kind == NEED else _orders
         found += execute_kind(send, list(members))
     return found
+
+
+def _scope(made_by: str | None) -> Scope:
+    """Return the stores for which the person may send orders now."""
+    if made_by is None:
+        return EVERYWHERE
+    person = get_user_model().objects.filter(username=made_by).first()
+    if person is None or not (person.is_superuser or grants_of(person).roles & ORDERING):
+        return NOWHERE
+    return grants_of(person).scope
 
 
 def _needs(send: _Send, items: Sequence[_Item]) -> list[_Outcome]:

@@ -1,6 +1,7 @@
 """Sends that wait for ten seconds: announced, undone, executed once, and reported row by row."""
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
@@ -16,6 +17,20 @@ from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import reorder_proposal
 
 MINE = Scope(everywhere=False, stores=frozenset({"L"}))
+
+
+@pytest.fixture(autouse=True)
+def bea(ledger: psycopg.Connection) -> None:
+    """Bea, who buys for all stores."""
+    become("buyer")
+
+
+def become(role: str, *stores: str) -> None:
+    """Give Bea this role alone, for these stores or for all."""
+    people = import_module("ledger.people")  # late: it needs Django set up
+    user, _ = people.User.objects.get_or_create(username="bea")
+    user.groups.set([people.create_roles()[role]])
+    people.write_memberships(user, everywhere=not stores, stores=stores)
 
 
 def needs(ledger: psycopg.Connection, number: int, *, location: str = "L") -> list[str]:
@@ -99,6 +114,29 @@ def test_after_the_deadline_the_needs_leave_as_one_sent_order(ledger: psycopg.Co
     assert (sent_by, is_sent, automatic) == ("bea", True, False)
     logged = "SELECT actor, detail ->> 'units' FROM app.action_log WHERE action = 'send_order'"
     assert ledger.execute(logged).fetchall() == [("bea", "126")]
+
+
+@pytest.mark.parametrize(
+    ("role", "stores", "left"),
+    [("analyst", (), set()), ("lead", (), {"L", "M"}), ("buyer", "M", {"M"})],
+)
+def test_a_right_that_is_lost_within_the_ten_seconds_sends_nothing(
+    ledger: psycopg.Connection, role: str, stores: str, left: set[str]
+) -> None:
+    ids = needs(ledger, 1) + needs(ledger, 1, location="M")
+    send_id = id_of(announce(ids))
+    become(role, *stores)
+    let_time_pass(ledger)
+
+    assert sends.send_due() == 1
+
+    assert {line[0] for line in lines(ledger)} == {f"R:{store}|S000:1-2" for store in left}
+    refused = {subject: text for subject, _, text in outcomes(ledger, send_id) if text}
+    assert refused == {
+        f"R:{store}|S000:1-2": f"bea may not send orders for {store} any more, so nothing was sent"
+        for store in {"L", "M"} - left
+    }
+    assert status(ledger, send_id) == "sent"
 
 
 def test_a_second_round_and_a_second_process_send_nothing_again(

@@ -14,7 +14,16 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from ledger.access.roles import ANALYST, ASSOCIATE, BUYER, LEAD, MANAGER, OPERATOR, PRICING
+from ledger.access.roles import (
+    ANALYST,
+    ASSOCIATE,
+    BUYER,
+    LEAD,
+    MANAGER,
+    OPERATOR,
+    ORDERING,
+    PRICING,
+)
 from ledger.access.scope import grants_of, require_company
 from ledger.requests.service import ASKERS
 from ledger.reviews.service import REVIEWERS
@@ -64,10 +73,10 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     SEE_TRANSFERS: frozenset({ASSOCIATE, MANAGER, BUYER, LEAD}),
     TRANSFER: frozenset({ASSOCIATE, MANAGER}),
     SEE_ORDERS: frozenset({ASSOCIATE, MANAGER, BUYER, LEAD}),
-    MANAGE_ORDERS: frozenset({BUYER, LEAD}),
+    MANAGE_ORDERS: ORDERING,
     REOPEN_ORDERS: frozenset({LEAD}),
     RANGE_ITEMS: frozenset({BUYER, LEAD}),
-    DECIDE_REORDERS: frozenset({BUYER, LEAD}),
+    DECIDE_REORDERS: ORDERING,
     ORDER_ODD_UNITS: frozenset({LEAD}),
     DECIDE_PRICES: frozenset({PRICING}),
     STOP_PRICES: frozenset({PRICING, OPERATOR}),

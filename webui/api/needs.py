@@ -9,7 +9,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from ledger.kernel.errors import refuse
-from ledger.reorders.approval import MOST_PARTS
+from ledger.reorders.approval_plans import MOST_PARTS
 from ledger.reorders.approvals import ApprovalOutcome
 from ledger.services import (
     ApproveReorder,
