@@ -107,6 +107,24 @@ def test_login_and_logout_are_written_down_with_their_source(staff) -> None:
     assert detail == ({"source": HERE, "second_factor": None},)
 
 
+@pytest.mark.parametrize(
+    ("target", "login"),
+    [
+        ("/tasks/?for=all", "/login/?next=%2Ftasks%2F%3Ffor%3Dall"),
+        ("", "/login/"),
+        ("https://example.org/", "/login/"),
+        ("//example.org/", "/login/"),
+        ("/" + "x" * 2_000, "/login/"),
+    ],
+)
+def test_a_change_of_the_person_leads_back_to_the_page(staff, target: str, login: str) -> None:
+    browser = client()
+    log_in(browser)
+
+    assert browser.post("/logout/", {"next": target})["Location"] == login
+    assert browser.get("/tasks/").status_code == 302
+
+
 def test_a_powerful_role_sees_nothing_before_it_has_a_second_factor(staff) -> None:
     browser = client()
     log_in(browser, "olga")

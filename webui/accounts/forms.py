@@ -24,6 +24,17 @@ class AccountForm(forms.Form):
         return str(self.cleaned_data["username"])[:LONGEST_NAME] if self.is_valid() else ""
 
 
+class NextForm(forms.Form):
+    """The address to open after the next login."""
+
+    next = forms.CharField(required=False, max_length=2_000)
+
+    @property
+    def target(self) -> str:
+        """Return the address, or an empty text if none was sent or it is refused."""
+        return str(self.cleaned_data["next"]) if self.is_valid() else ""
+
+
 class CodeForm(forms.Form):
     """A one-time code, or a recovery code."""
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from typing import Any, Final, Protocol
+from urllib.parse import urlencode
 
 from django.contrib.auth import login, logout
 from django.contrib.auth.forms import AuthenticationForm
@@ -19,7 +20,7 @@ from typing_extensions import override
 from webui.accounts import attempts, audit, devices, second_factor
 from webui.accounts.attempts import Attempt
 from webui.accounts.encryption import SecretUnreadable
-from webui.accounts.forms import AccountForm, CodeForm
+from webui.accounts.forms import AccountForm, CodeForm, NextForm
 from webui.accounts.open_sessions import browser_name, forget_expired
 from webui.accounts.roles import roles_of
 from webui.accounts.session_store import ACTIVE, BEGAN, BROWSER, SOURCE
@@ -201,11 +202,14 @@ def too_many(page: HttpResponse, attempt: Attempt) -> HttpResponse:
 
 @require_POST
 def log_out(request: HttpRequest) -> HttpResponse:
-    """End the session."""
+    """End the session and show the login. With an address in `next`, that login leads there."""
     if isinstance(request.user, User):
         audit.note("logout", request.user, source=source_of(request))
+    target = NextForm(request.POST).target
     logout(request)
-    response = redirect(reverse("login"))
+    leads_on = target and is_own_address(request, target)
+    query = f"?{urlencode({'next': target})}" if leads_on else ""
+    response = redirect(f"{reverse('login')}{query}")
     # Cached pages would show figures to the next person at this till. The browser's storage stays:
     # it may hold scans that wait for the network.
     response["Clear-Site-Data"] = '"cache"'

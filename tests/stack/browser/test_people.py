@@ -86,6 +86,32 @@ def test_pages_of_people_and_accounts_are_accessible_and_a_lost_phone_is_replace
     assert faults == []
 
 
+def test_a_shared_device_changes_the_person_with_a_name_and_a_password(doors: Doors) -> None:
+    visitor, password = doors.enter(), doors.people.password
+    page = visitor.open("/login/")
+    page.get_by_label("This device is shared").check()
+    visitor.page.fill("[name=username]", "associate")
+    visitor.page.fill("[name=password]", password)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="What waits for you")).to_be_visible()
+    page.goto(f"{doors.base}/tasks/?for=all")
+
+    page.get_by_role("button", name="Change person").click()
+
+    page.get_by_role("group", name="People of this device").get_by_text("associate").click()
+    expect(page.get_by_label("User name")).to_have_value("associate")
+    expect(page.get_by_label("Password")).to_be_focused()
+    faults = faults_of(page)
+    page.keyboard.type(password)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/tasks/?for=all")
+    page.get_by_role("button", name="Change person").click()
+    page.get_by_label("This device is shared").uncheck()
+    expect(page.get_by_role("group", name="People of this device")).to_be_hidden()
+    assert page.evaluate("() => localStorage.getItem('inventory-names')") is None
+    assert faults == []
+
+
 def test_operators_read_who_was_refused(doors: Doors) -> None:
     buyer, operator = doors.log_in("buyer"), doors.log_in("operator").page
     buyer.expected = ("403",)

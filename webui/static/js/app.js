@@ -47,6 +47,12 @@ const PARTS = [
     start: (module) => module.startUses(),
   },
   {
+    at: "form[data-names]",
+    file: "names.js",
+    load: () => import("./names.js"),
+    start: (module) => module.startNames(),
+  },
+  {
     at: "body[data-answer]",
     file: "answer.js",
     load: () => import("./answer.js"),

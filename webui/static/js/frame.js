@@ -3,6 +3,8 @@
 // works, or shows everything.
 
 const LOOK_MS = 5_000;
+const NAMES = "inventory-names"; // the people of a shared device, newest first; absent on others
+const MOST_NAMES = 6;
 
 export function startFrame() {
   startToasts();
@@ -10,6 +12,29 @@ export function startFrame() {
   startFilters();
   startOnce();
   startInstalled();
+  startPerson();
+}
+
+/** Return the names of the people of a shared device, or null on a device of one person. */
+export function names() {
+  const kept = localStorage.getItem(NAMES);
+  return kept === null ? null : kept.split("\n").filter(Boolean);
+}
+
+/** Keep these names, newest first. Null makes it a device of one person and deletes them. */
+export function keepNames(people) {
+  if (people === null) localStorage.removeItem(NAMES);
+  else localStorage.setItem(NAMES, people.slice(0, MOST_NAMES).join("\n"));
+}
+
+/** On a shared device, add the person to its names and show the button that changes the person. */
+function startPerson() {
+  const change = document.querySelector("[data-change]");
+  const known = names();
+  if (!change || known === null) return;
+  const person = change.dataset.change;
+  keepNames([person, ...known.filter((name) => name !== person)]);
+  change.hidden = false;
 }
 
 /**
