@@ -64,11 +64,11 @@ def test_a_row_has_old_and_new_price_margins_signal_and_limits() -> None:
     ("query", "expected"),
     [
         ("", ["C", "B", "A"]),  # a week of C is 4.2 at 10 a day
-        ("order=reverse", ["A", "B", "C"]),
-        ("sort=unit", ["B", "A", "C"]),
-        ("sort=item&order=reverse", ["C", "B", "A"]),
-        ("sort=price", ["C", "A", "B"]),
-        ("sort=change", ["B", "A", "C"]),
+        ("sort=week", ["A", "B", "C"]),
+        ("sort=-unit", ["B", "A", "C"]),
+        ("sort=-item", ["C", "B", "A"]),
+        ("sort=-price", ["C", "A", "B"]),
+        ("sort=-change", ["B", "A", "C"]),
         ("sort=store", ["A", "B", "C"]),
         ("sort=signal", ["A", "B", "C"]),
         ("sort=nonsense", ["C", "B", "A"]),

@@ -210,7 +210,7 @@ def test_headings_sort_and_pages_lead_forward_and_back(ledger: psycopg.Connectio
 def test_a_position_that_fits_no_order_is_the_start(ledger: psycopg.Connection, at: str) -> None:
     level(ledger, state())
 
-    assert 'data-key="L|S"' in listed(f"/?sort=on_hand&after=L%7CA&at={at}")
+    assert 'data-key="L|S"' in listed(f"/?sort=on_hand&after={at}~L%7CA")
 
 
 def test_a_long_list_has_no_sums_and_one_order(

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from ledger.kernel.rows import select, select_one
 from webui.readmodel.proposals import PRICE_PROPOSAL, PRICE_VIEWS, PriceProposal
+from webui.shell.listing import Sort
 
 PAGE_ROWS: Final = 40
 MOST_COUNTED: Final = 1000
@@ -12,7 +13,7 @@ MOST_COUNTED: Final = 1000
 _UNIT: Final = "((r.new_minor - r.old_minor)::numeric * 10000 / (10000 + il.tax_bp))"
 _WEEK: Final = f"({_UNIT} * coalesce(s.demand_rate_micro, il.initial_rate_micro))"
 # Each order ends with the id, so that no two pages share a row.
-_ORDERS: Final = {
+ORDERS: Final = {
     "week": f"abs({_WEEK})",
     "unit": f"abs({_UNIT})",
     "item": "coalesce(p.name, r.sku)",
@@ -21,8 +22,7 @@ _ORDERS: Final = {
     "change": "abs(r.new_minor - r.old_minor)::numeric / greatest(1, r.old_minor)",
     "signal": "r.signal",
 }
-# The first click on a heading shows the largest amounts, but the first letters, first.
-DESCENDING: Final = frozenset({"week", "unit", "price", "change"})
+DEFAULT_SORT: Final = Sort("week", descending=True)
 _FROM: Final = PRICE_PROPOSAL[PRICE_PROPOSAL.index("FROM app.price_proposal") :]
 
 
@@ -34,8 +34,7 @@ class Filters:
     text: str = ""
     location: str = ""
     signal: str = ""
-    sort: str = "week"
-    reverse: bool = False
+    sort: Sort = DEFAULT_SORT
     start: int = 0
 
     def as_query(self) -> dict[str, str]:
@@ -45,8 +44,7 @@ class Filters:
             "q": self.text,
             "location": self.location,
             "signal": self.signal,
-            "sort": "" if self.sort == "week" else self.sort,
-            "order": "reverse" if self.reverse else "",
+            "sort": "" if self.sort == DEFAULT_SORT else self.sort.text,
         }
         return {name: given for name, given in pairs.items() if given}
 
@@ -64,18 +62,12 @@ class Totals:
         return self.rows > MOST_COUNTED
 
 
-def sort_of(given: str) -> str:
-    """Return the name of an order, or the default one."""
-    return given if given in _ORDERS else "week"
-
-
 def price_page(filters: Filters) -> list[PriceProposal]:
     """Return the proposals of one page, at most 40."""
-    is_down = (filters.sort in DESCENDING) != filters.reverse
-    direction = "DESC NULLS LAST" if is_down else "ASC NULLS LAST"
+    direction = "DESC NULLS LAST" if filters.sort.descending else "ASC NULLS LAST"
     sql = (
         f"{PRICE_PROPOSAL} WHERE {_where(filters)}"
-        f" ORDER BY {_ORDERS[filters.sort]} {direction}, r.location, r.sku, r.proposal_id"
+        f" ORDER BY {ORDERS[filters.sort.column]} {direction}, r.location, r.sku, r.proposal_id"
         " LIMIT %(rows)s OFFSET %(start)s"
     )
     given = _given(filters) | {"rows": PAGE_ROWS, "start": filters.start}

@@ -1,80 +1,57 @@
 """The address of the pricing desk: its filters, headings that sort, and pages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
-from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
-from webui.desks.prices.listing import DESCENDING, PAGE_ROWS, Filters, sort_of
+from webui.desks.prices.listing import DEFAULT_SORT, ORDERS, PAGE_ROWS, Filters
 from webui.shell.commands import query_text
 from webui.shell.desk import view_of
-
-_MOST_DIGITS: Final = 6
-# Order, heading, and True for a column of numbers.
-_HEADS: Final = (
-    ("item", "Item", False),
-    ("store", "Store", False),
-    ("change", "Old \N{RIGHTWARDS ARROW} new", True),
-    ("unit", "Margin a unit", True),
-    ("week", "Margin a week", True),
-    ("signal", "Signal", False),
+from webui.shell.listing import (
+    Column,
+    Heading,
+    Pages,
+    headings,
+    numbered_pages,
+    sort_of,
+    start_of,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A heading that sorts; `direction` is a value of `aria-sort`, empty if it doesn't sort now."""
-
-    label: str
-    url: str
-    is_number: bool
-    direction: str
-
-
-@dataclass(frozen=True, slots=True)
-class Pages:
-    """Addresses of the previous and the next page, empty if there is none, and the first row."""
-
-    previous: str
-    following: str
-    first: int
+# The first click on an amount shows the largest first, that on a text the first letters.
+_COLUMNS: Final = (
+    Column("item", "Item"),
+    Column("store", "Store"),
+    Column("change", "Old \N{RIGHTWARDS ARROW} new", "n", largest_first=True),
+    Column("unit", "Margin a unit", "n", largest_first=True),
+    Column("week", "Margin a week", "n", largest_first=True),
+    Column("signal", "Signal"),
+    Column("", "Limited by"),
+    Column("", "Decision", is_hidden=True),
+)
 
 
 def filters_of(request: HttpRequest, views: Sequence[str]) -> Filters:
     """Return the filters in the query string; unknown ones are left at their default."""
-    given = request.GET.get("start", "")
-    is_number = given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS
     return Filters(
         view=view_of(request, views),
         text=query_text(request, "q", 100),
         location=query_text(request, "location", 24),
         signal=query_text(request, "signal", 24),
-        sort=sort_of(request.GET.get("sort", "")),
-        reverse=request.GET.get("order") == "reverse",
-        start=int(given) if is_number else 0,
+        sort=sort_of(request.GET.get("sort", ""), ORDERS, DEFAULT_SORT),
+        start=start_of(request.GET.get("start", "")),
     )
 
 
-def heads_of(filters: Filters) -> list[Head]:
+def heads_of(filters: Filters) -> list[Heading]:
     """Return the headings; the one in force sorts in the other direction."""
-    heads = []
-    for name, label, is_number in _HEADS:
-        is_now = name == filters.sort
-        wanted = replace(filters, sort=name, reverse=is_now and not filters.reverse, start=0)
-        is_down = (name in DESCENDING) != filters.reverse
-        direction = ("descending" if is_down else "ascending") if is_now else ""
-        heads.append(Head(label, f"?{urlencode(wanted.as_query())}", is_number, direction))
-    return heads
+    query = replace(filters, sort=DEFAULT_SORT).as_query()
+    return headings(_COLUMNS, filters.sort, query, default=DEFAULT_SORT)
 
 
 def pages_of(filters: Filters, has_more: bool) -> Pages:  # noqa: FBT001 -- one of two addresses
     """Return the addresses of the pages around this one."""
-    query = filters.as_query()
-    before, behind = max(0, filters.start - PAGE_ROWS), filters.start + PAGE_ROWS
-    return Pages(
-        previous=f"?{urlencode(query | {'start': before})}" if filters.start else "",
-        following=f"?{urlencode(query | {'start': behind})}" if has_more else "",
-        first=filters.start + 1,
+    return numbered_pages(
+        filters.as_query(), start=filters.start, rows=PAGE_ROWS, has_more=has_more
     )

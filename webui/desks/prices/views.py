@@ -101,7 +101,7 @@ def _proposals(request: HttpRequest, filters: Filters, refusal: Refusal | None) 
         "rows": [_row(proposal, filters) for proposal in found],
         "opened": next((_card(one, refusal) for one in found if one.proposal_id == opened), None),
         "next_cards": next_cards(ids),
-        "heads": heads_of(filters),
+        "headings": heads_of(filters),
         "totals": total,
         "pages": pages_of(filters, total.rows > filters.start + PAGE_ROWS),
         "refusal": None if refused_here else refusal,

@@ -5,7 +5,6 @@ Open needs have two sections: those that a buyer should look at, and routine one
 more; a test compares both.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -15,10 +14,11 @@ from inventory.replenishment.attention import SENTENCES, URGENCIES
 from ledger.kernel.rows import select
 from webui.readmodel.figures import Covered
 from webui.readmodel.proposals import Decidable, reorder_conditions
+from webui.shell.keyset import fits
+from webui.shell.listing import Sort, cursor_text, split_cursor
 
 LOOK_AT, ROUTINE = 0, 1
 DEFAULT_SORT: Final = "urgency"
-LONGEST_CURSOR: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class NeedRow(Covered, Decidable):
     @property
     def cursor(self) -> str:
         """The place of this row in its list, for the address of the next or previous page."""
-        return f"{self.section}~{self.mark}~{self.reorder_id}"
+        return f"{self.section}~{cursor_text(self.mark, self.reorder_id)}"
 
     @property
     def why(self) -> str:
@@ -108,6 +108,11 @@ class Wanted:
     after: str = ""
     before: str = ""
 
+    @property
+    def order(self) -> Sort:
+        """The sort as a column and its direction."""
+        return Sort(self.sort.removeprefix("-"), self.sort.startswith("-"))
+
 
 # Column, as SQL, and the type of a cursor's value. The money of a need is far below 10^16.
 _SORTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -122,15 +127,6 @@ _SORTS: Final[Mapping[str, tuple[str, str]]] = {
     "updated": ("r.updated_at", "timestamptz"),
 }
 SORTS: Final = frozenset(_SORTS)
-# A person may edit the address, so a value is only cast if it looks like its type.
-_MARKS: Final[Mapping[str, re.Pattern[str]]] = {
-    "numeric": re.compile(r"-?[0-9]{1,30}"),
-    "bigint": re.compile(r"-?[0-9]{1,18}"),
-    "text": re.compile(r"[^\x00]*"),
-    "timestamptz": re.compile(
-        r"20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:.]{5,15}[+-][0-9]{2}(:[0-9]{2})?"
-    ),
-}
 ATTENTION_SQL: Final = """array_remove(ARRAY[
         CASE WHEN v.supplier = '' THEN 'no_supplier' END,
         CASE WHEN NOT v.supplier_active THEN 'supplier_inactive' END,
@@ -239,8 +235,8 @@ def _conditions(wanted: Wanted) -> tuple[list[str], dict[str, Any]]:
 
 def _cursor(text: str, kind: str) -> tuple[int, str, str] | None:
     """Return section, value and id of a cursor; None for a text that isn't one of this type."""
-    section, _, rest = text[:LONGEST_CURSOR].partition("~")
-    mark, _, reorder_id = rest.rpartition("~")
-    if section not in {str(LOOK_AT), str(ROUTINE)} or not _MARKS[kind].fullmatch(mark):
+    section, _, rest = text.partition("~")
+    mark, reorder_id = split_cursor(rest)
+    if section not in {str(LOOK_AT), str(ROUTINE)} or "~" not in rest or not fits(mark, kind):
         return None
     return int(section), mark, reorder_id

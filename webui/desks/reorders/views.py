@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from ledger.kernel.refusal_text import refusal_text
 from ledger.services import Conflict, NotOrdered, ServiceError
-from webui.accounts.roles import DECIDE_REORDERS, SEE, requires
+from webui.accounts.roles import DECIDE_REORDERS, SEE, abilities, requires
 from webui.desks.reorders.commands import approve_one, approve_picked, send_picked
 from webui.desks.reorders.forms import PicksForm
 from webui.desks.reorders.queries import desk_version, names_of, overview
@@ -32,6 +32,17 @@ from webui.desks.sends.views import sends_of
 from webui.shell.commands import next_cards
 from webui.shell.desk import Refusal, view_of
 from webui.shell.forms import NextCardForm
+from webui.shell.listing import (
+    Column,
+    Heading,
+    Pages,
+    Sort,
+    address,
+    cursor_pages,
+    headings,
+    sort_of,
+    sorted_query,
+)
 from webui.shell.page import render_page
 
 VIEWS: Final = ("open", "held", "closed")
@@ -39,17 +50,17 @@ PAGE_ROWS: Final = 50
 # While there are needs to look at, routine ones have half of the page.
 HALF: Final = PAGE_ROWS // 2
 MOST_COUNTED = 1000
-# Column, heading, class of its cells. The first click on a figure sorts the largest first.
 COLUMNS: Final = (
-    ("item", "Item", "item"),
-    ("store", "Store", "store"),
-    ("on_hand", "On hand", "n"),
-    ("cover", "Cover", "n"),
-    ("units", "Suggestion", "ask"),
-    ("money", "Money", "n"),
-    ("urgency", "Reason", "reason"),
+    Column("item", "Item", "item"),
+    Column("store", "Store", "store"),
+    Column("on_hand", "On hand", "n"),
+    Column("cover", "Cover", "n"),
+    Column("units", "Suggestion", "ask", largest_first=True),
+    Column("money", "Money", "n", largest_first=True),
+    Column("urgency", "Reason", "reason"),
 )
-_LARGEST_FIRST: Final = frozenset({"money", "units"})
+PICK: Final = Column("", "Pick", "tick", is_hidden=True)
+APPROVE: Final = Column("", "Approve", "do", is_hidden=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,31 +95,17 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Needs under one heading; `total` is that of all pages, None for needs that are closed.
-
-    `previous` and `next` are the queries of the pages beside this one, empty where there is none.
-    """
+    """Needs under one heading; `total` is that of all pages, None for needs that are closed."""
 
     number: int
     rows: Sequence[Row]
     total: Total | None
-    previous: str
-    next: str
+    pages: Pages
 
     @property
     def is_routine(self) -> bool:
         """True if the needs of the section can be picked as a whole without a look at each."""
         return self.number == ROUTINE
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A column's heading: the address that sorts by it, and how the table is sorted by it now."""
-
-    label: str
-    kind: str
-    query: str
-    direction: str
 
 
 @require_GET
@@ -133,12 +130,11 @@ def show_desk(
     found = need_rows(wanted, PAGE_ROWS + 1)
     counted = {total.section: total for total in totals(wanted)} if wanted.view != "closed" else {}
     sections = _sections(wanted, found, counted, Typed(refusal, form))
-    first = _first(wanted)
     context = {
         "view": wanted.view,
         "views": VIEWS,
         "sections": sections,
-        "headings": _headings(wanted),
+        "headings": _headings(wanted, may_decide=DECIDE_REORDERS in abilities(request.user)),
         **around.as_context(),
         "most": MOST_COUNTED,
         "shown": sum(len(section.rows) for section in sections),
@@ -150,7 +146,7 @@ def show_desk(
         "sends": sends_of(request.user.get_username()),
         "version_url": reverse("reorders-version"),
         "query": query_of(request),
-        "first": urlencode(first) if wanted.after or wanted.before else "",
+        "first": _first_page(wanted),
         "bulk_id": uuid4(),
         "currency_mark": currency_mark(),
     }
@@ -159,22 +155,34 @@ def show_desk(
 
 
 def _wanted(request: HttpRequest) -> Wanted:
-    view, sort = view_of(request, VIEWS), request.GET.get("sort", "")
-    default = "-updated" if view == "closed" else DEFAULT_SORT
+    view = view_of(request, VIEWS)
     return Wanted(
         view=view,
         location=request.GET.get("location", "")[:24],
         supplier=request.GET.get("supplier", "")[:64],
-        sort=sort if sort.removeprefix("-") in SORTS else default,
+        sort=sort_of(request.GET.get("sort", ""), SORTS, default_sort(view)).text,
         after=request.GET.get("after", ""),
         before="" if request.GET.get("after") else request.GET.get("before", ""),
     )
 
 
-def _first(wanted: Wanted) -> dict[str, str]:
+def default_sort(view: str) -> Sort:
+    """Return the order of a view: closed needs have the newest first."""
+    return Sort("updated", descending=True) if view == "closed" else Sort(DEFAULT_SORT)
+
+
+def _filters(wanted: Wanted) -> dict[str, object]:
+    return {"view": wanted.view, "location": wanted.location, "supplier": wanted.supplier}
+
+
+def _first(wanted: Wanted) -> dict[str, object]:
     """Return the query of the first page with these filters and this sort."""
-    given = {"view": wanted.view, "location": wanted.location, "supplier": wanted.supplier}
-    return given | ({"sort": wanted.sort} if wanted.sort != DEFAULT_SORT else {})
+    return sorted_query(_filters(wanted), wanted.order, default_sort(wanted.view))
+
+
+def _first_page(wanted: Wanted) -> str:
+    """Return the address of the first page, or an empty text on it."""
+    return address(_first(wanted)) if wanted.after or wanted.before else ""
 
 
 def query_of(request: HttpRequest) -> str:
@@ -183,18 +191,10 @@ def query_of(request: HttpRequest) -> str:
     return urlencode({name: request.GET[name] for name in kept if request.GET.get(name)})
 
 
-def _headings(wanted: Wanted) -> list[Heading]:
-    return [_heading(wanted, *column) for column in COLUMNS]
-
-
-def _heading(wanted: Wanted, name: str, label: str, kind: str) -> Heading:
-    at_first = f"-{name}" if name in _LARGEST_FIRST else name
-    other = name if at_first.startswith("-") else f"-{name}"
-    sort = other if wanted.sort == at_first else at_first
-    query = urlencode(_first(replace(wanted, sort=sort)))
-    is_sorted = wanted.sort.removeprefix("-") == name
-    direction = "descending" if wanted.sort.startswith("-") else "ascending"
-    return Heading(label, kind, query, direction if is_sorted else "")
+def _headings(wanted: Wanted, *, may_decide: bool) -> list[Heading]:
+    columns = (PICK, *COLUMNS, APPROVE) if wanted.view == "open" and may_decide else COLUMNS
+    default = default_sort(wanted.view)
+    return headings(columns, wanted.order, _filters(wanted), default=default)
 
 
 def _sections(
@@ -213,13 +213,19 @@ def _section(
 ) -> Section:
     is_back, has_more = bool(wanted.before), len(found) > most
     shown = found[-most:] if is_back else found[:most]
-    first, has_previous = _first(wanted), has_more if is_back else bool(wanted.after)
+    has_previous = has_more if is_back else bool(wanted.after)
+    pages = cursor_pages(
+        _first(wanted),
+        previous=shown[0].cursor if has_previous else "",
+        following=shown[-1].cursor if is_back or has_more else "",
+        rows=most,
+    )
     return Section(
         number=shown[0].section,
         rows=[typed.row(need) for need in shown],
         total=counted.get(shown[0].section) or _total_of(wanted, shown),
-        previous=urlencode(first | {"before": shown[0].cursor}) if has_previous else "",
-        next=urlencode(first | {"after": shown[-1].cursor}) if is_back or has_more else "",
+        # A page with a cursor has one section; the first page has both.
+        pages=replace(pages, first=_first_page(wanted)),
     )
 
 

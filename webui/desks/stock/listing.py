@@ -1,35 +1,44 @@
 """The address of the stock list: what it asks for, and the addresses of the list's links.
 
-Parameters: `q`, `location`, `status`, `supplier`; `sort` with a column, `-` before it for
-descending; `after` or `before` with the key of a row and `at` with its value in that column.
+Parameters: `q`, `location`, `status`, `supplier`, and those of every list (`webui.shell.listing`).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.urls import reverse
 
 from webui.readmodel.figures import LABELS, STATUSES
-from webui.readmodel.stock import BY_KEY, START, Order, Place, StockPage, Totals, place_of
-from webui.readmodel.stock_filters import ORDERS, UNBOUNDED, Filters
-
-# Column of the list, heading, and the order of the first click; empty if it isn't sortable.
-_HEADINGS: Final = (
-    ("item", "Item", ""),
-    ("", "Location", ""),
-    ("", "Status", ""),
-    ("on_hand", "On hand", "-"),
-    ("available", "Available", "-"),
-    ("in_transit", "In transit", "-"),
-    ("on_order", "On order", "-"),
-    ("cover", "Lasts", ""),
-    ("", "Sold, 24 h", ""),
-    ("", "Price", ""),
+from webui.readmodel.stock import PAGE_ROWS, START, Order, Place, StockPage, Totals, place_of
+from webui.readmodel.stock_filters import ORDERS, Filters
+from webui.shell.keyset import fits
+from webui.shell.listing import (
+    Column,
+    Sort,
+    address,
+    cursor_pages,
+    cursor_text,
+    headings,
+    sort_of,
+    sorted_query,
+    split_cursor,
 )
-_TEXTS: Final = frozenset({"Item", "Location", "Status"})
+
+COLUMNS: Final = (
+    Column("item", "Item"),
+    Column("", "Location"),
+    Column("", "Status"),
+    Column("on_hand", "On hand", "n", largest_first=True),
+    Column("available", "Available", "n", largest_first=True),
+    Column("in_transit", "In transit", "n", largest_first=True),
+    Column("on_order", "On order", "n", largest_first=True),
+    Column("cover", "Lasts", "n"),
+    Column("", "Sold, 24 h", "n"),
+    Column("", "Price", "n"),
+)
+_BY_KEY: Final = Sort()
 _NAMES: Final = {"q": "Search", "location": "Location", "status": "Status", "supplier": "Supplier"}
 
 
@@ -39,16 +48,6 @@ class Chip:
 
     label: str
     without: str
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading; `url` sorts by its column, `sorted` is `ascending`, `descending` or empty."""
-
-    label: str
-    is_number: bool
-    url: str
-    sorted: str
 
 
 def filters_of(request: HttpRequest) -> Filters:
@@ -64,24 +63,17 @@ def filters_of(request: HttpRequest) -> Filters:
 
 def order_of(request: HttpRequest) -> Order:
     """Return the order of an address; an unknown one is that of the key."""
-    given = request.GET.get("sort", "")
-    column = given.removeprefix("-")
-    return Order(column, given != column) if column in ORDERS else BY_KEY
+    sort = sort_of(request.GET.get("sort", ""), ORDERS, _BY_KEY)
+    return Order(sort.column, sort.descending)
 
 
 def place_of_address(request: HttpRequest, order: Order) -> Place:
     """Return the position of an address, or the start if it fits no list in this order."""
     given = request.GET
     backwards = "before" in given
-    key = given.get("before" if backwards else "after", "")[:100]
-    value = given.get("at", "")[:200]
-    is_number = order.column and ORDERS[order.column][1] == "bigint"
-    return START if is_number and not _is_bigint(value) else Place(key, value, backwards)
-
-
-def _is_bigint(text: str) -> bool:
-    digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and abs(int(text)) <= UNBOUNDED
+    value, key = split_cursor(given.get("before" if backwards else "after", ""))
+    is_one = not order.column or fits(value, ORDERS[order.column][1])
+    return Place(key, value, backwards) if is_one else START
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +90,7 @@ def status_counts(filters: Filters, sums: Totals) -> list[StatusCount]:
     """Return the number of rows by status, without those that are OK and without zeros."""
     query = filters.as_query()
     return [
-        StatusCount(status, LABELS[status], items, _address(reverse("stock"), narrower))
+        StatusCount(status, LABELS[status], items, address(narrower, reverse("stock")))
         for status in STATUSES
         if status != "ok" and (items := getattr(sums, status))
         for narrower in [{**query, "status": status}]
@@ -106,55 +98,36 @@ def status_counts(filters: Filters, sums: Totals) -> list[StatusCount]:
 
 
 def addresses(
-    filters: Filters, order: Order, page: StockPage, places: Mapping[str, str]
+    filters: Filters, order: Order, page: StockPage, places: Mapping[str, str], *, is_sortable: bool
 ) -> dict[str, Any]:
     """Return the addresses of chips, headings, statuses, neighbouring pages and the export."""
-    base = reverse("stock")
-    query = filters.as_query()
-    here = query | ({"sort": _sort(order)} if order.column else {})
-    context: dict[str, Any] = {
-        "first_url": _address(base, here),
-        "export_url": _address(reverse("stock-export"), query),
+    base, query, sort = reverse("stock"), filters.as_query(), Sort(order.column, order.descending)
+    shown = COLUMNS if is_sortable else [replace(column, name="") for column in COLUMNS]
+    has_rows = bool(page.rows)
+    return {
+        "export_url": address(query, reverse("stock-export")),
         "chips": _chips(query, base, places),
-        "headings": [_heading(base, query, order, heading) for heading in _HEADINGS],
+        "headings": headings(shown, sort, query, default=_BY_KEY, base=base),
+        "pages": cursor_pages(
+            sorted_query(query, sort, _BY_KEY),
+            previous=_cursor(page, order, 0) if has_rows and page.has_previous else "",
+            following=_cursor(page, order, -1) if has_rows and page.has_next else "",
+            base=base,
+            rows=PAGE_ROWS,
+        ),
     }
-    if page.rows and page.has_previous:
-        context["previous_url"] = _address(base, here | _beside(page, order, backwards=True))
-    if page.rows and page.has_next:
-        context["next_url"] = _address(base, here | _beside(page, order, backwards=False))
-    return context
 
 
-def _beside(page: StockPage, order: Order, *, backwards: bool) -> dict[str, str]:
-    place = place_of(page.rows[0 if backwards else -1], order)
-    at = {"at": place.value} if order.column else {}
-    return {"before" if backwards else "after": place.inv_key, **at}
-
-
-def _sort(order: Order) -> str:
-    return f"-{order.column}" if order.descending else order.column
-
-
-def _heading(
-    base: str, query: Mapping[str, str], order: Order, heading: tuple[str, str, str]
-) -> Heading:
-    column, label, first = heading
-    is_current = bool(column) and column == order.column
-    descending = not order.descending if is_current else first == "-"
-    url = _address(base, {**query, "sort": _sort(Order(column, descending))}) if column else ""
-    state = ("descending" if order.descending else "ascending") if is_current else ""
-    return Heading(label, label not in _TEXTS, url, state)
-
-
-def _address(base: str, query: Mapping[str, Any]) -> str:
-    return f"{base}?{urlencode(query)}" if query else base
+def _cursor(page: StockPage, order: Order, number: int) -> str:
+    place = place_of(page.rows[number], order)
+    return cursor_text(place.value, place.inv_key)
 
 
 def _chips(query: Mapping[str, str], base: str, places: Mapping[str, str]) -> list[Chip]:
     return [
         Chip(
             f"{_NAMES[name]}: {_shown(name, given, places)}",
-            _address(base, {other: text for other, text in query.items() if other != name}),
+            address({other: text for other, text in query.items() if other != name}, base),
         )
         for name, given in query.items()
     ]

@@ -72,7 +72,13 @@ def stock(request: HttpRequest) -> HttpResponse:
         "counts": status_counts(filters, sums),
         "one_store": in_store.location,
         "labels_url": labels_url(page.rows) if in_store.location else "",
-        **addresses(filters, order, page, {place.code: place.name for place in locations}),
+        **addresses(
+            filters,
+            order,
+            page,
+            {place.code: place.name for place in locations},
+            is_sortable=sums.is_complete,
+        ),
     }
     keys = [row.inv_key for row in page.rows]
     return render_page(request, "stock/list.html", context, live_keys=keys)

@@ -1,0 +1,156 @@
+"""The order and the page of a list: what an address asks for, and the addresses of its links.
+
+Every list has these parameters. Its filters have names of their own.
+
+- `sort`: a column, `-` before it for descending order;
+- `after` or `before`: the row next to the page, as `MARK~ID` (`cursor_text`);
+- `start`: the number of rows before the page, for lists without cursors.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+_MOST_DIGITS: Final = 6
+LONGEST_CURSOR: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """The order of a list: a column, and its direction. An empty column is the list's own order."""
+
+    column: str = ""
+    descending: bool = False
+
+    @property
+    def text(self) -> str:
+        """The order as the parameter `sort`."""
+        return f"-{self.column}" if self.descending else self.column
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: `name` sorts by it and is empty if the list can't be sorted by it.
+
+    `kind` is the class of its cells, like `n` for numbers. A hidden label is for screen readers.
+    """
+
+    name: str
+    label: str
+    kind: str = ""
+    largest_first: bool = False
+    is_hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading: `url` sorts by its column, and `direction` is the value of `aria-sort`."""
+
+    label: str
+    kind: str
+    url: str
+    direction: str
+    is_hidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Addresses of the pages around one, each empty if there is none. `rows` are those of a page.
+
+    `first` is the address of the first page on every page that isn't the first.
+    """
+
+    first: str = ""
+    previous: str = ""
+    next: str = ""
+    rows: int = 0
+
+
+def sort_of(given: str, columns: Collection[str], default: Sort) -> Sort:
+    """Return the order that the parameter `sort` asks for, or the default order."""
+    column = given.removeprefix("-")
+    return Sort(column, given != column) if column in columns else default
+
+
+def address(query: Mapping[str, object], base: str = "") -> str:
+    """Return the address of a list with these parameters, without those that are empty."""
+    text = urlencode({name: value for name, value in query.items() if value != ""})
+    return f"{base}?{text}" if text else base or "?"
+
+
+def sorted_query(query: Mapping[str, object], sort: Sort, default: Sort) -> dict[str, object]:
+    """Return the filters with the order, which is left out if it is the default one."""
+    return dict(query) | ({} if sort == default else {"sort": sort.text})
+
+
+def headings(
+    columns: Sequence[Column],
+    sort: Sort,
+    query: Mapping[str, object],
+    *,
+    default: Sort,
+    base: str = "",
+) -> list[Heading]:
+    """Return the headings of a table. That of the sorted column reverses the order."""
+    return [_heading(column, sort, query, default=default, base=base) for column in columns]
+
+
+def _heading(
+    column: Column, sort: Sort, query: Mapping[str, object], *, default: Sort, base: str
+) -> Heading:
+    if not column.name:
+        return Heading(column.label, column.kind, "", "", column.is_hidden)
+    is_sorted = column.name == sort.column
+    descends = not sort.descending if is_sorted else column.largest_first
+    url = address(sorted_query(query, Sort(column.name, descends), default), base)
+    direction = "descending" if sort.descending else "ascending"
+    return Heading(
+        column.label, column.kind, url, direction if is_sorted else "", column.is_hidden
+    )
+
+
+def cursor_text(mark: str, row_id: object) -> str:
+    """Return the place of a row in a list: its value in the sorted column, and its id."""
+    escaped = str(row_id).replace("%", "%25").replace("~", "%7E")
+    return f"{mark}~{escaped}"
+
+
+def split_cursor(text: str) -> tuple[str, str]:
+    """Return mark and id of a cursor. A text that is no cursor has no mark."""
+    mark, _, row_id = text[:LONGEST_CURSOR].rpartition("~")
+    return mark, row_id.replace("%7E", "~").replace("%25", "%")
+
+
+def cursor_pages(
+    query: Mapping[str, object], *, previous: str, following: str, base: str = "", rows: int = 0
+) -> Pages:
+    """Return the pages around one: `previous` and `following` are cursors, or empty."""
+    return Pages(
+        first=address(query, base) if previous else "",
+        previous=address({**query, "before": previous}, base) if previous else "",
+        next=address({**query, "after": following}, base) if following else "",
+        rows=rows,
+    )
+
+
+def start_of(given: str) -> int:
+    """Return the number in the parameter `start`, or 0."""
+    is_number = given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS
+    return int(given) if is_number else 0
+
+
+def numbered_pages(query: Mapping[str, object], *, start: int, rows: int, has_more: bool) -> Pages:
+    """Return the pages around that of `rows` rows behind the first `start` ones."""
+    before = max(0, start - rows)
+    return Pages(
+        first=address(query) if before else "",
+        previous=address({**query, "start": before}) if start else "",
+        next=address({**query, "start": start + rows}) if has_more else "",
+        rows=rows,
+    )
+
+
+def hidden_fields(query: Mapping[str, Any], left_out: Collection[str]) -> list[tuple[str, Any]]:
+    """Return the parameters that a form of filters sends along, without its own fields."""
+    return [(name, value) for name, value in query.items() if name not in left_out and value != ""]
