@@ -12,7 +12,6 @@ from inventory.reports.scorecard import LeadTime, lead_time, receipt_centidays, 
 from ledger.kernel.rows import Parameters, select, select_one
 
 DAYS: Final = 180
-PAGE_ROWS: Final = 50
 RECEIPTS_SHOWN: Final = 50
 
 
@@ -164,32 +163,16 @@ def _of(supplier: str, location: str, now: datetime) -> Parameters:
     return {"supplier": supplier, "location": location, "now": now, "days": DAYS}
 
 
-_CARDS: Final = """
+CARD_SQL: Final = """
 SELECT c.supplier, coalesce(s.name, c.supplier) AS supplier_name, c.location, c.on_day,
        c.receipts, c.mean_centidays, c.sd_centidays, c.p50_centidays, c.p90_centidays,
        c.settled_lines, c.fill_permille, c.due_receipts, c.on_time_permille,
        c.discrepancy_permille, c.items_written
 FROM app.scorecard c LEFT JOIN retail.supplier s ON s.code = c.supplier
-WHERE (%(supplier)s = '' OR c.supplier = %(supplier)s)
-  AND (%(location)s = '' OR c.location = %(location)s)
-  AND (c.supplier, c.location) > (%(after_supplier)s, %(after_location)s)
-ORDER BY c.supplier, c.location LIMIT %(most)s
 """
 
 
-def cards(
-    *, supplier: str = "", location: str = "", after: tuple[str, str] = ("", ""), most: int
-) -> list[Card]:
-    """Return up to `most` stored scorecards, by supplier and location.
-
-    `after` is the (supplier, location) of the last scorecard on the page before. "" means every
-    supplier or location.
-    """
-    parameters = {
-        "supplier": supplier,
-        "location": location,
-        "after_supplier": after[0],
-        "after_location": after[1],
-        "most": most,
-    }
-    return select(_CARDS, parameters, Card)
+def cards(supplier: str, *, most: int) -> list[Card]:
+    """Return up to `most` stored scorecards of a supplier, by location."""
+    sql = f"{CARD_SQL} WHERE c.supplier = %(supplier)s ORDER BY c.location LIMIT %(most)s"
+    return select(sql, {"supplier": supplier, "most": most}, Card)

@@ -178,7 +178,7 @@ def test_every_need_is_on_exactly_one_page_and_the_total_is_said(
         page = text(client.get(address))
         seen += re.findall(r'data-proposal="([^"]+)"', page)
         assert "120 needs, " in page
-        link = re.search(r'href="([^"]+)">Next page', page)
+        link = re.search(r'href="([^"]+)" rel="next"', page)
         address = "/reorders/" + link.group(1).replace("&amp;", "&") if link else ""
 
     assert seen == found
@@ -188,17 +188,17 @@ def test_the_previous_page_is_the_one_before(ledger: psycopg.Connection) -> None
     found, client = needs(ledger, 120), person("buyer")
     pages = [text(client.get("/reorders/"))]
     for _ in range(2):
-        pages.append(text(client.get("/reorders/" + link(pages[-1], "Next page"))))
+        pages.append(text(client.get("/reorders/" + link(pages[-1], "next"))))
 
-    back = text(client.get("/reorders/" + link(pages[2], "Previous page")))
-    first = text(client.get("/reorders/" + link(back, "Previous page")))
+    back = text(client.get("/reorders/" + link(pages[2], "prev")))
+    first = text(client.get("/reorders/" + link(back, "prev")))
 
     assert proposals_of(back) == proposals_of(pages[1]) == found[50:100]
     assert proposals_of(first) == found[:50]
 
 
-def link(page: str, label: str) -> str:
-    [found] = re.findall(rf'href="([^"]+)">{label}', page)
+def link(page: str, rel: str) -> str:
+    [found] = re.findall(rf'href="([^"]+)" rel="{rel}"', page)
     return str(found).replace("&amp;", "&")
 
 
@@ -213,7 +213,7 @@ def test_closed_needs_page_too_and_an_unknown_place_is_the_beginning(
     client = person("buyer")
 
     first = text(client.get("/reorders/?view=closed&after=R:nothing"))
-    link = re.search(r'href="([^"]+)">Next page', first)
+    link = re.search(r'href="([^"]+)" rel="next"', first)
     assert link is not None
     second = text(client.get("/reorders/" + link.group(1).replace("&amp;", "&")))
 
@@ -224,7 +224,7 @@ def test_closed_needs_page_too_and_an_unknown_place_is_the_beginning(
 def test_a_page_behind_an_approved_need_leaves_nothing_out(ledger: psycopg.Connection) -> None:
     found, client = needs(ledger, 60), person("buyer")
     first = text(client.get("/reorders/"))
-    link = re.search(r'href="([^"]+)">Next page', first)
+    link = re.search(r'href="([^"]+)" rel="next"', first)
     assert link is not None
     ledger.execute("UPDATE app.reorder_proposal SET status = 'accepted' WHERE sku < 'S050'")
 

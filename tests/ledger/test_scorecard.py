@@ -182,7 +182,7 @@ def test_four_receipts_change_nothing_but_have_a_card(shop: psycopg.Connection) 
 
     assert write_back(at=LATER) == 0
 
-    card = cards(most=9)[0]
+    card = cards("ACME", most=9)[0]
     assert (card.receipts, card.mean_centidays, card.items_written) == (4, 500, 0)
 
 
@@ -217,14 +217,14 @@ def test_two_jobs_at_once_write_each_item_once(shop: psycopg.Connection) -> None
 
     logged = shop.execute("SELECT count(*) FROM app.action_log").fetchone()
     assert logged == (20,)
-    assert len(cards(most=9)) == 1
+    assert len(cards("ACME", most=9)) == 1
 
 
 def test_a_supplier_of_old_keeps_an_empty_card(shop: psycopg.Connection) -> None:
     five(shop)
     write_back(at=LATER)
     write_back(at=LATER + timedelta(days=400))
-    card = cards(most=9)[0]
+    card = cards("ACME", most=9)[0]
     assert (card.receipts, card.mean_centidays, card.fill_permille) == (0, None, None)
 
 
@@ -232,7 +232,7 @@ def test_history_that_is_still_being_written_waits(shop: psycopg.Connection) -> 
     five(shop)
     write(shop, "item_location", supplier="ACME", clock_mode="replayed", recorded_at=NOON)
     assert write_back(at=LATER) == 0
-    assert cards(most=9) == []
+    assert cards("ACME", most=9) == []
 
     shop.execute("UPDATE retail.item_location SET clock_mode = 'live'")
 

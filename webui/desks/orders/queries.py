@@ -1,4 +1,4 @@
-"""Queries for the lists of the orders desk: orders by view, and overdue lines."""
+"""Queries of the orders desk: orders by view, and the number of orders and of overdue lines."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ledger.kernel.rows import select, select_value
 from ledger.ordering.orders import version_of_drafts
-from webui.desks.orders.lines import ARRIVED_SQL, LINE_SQL, OPEN_UNITS_SQL, OVERDUE_SQL, Line
+from webui.desks.orders.lines import ARRIVED_SQL, OPEN_UNITS_SQL, OVERDUE_SQL
 
 PAGE_ROWS: Final = 50
 MOST_COUNTED: Final = 1000
@@ -99,7 +99,8 @@ _NARROWED: Final = {
 }
 
 
-def _conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
+def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
+    """Return the condition of the lines that pass the filters, and its parameters."""
     where, parameters = ["true"], dict[str, Any]()
     if filters.location:
         where.append("l.location = %(location)s")
@@ -118,16 +119,22 @@ def _conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
 
 def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
     """Return up to 51 orders, newest first, whose `last_id` is below `before` if it is given."""
-    where, parameters = _conditions(filters)
-    sql = f"""
+    where, given = conditions(filters)
+    newest = f"""AND (%(before)s::bigint IS NULL OR max(l.id) < %(before)s)
+            ORDER BY last_id DESC LIMIT {PAGE_ROWS + 1}"""
+    sql = f"{orders_sql(filters.view, where, newest)} ORDER BY w.last_id DESC"
+    return select(sql, given | {"before": before}, OrderRow)
+
+
+def orders_sql(view: str, where: str, rest: str) -> str:
+    """Return SQL of the rows of orders; `rest` follows the HAVING that selects the orders."""
+    return f"""
         WITH wanted AS (
             SELECT l.order_ref, max(l.id) AS last_id FROM retail.purchase_order_line l
             LEFT JOIN retail.product p ON p.code = l.sku
-            WHERE {where} AND {_NARROWED[filters.view]}
+            WHERE {where} AND {_NARROWED[view]}
             GROUP BY l.order_ref
-            HAVING {_HAVING[filters.view]} AND (%(before)s::bigint IS NULL
-                                                OR max(l.id) < %(before)s)
-            ORDER BY last_id DESC LIMIT {PAGE_ROWS + 1}
+            HAVING {_HAVING[view]} {rest}
         )
         SELECT w.order_ref, w.last_id, min(l.supplier) AS supplier,
                coalesce(min(su.name), min(l.supplier)) AS supplier_name,
@@ -156,44 +163,33 @@ def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
         {ARRIVED_SQL}
         LEFT JOIN retail.supplier su ON su.code = l.supplier
         LEFT JOIN app.purchase_order o ON o.order_ref = w.order_ref
-        GROUP BY w.order_ref, w.last_id ORDER BY w.last_id DESC
+        GROUP BY w.order_ref, w.last_id
     """  # noqa: S608 -- constants of this module
-    return select(sql, parameters | {"before": before}, OrderRow)
 
 
 def count_orders(filters: Filters) -> int:
     """Return the number of orders of a view, capped at 1,000."""
-    _where, parameters = _conditions(filters)
+    _where, parameters = conditions(filters)
     return int(select_value(counted_orders(filters), parameters))
 
 
 def counted_orders(filters: Filters) -> str:
     """Return SQL for the number of orders of a view; without filters it has no parameters."""
-    where, _parameters = _conditions(filters)
+    where, _parameters = conditions(filters)
     return f"""SELECT count(*) FROM (
         SELECT 1 FROM retail.purchase_order_line l LEFT JOIN retail.product p ON p.code = l.sku
         WHERE {where} AND {_NARROWED[filters.view]}
         GROUP BY l.order_ref HAVING {_HAVING[filters.view]} LIMIT {MOST_COUNTED}) few"""  # noqa: S608 -- constants of this module
 
 
-_LATE: Final = f"l.status IN ('sent', 'confirmed') AND {OVERDUE_SQL}"
-
-
-def overdue_lines(filters: Filters, *, after: tuple[date, int] | None = None) -> list[Line]:
-    """Return up to 51 lines that are past their due day, the longest overdue first."""
-    where, parameters = _conditions(filters)
-    if after is not None:
-        where += " AND (l.due_on, l.id) > (%(due)s, %(id)s)"
-        parameters |= {"due": after[0], "id": after[1]}
-    sql = f"{LINE_SQL} WHERE {where} AND {_LATE} ORDER BY l.due_on, l.id LIMIT {PAGE_ROWS + 1}"
-    return select(sql, parameters, Line)
+LATE_SQL: Final = f"l.status IN ('sent', 'confirmed') AND {OVERDUE_SQL}"
 
 
 def count_overdue(filters: Filters) -> int:
     """Return the number of overdue lines, capped at 1,000."""
-    where, parameters = _conditions(filters)
+    where, parameters = conditions(filters)
     sql = f"""SELECT count(*) FROM (
         SELECT 1 FROM retail.purchase_order_line l {ARRIVED_SQL}
         LEFT JOIN retail.product p ON p.code = l.sku
-        WHERE {where} AND {_LATE} LIMIT {MOST_COUNTED}) few"""  # noqa: S608 -- constants of this module
+        WHERE {where} AND {LATE_SQL} LIMIT {MOST_COUNTED}) few"""  # noqa: S608 -- constants of this module
     return int(select_value(sql, parameters))

@@ -1,7 +1,7 @@
 """Pages for purchase orders: lists by view, overdue lines, and one order in full."""
 
 from collections.abc import Sequence
-from datetime import date
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -16,6 +16,7 @@ from ledger.ordering.orders import version_of_drafts
 from ledger.ordering.supplier_terms import days_of
 from ledger.services import Conflict, NotOrdered, ServiceError, send_orders
 from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, abilities, requires
+from webui.desks.orders import listing
 from webui.desks.orders import queries as selectors
 from webui.desks.orders.commands import act_on
 from webui.desks.orders.document import buyer, csv_text, file_name, total_minor
@@ -25,9 +26,11 @@ from webui.desks.orders.order import Header, header, history
 from webui.desks.orders.queries import Filters
 from webui.desks.sends.templatetags.needs import currency_mark
 from webui.desks.sends.views import sends_of
-from webui.readmodel.choices import locations, suppliers
+from webui.readmodel.choices import locations_and_suppliers
 from webui.shell.commands import next_cards, run_command
 from webui.shell.desk import Refusal
+from webui.shell.keyset import MOST_SUMMED, Place
+from webui.shell.listing import Column
 from webui.shell.page import render_page
 
 LONGEST_REF = 200
@@ -46,36 +49,61 @@ def _list(
     request: HttpRequest, refusal: Refusal | None, report: Sequence[NotOrdered]
 ) -> HttpResponse:
     filters = _filters(request)
-    late = filters.view == "overdue"
-    rows: list[Any] = _late_rows(request, filters) if late else _order_rows(request, filters)
-    shown = rows[: selectors.PAGE_ROWS]
-    more = len(rows) > len(shown)
-    views = [
-        {"name": view, "count": _count(Filters(view, filters.location, filters.supplier))}
-        if view in {"draft", "overdue"}
-        else {"name": view, "count": None}
-        for view in selectors.VIEWS
-    ]
+    is_late = filters.view == "overdue"
+    totals = listing.late_totals(filters) if is_late else listing.order_totals(filters)
+    shown = _late_lines(request, filters) if is_late else _orders(request, filters, totals)
+    stores, named_suppliers = locations_and_suppliers()
     context = {
         "filters": filters,
-        "views": views,
-        "rows": shown,
-        "total": _count(filters),
+        "views": [_view(name, filters, totals) for name in selectors.VIEWS],
+        "totals": totals,
         "most": selectors.MOST_COUNTED,
-        "next": urlencode(filters.as_query() | _cursor(shown[-1])) if more else "",
-        "is_later_page": "before" in request.GET or "after" in request.GET,
-        "first": urlencode(filters.as_query()),
-        "locations": locations(),
-        "suppliers": suppliers(),
+        "most_summed": MOST_SUMMED,
+        "locations": stores,
+        "places": {store.code: store.name for store in stores},
+        "suppliers": named_suppliers,
         "query": urlencode({n: v for n, v in filters.as_query().items() if n != "view"}),
         "sends": sends_of(request.user.get_username()),
         "refusal": refusal,
         "report": report,
         "bulk_id": uuid4(),
         "currency_mark": currency_mark(),
+        **shown,
     }
     status = 200 if refusal is None else refusal.status
     return render_page(request, "orders/list.html", context, status=status)
+
+
+def _view(name: str, filters: Filters, totals: listing.Totals) -> dict[str, Any]:
+    """Return a tab; those of work to do have the number of their rows."""
+    counted = None
+    if name == filters.view:
+        counted = totals.rows
+    elif name in {"draft", "overdue"}:
+        of_view = Filters(name, filters.location, filters.supplier)
+        late = name == "overdue"
+        counted = selectors.count_overdue(of_view) if late else selectors.count_orders(of_view)
+    return {"name": name, "count": counted}
+
+
+def _orders(request: HttpRequest, filters: Filters, totals: listing.Totals) -> dict[str, Any]:
+    place = listing.ORDERS.place_of(request.GET)
+    columns: Sequence[Column] = listing.ORDER_COLUMNS
+    if not totals.is_complete:
+        place = place if place.sort.column == listing.NEWEST.column else Place(listing.NEWEST)
+        columns = [replace(column, name="") for column in columns]
+    if filters.view == "draft" and MANAGE_ORDERS in abilities(request.user):
+        columns = (listing.PICK, *columns)
+    page = listing.order_page(filters, place)
+    links = listing.ORDERS.links(columns, place, filters.as_query(), page)
+    return {"rows": page.rows, **links.as_context()}
+
+
+def _late_lines(request: HttpRequest, filters: Filters) -> dict[str, Any]:
+    place = listing.LATE.place_of(request.GET)
+    page = listing.late_page(filters, place)
+    links = listing.LATE.links(listing.LATE_COLUMNS, place, filters.as_query(), page)
+    return {"rows": page.rows, **links.as_context()}
 
 
 @require_POST
@@ -109,33 +137,8 @@ def _filters(request: HttpRequest) -> Filters:
     )
 
 
-def _count(filters: Filters) -> int:
-    late = filters.view == "overdue"
-    return selectors.count_overdue(filters) if late else selectors.count_orders(filters)
-
-
-def _order_rows(request: HttpRequest, filters: Filters) -> list[selectors.OrderRow]:
-    text = request.GET.get("before", "")
-    return selectors.orders(filters, before=int(text) if _is_number(text) else None)
-
-
-def _late_rows(request: HttpRequest, filters: Filters) -> list[Line]:
-    day, _, number = request.GET.get("after", "").partition("~")
-    try:
-        after = (date.fromisoformat(day), int(number)) if _is_number(number) else None
-    except ValueError:
-        after = None
-    return selectors.overdue_lines(filters, after=after)
-
-
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
-
-
-def _cursor(last: selectors.OrderRow | Line) -> dict[str, str]:
-    if isinstance(last, Line):
-        return {"after": f"{last.due_on}~{last.id}"}
-    return {"before": str(last.last_id)}
 
 
 @require_GET

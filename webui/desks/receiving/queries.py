@@ -1,62 +1,10 @@
-"""Queries of the receiving desk: due orders, announced deliveries, receipts."""
+"""Queries of an order to receive: announced deliveries, receipts."""
 
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Final
+from datetime import datetime
 
 from ledger.kernel.checks import is_correctable
-from ledger.kernel.rows import select, select_value
-from webui.desks.orders.lines import OPEN_UNITS_SQL, OVERDUE_SQL
-
-PAGE_ROWS: Final = 50
-MOST_COUNTED: Final = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class DueOrder:
-    """An order with units that have not arrived yet."""
-
-    order_ref: str
-    location: str
-    supplier_name: str
-    lines: int
-    open_units: int
-    in_transit_units: int
-    overdue_lines: int
-    due_on: date | None
-
-
-_DUE: Final = f"""
-SELECT l.order_ref, l.location, coalesce(min(su.name), min(l.supplier)) AS supplier_name,
-       count(*) AS lines, sum({OPEN_UNITS_SQL})::bigint AS open_units,
-       coalesce(sum(sh.in_transit_units), 0)::bigint AS in_transit_units,
-       count(*) FILTER (WHERE {OVERDUE_SQL}) AS overdue_lines, min(l.due_on) AS due_on
-FROM retail.purchase_order_line l
-LEFT JOIN LATERAL (
-    SELECT sum(order_units)::bigint AS order_units,
-           (sum(shipped_units) FILTER (WHERE status = 'shipped'))::bigint AS in_transit_units
-    FROM retail.shipment_line WHERE purchase_order_line_id = l.id AND leg = 'supplier_in'
-) sh ON true
-LEFT JOIN retail.supplier su ON su.code = l.supplier
-WHERE l.status IN ('sent', 'confirmed') AND (%(location)s = '' OR l.location = %(location)s)
-  AND {OPEN_UNITS_SQL} > 0
-  AND (%(text)s = '' OR l.order_ref = %(text)s OR l.sku = %(text)s)
-GROUP BY l.order_ref, l.location
-"""  # noqa: S608 -- constants of this project
-
-
-def due_orders(*, location: str, text: str, skip: int = 0) -> list[DueOrder]:
-    """Return up to 51 orders with open units, earliest due first; `text` is an order or a SKU."""
-    sql = f"""{_DUE} ORDER BY min(l.due_on) NULLS LAST, l.order_ref, l.location
-              LIMIT {PAGE_ROWS + 1} OFFSET %(skip)s"""
-    return select(sql, {"location": location, "text": text, "skip": skip}, DueOrder)
-
-
-def count_due(*, location: str, text: str) -> int:
-    """Return the number of orders with open units, capped at 1,000."""
-    sql = f"SELECT count(*) FROM ({_DUE} LIMIT {MOST_COUNTED}) few"  # noqa: S608 -- the query above
-    return int(select_value(sql, {"location": location, "text": text}))
-
+from ledger.kernel.rows import select
 
 @dataclass(frozen=True, slots=True)
 class Announced:

@@ -12,6 +12,7 @@ from ledger.services import Delivered, correct_receipt, receive_order
 from webui.accounts.roles import RECEIVE, requires
 from webui.desks.orders.lines import order_lines
 from webui.desks.orders.order import header
+from webui.desks.receiving import listing
 from webui.desks.receiving import queries as selectors
 from webui.desks.receiving.forms import (
     REASONS,
@@ -31,41 +32,29 @@ from webui.shell.page import render_page
 LONGEST_REF = 200
 # Only rows that a page shows can be accepted as the rest; further ones follow afterwards.
 PAGE_ROWS = 100
-MOST_PAGES = 100
-MOST_DIGITS = 18
 
 
 @require_GET
 @requires(RECEIVE)
 def receiving(request: HttpRequest) -> HttpResponse:
     """Show orders with open units, earliest due first; redirect if the search finds exactly one."""
-    location = request.GET.get("location", "")[:24]
-    text = request.GET.get("q", "").strip()[:LONGEST_REF]
-    page = _page(request)
-    rows = selectors.due_orders(location=location, text=text, skip=page * selectors.PAGE_ROWS)
-    if text and len(rows) == 1 and page == 0:
-        return HttpResponseRedirect(_order_url(rows[0].order_ref))
-    shown = rows[: selectors.PAGE_ROWS]
-    kept = {name: value for name, value in (("location", location), ("q", text)) if value}
-    more = len(rows) > len(shown) and page < MOST_PAGES
+    given = {
+        "location": request.GET.get("location", "")[:24],
+        "text": request.GET.get("q", "").strip()[:LONGEST_REF],
+    }
+    place = listing.KEYS.place_of(request.GET)
+    page = listing.due_page(place, **given)
+    if given["text"] and len(page.rows) == 1 and not (page.has_previous or page.has_next):
+        return HttpResponseRedirect(_order_url(page.rows[0].order_ref))
+    query = {"location": given["location"], "q": given["text"]}
     context = {
-        "rows": shown,
-        "location": location,
-        "text": text,
+        "rows": page.rows,
+        **given,
         "locations": locations(),
-        "total": selectors.count_due(location=location, text=text),
-        "most": selectors.MOST_COUNTED,
-        "next": urlencode(kept | {"page": str(page + 1)}) if more else "",
-        "first": urlencode(kept) if page else "",
-        "page": page,
+        "totals": listing.due_totals(**given),
+        **listing.KEYS.links(listing.COLUMNS, place, query, page).as_context(),
     }
     return render_page(request, "receiving/list.html", context)
-
-
-def _page(request: HttpRequest) -> int:
-    text = request.GET.get("page", "0")
-    is_number = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
-    return min(int(text), MOST_PAGES) if is_number else 0
 
 
 def _order_url(ref: str, report: list[int] | None = None) -> str:

@@ -11,13 +11,13 @@ from ledger.kernel.transactions import database_now
 from ledger.ordering import scorecards
 from ledger.services import set_supplier_terms
 from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, requires
-from webui.desks.suppliers import chart
+from webui.desks.suppliers import chart, listing
 from webui.desks.suppliers.forms import TermsForm
 from webui.desks.suppliers.queries import shown_terms
-from webui.readmodel.choices import locations
-from webui.readmodel.choices import suppliers as named_suppliers
+from webui.readmodel.choices import locations, locations_and_suppliers
 from webui.shell.commands import changed_text, run_command
 from webui.shell.desk import Refusal
+from webui.shell.listing import plain_headings
 from webui.shell.page import render_page
 
 _NAME = "SELECT coalesce((SELECT name FROM retail.supplier WHERE code = %(code)s), %(code)s)"
@@ -28,27 +28,22 @@ MOST_LOCATIONS = 200
 @requires(SEE_ORDERS)
 def suppliers(request: HttpRequest) -> HttpResponse:
     """Show the daily computed lead times and fill rates of suppliers, by location."""
-    supplier = request.GET.get("supplier", "")[:64]
-    location = request.GET.get("location", "")[:24]
-    behind = request.GET.get("after", "").partition("|")
-    found = scorecards.cards(
-        supplier=supplier,
-        location=location,
-        after=(behind[0], behind[2]),
-        most=scorecards.PAGE_ROWS + 1,
-    )
-    shown = found[: scorecards.PAGE_ROWS]
-    query = {"supplier": supplier, "location": location}
-    last = f"{shown[-1].supplier}|{shown[-1].location}" if shown else ""
+    given = {
+        "supplier": request.GET.get("supplier", "")[:64],
+        "location": request.GET.get("location", "")[:24],
+    }
+    place = listing.KEYS.place_of(request.GET)
+    page = listing.card_page(place, **given)
+    stores, named = locations_and_suppliers()
     context = {
-        "cards": shown,
-        "supplier": supplier,
-        "location": location,
-        "suppliers": named_suppliers(),
-        "locations": locations(),
-        "is_narrowed": bool(supplier or location),
-        "next_url": "?" + urlencode(query | {"after": last}) if len(found) > len(shown) else "",
-        "first_url": "?" + urlencode(query) if behind[0] else "",
+        "cards": page.rows,
+        **given,
+        "suppliers": named,
+        "locations": stores,
+        "places": {store.code: store.name for store in stores},
+        "totals": listing.card_totals(**given),
+        "is_narrowed": any(given.values()),
+        **listing.KEYS.links(listing.COLUMNS, place, given, page).as_context(),
     }
     return render_page(request, "suppliers/list.html", context)
 
@@ -67,7 +62,7 @@ def _show(request: HttpRequest, code: str, refusal: Refusal | None) -> HttpRespo
     now = database_now()
     measured = scorecards.measure(code, location, now)
     came = scorecards.receipts(code, location, now)
-    cards = scorecards.cards(supplier=code, most=MOST_LOCATIONS)
+    cards = scorecards.cards(code, most=MOST_LOCATIONS)
     terms = shown_terms(code, refusal.form if refusal else None)
     if terms is None and not came and not cards and not measured.settled.lines:
         return _unknown(request, code)
@@ -78,6 +73,8 @@ def _show(request: HttpRequest, code: str, refusal: Refusal | None) -> HttpRespo
         "location": location,
         "measured": measured,
         "cards": cards,
+        "headings": plain_headings(listing.COLUMNS),
+        "places": {store.code: store.name for store in locations()},
         "bars": bars,
         "last_bar": bars[-1] if bars else None,
         "chart_width": chart.width(bars),

@@ -1,0 +1,94 @@
+"""The list of the receiving desk: orders with units that have not arrived yet, page by page."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+from ledger.kernel.rows import select, select_one
+from webui.desks.orders.lines import ARRIVED_SQL, OPEN_UNITS_SQL, OVERDUE_SQL
+from webui.shell.keyset import Keys, Page, Place, Sortable, cut, parameters
+from webui.shell.listing import Column, Sort
+
+KEYS: Final = Keys(
+    {
+        "due": Sortable("coalesce(d.due_on, 'infinity')", "date"),
+        "order": Sortable("d.order_ref"),
+        "supplier": Sortable("lower(d.supplier_name)"),
+        "to": Sortable("lower(d.store)"),
+        "lines": Sortable("d.lines", "bigint"),
+        "open": Sortable("d.open_units", "bigint"),
+        "road": Sortable("d.in_transit_units", "bigint"),
+    },
+    key="d.key",
+    default=Sort("due"),
+    type="text",
+)
+COLUMNS: Final = (
+    Column("order", "Order"),
+    Column("supplier", "Supplier"),
+    Column("to", "To"),
+    Column("due", "Due"),
+    Column("lines", "Lines", "n", largest_first=True),
+    Column("open", "Units to come", "n", largest_first=True),
+    Column("road", "On the road", "n", largest_first=True),
+    Column("", "Receive", "do", is_hidden=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DueOrder:
+    """An order with units that have not arrived yet; `mark` is its value in the sorted column."""
+
+    key: str
+    order_ref: str
+    location: str
+    store: str
+    supplier_name: str
+    lines: int
+    open_units: int
+    in_transit_units: int
+    overdue_lines: int
+    due_on: date | None
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The number of orders of all pages, their units to come, and how many of them are late."""
+
+    orders: int
+    open_units: int
+    late: int
+
+
+_DUE: Final = f"""
+SELECT l.order_ref || '|' || l.location AS key, l.order_ref, l.location,
+       coalesce(min(lo.name), l.location) AS store,
+       coalesce(min(su.name), min(l.supplier)) AS supplier_name,
+       count(*) AS lines, sum({OPEN_UNITS_SQL})::bigint AS open_units,
+       coalesce(sum(sh.in_transit_units), 0)::bigint AS in_transit_units,
+       count(*) FILTER (WHERE {OVERDUE_SQL}) AS overdue_lines, min(l.due_on) AS due_on
+FROM retail.purchase_order_line l
+{ARRIVED_SQL}
+LEFT JOIN retail.supplier su ON su.code = l.supplier
+LEFT JOIN retail.location lo ON lo.code = l.location
+WHERE l.status IN ('sent', 'confirmed') AND (%(location)s = '' OR l.location = %(location)s)
+  AND {OPEN_UNITS_SQL} > 0
+  AND (%(text)s = '' OR l.order_ref = %(text)s OR l.sku = %(text)s)
+GROUP BY l.order_ref, l.location
+"""  # noqa: S608 -- constants of this project
+
+
+def due_page(place: Place, *, location: str, text: str) -> Page[DueOrder]:
+    """Return one page of orders with open units; `text` is an order or a SKU."""
+    sql = f"""WITH d AS ({_DUE}), shown AS ({KEYS.shown_sql("FROM d WHERE true", place)})
+        SELECT d.*, shown.mark FROM d JOIN shown ON shown.key = d.key ORDER BY shown.place"""
+    given: dict[str, Any] = {"location": location, "text": text}
+    return cut(select(sql, given | parameters(place), DueOrder), place)
+
+
+def due_totals(*, location: str, text: str) -> Totals:
+    """Return the sums over the orders of all pages."""
+    sql = f"""SELECT count(*) AS orders, coalesce(sum(d.open_units), 0)::bigint AS open_units,
+        count(*) FILTER (WHERE d.overdue_lines > 0) AS late FROM ({_DUE}) d"""  # noqa: S608 -- the query above
+    return select_one(sql, {"location": location, "text": text}, Totals) or Totals(0, 0, 0)

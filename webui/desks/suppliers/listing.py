@@ -1,0 +1,78 @@
+"""The list of suppliers: their stored scorecards by location, page by page."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from ledger.kernel.rows import select, select_one
+from ledger.ordering.scorecards import CARD_SQL, Card
+from webui.shell.keyset import Keys, Page, Place, Sortable, cut, parameters
+from webui.shell.listing import Column, Sort
+
+# A supplier without a value comes behind those with one, if the best ones are first.
+_NONE: Final = -1
+KEYS: Final = Keys(
+    {
+        "supplier": Sortable("lower(coalesce(s.name, c.supplier))"),
+        "location": Sortable("lower(coalesce(lo.name, c.location))"),
+        "receipts": Sortable("c.receipts", "bigint"),
+        "lead": Sortable(f"coalesce(c.mean_centidays, {_NONE})", "bigint"),
+        "ninety": Sortable(f"coalesce(c.p90_centidays, {_NONE})", "bigint"),
+        "fill": Sortable(f"coalesce(c.fill_permille, {_NONE})", "bigint"),
+        "on_time": Sortable(f"coalesce(c.on_time_permille, {_NONE})", "bigint"),
+        "discrepancies": Sortable(f"coalesce(c.discrepancy_permille, {_NONE})", "bigint"),
+        "measured": Sortable("c.on_day", "date"),
+    },
+    key="c.supplier || '|' || c.location",
+    default=Sort("supplier"),
+    type="text",
+)
+COLUMNS: Final = (
+    Column("supplier", "Supplier"),
+    Column("location", "Location"),
+    Column("receipts", "Receipts", "n", largest_first=True),
+    Column("lead", "Lead time", "n", largest_first=True),
+    Column("", "± sd", "n"),
+    Column("", "Half within", "n"),
+    Column("ninety", "90 % within", "n", largest_first=True),
+    Column("fill", "Fill", "n", largest_first=True),
+    Column("on_time", "On time", "n", largest_first=True),
+    Column("discrepancies", "Discrepancies", "n", largest_first=True),
+    Column("measured", "Measured", largest_first=True),
+)
+_FROM: Final = """
+FROM app.scorecard c LEFT JOIN retail.supplier s ON s.code = c.supplier
+LEFT JOIN retail.location lo ON lo.code = c.location
+WHERE (%(supplier)s = '' OR c.supplier = %(supplier)s)
+  AND (%(location)s = '' OR c.location = %(location)s)"""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedCard(Card):
+    """A scorecard on a page; `mark` is its value in the sorted column."""
+
+    key: str
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The number of scorecards of all pages, and of their suppliers."""
+
+    cards: int
+    suppliers: int
+
+
+def card_page(place: Place, *, supplier: str, location: str) -> Page[ListedCard]:
+    """Return one page of the scorecards of a supplier and a location; "" is every one."""
+    columns, _, source = CARD_SQL.partition("FROM")
+    sql = f"""WITH shown AS ({KEYS.shown_sql(_FROM, place)})
+        {columns}, shown.key, shown.mark FROM {source}
+        JOIN shown ON shown.key = c.supplier || '|' || c.location ORDER BY shown.place"""
+    given = {"supplier": supplier, "location": location}
+    return cut(select(sql, given | parameters(place), ListedCard), place)
+
+
+def card_totals(*, supplier: str, location: str) -> Totals:
+    """Return the numbers of scorecards and suppliers of all pages."""
+    sql = f"SELECT count(*) AS cards, count(DISTINCT c.supplier) AS suppliers {_FROM}"  # noqa: S608 -- constants of this module
+    return select_one(sql, {"supplier": supplier, "location": location}, Totals) or Totals(0, 0)
