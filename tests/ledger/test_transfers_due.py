@@ -167,7 +167,7 @@ def test_flag_and_task_of_a_stuck_transfer_go_with_its_day(ledger: psycopg.Conne
     look("stuck_transfer", at)
     assert {task["subject"] for task in open_tasks(ledger)} == {"D|S", "L|S"}
     manager = person("manager", "max")
-    page = manager.get("/transfers/?view=stuck").content.decode()
+    page = manager.get(f"/transfers/?view=stuck&open={transfer.in_id}").content.decode()
     [shown] = re.findall(r'name="shown_version" value="([^"]+)"', page)
     form = {"transfer": transfer.in_id, "action": "re_date", "due_on": f"{at:%Y-%m-%d}"}
     form |= {"shown_version": shown, "command_id": str(uuid4())}
@@ -189,7 +189,7 @@ def test_a_day_that_is_none_is_refused_beside_the_transfer_and_the_receipt_stays
     transfer = stuck(ledger)
     form = {"transfer": transfer.in_id, "action": "re_date", "due_on": typed}
     client = person("associate")
-    page = client.get("/transfers/").content.decode()
+    page = client.get(f"/transfers/?open={transfer.in_id}").content.decode()
     [shown] = re.findall(r'name="shown_version" value="([^"]+)"', page)
 
     answer = client.post(
@@ -211,4 +211,6 @@ def test_who_moves_no_goods_moves_no_day(ledger: psycopg.Connection, role: str) 
     answer = client.post("/transfers/step", form | {"command_id": str(uuid4())})
 
     assert answer.status_code == 403
-    assert "Move the day" not in client.get("/transfers/").content.decode()
+    page = client.get(f"/transfers/?open={transfer.in_id}").content.decode()
+    assert transfer.transfer_ref in page
+    assert "Move the day" not in page

@@ -20,7 +20,7 @@ from ledger.tasks.kinds import UNKNOWN_ITEM
 from webui.accounts.roles import RANGE_ITEMS, requires
 from webui.desks.ranging.columns import shown_sections
 from webui.desks.ranging.forms import OPENINGS, ZERO, ItemForm, PolicyForm
-from webui.desks.tasks.queries import TaskFilter, open_tasks
+from webui.desks.tasks.queries import open_tasks
 from webui.readmodel.choices import Choice, locations, suppliers
 from webui.shell.commands import item_from_query, run_and_redirect
 from webui.shell.forms import Typed
@@ -55,7 +55,7 @@ def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpR
         "on_hand_units": on_hand,
         "name": form.get("name") or select_value(_NAME, {"sku": sku}) or "",
         "longest_name": LONGEST_NAME,
-        "unknown": open_tasks(TaskFilter(kind=UNKNOWN_ITEM)),
+        "unknown": open_tasks(UNKNOWN_ITEM),
         "command_id": uuid4(),
     }
     return render_page(request, "ranging/desk.html", context, status=status)

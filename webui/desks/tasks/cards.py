@@ -12,6 +12,8 @@ class Card:
     """A task with its text, its next step for this person, and the refusal of their command."""
 
     task: Task
+    label: str
+    role: str
     says: str
     step: str
     url: str
@@ -39,13 +41,3 @@ class KindFilter:
     without: str
     is_current: bool
     tasks: str
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """The tasks of one kind and role: the shown cards and the total."""
-
-    label: str
-    cards: list[Card]
-    tasks: str
-    all_url: str

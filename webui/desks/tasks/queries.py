@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from ledger.kernel.rows import Parameters, select, select_value
 
-# Tasks shown of each kind in a mixed list, and in a list of one kind.
-SHOWN_OF_A_KIND: Final = 20
+# Tasks of one kind that another page lists.
 SHOWN_OF_ONE_KIND: Final = 200
 COUNTED_TO: Final = 1_000
 # The numbers of a task's condition as JSON; each kind has its own.
@@ -56,29 +55,25 @@ class Number:
 
 
 _OPEN: Final = "t.cleared_at IS NULL AND t.opened_at IS NOT NULL"
+COLUMNS_SQL: Final = """
+SELECT t.id, t.kind, t.subject, t.inv_key, t.location, t.sku, p.name, t.role, t.detail,
+       t.opened_at,
+       (extract(epoch FROM clock_timestamp() - t.opened_at) * 1000000)::bigint AS age_us
+"""
+FROM_SQL: Final = "FROM app.task t LEFT JOIN retail.product p ON p.code = t.sku"
 
 
-def open_tasks(task_filter: TaskFilter) -> list[Task]:
-    """Return the oldest open tasks of each role and kind, so that no kind hides another."""
-    where, parameters = _conditions(task_filter)
-    sql = f"""
-        SELECT t.id, t.kind, t.subject, t.inv_key, t.location, t.sku, p.name, t.role, t.detail,
-               t.opened_at,
-               (extract(epoch FROM clock_timestamp() - t.opened_at) * 1000000)::bigint AS age_us
-        FROM (SELECT DISTINCT t.role, t.kind FROM app.task t WHERE {where}) each
-        CROSS JOIN LATERAL (
-            SELECT * FROM app.task t WHERE t.role = each.role AND t.kind = each.kind AND {where}
-            ORDER BY t.opened_at, t.id LIMIT %(most)s) t
-        LEFT JOIN retail.product p ON p.code = t.sku
-        ORDER BY t.role, t.kind, t.opened_at, t.id
-        """  # noqa: S608 -- conditions are constants, values are parameters
-    most = SHOWN_OF_ONE_KIND if task_filter.kind else SHOWN_OF_A_KIND
-    return select(sql, {**parameters, "most": most}, Task)
+def open_tasks(kind: str) -> list[Task]:
+    """Return the oldest open tasks of one kind."""
+    where, parameters = conditions(TaskFilter(kind=kind))
+    sql = f"""{COLUMNS_SQL} {FROM_SQL} WHERE {where}
+        ORDER BY t.opened_at, t.id LIMIT {SHOWN_OF_ONE_KIND}"""
+    return select(sql, parameters, Task)
 
 
 def numbers(task_filter: TaskFilter) -> list[Number]:
     """Return the numbers of open tasks by role and kind, filtered by location only."""
-    where, parameters = _conditions(TaskFilter(location=task_filter.location))
+    where, parameters = conditions(TaskFilter(location=task_filter.location))
     sql = f"""
         SELECT each.role, each.kind, few.tasks
         FROM (SELECT DISTINCT t.role, t.kind FROM app.task t WHERE {where}) each
@@ -90,7 +85,8 @@ def numbers(task_filter: TaskFilter) -> list[Number]:
     return select(sql, parameters, Number)
 
 
-def _conditions(task_filter: TaskFilter) -> tuple[str, Parameters]:
+def conditions(task_filter: TaskFilter) -> tuple[str, Parameters]:
+    """Return the condition of the open tasks that pass the filter, and its parameters."""
     where = [_OPEN]
     if task_filter.roles:
         where.append("t.role = ANY(%(roles)s)")

@@ -1,7 +1,6 @@
 """The tasks desk: open tasks with their numbers and one next step, one's own roles first."""
 
 from collections.abc import Collection
-from itertools import groupby
 from typing import Final
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -18,12 +17,13 @@ from ledger.tasks.kinds import COUNT_VARIANCE
 from ledger.tasks.service import acknowledge_variance
 from webui.accounts.roles import APPROVE_COUNTS, SEE, abilities, requires
 from webui.desks.tasks import queries as selectors
-from webui.desks.tasks.cards import Card, KindFilter, RoleFilter, Section
+from webui.desks.tasks.cards import Card, KindFilter, RoleFilter
 from webui.desks.tasks.forms import TaskForm
 from webui.desks.tasks.kinds import KINDS
+from webui.desks.tasks.listing import COLUMNS, KEYS, task_page
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import signed_units_text
-from webui.shell.commands import next_cards
+from webui.shell.commands import next_cards, query_text
 from webui.shell.desk import Command, Refusal, answer
 from webui.shell.page import render_page
 
@@ -41,7 +41,7 @@ STALE_US: Final = 60_000_000
 @require_GET
 @requires(SEE)
 def tasks(request: HttpRequest) -> HttpResponse:
-    """Show open tasks by role and kind."""
+    """Show open tasks, page by page."""
     return _show(request, None)
 
 
@@ -55,29 +55,31 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     )
     # Read before the list: a change in between must look new to the polling page.
     version_before = selectors.version()
-    found = selectors.open_tasks(task_filter)
+    place = KEYS.place_of(request.GET)
+    page = task_page(task_filter, place, roles=tuple(dict.fromkeys((*mine, *ROLES))))
     counted = selectors.numbers(task_filter)
-    person = request.user.get_username()
-    may = abilities(request.user)
-    cards = {task.id: _card(task, refusal, person, may) for task in found}
+    person, may = request.user.get_username(), abilities(request.user)
+    cards = [_card(task, refusal, person, may) for task in page.rows]
     query = {"for": chosen, "kind": task_filter.kind, "location": task_filter.location}
-    groups = _groups(found, cards, mine, counted, query)
-    shown = [card.task.anchor for _, parts in groups for part in parts for card in part.cards]
+    stores = locations()
     context = {
-        "groups": groups,
-        "next_cards": next_cards(shown),
+        "cards": cards,
+        "next_cards": next_cards([task.anchor for task in page.rows]),
         "choices": _choices(mine, chosen, counted, query),
         "kinds": _kinds(task_filter, counted, query),
         "kind": task_filter.kind,
         "chosen": chosen,
+        "total": _total(task_filter, counted),
         "location": task_filter.location,
-        "locations": locations(),
-        "refusal": None if any(card.refusal for card in cards.values()) else refusal,
+        "locations": stores,
+        "places": {store.code: store.name for store in stores},
+        "refusal": None if any(card.refusal for card in cards) else refusal,
+        "opened": query_text(request, "open", 20),
         "banner_us": BANNER_US,
         "stale_us": STALE_US,
         "version": version_before,
         "version_url": reverse("tasks-version"),
-        "query": urlencode(query),
+        **KEYS.links(COLUMNS, place, query, page).as_context(),
     }
     status = 200 if refusal is None else refusal.status
     return render_page(request, "tasks/desk.html", context, status=status)
@@ -91,38 +93,11 @@ def own_roles(user: User | AnonymousUser) -> tuple[str, ...]:
     )
 
 
-def _groups(
-    found: list[selectors.Task],
-    cards: dict[int, Card],
-    mine: tuple[str, ...],
-    counted: list[selectors.Number],
-    query: dict[str, str],
-) -> list[tuple[str, list[Section]]]:
-    """Return sections by role: one's own roles first, the rest in the order of `ROLES`."""
-    order = list(dict.fromkeys((*mine, *ROLES)))
-    totals = {(number.role, number.kind): number.tasks for number in counted}
-    found = sorted(found, key=lambda task: (order.index(task.role), task.kind))
-
-    def section(role: str, kind: str, members: list[selectors.Task]) -> Section:
-        total = max(totals.get((role, kind), 0), len(members))
-        narrowed = "?" + urlencode(query | {"for": role, "kind": kind})
-        return Section(
-            label=KINDS[kind].label,
-            cards=[cards[task.id] for task in members],
-            tasks=_text(total),
-            all_url=narrowed if total > len(members) and not query["kind"] else "",
-        )
-
-    return [
-        (
-            ROLES[role],
-            [
-                section(role, kind, list(members))
-                for kind, members in groupby(of_role, key=lambda task: task.kind)
-            ],
-        )
-        for role, of_role in groupby(found, key=lambda task: task.role)
-    ]
+def _total(task_filter: selectors.TaskFilter, counted: list[selectors.Number]) -> str:
+    """Return the number of tasks on all pages."""
+    roles = task_filter.roles or tuple(ROLES)
+    kinds = (task_filter.kind,) if task_filter.kind else tuple(KINDS)
+    return _text(sum(n.tasks for n in counted if n.role in roles and n.kind in kinds))
 
 
 def _card(task: selectors.Task, refusal: Refusal | None, person: str, may: Collection[str]) -> Card:
@@ -131,6 +106,8 @@ def _card(task: selectors.Task, refusal: Refusal | None, person: str, may: Colle
     is_variance = task.kind == COUNT_VARIANCE and task.detail["status"] == "approved"
     return Card(
         task=task,
+        label=kind.label,
+        role=ROLES[task.role],
         says=kind.text(task, may),
         step=step,
         url=url,

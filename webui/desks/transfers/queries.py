@@ -5,8 +5,7 @@ from datetime import date, datetime
 from typing import Final
 
 from ledger.access.scope import current
-from ledger.kernel.checks import CORRECTABLE_FOR
-from ledger.kernel.rows import select, select_value
+from ledger.kernel.rows import select_value
 from ledger.transfers.stuck import stuck_sql
 
 VIEWS: Final = ("moving", "stuck", "received")
@@ -14,7 +13,7 @@ VIEWS: Final = ("moving", "stuck", "received")
 
 @dataclass(frozen=True, slots=True)
 class TransferRow:
-    """One transfer: source, destination, units and progress."""
+    """One transfer: source, destination, units and progress; `mark` is its value in the list."""
 
     out_id: int
     in_id: int
@@ -40,6 +39,17 @@ class TransferRow:
     is_stuck: bool
     is_correctable: bool
     is_asked_by_reader: bool
+    mark: str
+
+    @property
+    def key(self) -> int:
+        """The id of the transfer in its list."""
+        return self.in_id
+
+    @property
+    def units(self) -> int:
+        """Units that are asked for, or that were sent."""
+        return self.planned_units if self.status == "planned" else self.shipped_units
 
     @property
     def id_text(self) -> str:
@@ -82,46 +92,36 @@ class TransferRow:
         return None if self.cost_minor is None else self.lost_units * self.cost_minor
 
 
-_STUCK: Final = stuck_sql("now()")
-_VIEWS: Final = {
+STUCK_SQL: Final = stuck_sql("now()")
+VIEWS_SQL: Final = {
     "moving": "a.status <> 'received'",
-    "stuck": _STUCK,
+    "stuck": STUCK_SQL,
     "received": "a.status = 'received'",
 }
-_ROWS: Final = f"""
+COLUMNS_SQL: Final = f"""
 SELECT l.id AS out_id, a.id AS in_id, a.transfer_ref, a.sku, coalesce(p.name, a.sku) AS name,
        l.location AS source, a.location AS destination, a.status, a.planned_units,
        a.shipped_units, a.received_units, a.damaged_units, a.shipped_at, a.received_at, a.due_on,
        a.reorder_id, a.discrepancy_reason, a.recorded_at, a.recorded_by,
        s.on_hand_units AS source_on_hand_units, nullif(il.cost_minor, 0) AS cost_minor,
-       {_STUCK} AS is_stuck,
+       {STUCK_SQL} AS is_stuck,
        a.status = 'received' AND a.recorded_by = %(person)s
            AND a.received_at >= now() - %(correctable)s AS is_correctable,
        a.status = 'planned' AND a.recorded_by = %(person)s AS is_asked_by_reader
+"""
+FROM_SQL: Final = """
 FROM retail.shipment_line a
 JOIN retail.shipment_line l
     ON l.transfer_ref = a.transfer_ref AND l.sku = a.sku AND l.leg = 'transfer_out'
 LEFT JOIN retail.product p ON p.code = a.sku
 LEFT JOIN read_model.stock s ON s.inv_key = l.inv_key
 LEFT JOIN retail.item_location il ON il.inv_key = a.inv_key
-WHERE a.leg = 'transfer_in'
-"""  # noqa: S608 -- constants of this module
-
-
-def transfers(*, view: str, location: str = "", person: str = "") -> list[TransferRow]:
-    """Return up to 100 transfers of a view, oldest first; received ones newest first."""
-    order = "a.received_at DESC" if view == "received" else "a.status DESC, a.id"
-    sql = f"""{_ROWS} AND {_VIEWS[view]}
-              AND (%(location)s = '' OR a.location = %(location)s OR l.location = %(location)s)
-              ORDER BY {order} LIMIT 100"""
-    return select(
-        sql, {"location": location, "person": person, "correctable": CORRECTABLE_FOR}, TransferRow
-    )
+"""
 
 
 def stuck_count() -> int:
     """Return the number of stuck transfers, capped at 100."""
     sql = f"""SELECT count(*) FROM (SELECT FROM retail.shipment_line a
               LEFT JOIN retail.item_location il ON il.inv_key = a.inv_key
-              WHERE a.leg = 'transfer_in' AND {_STUCK} LIMIT 100) few"""  # noqa: S608 -- a constant of this module
+              WHERE a.leg = 'transfer_in' AND {STUCK_SQL} LIMIT 100) few"""  # noqa: S608 -- a constant of this module
     return int(select_value(sql))

@@ -1,7 +1,7 @@
 """Pages for transfers: request units, ship them, receive them, each step at its location."""
 
+import json
 from typing import Final
-from urllib.parse import urlencode
 from uuid import uuid4
 
 from django.core.exceptions import PermissionDenied
@@ -21,6 +21,7 @@ from ledger.services import (
     ship_transfer,
 )
 from webui.accounts.roles import DECIDE_REORDERS, SEE_TRANSFERS, TRANSFER, abilities, requires
+from webui.desks.transfers import listing
 from webui.desks.transfers import queries as selectors
 from webui.desks.transfers.forms import (
     SHIP,
@@ -37,7 +38,10 @@ from webui.shell.commands import (
     query_text,
     run_command,
 )
+from webui.shell.desk import view_of
 from webui.shell.forms import Typed
+from webui.shell.keyset import MOST_SUMMED
+from webui.shell.listing import address
 from webui.shell.page import render_page
 
 _FIELDS: Final = ("source", "sku", "units", "due_on")
@@ -57,35 +61,51 @@ def transfers(request: HttpRequest) -> HttpResponse:
 
 
 def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpResponse:
-    wanted = request.GET.get("view", "")
-    view = wanted if wanted in selectors.VIEWS else "moving"
+    view = view_of(request, selectors.VIEWS)
     location = query_text(request, "location", 24)
-    person = request.user.get_username()
-    found = selectors.transfers(view=view, location=location, person=person)
+    stores = partners()
+    places = {store.code: store.name for store in stores}
+    keys = listing.keys_of(view)
+    place = keys.place_of(request.GET)
+    page = listing.transfer_page(
+        view,
+        place,
+        location=location,
+        person=request.user.get_username(),
+        names=json.dumps(places),
+    )
     subject = form.get("transfer", "")
+    refused = subject if subject in {row.id_text for row in page.rows} else ""
+    query = {"view": view, "location": location}
     context = {
         "view": view,
         "views": selectors.VIEWS,
         "location": location,
         "locations": locations(),
-        "partners": partners(),
-        "transfers": found,
-        "next_cards": next_cards([row.anchor for row in found]),
+        "partners": stores,
+        "places": places,
+        "transfers": page.rows,
+        "totals": listing.transfer_totals(view, location=location),
+        "most_summed": MOST_SUMMED,
+        "next_cards": next_cards([row.anchor for row in page.rows]),
         "stuck_count": selectors.stuck_count(),
         "form": form,
         "refusal": refusal,
         "is_asked": not subject and any(form.get(name) for name in _FIELDS),
-        "refused_transfer": subject if subject in {row.id_text for row in found} else "",
+        "refused_transfer": refused,
+        "opened": refused or query_text(request, "open", 20),
         # Pass the function, not an id: each form of the page needs its own id.
         "command_id": uuid4,
-        "query": urlencode({"view": view, "location": location}),
+        **keys.links(listing.columns_of(view), place, query, page).as_context(),
     }
     return render_page(request, "transfers/desk.html", context, status=status)
 
 
 def _back(request: HttpRequest) -> str:
-    kept = {name: request.GET[name] for name in ("view", "location") if request.GET.get(name)}
-    return f"{reverse('transfers')}?{urlencode(kept)}".rstrip("?")
+    kept = ("view", "location", "sort", "after", "before")
+    return address(
+        {name: request.GET[name] for name in kept if name in request.GET}, reverse("transfers")
+    )
 
 
 @require_POST

@@ -23,6 +23,12 @@ const PARTS = [
     start: (module) => module.startDesk(),
   },
   {
+    at: "#desk, #list",
+    file: "expand.js",
+    load: () => import("./expand.js"),
+    start: (module) => module.startExpand(),
+  },
+  {
     at: "form[data-delivery]",
     file: "delivery.js",
     load: () => import("./delivery.js"),
