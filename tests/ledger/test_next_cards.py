@@ -142,13 +142,14 @@ def test_a_line_of_an_order_is_come_back_to_and_a_deleted_one_passed(
     assert answer["Location"] == f"/orders/order?ref=X-1&from=0#line-{first}"
 
 
-def test_the_waiting_list_leads_from_counts_to_adjustments(shelf: psycopg.Connection) -> None:
-    count_id = waiting(19)
+def test_a_decision_on_a_waiting_row_leads_to_the_row_behind_it(
+    shelf: psycopg.Connection,
+) -> None:
+    counts = [f"count-{waiting(units)}" for units in (19, 20)]
     wanted = services.Adjust("L", "S", "theft", 100)
-    asked = waiting_request(wanted, "ann")
+    requests = [f"request-{waiting_request(wanted, actor)}" for actor in ("ann", "bob")]
     client = person("manager", "max")
 
-    page = html(client.get("/counts/waiting/"))
-
-    count, ask = f"count-{count_id}", f"request-{asked}"
-    assert (next_of(page, count), next_of(page, ask)) == ({ask}, {count})
+    for rows, show in ((counts, "counts"), (requests, "adjustments")):
+        page = html(client.get(f"/counts/waiting/?show={show}"))
+        assert [next_of(page, row) for row in rows] == [{rows[1]}, {rows[0]}]

@@ -7,7 +7,9 @@ import pytest
 from ledger.services import ServiceError, void_count
 from tests.ledger.postgres import Server
 from tests.ledger.rows import VALID, write
-from webui.desks.counts.queries import count_history
+from webui.desks.counts.listing import history_page
+from webui.shell.keyset import Place
+from webui.shell.listing import Sort
 
 UPDATABLE = [table for table in VALID if table != "price_change"]
 CAPTURED = sorted(VALID)
@@ -87,7 +89,8 @@ def test_a_count_of_a_clock_that_ran_ahead_ages_from_when_it_was_recorded(
             ledger.execute(f"{verb} WHERE id = {count}")
     with pytest.raises(ServiceError, match="older than 48 h"):
         void_count(count_id=count, reason="mistyped")
-    assert [row.is_voidable for row in count_history(location="L", sku="S")] == [False]
+    page = history_page(Place(Sort("number")), location="L", sku="S")
+    assert [row.is_voidable for row in page.rows] == [False]
 
 
 def test_an_old_draft_is_not_approved_but_may_be_voided(till: psycopg.Connection) -> None:

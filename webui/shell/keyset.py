@@ -1,7 +1,8 @@
 """Pages of a list by the values of their rows, so that a row that leaves shifts no page.
 
-A page begins behind a row, not behind a number of rows. Each list names its sortable columns as SQL
-(`Sortable`), reads one page by `shown_sql`, and cuts the row that shows whether more follow (`cut`).
+A page begins behind a row, not behind a number of rows. Each list names its sortable columns as
+SQL (`Sortable`) and reads one page by `shown_sql`. `cut` drops the row that only shows whether
+more rows follow.
 """
 
 import re
@@ -137,7 +138,11 @@ class Keys:
         )
 
     def links(
-        self, columns: Sequence[Column], place: Place, query: Mapping[str, object], page: "Page[Row]"
+        self,
+        columns: Sequence[Column],
+        place: Place,
+        query: Mapping[str, object],
+        page: "Page[Row]",
     ) -> "Links":
         """Return the links of a list with these columns, filters and shown rows."""
         here = sorted_query(query, place.sort, self.default)

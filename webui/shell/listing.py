@@ -110,9 +110,7 @@ def _heading(
     descends = not sort.descending if is_sorted else column.largest_first
     url = address(sorted_query(query, Sort(column.name, descends), default), base)
     direction = "descending" if sort.descending else "ascending"
-    return Heading(
-        column.label, column.kind, url, direction if is_sorted else "", column.is_hidden
-    )
+    return Heading(column.label, column.kind, url, direction if is_sorted else "", column.is_hidden)
 
 
 def cursor_text(mark: str, row_id: object) -> str:

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Final
 
 from ledger.kernel.rows import select, select_value
-
-_ROWS: Final = 100
+from webui.shell.keyset import MOST_SUMMED, Keys, Page, Place, Sortable, cut, parameters
+from webui.shell.listing import Column, Sort
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,56 @@ FROM app.adjustment_request r LEFT JOIN retail.product p ON p.code = r.sku
 """
 
 
-def waiting_requests(*, location: str = "") -> list[Request]:
-    """Return adjustments that wait for another person, by location, oldest first."""
-    sql = f"""{_REQUEST} WHERE r.status = 'waiting'
-              AND (%(location)s = '' OR r.location = %(location)s)
-              ORDER BY r.location, r.id LIMIT {_ROWS}"""
-    return select(sql, {"location": location}, Request)
+@dataclass(frozen=True, slots=True)
+class ListedRequest(Request):
+    """A request on a page; `mark` is its value in the sorted column."""
+
+    mark: str
+
+    @property
+    def key(self) -> int:
+        """The id of the request in its list."""
+        return self.id
+
+
+WAITING: Final = Keys(
+    {
+        "item": Sortable("lower(coalesce(p.name, r.sku))"),
+        "store": Sortable("lower(coalesce(lo.name, r.location))"),
+        "reason": Sortable("r.reason"),
+        "units": Sortable("r.quantity_units", "bigint"),
+        "worth": Sortable("coalesce(r.value_minor, -1)", "bigint"),
+        "asked": Sortable("r.requested_at", "timestamptz"),
+    },
+    key="r.id",
+    default=Sort("store"),
+)
+WAITING_HEADS: Final = (
+    Column("item", "Item"),
+    Column("store", "Store"),
+    Column("reason", "Reason"),
+    Column("units", "Units", "n", largest_first=True),
+    Column("worth", "Worth", "n", largest_first=True),
+    Column("asked", "Asked for"),
+    Column("", "Decision", "do", is_hidden=True),
+)
+_IS_WAITING: Final = "r.status = 'waiting' AND (%(location)s = '' OR r.location = %(location)s)"
+
+
+def waiting_page(place: Place, *, location: str) -> Page[ListedRequest]:
+    """Return one page of the adjustments that wait for another person."""
+    source = f"""FROM app.adjustment_request r LEFT JOIN retail.product p ON p.code = r.sku
+        LEFT JOIN retail.location lo ON lo.code = r.location WHERE {_IS_WAITING}"""
+    columns, _, rest = _REQUEST.partition("FROM")
+    sql = f"""WITH shown AS ({WAITING.shown_sql(source, place)}) {columns}, shown.mark FROM {rest}
+        JOIN shown ON shown.key = r.id ORDER BY shown.place"""
+    return cut(select(sql, {"location": location, **parameters(place)}, ListedRequest), place)
+
+
+def waiting_number(*, location: str) -> int:
+    """Return the number of adjustments that wait for another person, capped at 10,001."""
+    few = f"SELECT FROM app.adjustment_request r WHERE {_IS_WAITING} LIMIT {MOST_SUMMED + 1}"
+    return int(select_value(f"SELECT count(*) FROM ({few}) few", {"location": location}))  # noqa: S608 -- the line above
 
 
 def requests_of(person: str) -> list[Request]:
@@ -58,7 +102,7 @@ def requests_of(person: str) -> list[Request]:
 
 @dataclass(frozen=True, slots=True)
 class AdjustmentInHistory:
-    """An adjustment in the ledger."""
+    """An adjustment in the ledger; `mark` is its value in the sorted column."""
 
     id: int
     location: str
@@ -68,19 +112,57 @@ class AdjustmentInHistory:
     quantity_units: int
     occurred_at: datetime
     recorded_by: str | None
+    mark: str
+
+    @property
+    def key(self) -> int:
+        """The id of the adjustment in its list."""
+        return self.id
 
 
-def adjustment_history(*, location: str = "", sku: str = "") -> list[AdjustmentInHistory]:
-    """Return the newest 20 adjustments."""
-    sql = """
+HISTORY: Final = Keys(
+    {
+        "item": Sortable("lower(coalesce(p.name, a.sku))"),
+        "store": Sortable("lower(coalesce(lo.name, a.location))"),
+        "at": Sortable("a.occurred_at", "timestamptz"),
+        "reason": Sortable("a.reason"),
+        "units": Sortable("a.quantity_units", "bigint"),
+        "by": Sortable("lower(coalesce(a.recorded_by, ''))"),
+        "number": Sortable("a.id", "bigint"),
+    },
+    key="a.id",
+    default=Sort("number", descending=True),
+)
+HISTORY_HEADS: Final = (
+    Column("item", "Item"),
+    Column("store", "Store"),
+    Column("at", "Happened", largest_first=True),
+    Column("reason", "Reason"),
+    Column("units", "Units", "n", largest_first=True),
+    Column("by", "By"),
+)
+_ADJUSTED: Final = """FROM retail.stock_adjustment a
+    LEFT JOIN retail.product p ON p.code = a.sku
+    LEFT JOIN retail.location lo ON lo.code = a.location"""
+_OF_ITEM: Final = """(%(location)s = '' OR a.location = %(location)s)
+    AND (%(sku)s = '' OR a.sku = %(sku)s)"""
+
+
+def history_page(place: Place, *, location: str = "", sku: str = "") -> Page[AdjustmentInHistory]:
+    """Return one page of the adjustments in the ledger."""
+    sql = f"""WITH shown AS ({HISTORY.shown_sql(f"{_ADJUSTED} WHERE {_OF_ITEM}", place)})
         SELECT a.id, a.location, a.sku, coalesce(p.name, a.sku) AS name, a.reason,
-               a.quantity_units, a.occurred_at, a.recorded_by
-        FROM retail.stock_adjustment a LEFT JOIN retail.product p ON p.code = a.sku
-        WHERE (%(location)s = '' OR a.location = %(location)s)
-          AND (%(sku)s = '' OR a.sku = %(sku)s)
-        ORDER BY a.id DESC LIMIT 20
-        """
-    return select(sql, {"location": location, "sku": sku}, AdjustmentInHistory)
+               a.quantity_units, a.occurred_at, a.recorded_by, shown.mark
+        {_ADJUSTED} JOIN shown ON shown.key = a.id ORDER BY shown.place"""
+    given = {"location": location, "sku": sku, **parameters(place)}
+    return cut(select(sql, given, AdjustmentInHistory), place)
+
+
+def history_number(*, location: str, sku: str) -> int:
+    """Return the number of adjustments in the ledger, capped at 10,001."""
+    few = f"SELECT FROM retail.stock_adjustment a WHERE {_OF_ITEM} LIMIT {MOST_SUMMED + 1}"
+    given = {"location": location, "sku": sku}
+    return int(select_value(f"SELECT count(*) FROM ({few}) few", given))  # noqa: S608 -- the line above
 
 
 def adjustment_limit_minor() -> int:

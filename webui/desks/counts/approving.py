@@ -1,6 +1,7 @@
 """Pages for approvers: counts and adjustments that wait for a second person, and past counts."""
 
-from urllib.parse import urlencode
+from collections.abc import Mapping
+from typing import Any, Final
 from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse
@@ -19,13 +20,19 @@ from ledger.services import (
 )
 from webui.accounts.roles import APPROVE_COUNTS, SEE, SET_LIMITS, requires
 from webui.desks.counts import adjustment_queries as adjustments
+from webui.desks.counts import listing
 from webui.desks.counts import queries as selectors
 from webui.desks.counts.forms import ApproveForm, DecideForm, LimitForm, VoidForm
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import money_text, signed_units_text
 from webui.shell.commands import item_from_query, next_cards, query_text, run_command
 from webui.shell.forms import CommandForm, Typed
+from webui.shell.keyset import MOST_SUMMED
 from webui.shell.page import render_page
+
+# The lists of both pages: `show` in the address.
+COUNTS: Final = "counts"
+ADJUSTMENTS: Final = "adjustments"
 
 
 @require_GET
@@ -37,30 +44,66 @@ def waiting(request: HttpRequest) -> HttpResponse:
 
 def _show_waiting(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpResponse:
     location = query_text(request, "location", 24)
-    drafts = selectors.waiting_counts(location=location)
-    requests = adjustments.waiting_requests(location=location)
-    person = request.user.get_username()
+    numbers = {
+        COUNTS: listing.waiting_number(location=location),
+        ADJUSTMENTS: adjustments.waiting_number(location=location),
+    }
     subject = form.get("subject", "")
-    known = [f"count-{draft.id}" for draft in drafts] + [f"request-{ask.id}" for ask in requests]
+    shown = _shown_list(request, subject, numbers)
+    listed = _requests(request, location) if shown == ADJUSTMENTS else _drafts(request, location)
+    known = [subject for subject, _row, _is_mine in listed["rows"]]
+    stores = locations()
     context = {
         "tab": "waiting",
+        "shown": shown,
+        "numbers": numbers,
+        "total": numbers[shown],
+        "most_summed": MOST_SUMMED,
         "location": location,
-        "locations": locations(),
-        "counts": [(draft, draft.counted_by == person) for draft in drafts],
-        "requests": [(ask, ask.requested_by == person) for ask in requests],
+        "locations": stores,
+        "places": {store.code: store.name for store in stores},
         "next_cards": next_cards(known),
-        "waiting_count": len(drafts) + len(requests),
+        "waiting_count": selectors.waiting_count(),
         "form": form,
         # Show the refusal beside its row, or above the list if the row is gone.
         "refused_subject": subject if subject in known else "",
+        "opened": subject if subject in known else query_text(request, "open", 40),
         "refusal": refusal,
         "kept_reason": "" if subject in known else form.get("reason", ""),
         # Pass the function, not an id: each form of the page needs its own id.
         "command_id": uuid4,
         "limit_minor": adjustments.adjustment_limit_minor(),
-        "query": urlencode({"location": location}) if location else "",
+        **listed,
     }
     return render_page(request, "counts/waiting.html", context, status=status)
+
+
+def _shown_list(request: HttpRequest, subject: str, numbers: Mapping[str, int]) -> str:
+    """Return the list to show: that of a refused form, the asked one, or the one with rows."""
+    if subject:
+        return ADJUSTMENTS if subject.startswith("request-") else COUNTS
+    asked = request.GET.get("show", "")
+    if asked in numbers:
+        return asked
+    return ADJUSTMENTS if numbers[ADJUSTMENTS] and not numbers[COUNTS] else COUNTS
+
+
+def _drafts(request: HttpRequest, location: str) -> dict[str, Any]:
+    place, person = listing.WAITING.place_of(request.GET), request.user.get_username()
+    page = listing.waiting_page(place, location=location)
+    query = {"show": COUNTS, "location": location}
+    links = listing.WAITING.links(listing.WAITING_HEADS, place, query, page)
+    rows = [(f"count-{draft.id}", draft, draft.counted_by == person) for draft in page.rows]
+    return {"rows": rows, **links.as_context()}
+
+
+def _requests(request: HttpRequest, location: str) -> dict[str, Any]:
+    place, person = adjustments.WAITING.place_of(request.GET), request.user.get_username()
+    page = adjustments.waiting_page(place, location=location)
+    query = {"show": ADJUSTMENTS, "location": location}
+    links = adjustments.WAITING.links(adjustments.WAITING_HEADS, place, query, page)
+    rows = [(f"request-{ask.id}", ask, ask.requested_by == person) for ask in page.rows]
+    return {"rows": rows, **links.as_context()}
 
 
 @require_POST
@@ -146,24 +189,50 @@ def history(request: HttpRequest) -> HttpResponse:
 
 def _show_history(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpResponse:
     item = item_from_query(request)
-    counts = selectors.count_history(**item)
-    refused = {str(count.id) for count in counts if count.is_voidable} & {form.get("count_id", "")}
+    numbers = {
+        COUNTS: listing.history_number(**item),
+        ADJUSTMENTS: adjustments.history_number(**item),
+    }
+    shown = ADJUSTMENTS if request.GET.get("show") == ADJUSTMENTS and not form else COUNTS
+    listed = _adjusted(request, item) if shown == ADJUSTMENTS else _counted(request, item)
+    voidable = {str(count.id) for count in listed.get("counts", ()) if count.is_voidable}
+    refused = "".join(voidable & {form.get("count_id", "")})
+    stores = locations()
     context = {
         "tab": "history",
+        "shown": shown,
+        "numbers": numbers,
+        "total": numbers[shown],
+        "most_summed": MOST_SUMMED,
         **item,
-        "locations": locations(),
-        "counts": counts,
+        "locations": stores,
+        "places": {store.code: store.name for store in stores},
         # Show the refusal beside its count, or above the list if the count can't be voided.
-        "refused_count": "".join(refused),
+        "refused_count": refused,
+        "opened": refused or query_text(request, "open", 20),
         "kept_reason": form.get("reason", ""),
-        "adjustments": adjustments.adjustment_history(**item),
         "waiting_count": selectors.waiting_count(),
         "refusal": refusal,
         # Pass the function, not an id: each form of the page needs its own id.
         "command_id": uuid4,
-        "query": urlencode(item),
+        **listed,
     }
     return render_page(request, "counts/history.html", context, status=status)
+
+
+def _counted(request: HttpRequest, item: Typed) -> dict[str, Any]:
+    place = listing.HISTORY.place_of(request.GET)
+    page = listing.history_page(place, **item)
+    links = listing.HISTORY.links(listing.HISTORY_HEADS, place, item, page)
+    return {"counts": page.rows, **links.as_context()}
+
+
+def _adjusted(request: HttpRequest, item: Typed) -> dict[str, Any]:
+    place = adjustments.HISTORY.place_of(request.GET)
+    page = adjustments.history_page(place, **item)
+    query = {"show": ADJUSTMENTS, **item}
+    links = adjustments.HISTORY.links(adjustments.HISTORY_HEADS, place, query, page)
+    return {"adjustments": page.rows, **links.as_context()}
 
 
 @require_POST

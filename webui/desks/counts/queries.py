@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from ledger.kernel.checks import CORRECTABLE_FOR
 from ledger.kernel.rows import select, select_one, select_value
 
 
@@ -156,12 +155,14 @@ class WaitingCount:
 
 
 # On-hand now is the count rule at the end of time, so both numbers come from one function.
-_WAITING: Final = """
+WAITING_COLUMNS: Final = """
 SELECT c.id, c.inv_key, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.units,
        c.counted_by, t.at AS counted_at, c.recount_of, f.units AS first_units,
        f.counted_by AS first_by, c.recount_asked, e.expected_units, e.stock_known,
        app.count_tolerance(e.expected_units) AS tolerance_units,
        today.expected_units AS on_hand_units, nullif(il.cost_minor, 0) AS cost_minor
+"""
+WAITING_FROM: Final = """
 FROM retail.stock_count c
 CROSS JOIN LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS at) t
 CROSS JOIN LATERAL app.expected_at(c.inv_key, t.at, c.id) e
@@ -169,21 +170,20 @@ CROSS JOIN LATERAL app.expected_at(c.inv_key, 'infinity', 9223372036854775807) t
 LEFT JOIN retail.stock_count f ON f.id = c.recount_of
 LEFT JOIN retail.product p ON p.code = c.sku
 LEFT JOIN retail.item_location il ON il.inv_key = c.inv_key
-WHERE c.status = 'draft' AND (%(location)s = '' OR c.location = %(location)s)
-ORDER BY c.location, c.id LIMIT 100
 """
-
-
-def waiting_counts(*, location: str = "") -> list[WaitingCount]:
-    """Return drafts without a decision, at most 100, by location, oldest first."""
-    return select(_WAITING, {"location": location}, WaitingCount)
+IS_WAITING_SQL: Final = "c.status = 'draft' AND (%(location)s = '' OR c.location = %(location)s)"
 
 
 def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
-    """Return the items that need a second blind count, without numbers."""
+    """Return the items that need a second blind count, without numbers.
+
+    They are those of the 100 oldest drafts by location.
+    """
+    sql = f"""{WAITING_COLUMNS} {WAITING_FROM} WHERE {IS_WAITING_SQL}
+        ORDER BY c.location, c.id LIMIT 100"""
     return [
         ItemToRecount(draft.location, draft.sku, draft.name)
-        for draft in waiting_counts(location=location)
+        for draft in select(sql, {"location": location}, WaitingCount)
         if draft.is_over
     ]
 
@@ -211,6 +211,12 @@ class CountInHistory:
     voided_by: str | None
     voided_at: datetime | None
     void_reason: str | None
+    mark: str
+
+    @property
+    def key(self) -> int:
+        """The id of the count in its list."""
+        return self.id
 
     @property
     def variance_then_units(self) -> int | None:
@@ -233,39 +239,6 @@ class CountInHistory:
         if self.cost_minor is None or self.kind == "opening":
             return None
         return self.variance_now_units * self.cost_minor
-
-
-_COUNTED: Final = """
-SELECT c.id, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.status, c.units,
-       t.at AS counted_at, c.counted_by, c.approved_by, c.recorded_by,
-       c.expected_units AS then_units, e.expected_units AS now_units, e.stock_known,
-       nullif(il.cost_minor, 0) AS cost_minor,
-       c.status = 'approved' AND t.at >= now() - %(correctable)s AS is_voidable,
-       voided.actor AS voided_by, voided.at AS voided_at, voided.reason AS void_reason
-FROM (
-    SELECT * FROM retail.stock_count
-    WHERE status <> 'draft' AND (%(location)s = '' OR location = %(location)s)
-      AND (%(sku)s = '' OR sku = %(sku)s)
-    ORDER BY id DESC LIMIT 50
-) c
-CROSS JOIN LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS at) t
-CROSS JOIN LATERAL app.expected_at(c.inv_key, t.at, c.id) e
-LEFT JOIN retail.product p ON p.code = c.sku
-LEFT JOIN retail.item_location il ON il.inv_key = c.inv_key
-LEFT JOIN LATERAL (
-    SELECT actor, at, detail ->> 'reason' AS reason FROM app.action_log
-    WHERE c.status = 'void' AND subject = c.inv_key AND action = 'void_count'
-      AND (detail ->> 'count')::bigint = c.id
-    ORDER BY id DESC LIMIT 1
-) voided ON true
-ORDER BY t.at DESC, c.id DESC
-"""
-
-
-def count_history(*, location: str = "", sku: str = "") -> list[CountInHistory]:
-    """Return the newest 50 approved or voided counts, the newest business time first."""
-    given = {"location": location, "sku": sku, "correctable": CORRECTABLE_FOR}
-    return select(_COUNTED, given, CountInHistory)
 
 
 def waiting_count() -> int:

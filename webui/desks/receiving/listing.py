@@ -82,7 +82,7 @@ GROUP BY l.order_ref, l.location
 def due_page(place: Place, *, location: str, text: str) -> Page[DueOrder]:
     """Return one page of orders with open units; `text` is an order or a SKU."""
     sql = f"""WITH d AS ({_DUE}), shown AS ({KEYS.shown_sql("FROM d WHERE true", place)})
-        SELECT d.*, shown.mark FROM d JOIN shown ON shown.key = d.key ORDER BY shown.place"""
+        SELECT d.*, shown.mark FROM d JOIN shown ON shown.key = d.key ORDER BY shown.place"""  # noqa: S608 -- constants of this module
     given: dict[str, Any] = {"location": location, "text": text}
     return cut(select(sql, given | parameters(place), DueOrder), place)
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from ledger.kernel.checks import is_correctable
 from ledger.kernel.rows import select
 
+
 @dataclass(frozen=True, slots=True)
 class Announced:
     """A delivery that the supplier has announced and that is not received yet."""

@@ -58,7 +58,7 @@ def task_page(task_filter: TaskFilter, place: Place, *, roles: Sequence[str]) ->
     numbered = f"""(
         SELECT t.*, p.name, lo.name AS store, row_number() OVER (
             PARTITION BY t.role, t.kind ORDER BY t.opened_at, t.id) AS number
-        {FROM_SQL} LEFT JOIN retail.location lo ON lo.code = t.location WHERE {where}) t"""  # noqa: S608 -- constants of this project
+        {FROM_SQL} LEFT JOIN retail.location lo ON lo.code = t.location WHERE {where}) t"""
     sql = f"""WITH shown AS ({KEYS.shown_sql(f"FROM {numbered} WHERE true", place)})
         {COLUMNS_SQL}, shown.mark {FROM_SQL} JOIN shown ON shown.key = t.id ORDER BY shown.place"""
     order = {"kind_order": list(KINDS), "role_order": list(roles)}
