@@ -19,10 +19,10 @@ STORES = """INSERT INTO retail.location (code, name)
     SELECT 'L' || n, 'Store ' || n FROM generate_series(1, 12) n"""
 ORDERS = """INSERT INTO retail.purchase_order_line
     (inv_key, location, sku, order_ref, supplier, status, ordered_units, ordered_at, due_on,
-     cost_minor)
+     cost_minor, recorded_at)
     SELECT 'L' || n %% 12 + 1 || '|S' || n, 'L' || n %% 12 + 1, 'S' || n,
            'X-' || lpad(n::text, 5, '0'), 'ACME-' || n %% 7, %(status)s, 1 + n %% 90, now(),
-           now()::date + n %% 5 - 20, 100 + n %% 50
+           now()::date + n %% 5 - 20, 100 + n %% 50, now()
     FROM generate_series(1, %(rows)s) n"""
 CARDS = """INSERT INTO app.scorecard
     (supplier, location, on_day, receipts, settled_lines, due_receipts, items_written,
@@ -38,22 +38,23 @@ TASKS = """INSERT INTO app.task (kind, subject, inv_key, location, sku, role, de
     FROM generate_series(1, %(rows)s) n"""
 TRANSFERS = """INSERT INTO retail.shipment_line
     (inv_key, location, sku, leg, status, transfer_ref, planned_units, shipped_units, shipped_at,
-     due_on)
+     due_on, recorded_at)
     SELECT place || '|S' || n, place, 'S' || n, leg, 'shipped', 'T-' || n, 1 + n %% 90, 1 + n %% 90,
-           now(), now()::date + n %% 5
+           now(), now()::date + n %% 5, now()
     FROM generate_series(1, %(rows)s) n,
          LATERAL (VALUES ('L' || n %% 12 + 1, 'transfer_in'), ('L' || (n + 1) %% 12 + 1,
                   'transfer_out')) ends (place, leg)"""
 COUNTS = """INSERT INTO retail.stock_count
-    (inv_key, location, sku, units, kind, status, occurred_at, counted_by, approved_by)
+    (inv_key, location, sku, units, kind, status, occurred_at, recorded_at, counted_by,
+     approved_by)
     SELECT 'L' || n %% 12 + 1 || '|S' || n, 'L' || n %% 12 + 1, 'S' || n, n %% 90, 'cycle',
-           %(status)s, now() - n * interval '1 s', 'ann',
+           %(status)s, now() - n * interval '1 s', now(), 'ann',
            CASE WHEN %(status)s = 'approved' THEN 'max' END
     FROM generate_series(1, %(rows)s) n"""
 ADJUSTED = """INSERT INTO retail.stock_adjustment
-    (inv_key, location, sku, reason, quantity_units, occurred_at)
+    (inv_key, location, sku, reason, quantity_units, occurred_at, recorded_at)
     SELECT 'L' || n %% 12 + 1 || '|S' || n, 'L' || n %% 12 + 1, 'S' || n, 'theft', 1 + n %% 90,
-           now() - n * interval '1 s'
+           now() - n * interval '1 s', now()
     FROM generate_series(1, %(rows)s) n"""
 ASKED = """INSERT INTO app.adjustment_request
     (inv_key, location, sku, reason, quantity_units, occurred_at, value_minor, requested_by)
