@@ -23,7 +23,7 @@ from deploy.parts import (
     jaas_config,
 )
 from deploy.stack.bootstrap import ROLES
-from deploy.stack.context import APPLICATIONS, COMPANY, SESSIONS, WORKER_MODULE
+from deploy.stack.context import APPLICATIONS, COMPANY, SESSIONS, WEBHOOKS, WORKER_MODULE
 from deploy.stack.home import PROJECT
 from deploy.stack.service_variables import service_variables
 from deploy.variables import PREFIX
@@ -313,7 +313,7 @@ def web() -> dict[str, Any]:
         INVENTORY_WEB_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
         INVENTORY_WEB_PORT=str(_WEB_PORT),
         INVENTORY_WORKER_URLS=worker_urls(),
-        **{name: optional(name, default) for name, default in _chosen().items()},
+        **_chosen(COMPANY | SESSIONS | WEBHOOKS),
     )
     health = _health("CMD", "curl", "-fsS", f"http://localhost:{_WEB_PORT}/readyz")
     return _guarded("web", service) | {
@@ -322,11 +322,19 @@ def web() -> dict[str, Any]:
     }
 
 
-def _chosen() -> dict[str, str]:
-    """Return the variables about company and logins, with their defaults."""
+def webhooks() -> dict[str, Any]:
+    """Return the service that sends webhooks."""
+    chosen = _chosen(WEBHOOKS | {"INVENTORY_CURRENCY"})
+    return _guarded("webhooks", _application("webhooks", APPLICATIONS["webhooks"], **chosen))
+
+
+def _chosen(names: frozenset[str]) -> dict[str, str]:
+    """Return references to these variables of the pages' settings, with their defaults."""
     fields = WebEnvironment.model_fields
-    names = sorted(COMPANY | SESSIONS)
-    return {name: str(fields[name.removeprefix(PREFIX).lower()].default) for name in names}
+    return {
+        name: optional(name, str(fields[name.removeprefix(PREFIX).lower()].default))
+        for name in sorted(names)
+    }
 
 
 def spark(role: str) -> dict[str, Any]:
@@ -362,8 +370,9 @@ def document() -> dict[str, Any]:
     services |= {
         name: _guarded(name, _application(name, module, **_EXTRA.get(name, {})))
         for name, module in APPLICATIONS.items()
-        if name != "web"
+        if name not in ("webhooks", "web")
     }
+    services["webhooks"] = webhooks()
     services["web"] = web()
     services["tools"] = tools()
     services["generation"] = generation()

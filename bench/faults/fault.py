@@ -11,7 +11,8 @@ Cause = Callable[[StackUnderTest], None]
 Check = Callable[[StackUnderTest], bool]
 SERVICES: Final = (
     *("postgres", "kafka", "connect", "worker-1", "worker-2", "projector", "actuator"),
-    *("archiver", "heartbeat", "automation", "capture", "prover", "web", "trading"),
+    *("archiver", "heartbeat", "automation", "webhooks", "capture", "prover"),
+    *("web", "trading"),
 )
 
 

@@ -20,6 +20,7 @@ APPLICATIONS: Final = {
     "archiver": "analytics.archive",
     "heartbeat": "ledger.automation.heartbeat",
     "automation": "ledger.automation",
+    "webhooks": "ledger.webhooks",
     "capture": "cdc.capture.reconciler",
     "prover": "deploy.proving",
     "web": "webui",
@@ -38,6 +39,10 @@ TUNING_VARIABLES: Final = frozenset(f"INVENTORY_{name}" for name in _TUNING.spli
 # The company that runs the stack; its purchase orders and its pages show these.
 COMPANY: Final = frozenset(
     f"INVENTORY_{name}" for name in ("COMPANY_NAME", "COMPANY_ADDRESS", "CURRENCY", "TIME_ZONE")
+)
+# Targets and time limit of webhooks; a demo allows targets on this machine.
+WEBHOOKS: Final = frozenset(
+    f"INVENTORY_{name}" for name in ("WEBHOOK_PRIVATE_TARGETS", "WEBHOOK_TIMEOUT_S")
 )
 PROOFS: Final = frozenset({"INVENTORY_PROOF_HOUR"})
 # Length of logins, roles that need a second factor, trusted proxies.
@@ -122,7 +127,8 @@ class Context:
 
     def variables(self) -> dict[str, str]:
         """Return the `INVENTORY_*` variables for an operator's commands; no service gets all."""
-        return {
+        local = {"INVENTORY_WEBHOOK_PRIVATE_TARGETS": "1"} if self.options.demo else {}
+        return local | {
             "INVENTORY_HOME": str(self.home.path),
             "INVENTORY_KAFKA_BOOTSTRAP": self.kafka_bootstrap,
             "INVENTORY_CONNECT_URL": self.connect_url,
@@ -155,7 +161,7 @@ class Context:
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if name in TUNING_VARIABLES | COMPANY | PROOFS | SESSIONS
+            if name in TUNING_VARIABLES | COMPANY | PROOFS | SESSIONS | WEBHOOKS
             or not name.startswith("INVENTORY_")
         }
         return inherited | {"PYTHONUNBUFFERED": "1"} | self.variables_of(service) | extra

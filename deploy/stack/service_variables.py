@@ -36,10 +36,16 @@ VARIABLES_OF_SERVICES: Final = {
     "archiver": ServiceVariables(_LOG, role="archiver"),
     "heartbeat": ServiceVariables(("HOME", "PARTITIONS"), role="app_rw"),
     "automation": ServiceVariables(("HOME",), role="app_rw"),
+    "webhooks": ServiceVariables(
+        ("HOME", "SECRET_KEY", "WEBHOOK_PRIVATE_TARGETS"), role="app_rw"
+    ),
     "prover": ServiceVariables(_LOG, role="app_rw"),
     "capture": ServiceVariables(("HOME", "CONNECT_URL", "CONNECT_PASSWORD"), role="app_rw"),
     "web": ServiceVariables(
-        (*_LOG, "CONNECT_URL", "CONNECT_PASSWORD", "QUERY_TOKEN", "SECRET_KEY", "WEB_PORT", "DEMO"),
+        (
+            *(*_LOG, "CONNECT_URL", "CONNECT_PASSWORD", "QUERY_TOKEN", "SECRET_KEY"),
+            *("WEB_PORT", "DEMO", "WEBHOOK_PRIVATE_TARGETS"),
+        ),
         role="app_rw",
     ),
     "seed": ServiceVariables(("HOME", "DEMO"), role="app_rw"),

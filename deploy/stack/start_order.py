@@ -35,7 +35,7 @@ _POLL_S: Final = 0.1
 _WATCH_S: Final = 0.5
 _CRASHES_BEFORE_READY: Final = 5
 # These write captured tables, so they wait for the slot; the prover has nothing to do before it.
-_AFTER_CAPTURE: Final = ("heartbeat", "automation", "capture", "prover", "web")
+_AFTER_CAPTURE: Final = ("heartbeat", "automation", "webhooks", "capture", "prover", "web")
 
 
 def build_context(home: Home, options: Options) -> Context:

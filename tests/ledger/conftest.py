@@ -21,6 +21,7 @@ EMPTIED = (
     *("retail.product", "retail.location", "retail.supplier"),
     *("app.reorder_proposal", "app.price_proposal", "app.command", "app.action_log"),
     *("app.action_chain", "app.decision_event", "app.api_token"),
+    *("app.webhook_message", "app.webhook"),
     *("app.purchase_order", "app.revision_switch", "app.scorecard"),
     *("app.pending_item", "app.pending_send"),
     *("app.history_difference", "app.history_request", "app.history_snapshot"),

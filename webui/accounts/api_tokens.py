@@ -34,7 +34,15 @@ ORDERS_READ: Final = "orders:read"
 ORDERS_WRITE: Final = "orders:write"
 PRICES_READ: Final = "prices:read"
 PRICES_WRITE: Final = "prices:write"
+PRICES_STOP: Final = "prices:stop"
 DECISIONS_READ: Final = "decisions:read"
+COUNTS_WRITE: Final = "counts:write"
+COUNTS_APPROVE: Final = "counts:approve"
+RECEIPTS_READ: Final = "receipts:read"
+RECEIPTS_WRITE: Final = "receipts:write"
+TRANSFERS_READ: Final = "transfers:read"
+TRANSFERS_WRITE: Final = "transfers:write"
+WEBHOOKS_MANAGE: Final = "webhooks:manage"
 SCOPES: Final[Mapping[str, str]] = MappingProxyType(
     {
         STOCK_READ: "read stock",
@@ -44,7 +52,15 @@ SCOPES: Final[Mapping[str, str]] = MappingProxyType(
         ORDERS_WRITE: "send orders and change their lines",
         PRICES_READ: "read prices and proposed prices",
         PRICES_WRITE: "set prices and decide proposed ones",
+        PRICES_STOP: "stop prices that rules set, and release the stop",
         DECISIONS_READ: "follow the events of decisions",
+        COUNTS_WRITE: "record counts",
+        COUNTS_APPROVE: "read waiting counts, approve and refuse them",
+        RECEIPTS_READ: "read expected deliveries and receipts",
+        RECEIPTS_WRITE: "receive deliveries and correct receipts",
+        TRANSFERS_READ: "read transfers",
+        TRANSFERS_WRITE: "plan, ship, receive and cancel transfers",
+        WEBHOOKS_MANAGE: "register addresses that receive the events of decisions",
     }
 )
 

@@ -1,21 +1,15 @@
 """Encryption of authenticators' secrets: a copy of the database can't produce one-time codes.
 
-Each person has a separate key, derived from Django's secret key with HKDF (RFC 5869). So a secret
-copied into the row of another person can't be decrypted. Fernet encrypts with AES-128 and
-authenticates with HMAC-SHA-256.
+Each person has a separate key (`ledger.kernel.encryption`), so a secret copied into the row of
+another person can't be decrypted.
 """
 
-import base64
 from typing import Final
 
-from cryptography.fernet import Fernet, InvalidToken
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
+from ledger.kernel.encryption import Undecipherable, decrypt, encrypt
 
 # Part of every key, so it keeps the former name of this module.
 _LABEL: Final = "webui.accounts.sealing"
-_KEY_BYTES: Final = 32
 # Version and year of a Fernet token. No secret in base32 has a lower-case letter.
 _PREFIX: Final = "gAAAA"
 
@@ -26,14 +20,14 @@ class SecretUnreadable(Exception):
 
 def encrypted(user_id: int, secret: str) -> str:
     """Return `secret` encrypted for one person."""
-    return _cipher(user_id).encrypt(secret.encode()).decode()
+    return encrypt(f"{_LABEL}:{user_id}", secret)
 
 
 def decrypted(user_id: int, text: str) -> str:
     """Return the decrypted secret of one person's `text`; raise SecretUnreadable if that fails."""
     try:
-        return _cipher(user_id).decrypt(text.encode()).decode()
-    except InvalidToken as failure:
+        return decrypt(f"{_LABEL}:{user_id}", text)
+    except Undecipherable as failure:
         message = f"the authenticator of person {user_id} was stored with another key"
         raise SecretUnreadable(message) from failure
 
@@ -41,8 +35,3 @@ def decrypted(user_id: int, text: str) -> str:
 def is_encrypted(text: str) -> bool:
     """Return True if `text` is encrypted; earlier sources stored secrets in plain text."""
     return text.startswith(_PREFIX)
-
-
-def _cipher(user_id: int) -> Fernet:
-    derived = HKDF(SHA256(), _KEY_BYTES, salt=None, info=f"{_LABEL}:{user_id}".encode())
-    return Fernet(base64.urlsafe_b64encode(derived.derive(settings.SECRET_KEY.encode())))

@@ -57,6 +57,8 @@ MANAGE_REFERENCE: Final = "manage_reference_data"
 SEE_HISTORY: Final = "see_history"
 ASK_HISTORY: Final = "ask_for_history"
 CONFIRM_HISTORY: Final = "confirm_history"
+MANAGE_WEBHOOKS: Final = "manage_webhooks"
+OVERSEE_WEBHOOKS: Final = "oversee_webhooks"
 
 # Attribute of a guarded view that holds its rule.
 RULE: Final = "access_rule"
@@ -96,6 +98,9 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     SEE_HISTORY: REVIEWERS,
     ASK_HISTORY: ASKERS,
     CONFIRM_HISTORY: frozenset({OPERATOR}),
+    # An address outside receives decisions, so not everybody who may see them can register one.
+    MANAGE_WEBHOOKS: frozenset({BUYER, LEAD, PRICING, OPERATOR}),
+    OVERSEE_WEBHOOKS: frozenset({OPERATOR}),
 }
 
 

@@ -12,6 +12,7 @@ from ninja import Header, Schema
 from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
 
 from cdc.contracts.times import moment_of
+from ledger.decisions.documents import cursor
 from ledger.kernel.proposals import LONGEST_SNOOZE
 from webui.api.problems import Problem, seen
 from webui.shell.page import freshness
@@ -108,11 +109,6 @@ def time_of(at_us: int | None) -> datetime | None:
 def currency() -> str:
     """Return the currency of every amount."""
     return str(settings.CURRENCY)
-
-
-def cursor(position: str) -> str:
-    """Return a position as an opaque text that a URL can contain."""
-    return base64.urlsafe_b64encode(position.encode()).decode().rstrip("=")
 
 
 def position_of(after: str) -> str:

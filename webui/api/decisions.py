@@ -20,6 +20,7 @@ from ninja import Header, Query, Router, Schema
 from pydantic import Field
 
 from ledger.access.scope import within
+from ledger.decisions.documents import cursor, event_document
 from ledger.decisions.events import DecisionEvent, decision_events, newest_event, oldest_event
 from ledger.kernel.transactions import database_now
 from webui.accounts.api_tokens import DECISIONS_READ
@@ -31,10 +32,7 @@ from webui.api.answers import (
     Limit,
     Location,
     currency,
-    cursor,
-    described,
     number_of,
-    time_of,
 )
 from webui.api.problems import Problem
 from webui.live.stream import HUB
@@ -73,21 +71,35 @@ class ProposalState(Schema):
     as_of: datetime | None = None
 
 
-class Event(Schema):
-    """A change of a need or of a proposed price.
+class OrderState(Schema):
+    """An order as it was sent, with its value at cost in minor units."""
 
-    `cursor` is the position of the event: the same event has the same cursor everywhere.
+    supplier: str
+    lines: int
+    units: int
+    value_minor: int
+    sent_at: datetime
+    sent_by: str | None
+    is_automatic: bool
+
+
+class Event(Schema):
+    """A change of a need or of a proposed price, or the sending of an order.
+
+    `cursor` is the position of the event: the same event has the same cursor everywhere. Events of
+    orders have `order`, no `proposal` and no `sku`.
     """
 
     cursor: str
     at: datetime
-    kind: Literal["need", "price"]
-    change: Literal["opened", "revised", "decided", "snoozed", "closed"]
+    kind: Literal["need", "price", "order"]
+    change: Literal["opened", "revised", "decided", "snoozed", "closed", "sent"]
     id: str
     location: str
-    sku: str
+    sku: str | None
     currency: str
-    proposal: ProposalState
+    proposal: ProposalState | None
+    order: OrderState | None
 
 
 class EventPage(Schema):
@@ -104,7 +116,9 @@ class EventFilters(Schema):
 
     after: After = ""
     location: Location = ""
-    kind: Annotated[Literal["", "need", "price"], Field(description="Only this kind.")] = ""
+    kind: Annotated[
+        Literal["", "need", "price", "order"], Field(description="Only this kind.")
+    ] = ""
 
 
 class EventPageFilters(EventFilters):
@@ -189,17 +203,7 @@ def _position(after: str) -> int:
 
 def event_of(event: DecisionEvent) -> Event:
     """Return an event as the API shows it."""
-    known = {name: event.proposal.get(name) for name in ProposalState.model_fields}
-    known["flags"] = known["flags"] or []
-    known["as_of"] = time_of(event.proposal.get("as_of_us"))
-    return described(
-        Event,
-        event,
-        cursor=cursor(str(event.id)),
-        id=event.subject,
-        currency=currency(),
-        proposal=ProposalState(**known),
-    )
+    return Event(**event_document(event, currency()))
 
 
 @router.get(

@@ -44,6 +44,9 @@ class WebEnvironment(BaseSettings):
     company_address: str = Field(default="", max_length=500)
     # An ISO 4217 code. Amounts have two decimals for every currency.
     currency: str = Field(default="EUR", pattern="^[A-Z]{3}$")
+    # Webhooks reach public addresses only. True also allows loopback and private ones.
+    webhook_private_targets: bool = False
+    webhook_timeout_s: float = Field(default=10.0, gt=0, le=60)
     # IANA name of the time zone in which pages say "today 02:31".
     time_zone: str = Field(default="UTC", max_length=64)
 

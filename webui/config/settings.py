@@ -19,6 +19,8 @@ DEMO = ENVIRONMENT.demo
 COMPANY_NAME = ENVIRONMENT.company_name
 COMPANY_ADDRESS = ENVIRONMENT.company_lines
 CURRENCY = ENVIRONMENT.currency
+WEBHOOK_PRIVATE_TARGETS = ENVIRONMENT.webhook_private_targets
+WEBHOOK_TIMEOUT_S = ENVIRONMENT.webhook_timeout_s
 STORES_TIME_ZONE = ENVIRONMENT.time_zone
 
 # Packages with addresses; `webui.config.urls` includes each.

@@ -11,7 +11,7 @@ from deploy.stack.probes import probes_of
 from deploy.stack.service import Service
 
 # Services that write facts stop before services that read them.
-WRITERS: Final = ("heartbeat", "automation", "web")
+WRITERS: Final = ("heartbeat", "automation", "webhooks", "web")
 
 
 def worker(context: Context, name: str) -> Service:

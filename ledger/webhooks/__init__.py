@@ -1,0 +1,1 @@
+"""Webhooks: events of decisions, sent as signed HTTP requests to registered addresses."""

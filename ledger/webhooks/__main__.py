@@ -1,0 +1,129 @@
+"""Run the sender of webhooks until a signal arrives: `python -m ledger.webhooks`.
+
+A thread sends the messages of one webhook, so a slow receiver delays no other one. Two processes
+may run at once. After a lost database connection the loop reconnects. Any other error ends the
+process, and the supervisor restarts it.
+"""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Final
+
+import django
+import structlog
+
+from cdc.logs import configure_logging
+from cdc.processes import RETRY_AFTER_S, stop_event
+
+SERVICE: Final = "webhooks"
+PAUSE_S: Final = 0.5
+CLEAN_EVERY_S: Final = 300.0
+MOST_THREADS: Final = 8
+MOST_A_TURN: Final = 50
+# Without these limits, a thread waits minutes for a dead server, as long as TCP's own timeouts.
+CONNECTION_OPTIONS: Final[Mapping[str, Any]] = {
+    "connect_timeout": 5,
+    "tcp_user_timeout": 10_000,
+    "application_name": "inventory-webhooks",
+}
+LONGEST_STATEMENT: Final = " -c statement_timeout=30000"
+ALIVE: Final = """
+INSERT INTO read_model.service_heartbeat (service, pid, at, detail)
+VALUES (%s, %s, clock_timestamp(), %s::jsonb)
+ON CONFLICT (service) DO UPDATE SET pid = excluded.pid, at = excluded.at, detail = excluded.detail
+"""
+
+log = structlog.get_logger(__name__)
+
+
+class Sender:
+    """The loop of the process; `sending` has the running thread of each webhook."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        self.stop = stop
+        self.sending: dict[int, Future[int]] = {}
+        self.sent = 0
+        self._clean_at_s = 0.0
+
+    def run(self) -> None:
+        """Queue and send until `stop` is set, then wait for the running requests."""
+        from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
+
+        with ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="webhook") as pool:
+            while not self.stop.is_set():
+                try:
+                    self.step(pool)
+                    self.stop.wait(PAUSE_S)
+                except (OperationalError, InterfaceError) as problem:
+                    log.warning("database_lost", error=str(problem).strip())
+                    connection.close()
+                    self.stop.wait(RETRY_AFTER_S)
+
+    def step(self, pool: ThreadPoolExecutor) -> None:
+        """Execute one round: heartbeat, revocations, new messages, a thread per due webhook."""
+        from ledger.webhooks import sender  # noqa: PLC0415 -- after setup
+
+        _alive({"sending": len(self.sending), "sent": self.sent})
+        self._collect()
+        sender.end_revoked()
+        if time.monotonic() >= self._clean_at_s:
+            sender.delete_old()
+            self._clean_at_s = time.monotonic() + CLEAN_EVERY_S
+        sender.queue_all()
+        for webhook_id in sender.due_webhooks():
+            if webhook_id not in self.sending:
+                self.sending[webhook_id] = pool.submit(self._drain, webhook_id, sender.send_next)
+
+    def _collect(self) -> None:
+        """Forget ended threads; raise the error that ended one."""
+        for webhook_id, done in [*self.sending.items()]:
+            if done.done():
+                del self.sending[webhook_id]
+                self.sent += done.result()
+
+    def _drain(self, webhook_id: int, send_next: Callable[[int], bool]) -> int:
+        """Send up to 50 messages of one webhook; return their number."""
+        from django.db import connection  # noqa: PLC0415 -- after setup
+
+        tried = 0
+        try:
+            while tried < MOST_A_TURN and not self.stop.is_set() and send_next(webhook_id):
+                tried += 1
+            return tried
+        finally:
+            connection.close()
+
+
+def _alive(detail: Mapping[str, int]) -> None:
+    from django.db import connection  # noqa: PLC0415 -- after setup
+
+    with connection.cursor() as cursor:
+        cursor.execute(ALIVE, (SERVICE, os.getpid(), json.dumps(detail)))
+
+
+def _limit_connection() -> None:
+    """Add the time limits of jobs to the pages' database settings, for every thread."""
+    from django.db import connections  # noqa: PLC0415 -- after setup
+
+    options = connections.settings["default"]["OPTIONS"]
+    options |= CONNECTION_OPTIONS
+    options["options"] += LONGEST_STATEMENT
+
+
+def main() -> None:
+    """Run until SIGTERM or SIGINT."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.config.settings")
+    django.setup()
+    configure_logging(service=SERVICE)
+    _limit_connection()
+    stop = stop_event()
+    log.info("webhooks_started")
+    Sender(stop).run()
+
+
+if __name__ == "__main__":
+    main()

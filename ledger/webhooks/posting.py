@@ -1,0 +1,124 @@
+"""One HTTP POST to a receiver, within limits of time and size.
+
+It uses `http.client`, because that follows no redirects, reads no proxy variables, and accepts a
+connection to an IP address that was checked. Connecting takes at most `timeout_s`, and so does the
+rest, however slowly the receiver answers. The name server has the time limit of this machine.
+"""
+
+import socket
+import ssl
+import threading
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from typing import Final
+from urllib.parse import urlsplit, urlunsplit
+
+from ledger.webhooks.targets import connect
+
+LARGEST_ANSWER: Final = 64 * 1024
+LONGEST_PROBLEM: Final = 200
+_PORTS: Final = {"http": 80, "https": 443}
+_OK: Final = range(200, 300)
+_REDIRECT: Final = range(300, 400)
+GONE: Final = 410
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The result of one POST: the status, or None without one, and the problem, empty if none."""
+
+    status: int | None
+    problem: str
+
+    @property
+    def is_delivered(self) -> bool:
+        """Return True if the receiver answered with a status from 200 to 299."""
+        return not self.problem
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of a POST."""
+
+    timeout_s: float
+    private_allowed: bool
+
+
+@dataclass(slots=True)
+class _Deadline:
+    """Ends a connection when its time is over."""
+
+    connected: socket.socket
+    timeout_s: float
+    is_over: bool = False
+    _timer: threading.Timer = field(init=False)
+
+    def __enter__(self) -> "_Deadline":
+        self._timer = threading.Timer(self.timeout_s, self._end)
+        self._timer.daemon = True
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def _end(self) -> None:
+        self.is_over = True
+        with suppress(OSError):  # the receiver was faster
+            self.connected.shutdown(socket.SHUT_RDWR)
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -> Answer:
+    """Send `body` as JSON; return the answer, or the problem if there is none in time."""
+    try:
+        return _answer(_status(url, body, headers, limits))
+    except TimeoutError:
+        return Answer(None, f"no answer within {limits.timeout_s:g} s")
+    except (OSError, HTTPException, ValueError) as failure:
+        return Answer(None, f"{type(failure).__name__}: {failure}"[:LONGEST_PROBLEM])
+
+
+def _status(url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -> int:
+    parts = urlsplit(url)
+    host, default = parts.hostname or "", _PORTS[parts.scheme]
+    connection = HTTPConnection(host, parts.port or default)
+    connection.default_port = default  # the header Host names only another port
+    allowed = limits.private_allowed
+    connected = connect(host, connection.port, limits.timeout_s, private_allowed=allowed)
+    if parts.scheme == "https":
+        # Without the handshake, so that the deadline can end it too.
+        context = ssl.create_default_context()
+        connected = context.wrap_socket(
+            connected, server_hostname=host, do_handshake_on_connect=False
+        )
+    connection.sock = connected
+    path = urlunsplit(("", "", parts.path or "/", parts.query, ""))
+    with closing(connection), _Deadline(connected, limits.timeout_s) as deadline:
+        try:
+            return _exchange(connection, path, body, headers)
+        except (OSError, HTTPException, ValueError) as failure:
+            if deadline.is_over:
+                raise TimeoutError from failure
+            raise
+
+
+def _exchange(
+    connection: HTTPConnection, path: str, body: bytes, headers: Mapping[str, str]
+) -> int:
+    if isinstance(connection.sock, ssl.SSLSocket):
+        connection.sock.do_handshake()
+    given = {"Content-Type": "application/json", "User-Agent": "retail-inventory-webhooks/1"}
+    connection.request("POST", path, body, given | dict(headers))
+    answer = connection.getresponse()
+    answer.read(LARGEST_ANSWER)
+    return answer.status
+
+
+def _answer(status: int) -> Answer:
+    if status in _OK:
+        return Answer(status, "")
+    if status in _REDIRECT:
+        return Answer(status, f"status {status}: redirects are not followed")
+    return Answer(status, f"status {status}")

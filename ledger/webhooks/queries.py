@@ -1,0 +1,83 @@
+"""Queries of webhooks: those of an account or of all, and their dead messages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from ledger.kernel.unscoped_rows import read_all
+
+MOST_COUNTED: Final = 1000
+MOST_DEAD: Final = 50
+
+# `waiting` also counts events of a stopped webhook that are no messages yet, of every store.
+_WEBHOOKS: Final = f"""
+SELECT w.id, u.username AS owner, w.url, w.kinds, w.location, w.status, w.stop_reason,
+       w.created_at, w.created_by, w.delivered_at, w.failed_at, w.problem,
+       CASE WHEN w.former_until > clock_timestamp() THEN w.former_until END AS former_until,
+       (SELECT count(*) FROM (SELECT FROM app.webhook_message m WHERE m.webhook_id = w.id
+           AND m.status = 'waiting' LIMIT {MOST_COUNTED}) few)
+       + CASE WHEN w.status = 'stopped' THEN (SELECT count(*) FROM (
+           SELECT FROM app.decision_event e WHERE e.id > w.after_id AND e.kind = ANY(w.kinds)
+             AND (w.location = '' OR e.location = w.location) LIMIT {MOST_COUNTED}) few)
+         ELSE 0 END AS waiting,
+       (SELECT count(*) FROM (SELECT FROM app.webhook_message m WHERE m.webhook_id = w.id
+           AND m.status = 'dead' LIMIT {MOST_COUNTED}) few) AS dead
+FROM app.webhook w JOIN app.auth_user u ON u.id = w.person_id
+WHERE w.status <> 'deleted' AND (%s::int IS NULL OR w.person_id = %s)
+  AND (%s::bigint IS NULL OR w.id = %s)
+ORDER BY w.id DESC LIMIT 500
+"""  # noqa: S608 -- constants of this module
+_DEAD: Final = f"""
+SELECT m.webhook_id, m.message_id, m.type, m.ordering_key, m.queued_at, m.failed_at, m.attempts,
+       m.problem
+FROM (SELECT id FROM app.webhook WHERE id = ANY(%s)) w CROSS JOIN LATERAL (
+    SELECT * FROM app.webhook_message d WHERE d.webhook_id = w.id AND d.status = 'dead'
+    ORDER BY d.id LIMIT {MOST_DEAD}) m
+ORDER BY m.webhook_id, m.id
+"""  # noqa: S608 -- constants of this module
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A webhook without its secrets. Counts end at 1,000 messages and 1,000 events."""
+
+    id: int
+    owner: str
+    url: str
+    kinds: list[str]
+    location: str
+    status: str
+    stop_reason: str
+    created_at: datetime
+    created_by: str
+    delivered_at: datetime | None
+    failed_at: datetime | None
+    problem: str
+    former_until: datetime | None
+    waiting: int
+    dead: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeadMessage:
+    """A message that was given up; a person may replay it."""
+
+    webhook_id: int
+    message_id: str
+    type: str
+    ordering_key: str
+    queued_at: datetime
+    failed_at: datetime | None
+    attempts: int
+    problem: str
+
+
+def webhooks(*, person_id: int | None = None, webhook_id: int | None = None) -> list[Webhook]:
+    """Return the webhooks of an account or of all, or one of them; the newest first."""
+    return read_all(Webhook, _WEBHOOKS, person_id, person_id, webhook_id, webhook_id)
+
+
+def dead_messages(webhook_ids: Sequence[int]) -> list[DeadMessage]:
+    """Return the oldest 50 dead messages of each webhook, in their order."""
+    return read_all(DeadMessage, _DEAD, list(webhook_ids))

@@ -1,0 +1,236 @@
+"""The steps of the sender: end webhooks, turn events into messages, send messages.
+
+Each step is one transaction on locked rows, so several senders may run at once, and a killed one
+loses nothing. If a sender is killed between the request and its commit, the message is sent again
+with the same id: receivers get each message at least once.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+import structlog
+from django.conf import settings
+
+from ledger.access.scope import Scope, stores_of, within
+from ledger.decisions.events import decision_events, newest_event, oldest_event
+from ledger.kernel.encryption import Undecipherable
+from ledger.kernel.transactions import database_now, execute, fetch_column, ledger_transaction
+from ledger.kernel.unscoped_rows import read_one
+from ledger.webhooks.events import event_message, gap_message
+from ledger.webhooks.messages import insert_messages, wait_after
+from ledger.webhooks.posting import GONE, Answer, Limits, post
+from ledger.webhooks.signing import headers_of, opened
+
+EVENTS_A_STEP: Final = 200
+_UNREADABLE: Final = "its secret was stored with another key: rotate the secret, then resume"
+_GONE: Final = "the receiver answered 410 Gone"
+
+log = structlog.get_logger(__name__)
+
+# A token that a person has ended may have been stolen, so what it registered stops too.
+_REVOKE: Final = """
+UPDATE app.webhook w SET status = 'stopped', stop_reason = found.reason
+FROM (SELECT h.id, CASE WHEN u.is_active THEN 'its token was ended'
+                        ELSE 'its account is disabled' END AS reason
+      FROM app.webhook h JOIN app.auth_user u ON u.id = h.person_id
+      LEFT JOIN app.api_token t ON t.id = h.token_id
+      WHERE h.status = 'active' AND (NOT u.is_active OR t.ended_at IS NOT NULL)) found
+WHERE w.id = found.id AND w.status = 'active'
+"""
+_CLEAN: Final = """
+DELETE FROM app.webhook_message m USING app.webhook w
+WHERE w.id = m.webhook_id AND (w.status = 'deleted'
+    OR (m.status = 'dead' AND m.failed_at < clock_timestamp() - interval '90 days'))
+"""
+_BEHIND: Final = """
+SELECT id FROM app.webhook WHERE status = 'active'
+    AND after_id < (SELECT coalesce(max(id), 0) FROM app.decision_event) ORDER BY id
+"""
+_DUE: Final = """
+SELECT DISTINCT w.id FROM app.webhook w JOIN app.webhook_message m ON m.webhook_id = w.id
+WHERE w.status = 'active' AND m.status = 'waiting' AND m.due_at <= clock_timestamp() ORDER BY w.id
+"""
+_LOCKED: Final = """
+SELECT id, person_id, kinds, location, after_id FROM app.webhook
+WHERE id = %s AND status = 'active' FOR UPDATE SKIP LOCKED
+"""
+# A message waits for the earlier ones of its key. Their rows exist until they are delivered or
+# dead, also while another sender has locked them.
+_NEXT: Final = """
+SELECT m.id, m.webhook_id, m.message_id, m.type, m.body, m.attempts, w.person_id, w.url, w.secret,
+       CASE WHEN w.former_until > clock_timestamp() THEN w.former_secret END AS former_secret
+FROM app.webhook_message m JOIN app.webhook w ON w.id = m.webhook_id
+WHERE w.id = %s AND w.status = 'active' AND m.status = 'waiting'
+  AND m.due_at <= clock_timestamp() AND NOT EXISTS (
+    SELECT FROM app.webhook_message e WHERE e.webhook_id = m.webhook_id AND e.status = 'waiting'
+      AND e.ordering_key = m.ordering_key AND e.id < m.id)
+ORDER BY m.id LIMIT 1 FOR UPDATE OF m SKIP LOCKED
+"""
+_FAILED: Final = """
+UPDATE app.webhook_message SET attempts = %s, status = %s, problem = %s,
+    failed_at = clock_timestamp(), due_at = clock_timestamp() + coalesce(%s, interval '0')
+WHERE id = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Hook:
+    """An active webhook, locked, whose events become messages."""
+
+    id: int
+    person_id: int
+    kinds: list[str]
+    location: str
+    after_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Next:
+    """The next message of a webhook, locked, with address and encrypted secrets."""
+
+    id: int
+    webhook_id: int
+    message_id: str
+    type: str
+    body: str
+    attempts: int
+    person_id: int
+    url: str
+    secret: str
+    former_secret: str | None
+
+
+def end_revoked() -> int:
+    """Stop the webhooks of ended tokens and disabled accounts; return their number."""
+    return execute(_REVOKE)
+
+
+def delete_old() -> int:
+    """Delete messages of deleted webhooks, and dead messages after 90 days."""
+    return execute(_CLEAN)
+
+
+def queue_all() -> int:
+    """Turn new events into messages for each active webhook; return how many were queued."""
+    return sum(_queue(int(webhook_id)) for webhook_id in fetch_column(_BEHIND))
+
+
+def _queue(webhook_id: int) -> int:
+    with ledger_transaction():
+        hook = read_one(_Hook, _LOCKED, webhook_id)
+        if hook is None:  # stopped meanwhile, or another sender queues its events
+            return 0
+        queued = _queue_gap(hook)
+        newest = newest_event()  # read first: each event up to it is visible to the next statement
+        with within(_scope(hook.person_id)):
+            found = decision_events(
+                after=hook.after_id, location=hook.location, rows=EVENTS_A_STEP
+            )
+        wanted = [event for event in found if event.kind in hook.kinds]
+        messages = [event_message(event, str(settings.CURRENCY)) for event in wanted]
+        queued += insert_messages(hook.id, messages)
+        last = found[-1].id if found else hook.after_id
+        after = last if len(found) == EVENTS_A_STEP else max(newest, last)
+        execute("UPDATE app.webhook SET after_id = %s WHERE id = %s", after, hook.id)
+    return queued
+
+
+def _queue_gap(hook: _Hook) -> int:
+    oldest = oldest_event()
+    if not hook.after_id or hook.after_id + 1 >= oldest:
+        return 0
+    return insert_messages(
+        hook.id, [gap_message(database_now(), after=hook.after_id, oldest=oldest)]
+    )
+
+
+def _scope(person_id: int) -> Scope:
+    from django.contrib.auth.models import User  # noqa: PLC0415 -- needs Django set up
+
+    return stores_of(User.objects.get(pk=person_id))
+
+
+def due_webhooks() -> list[int]:
+    """Return the ids of active webhooks that have a message to send now."""
+    return [int(webhook_id) for webhook_id in fetch_column(_DUE)]
+
+
+def send_next(webhook_id: int) -> bool:
+    """Send the next message of a webhook that is due; return False if there is none.
+
+    Its row stays locked until the answer is stored.
+    """
+    with ledger_transaction():
+        message = read_one(_Next, _NEXT, webhook_id)
+        if message is None:
+            return False
+        try:
+            keys = _keys(message)
+        except Undecipherable:
+            _stop(message.webhook_id, _UNREADABLE)
+            return False
+        started = time.monotonic()
+        answer = _post(message, keys)
+        _store(message, answer)
+    _log(message, answer, time.monotonic() - started)
+    return True
+
+
+def _keys(message: _Next) -> Sequence[str]:
+    stored = [text for text in (message.secret, message.former_secret) if text]
+    return [opened(message.person_id, text) for text in stored]
+
+
+def _post(message: _Next, keys: Sequence[str]) -> Answer:
+    body = message.body.encode()
+    headers = headers_of(message.message_id, int(database_now().timestamp()), body, keys)
+    limits = Limits(settings.WEBHOOK_TIMEOUT_S, settings.WEBHOOK_PRIVATE_TARGETS)
+    return post(message.url, body, headers, limits)
+
+
+def _store(message: _Next, answer: Answer) -> None:
+    if answer.is_delivered:
+        execute("DELETE FROM app.webhook_message WHERE id = %s", message.id)
+        execute(
+            "UPDATE app.webhook SET delivered_at = clock_timestamp() WHERE id = %s",
+            message.webhook_id,
+        )
+        return
+    attempts = message.attempts + 1
+    wait = wait_after(attempts)
+    status = "dead" if wait is None else "waiting"
+    execute(_FAILED, attempts, status, answer.problem, wait, message.id)
+    execute(
+        "UPDATE app.webhook SET failed_at = clock_timestamp(), problem = %s WHERE id = %s",
+        answer.problem,
+        message.webhook_id,
+    )
+    if answer.status == GONE:
+        _stop(message.webhook_id, _GONE)
+
+
+def _stop(webhook_id: int, reason: str) -> None:
+    execute(
+        "UPDATE app.webhook SET status = 'stopped', stop_reason = %s"
+        " WHERE id = %s AND status = 'active'",
+        reason,
+        webhook_id,
+    )
+
+
+def _log(message: _Next, answer: Answer, seconds: float) -> None:
+    """Log a failed attempt, without the path of the address: it may contain a secret."""
+    if answer.is_delivered:
+        return
+    log.warning(
+        "webhook_not_delivered",
+        webhook=message.webhook_id,
+        message=message.message_id,
+        host=urlsplit(message.url).hostname,
+        attempts=message.attempts + 1,
+        problem=answer.problem,
+        milliseconds=round(seconds * 1000),
+    )

@@ -1,0 +1,55 @@
+"""Webhooks in tests: settings that allow loopback, a registered address, one turn of the sender."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import psycopg
+
+from tests.ledger.programs import account
+
+KINDS = ("need", "price", "order")
+
+
+@contextmanager
+def loopback_allowed(**further: object) -> Iterator[None]:
+    """Allow targets on this machine, with a short time limit."""
+    from django.test import override_settings  # noqa: PLC0415 -- needs Django set up
+
+    with override_settings(WEBHOOK_PRIVATE_TARGETS=True, WEBHOOK_TIMEOUT_S=5.0, **further):
+        yield
+
+
+def register(
+    url: str,
+    *,
+    user: Any = None,
+    token_id: int | None = None,
+    kinds: tuple[str, ...] = KINDS,
+    location: str = "",
+) -> Any:
+    """Register an address for an account, a buyer's unless one is given."""
+    registry = import_module("ledger.webhooks.registry")
+    owner = user or account("buyer")
+    wanted = registry.RegisterWebhook(url, kinds, location)
+    return registry.register_webhook(
+        wanted, registry.Owner(owner.pk, owner.get_username(), token_id)
+    )
+
+
+def turn() -> int:
+    """Do what a round of the sender does; return the number of attempts."""
+    sender = import_module("ledger.webhooks.sender")
+    sender.end_revoked()
+    sender.queue_all()
+    attempts = 0
+    for webhook_id in sender.due_webhooks():
+        while sender.send_next(webhook_id):
+            attempts += 1
+    return attempts
+
+
+def make_due(ledger: psycopg.Connection) -> None:
+    """Let the waits before further attempts pass."""
+    ledger.execute("UPDATE app.webhook_message SET due_at = clock_timestamp()")
