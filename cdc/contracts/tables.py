@@ -37,6 +37,7 @@ RELATIONS: Final = frozenset(
         *("app.action_log", "app.adjustment_request", "app.count_entry", "app.count_sheet"),
         *("app.setting", "app.task", "app.location_region", "app.membership", "app.invitation"),
         *("app.auth_group", "app.auth_user", "app.auth_user_groups", "app.django_session"),
+        *("app.webhook", "app.webhook_message"),
         *("app.login_count", "app.refusal", "app.second_factor", "app.api_token"),
         *("app.diff_review", "app.diff_review_key", "app.diff_verdict", "app.proof"),
         "app.history_difference",

@@ -36,9 +36,7 @@ VARIABLES_OF_SERVICES: Final = {
     "archiver": ServiceVariables(_LOG, role="archiver"),
     "heartbeat": ServiceVariables(("HOME", "PARTITIONS"), role="app_rw"),
     "automation": ServiceVariables(("HOME",), role="app_rw"),
-    "webhooks": ServiceVariables(
-        ("HOME", "SECRET_KEY", "WEBHOOK_PRIVATE_TARGETS"), role="app_rw"
-    ),
+    "webhooks": ServiceVariables(("HOME", "SECRET_KEY", "WEBHOOK_PRIVATE_TARGETS"), role="app_rw"),
     "prover": ServiceVariables(_LOG, role="app_rw"),
     "capture": ServiceVariables(("HOME", "CONNECT_URL", "CONNECT_PASSWORD"), role="app_rw"),
     "web": ServiceVariables(

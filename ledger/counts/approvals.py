@@ -14,7 +14,7 @@ from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, run_command
 from ledger.kernel.refusal_text import person
-from ledger.kernel.transactions import database_now, execute, ledger_transaction, log_action
+from ledger.kernel.transactions import database_now, execute, log_action
 from ledger.kernel.unscoped_rows import read_one
 
 
@@ -108,13 +108,17 @@ def refuse_waiting_count(
     run_command(command_id, f"refuse_count {count_id}", actor, work, Done, content=reason)
 
 
-def ask_for_recount(*, count_id: int, actor: str) -> None:
+def ask_for_recount(*, count_id: int, actor: str, command_id: UUID | None = None) -> None:
     """Require a second count: this draft can't be approved, and a new count replaces it."""
-    with ledger_transaction():
+
+    def work() -> Done:
         count = _locked_draft(count_id)
         execute("UPDATE retail.stock_count SET recount_asked = true WHERE id = %s", count_id)
         detail = {"count": count_id}
         log_action(actor=actor, action="ask_recount", subject=count.inv_key, detail=detail)
+        return Done()
+
+    run_command(command_id, f"ask_recount {count_id}", actor, work, Done, content=count_id)
 
 
 def _locked_draft(count_id: int) -> LockedCount:

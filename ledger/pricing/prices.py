@@ -19,7 +19,7 @@ from ledger.items.service import LockedItem, locked_item
 from ledger.kernel import checks
 from ledger.kernel.bulk_insert import insert_many
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.idempotency import Written, run_command
+from ledger.kernel.idempotency import Done, Written, run_command
 from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.transactions import (
     database_now,
@@ -274,13 +274,16 @@ def _predecessor(item: LockedItem, newest: TimelineRow | None) -> PriceStep:
     return PriceStep(item.regular_minor, 0)
 
 
-def set_price_kill_switch(*, is_on: bool, actor: str | None) -> None:
+def set_price_kill_switch(
+    *, is_on: bool, actor: str | None, command_id: UUID | None = None
+) -> None:
     """Stop or allow rule-made prices in every store.
 
     While they are stopped, price proposals still open and change, but none can be approved.
     """
     require_company()
-    with ledger_transaction():
+
+    def work() -> Done:
         was_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR UPDATE")
         execute(
             "UPDATE app.setting SET price_kill_switch = %s, updated_by = %s,"
@@ -290,6 +293,9 @@ def set_price_kill_switch(*, is_on: bool, actor: str | None) -> None:
         )
         detail = {"is_on": is_on, "was_on": was_on}
         log_action(actor=actor, action="price_kill_switch", subject="settings", detail=detail)
+        return Done()
+
+    run_command(command_id, "price_kill_switch", actor, work, Done, content=is_on)
 
 
 def refuse_while_killed() -> None:

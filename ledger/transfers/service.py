@@ -19,7 +19,6 @@ from ledger.kernel.transactions import (
     business_time_or_now,
     database_now,
     execute,
-    ledger_transaction,
     log_action,
 )
 from ledger.receiving.shipment_line import ShipmentLine
@@ -165,13 +164,18 @@ def ship_planned_transfer(
 
 
 def cancel_transfer(
-    *, shipment_line_id: int, others_allowed: bool = True, actor: str | None = None
+    *,
+    shipment_line_id: int,
+    others_allowed: bool = True,
+    actor: str | None = None,
+    command_id: UUID | None = None,
 ) -> None:
     """Cancel a planned transfer: delete both rows, so that its units are no longer on order.
 
     Unless `others_allowed`, only the person who planned it may cancel it.
     """
-    with ledger_transaction():
+
+    def work() -> Done:
         transfer = locked_transfer(shipment_line_id)
         _must_be_planned(transfer)
         planner = transfer.arriving.recorded_by
@@ -186,6 +190,10 @@ def cancel_transfer(
             units=transfer.leaving.planned_units,
             reorder=transfer.arriving.reorder_id,
         )
+        return Done()
+
+    kind = f"cancel_transfer {shipment_line_id}"
+    run_command(command_id, kind, actor, work, Done, content=shipment_line_id)
 
 
 def move_transfer_due_date(

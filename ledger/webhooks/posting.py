@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
-from typing import Final
+from typing import Final, Self
 from urllib.parse import urlsplit, urlunsplit
 
 from ledger.webhooks.targets import connect
@@ -55,7 +55,7 @@ class _Deadline:
     is_over: bool = False
     _timer: threading.Timer = field(init=False)
 
-    def __enter__(self) -> "_Deadline":
+    def __enter__(self) -> Self:
         self._timer = threading.Timer(self.timeout_s, self._end)
         self._timer.daemon = True
         self._timer.start()

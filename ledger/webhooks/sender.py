@@ -126,9 +126,7 @@ def _queue(webhook_id: int) -> int:
         queued = _queue_gap(hook)
         newest = newest_event()  # read first: each event up to it is visible to the next statement
         with within(_scope(hook.person_id)):
-            found = decision_events(
-                after=hook.after_id, location=hook.location, rows=EVENTS_A_STEP
-            )
+            found = decision_events(after=hook.after_id, location=hook.location, rows=EVENTS_A_STEP)
         wanted = [event for event in found if event.kind in hook.kinds]
         messages = [event_message(event, str(settings.CURRENCY)) for event in wanted]
         queued += insert_messages(hook.id, messages)

@@ -75,6 +75,7 @@ COMPANY: dict[str, str] = {
 # What concerns every store: only for people who work everywhere.
 COMPANY_PAGES: dict[str, str] = {
     "people-refused": "/people/refused/",
+    "webhooks": "/system/webhooks/",
     "history": "/history/",
     "history-request": "/history/requests/900003/",
     "history-differences": "/history/differences/",
@@ -202,6 +203,7 @@ FORMS: dict[str, Callable[[Store], tuple[str, Form]]] = {
 COMPANY_FORMS: dict[str, tuple[str, Form]] = {
     "counts-limit": ("/counts/limit", {"limit": "50.00", "shown_minor": 10_000}),
     "prices-stop": ("/prices/stop", {"stop": "1"}),
+    "webhooks-act": ("/system/webhooks/act", {"webhook": 1, "action": "stop"}),
     "history-ask": ("/history/ask", {"kind": "compare", "a": "2", "b": "3"}),
     "history-act": ("/history/requests/900003/act", {"action": "confirm"}),
     "history-review-act": (
@@ -251,6 +253,9 @@ API_LISTS: dict[str, str] = {
     "api-listPrices": "/api/v1/prices",
     "api-listPriceProposals": "/api/v1/price-proposals",
     "api-listDecisions": "/api/v1/decisions",
+    "api-listWaitingCounts": "/api/v1/counts",
+    "api-listDueOrders": "/api/v1/receipts",
+    "api-listTransfers": "/api/v1/transfers",
 }
 # Its answer doesn't end: tests/ledger/test_api_documentation.py follows it.
 API_STREAMS = frozenset({"api-streamDecisions"})
@@ -300,8 +305,80 @@ API_CALLS: tuple[Call, ...] = (
         lambda s: f"/api/v1/price-proposals/{quote(s.proposal_id)}",
         lambda _: {"action": "reject", "revision": 1, "reason": "no"},
     ),
+    Call(
+        "api-listWaitingCounts",
+        "POST",
+        lambda _: "/api/v1/counts",
+        lambda s: {"location": s.location, "counts": [{"sku": "ASKED", "units": 1}]},
+    ),
+    Call(
+        "api-decideCount",
+        "POST",
+        lambda s: f"/api/v1/counts/{s.draft_id}",
+        lambda _: {"action": "refuse", "reason": "spoilt"},
+    ),
+    Call("api-getDelivery", "GET", lambda s: f"/api/v1/receipts/{s.order_ref}"),
+    Call(
+        "api-getDelivery",
+        "POST",
+        lambda s: f"/api/v1/receipts/{s.order_ref}",
+        lambda s: {
+            "action": "receive",
+            "lines": [
+                {
+                    "line_id": s.order_id,
+                    "expected_units": 5,
+                    "open_units": 5,
+                    "received_units": 5,
+                }
+            ],
+        },
+    ),
+    Call(
+        "api-listTransfers",
+        "POST",
+        lambda _: "/api/v1/transfers",
+        lambda s: {
+            "action": "plan",
+            "source": s.location,
+            "destination": s.partner,
+            "sku": "ASKED",
+            "units": 1,
+        },
+    ),
+    Call(
+        "api-moveTransfer",
+        "POST",
+        lambda s: f"/api/v1/transfers/{s.transfer_id}",
+        lambda _: {"action": "cancel"},
+    ),
 )
-API = {*API_LISTS, *API_STREAMS, *(call.name for call in API_CALLS)}
+# About the caller's own account, not about a store.
+API_OWN_CALLS: tuple[Call, ...] = (
+    Call("api-listWebhooks", "GET", lambda _: "/api/v1/webhooks"),
+    Call(
+        "api-listWebhooks",
+        "POST",
+        lambda _: "/api/v1/webhooks",
+        lambda _: {"url": "https://example.com/hooks"},
+    ),
+    Call("api-getWebhook", "GET", lambda _: "/api/v1/webhooks/1"),
+    Call("api-getWebhook", "POST", lambda _: "/api/v1/webhooks/1", lambda _: {"action": "stop"}),
+    Call("api-getPriceStop", "GET", lambda _: "/api/v1/price-stop"),
+)
+# What holds in every store: only for people who work everywhere.
+API_COMPANY_CALLS: tuple[Call, ...] = (
+    Call(
+        "api-getPriceStop",
+        "POST",
+        lambda _: "/api/v1/price-stop",
+        lambda _: {"action": "stop"},
+    ),
+)
+API = {
+    *(*API_LISTS, *API_STREAMS),
+    *(call.name for call in (*API_CALLS, *API_OWN_CALLS, *API_COMPANY_CALLS)),
+}
 
 
 def sent(form: Form) -> Form:

@@ -12,7 +12,9 @@ from tests.ledger.pages import person
 
 ALL = (
     *("stock:read", "needs:read", "needs:decide", "orders:read", "orders:write"),
-    *("prices:read", "prices:write", "decisions:read"),
+    *("prices:read", "prices:write", "prices:stop", "decisions:read"),
+    *("counts:write", "counts:approve", "receipts:read", "receipts:write"),
+    *("transfers:read", "transfers:write", "webhooks:manage"),
 )
 
 

@@ -8,7 +8,13 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from tests.ledger.addresses import API_CALLS, API_LISTS, Call
+from tests.ledger.addresses import (
+    API_CALLS,
+    API_COMPANY_CALLS,
+    API_LISTS,
+    API_OWN_CALLS,
+    Call,
+)
 from tests.ledger.fingerprint import without_results
 from tests.ledger.pages import logged_in
 from tests.ledger.planted import PERSON, Store, two_stores
@@ -97,6 +103,22 @@ def test_a_call_needs_the_right_of_the_owner_and_changes_no_other_store(
         assert_holds_nothing_of(other, answer.content.decode(), named=False, address=call.name)
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_calls_about_the_account_and_the_company_need_the_right_of_the_owner(
+    stores: tuple[Store, Store], visitor: Any, role: str
+) -> None:
+    own, other = stores
+
+    for call in API_OWN_CALLS:
+        answer = sent(visitor(role, own.location), call, own)
+        assert (answer.status_code == 403) is not may(role, call), (call.name, answer.content)
+        assert_holds_nothing_of(other, answer.content.decode(), named=True, address=call.name)
+    for call in API_COMPANY_CALLS:
+        assert sent(visitor(role, own.location), call, own).status_code == 403, call.name
+        answer = sent(visitor(role), call, own)
+        assert answer.status_code == (200 if may(role, call) else 403), answer.content
+
+
 def test_a_row_of_another_store_is_refused_like_one_that_does_not_exist(
     stores: tuple[Store, Store], visitor: Any
 ) -> None:
@@ -108,6 +130,16 @@ def test_a_row_of_another_store_is_refused_like_one_that_does_not_exist(
         (f"/api/v1/needs/{quote(other.reorder_id)}", "/api/v1/needs/R:none", reject),
         (f"/api/v1/order-lines/{other.order_id}", "/api/v1/order-lines/999999999", ship),
     )
+    staff = visitor("manager", own.location)
+    cancel, refuse = {"action": "cancel"}, {"action": "refuse", "reason": "no"}
+    of_staff = (
+        (f"/api/v1/transfers/{other.transfer_id}", "/api/v1/transfers/999999999", cancel),
+        (f"/api/v1/counts/{other.draft_id}", "/api/v1/counts/999999999", refuse),
+    )
+    for foreign, unknown, body in of_staff:
+        refused = staff.post(foreign, body)
+        assert problem(refused)["status"] == 404, foreign
+        assert refused.json()["type"] == staff.post(unknown, body).json()["type"]
 
     for foreign, unknown, body in calls:
         refused = visiting.post(foreign, body)
@@ -124,7 +156,7 @@ def test_each_operation_needs_its_scope(stores: tuple[Store, Store], visitor: An
         for scope in tokens.SCOPES
     }
 
-    for call in (*API_CALLS, *lists):
+    for call in (*API_CALLS, *API_OWN_CALLS, *API_COMPANY_CALLS, *lists):
         scope = rules_of(call.name)[call.method].scope
         refusal = problem(sent(programs[scope], call, own))
         assert (refusal["status"], refusal["scope"]) == (403, scope), call.name

@@ -33,6 +33,7 @@ class Caller:
 
     user: User
     token: int
+    scopes: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -42,6 +43,21 @@ class Caller:
     def may(self, ability: str) -> bool:
         """Return True if the owner has this ability, for example to order odd units."""
         return ability in abilities(self.user)
+
+    def require_scope(self, scope: str) -> None:
+        """Raise `Problem` if the token lacks a scope."""
+        if scope not in self.scopes:
+            detail = f"This token has no scope {scope}. Nothing was changed."
+            next_step = f"Create a token with the scope {scope}."
+            raise Problem(403, "missing-scope", detail, next_step, scope=scope)
+
+    def require_right(self, ability: str) -> None:
+        """Raise `Problem` if the owner lacks an ability."""
+        if not self.may(ability):
+            right = ability.replace("_", " ")
+            detail = f"{self.name} has no right to {right}. Nothing was changed."
+            next_step = "Ask an operator for a role with this right."
+            raise Problem(403, "missing-right", detail, next_step, right=right)
 
 
 def caller_of(request: HttpRequest) -> Caller:
@@ -67,7 +83,7 @@ class Token(HttpBearer):
             _refuse_token(request, _NONE)
         caller: Caller = found
         enter(stores_of(caller.user))
-        self._require_right(caller)
+        caller.require_right(self.ability)
         require_acceptable(request)
         match = request.resolver_match
         named = match.kwargs.get("location") if match else None
@@ -86,18 +102,9 @@ class Token(HttpBearer):
         # For the record of refusals; no session is involved.
         request.user = user
         _require_pace(used)
-        if self.scope not in used.scopes:
-            detail = f"This token has no scope {self.scope}. Nothing was changed."
-            next_step = f"Create a token with the scope {self.scope}."
-            raise Problem(403, "missing-scope", detail, next_step, scope=self.scope)
-        return Caller(user, used.id)
-
-    def _require_right(self, caller: Caller) -> None:
-        if not caller.may(self.ability):
-            right = self.ability.replace("_", " ")
-            detail = f"{caller.name} has no right to {right}. Nothing was changed."
-            next_step = "Ask an operator for a role with this right."
-            raise Problem(403, "missing-right", detail, next_step, right=right)
+        caller = Caller(user, used.id, frozenset(used.scopes))
+        caller.require_scope(self.scope)
+        return caller
 
 
 def _refuse_token(request: HttpRequest, reason: str) -> NoReturn:

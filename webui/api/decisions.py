@@ -116,9 +116,9 @@ class EventFilters(Schema):
 
     after: After = ""
     location: Location = ""
-    kind: Annotated[
-        Literal["", "need", "price", "order"], Field(description="Only this kind.")
-    ] = ""
+    kind: Annotated[Literal["", "need", "price", "order"], Field(description="Only this kind.")] = (
+        ""
+    )
 
 
 class EventPageFilters(EventFilters):

@@ -30,13 +30,18 @@ _MISSING: Final = frozenset(
         ("reorder_id", "no such proposal"),
         ("proposal_id", "no such proposal"),
         ("purchase_order_line_id", "no such order line"),
+        ("count_id", "no such count"),
+        ("shipment_line_id", "no such receipt from a supplier"),
+        ("shipment_line_id", "no such arriving transfer"),
+        ("webhook_id", "no such webhook"),
     }
 )
 # Kinds of commands: `action` of their bodies.
 _TAGS: Final = frozenset(
     {
         *("approve", "reject", "snooze", "resume", "send", "change", "delete", "confirm", "ship"),
-        *("cancel", "move_due_day", "restore", "set", "roll_back"),
+        *("cancel", "move_due_day", "restore", "set", "roll_back", "stop", "release"),
+        *("refuse", "recount", "receive", "correct", "plan", "rotate", "test", "replay"),
     }
 )
 _NEXT: Final[Mapping[int, str]] = MappingProxyType(

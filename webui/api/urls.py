@@ -16,7 +16,18 @@ from typing_extensions import override
 
 from webui.accounts.gate import API_RULES
 from webui.accounts.roles import GROUPS_OF
-from webui.api import decisions, needs, orders, prices, stock
+from webui.api import (
+    counts,
+    decisions,
+    needs,
+    orders,
+    price_stop,
+    prices,
+    receipts,
+    stock,
+    transfers,
+    webhooks,
+)
 from webui.api.access import Token, all_rules
 from webui.api.problems import MEDIA_TYPE, URN, register
 
@@ -84,7 +95,10 @@ api = Api(
     openapi_url=None,
 )
 register(api)
-for module in (stock, needs, orders, prices, decisions):
+for module in (
+    *(stock, needs, orders, prices, price_stop, counts, receipts, transfers),
+    *(decisions, webhooks),
+):
     api.add_router("", module.router)
 
 

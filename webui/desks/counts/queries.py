@@ -174,16 +174,28 @@ LEFT JOIN retail.item_location il ON il.inv_key = c.inv_key
 IS_WAITING_SQL: Final = "c.status = 'draft' AND (%(location)s = '' OR c.location = %(location)s)"
 
 
+def waiting_counts(
+    *, location: str = "", after: tuple[str, int] = ("", 0), rows: int = 100
+) -> list[WaitingCount]:
+    """Return drafts without a decision, at most `rows`, by location, oldest first.
+
+    `after` are location and id of the last draft of the page before.
+    """
+    sql = f"""{WAITING_COLUMNS} {WAITING_FROM} WHERE {IS_WAITING_SQL}
+        AND (c.location, c.id) > (%(after)s, %(after_id)s)
+        ORDER BY c.location, c.id LIMIT %(rows)s"""
+    given = {"location": location, "after": after[0], "after_id": after[1], "rows": rows}
+    return select(sql, given, WaitingCount)
+
+
 def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
     """Return the items that need a second blind count, without numbers.
 
     They are those of the 100 oldest drafts by location.
     """
-    sql = f"""{WAITING_COLUMNS} {WAITING_FROM} WHERE {IS_WAITING_SQL}
-        ORDER BY c.location, c.id LIMIT 100"""
     return [
         ItemToRecount(draft.location, draft.sku, draft.name)
-        for draft in select(sql, {"location": location}, WaitingCount)
+        for draft in waiting_counts(location=location)
         if draft.is_over
     ]
 

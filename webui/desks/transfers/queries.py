@@ -119,6 +119,19 @@ LEFT JOIN retail.item_location il ON il.inv_key = a.inv_key
 """
 
 
+def transfers(
+    *, view: str, location: str = "", person: str = "", skip: int = 0, rows: int = 100
+) -> list[TransferRow]:
+    """Return up to `rows` transfers of a view, oldest first; received ones newest first."""
+    order = "a.received_at DESC, a.id" if view == "received" else "a.status DESC, a.id"
+    sql = f"""{COLUMNS_SQL}, '' AS mark {FROM_SQL}
+              WHERE a.leg = 'transfer_in' AND {VIEWS_SQL[view]}
+              AND (%(location)s = '' OR a.location = %(location)s OR l.location = %(location)s)
+              ORDER BY {order} LIMIT %(rows)s OFFSET %(skip)s"""
+    given = {"location": location, "person": person, "correctable": CORRECTABLE_FOR}
+    return select(sql, given | {"skip": skip, "rows": rows}, TransferRow)
+
+
 def stuck_count() -> int:
     """Return the number of stuck transfers, capped at 100."""
     sql = f"""SELECT count(*) FROM (SELECT FROM retail.shipment_line a

@@ -1,0 +1,65 @@
+"""Counts that another system has made, recorded in one command: a sheet, its entries, its drafts.
+
+They follow the rules of a sheet that a person fills: drafts wait for another person's approval.
+Unlike a sheet, one refused item refuses all, because no person is there to correct it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from ledger.counts.sheets import Entry, Refused, add_entries, open_sheet, submit_sheet
+from ledger.kernel.errors import refuse
+from ledger.kernel.idempotency import run_command
+from ledger.kernel.transactions import fetch_all
+
+
+@dataclass(frozen=True, slots=True)
+class CountedItem:
+    """Units of an item on the shelf; `counted_at` None means now. Equal SKUs add up."""
+
+    sku: str
+    units: int
+    counted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CountsRecorded:
+    """A submitted sheet, and the id of the waiting count of each SKU."""
+
+    sheet_id: int
+    count_ids: dict[str, int]
+
+
+def record_counts(
+    *,
+    location: str,
+    items: Sequence[CountedItem],
+    actor: str,
+    command_id: UUID | None = None,
+) -> CountsRecorded:
+    """Record counts of a location; they wait for approval by somebody else.
+
+    Raise `ServiceError` for the first item that breaks a rule; nothing is written then.
+    """
+
+    def work() -> CountsRecorded:
+        sheet_id = open_sheet(location=location, actor=actor)
+        entries = [Entry(uuid4(), item.sku, item.units, item.counted_at) for item in items]
+        _refuse_any(add_entries(sheet_id=sheet_id, entries=entries, actor=actor))
+        _refuse_any(submit_sheet(sheet_id=sheet_id, actor=actor).refused)
+        rows = fetch_all(
+            "SELECT sku, max(count_id) AS count_id FROM app.count_entry WHERE sheet_id = %s"
+            " GROUP BY sku ORDER BY sku",
+            sheet_id,
+        )
+        return CountsRecorded(sheet_id, {str(row["sku"]): int(row["count_id"]) for row in rows})
+
+    kind = f"record_counts {location}"
+    return run_command(command_id, kind, actor, work, CountsRecorded, content=[*items])
+
+
+def _refuse_any(refused: Sequence[Refused]) -> None:
+    for one in refused:
+        refuse(one.field, f"{one.sku}: {one.value}" if one.field != "sku" else one.sku, one.rule)

@@ -1,0 +1,74 @@
+"""The stop of prices that rules set: read, stop, release. It concerns every store."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from django.http import HttpRequest
+from ninja import Router, Schema
+from pydantic import Field
+
+from ledger.services import set_price_kill_switch
+from webui.accounts.api_tokens import PRICES_READ, PRICES_STOP
+from webui.accounts.roles import SEE, STOP_PRICES
+from webui.api.access import Token, caller_of
+from webui.api.answers import CommandId, Given, described
+from webui.readmodel.price_stop import price_stop
+
+router = Router(tags=["prices"])
+
+
+class PriceStopState(Schema):
+    """True while no proposed price can be approved; the last change of a setting, and by whom."""
+
+    is_stopped: bool
+    updated_by: str | None
+    updated_at: datetime
+
+
+class StopPrices(Given):
+    """Stop prices that rules set, in every store. People can still set prices."""
+
+    action: Literal["stop"]
+
+
+class ReleasePrices(Given):
+    """Allow prices that rules set again, in every store."""
+
+    action: Literal["release"]
+
+
+StopCommand = Annotated[StopPrices | ReleasePrices, Field(discriminator="action")]
+
+
+@router.get(
+    "/price-stop",
+    auth=Token(PRICES_READ, SEE),
+    response=PriceStopState,
+    operation_id="getPriceStop",
+)
+def get_price_stop(request: HttpRequest) -> PriceStopState:
+    """Return the stop of prices that rules set."""
+    return _state()
+
+
+@router.post(
+    "/price-stop",
+    auth=Token(PRICES_STOP, STOP_PRICES),
+    response=PriceStopState,
+    operation_id="changePriceStop",
+)
+def change_price_stop(
+    request: HttpRequest, body: StopCommand, command_id: CommandId
+) -> PriceStopState:
+    """Stop prices that rules set, or release the stop; the owner must work in every store.
+
+    A repeated command returns the state of now.
+    """
+    is_on = isinstance(body, StopPrices)
+    set_price_kill_switch(is_on=is_on, actor=caller_of(request).name, command_id=command_id)
+    return _state()
+
+
+def _state() -> PriceStopState:
+    found: Any = price_stop()
+    return described(PriceStopState, found)

@@ -1,0 +1,276 @@
+"""Receipts of suppliers' deliveries: expected deliveries, receipts, corrections.
+
+A request has the fields of the receiving desk's form, so the same rules read them: units that
+differ from the expected ones need a reason.
+"""
+
+from datetime import date, datetime
+from typing import Annotated, Literal, assert_never
+
+from django.http import Http404, HttpRequest
+from ninja import Query, Router, Schema
+from pydantic import AfterValidator, Field, StrictInt
+
+from inventory.tables.columns import QUANTITY_MAX
+from ledger.decisions.documents import cursor
+from ledger.kernel.errors import refuse
+from ledger.receiving.receipts import MOST_LINES
+from ledger.services import Delivered, correct_receipt, receive_order
+from webui.accounts.api_tokens import RECEIPTS_READ, RECEIPTS_WRITE
+from webui.accounts.roles import RECEIVE
+from webui.api.access import Token, caller_of
+from webui.api.answers import (
+    WHOLE,
+    After,
+    CommandId,
+    Given,
+    Id,
+    Location,
+    Text,
+    described,
+    number_of,
+    refuse_cursor,
+)
+from webui.desks.orders.lines import order_lines
+from webui.desks.orders.order import header
+from webui.desks.receiving import queries as selectors
+from webui.desks.receiving.forms import (
+    REASONS,
+    ExpectedDelivery,
+    expected_rows,
+    shown_rows,
+    typed_receipts,
+)
+from webui.shell.forms import Typed
+
+router = Router(tags=["receipts"])
+_FURTHEST = 1_000_000
+
+
+def _reason(text: str) -> str:
+    if text not in REASONS:
+        message = f"one of {', '.join(REASONS)}"
+        raise ValueError(message)
+    return text
+
+
+GivenUnits = Annotated[StrictInt, Field(ge=0, le=QUANTITY_MAX), WHOLE]
+Reason = Annotated[Text, AfterValidator(_reason), Field(json_schema_extra={"enum": list(REASONS)})]
+
+
+class DueOrder(Schema):
+    """An order with units that have not arrived; `due_on` is its earliest due day."""
+
+    order_ref: str
+    location: str
+    supplier_name: str
+    lines: int
+    open_units: int
+    in_transit_units: int
+    overdue_lines: int
+    due_on: date | None
+
+
+class DuePage(Schema):
+    """Orders to receive, the earliest due first."""
+
+    items: list[DueOrder]
+    next: str | None
+
+
+class DueFilters(Schema):
+    """Filters of the list; `q` is an order or a SKU."""
+
+    location: Location = ""
+    q: Annotated[str, Field(max_length=200)] = ""
+    after: After = ""
+    limit: Annotated[int, Field(ge=1, le=selectors.PAGE_ROWS)] = selectors.PAGE_ROWS
+
+
+class Expected(Schema):
+    """An expected delivery of an order line; `shipment_id` is null if it was not announced.
+
+    A receipt repeats `expected_units` and `open_units`.
+    """
+
+    line_id: int
+    shipment_id: int | None
+    sku: str
+    name: str
+    expected_units: int
+    open_units: int
+
+
+class Receipt(Schema):
+    """Goods that arrived. `order_units` count for the order; the others are extra."""
+
+    id: int
+    version: str
+    line_id: int
+    sku: str
+    received_units: int
+    damaged_units: int
+    order_units: int
+    received_at: datetime
+    recorded_by: str | None
+    discrepancy_reason: str | None
+
+
+class Delivery(Schema):
+    """What an order still expects, and its newest 200 receipts."""
+
+    order_ref: str
+    location: str
+    supplier: str
+    expected: list[Expected]
+    receipts: list[Receipt]
+
+
+class ReceivedLine(Given):
+    """Units that arrived for one expected delivery, damaged ones apart.
+
+    A difference from `expected_units` needs a reason. Refused goods are 0 units with `refused`.
+    """
+
+    line_id: Id
+    shipment_id: Id | None = None
+    expected_units: GivenUnits
+    open_units: GivenUnits
+    received_units: GivenUnits
+    damaged_units: GivenUnits = 0
+    reason: Reason | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the suffix of the fields of the desk's form."""
+        return f"{self.line_id}-{self.shipment_id or 0}"
+
+
+class ReceiveLines(Given):
+    """Receive lines of the order, all or none. Lines that are not named stay open."""
+
+    action: Literal["receive"]
+    lines: Annotated[list[ReceivedLine], Field(min_length=1, max_length=MOST_LINES)]
+
+
+class CorrectReceipt(Given):
+    """Replace the units of the account's own receipt of the last 48 hours."""
+
+    action: Literal["correct"]
+    receipt_id: Id
+    version: Text
+    received_units: GivenUnits
+    damaged_units: GivenUnits = 0
+    reason: Reason | None = None
+
+
+ReceiptCommand = Annotated[ReceiveLines | CorrectReceipt, Field(discriminator="action")]
+
+
+class ReceiptDone(Schema):
+    """The ids of the receipts, in the order of the request's lines."""
+
+    order_ref: str
+    receipt_ids: list[int]
+
+
+@router.get(
+    "/receipts",
+    auth=Token(RECEIPTS_READ, RECEIVE),
+    response=DuePage,
+    operation_id="listDueOrders",
+)
+def list_due_orders(request: HttpRequest, given: Query[DueFilters]) -> DuePage:
+    """List sent orders with units that have not arrived."""
+    skip = number_of(given.after) or 0
+    if skip > _FURTHEST:
+        refuse_cursor(given.after)
+    found = selectors.due_orders(location=given.location, text=given.q, skip=skip)
+    shown = found[: given.limit]
+    following = cursor(str(skip + len(shown))) if len(found) > len(shown) else None
+    return DuePage(items=[described(DueOrder, row) for row in shown], next=following)
+
+
+@router.get(
+    "/receipts/{path:order_ref}",
+    auth=Token(RECEIPTS_READ, RECEIVE),
+    response=Delivery,
+    operation_id="getDelivery",
+)
+def get_delivery(request: HttpRequest, order_ref: str) -> Delivery:
+    """Return the expected deliveries and the receipts of one order."""
+    head = header(order_ref)
+    if head is None:
+        raise Http404(_unknown(order_ref))
+    rows = expected_rows(order_lines(order_ref), selectors.announced(order_ref))
+    return described(
+        Delivery,
+        head,
+        expected=[_expected(row) for row in rows],
+        receipts=[described(Receipt, row) for row in selectors.receipts(order_ref)],
+    )
+
+
+def _unknown(order_ref: str) -> str:
+    return f"{order_ref} is no order of this token's locations"
+
+
+def _expected(row: ExpectedDelivery) -> Expected:
+    line = row.line
+    return described(
+        Expected, row, line_id=line.id, sku=line.sku, name=line.name, open_units=line.open_units
+    )
+
+
+@router.post(
+    "/receipts/{path:order_ref}",
+    auth=Token(RECEIPTS_WRITE, RECEIVE),
+    response=ReceiptDone,
+    operation_id="receiveDelivery",
+)
+def receive_delivery(
+    request: HttpRequest, order_ref: str, body: ReceiptCommand, command_id: CommandId
+) -> ReceiptDone:
+    """Receive lines of an order fully or partly, or correct a receipt."""
+    lines = order_lines(order_ref)
+    if not lines:
+        raise Http404(_unknown(order_ref))
+    actor = caller_of(request).name
+    match body:
+        case ReceiveLines():
+            for number in [given.line_id for given in body.lines]:
+                if number not in {line.id for line in lines}:
+                    refuse("line_id", number, f"a line of order {order_ref}")
+            typed = _typed(body)
+            receipts = typed_receipts(shown_rows(typed, lines), typed)
+            ids = receive_order(receipts=receipts, actor=actor, command_id=command_id)
+            return ReceiptDone(order_ref=order_ref, receipt_ids=ids)
+        case CorrectReceipt():
+            done = correct_receipt(
+                shipment_line_id=body.receipt_id,
+                delivered=Delivered(
+                    body.received_units, body.damaged_units, discrepancy_reason=body.reason
+                ),
+                shown_version=body.version,
+                actor=actor,
+                command_id=command_id,
+            )
+            return ReceiptDone(order_ref=order_ref, receipt_ids=[done.shipment_id])
+        case _:
+            assert_never(body)
+
+
+def _typed(body: ReceiveLines) -> Typed:
+    """Return the lines as the fields of the desk's form; refuse a delivery that is named twice."""
+    typed: Typed = {"accept": "typed"}
+    for given in body.lines:
+        if f"shown-{given.name}" in typed:
+            refuse("lines", given.line_id, "each expected delivery once")
+        typed |= {
+            f"shown-{given.name}": str(given.open_units),
+            f"expected-{given.name}": str(given.expected_units),
+            f"received-{given.name}": str(given.received_units),
+            f"damaged-{given.name}": str(given.damaged_units),
+            f"reason-{given.name}": given.reason or "",
+        }
+    return typed

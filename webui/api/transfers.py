@@ -1,0 +1,291 @@
+"""Transfers between locations: list, plan, ship, receive, correct, cancel."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime
+from typing import Annotated, Any, Literal, assert_never
+
+from django.http import Http404, HttpRequest
+from ninja import Path, Query, Router, Schema
+from pydantic import Field
+
+from ledger.access.scope import RowOutOfScope
+from ledger.decisions.documents import cursor
+from ledger.kernel.errors import Conflict, FormReused
+from ledger.kernel.rows import select_value
+from ledger.services import (
+    Delivered,
+    Route,
+    ShipTransfer,
+    cancel_transfer,
+    correct_transfer_receipt,
+    plan_transfer,
+    receive_transfer,
+    ship_planned_transfer,
+    ship_transfer,
+)
+from webui.accounts.api_tokens import NEEDS_DECIDE, TRANSFERS_READ, TRANSFERS_WRITE
+from webui.accounts.roles import DECIDE_REORDERS, SEE_TRANSFERS, TRANSFER
+from webui.api.access import Caller, Token, caller_of
+from webui.api.answers import (
+    USUAL_ROWS,
+    After,
+    CommandId,
+    Day,
+    Flag,
+    Given,
+    Limit,
+    Location,
+    Text,
+    Units,
+    described,
+    number_of,
+    refuse_cursor,
+)
+from webui.api.problems import Problem
+from webui.api.receipts import GivenUnits
+from webui.desks.transfers.queries import transfers
+
+router = Router(tags=["transfers"])
+TransferId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The `id` of a transfer.")]
+Place = Annotated[Text, Field(min_length=1, max_length=24)]
+_FURTHEST = 1_000_000
+
+
+class Transfer(Schema):
+    """A transfer. `lost_units` never arrived; negative if more arrived than were shipped."""
+
+    id: int
+    transfer_ref: str
+    sku: str
+    name: str
+    source: str
+    destination: str
+    status: str
+    planned_units: int
+    shipped_units: int
+    received_units: int
+    damaged_units: int
+    lost_units: int | None
+    shipped_at: datetime | None
+    received_at: datetime | None
+    due_on: date | None
+    need_id: str | None
+    discrepancy_reason: str | None
+    recorded_by: str | None
+    is_stuck: bool
+
+
+class TransferPage(Schema):
+    """Transfers, the oldest first; received ones with the newest first."""
+
+    items: list[Transfer]
+    next: str | None
+
+
+class TransferFilters(Schema):
+    """Filters of the list. `stuck` transfers should have arrived days ago."""
+
+    view: Literal["moving", "stuck", "received"] = "moving"
+    location: Location = ""
+    after: After = ""
+    limit: Limit = USUAL_ROWS
+
+
+class PlanTransfer(Given):
+    """Ask the source for units.
+
+    With `need_id` the transfer answers that need; this takes scope and right to decide needs.
+    """
+
+    action: Literal["plan"]
+    source: Place
+    destination: Place
+    sku: Annotated[Text, Field(min_length=1, max_length=32)]
+    units: Units
+    due_on: Day | None = None
+    need_id: Text | None = None
+
+
+class ShipUnplanned(Given):
+    """Units that have left without a plan. More than the stock has only with `beyond_stock`."""
+
+    action: Literal["ship"]
+    source: Place
+    destination: Place
+    sku: Annotated[Text, Field(min_length=1, max_length=32)]
+    units: Units
+    due_on: Day | None = None
+    need_id: Text | None = None
+    beyond_stock: Flag = False
+
+
+NewTransfer = Annotated[PlanTransfer | ShipUnplanned, Field(discriminator="action")]
+
+
+class TransferMade(Schema):
+    """The id and the reference of a new transfer."""
+
+    id: int
+    transfer_ref: str
+
+
+class ShipPlanned(Given):
+    """Units of a planned transfer that have left; the source ships."""
+
+    action: Literal["ship"]
+    units: Units
+    beyond_stock: Flag = False
+
+
+class ReceiveTransfer(Given):
+    """Units that arrived, damaged ones apart; the destination receives.
+
+    A difference from the shipped units needs a reason.
+    """
+
+    action: Literal["receive"]
+    received_units: GivenUnits
+    damaged_units: GivenUnits = 0
+    reason: Text | None = None
+
+
+class CorrectTransfer(Given):
+    """Replace the units of the account's own receipt of the last 48 hours."""
+
+    action: Literal["correct"]
+    received_units: GivenUnits
+    damaged_units: GivenUnits = 0
+    reason: Text | None = None
+
+
+class CancelTransfer(Given):
+    """Cancel a planned transfer: its units are no longer on order."""
+
+    action: Literal["cancel"]
+
+
+TransferCommand = Annotated[
+    ShipPlanned | ReceiveTransfer | CorrectTransfer | CancelTransfer, Field(discriminator="action")
+]
+
+
+class TransferDone(Schema):
+    """The result of a command; a receipt has the units that were lost on the way."""
+
+    transfer_id: int
+    action: str
+    lost_units: int | None = None
+
+
+@router.get(
+    "/transfers",
+    auth=Token(TRANSFERS_READ, SEE_TRANSFERS),
+    response=TransferPage,
+    operation_id="listTransfers",
+)
+def list_transfers(request: HttpRequest, given: Query[TransferFilters]) -> TransferPage:
+    """List transfers that are planned or on their way, stuck ones, or received ones."""
+    skip = number_of(given.after) or 0
+    if skip > _FURTHEST:
+        refuse_cursor(given.after)
+    found = transfers(view=given.view, location=given.location, skip=skip, rows=given.limit + 1)
+    shown = found[: given.limit]
+    items = [
+        described(
+            Transfer,
+            row,
+            id=row.in_id,
+            need_id=row.reorder_id,
+            lost_units=row.lost_units if row.status == "received" else None,
+        )
+        for row in shown
+    ]
+    following = cursor(str(skip + len(shown))) if len(found) > len(shown) else None
+    return TransferPage(items=items, next=following)
+
+
+@router.post(
+    "/transfers",
+    auth=Token(TRANSFERS_WRITE, TRANSFER),
+    response=TransferMade,
+    operation_id="makeTransfer",
+)
+def make_transfer(request: HttpRequest, body: NewTransfer, command_id: CommandId) -> TransferMade:
+    """Plan a transfer, or record one that has left without a plan."""
+    caller = caller_of(request)
+    if body.need_id is not None:
+        caller.require_scope(NEEDS_DECIDE)
+        caller.require_right(DECIDE_REORDERS)
+    route = Route(body.source, body.destination, body.sku, body.units, body.due_on)
+    common: dict[str, Any] = {"actor": caller.name, "command_id": command_id}
+    match body:
+        case PlanTransfer():
+            made = plan_transfer(route=route, reorder_id=body.need_id, **common)
+        case ShipUnplanned():
+            allowed = body.beyond_stock
+            leaving = ShipTransfer(route, reorder_id=body.need_id, beyond_stock_allowed=allowed)
+            made = ship_transfer(leaving, **common)
+        case _:
+            assert_never(body)
+    return TransferMade(id=made.in_id, transfer_ref=made.transfer_ref)
+
+
+@router.post(
+    "/transfers/{int:transfer_id}",
+    auth=Token(TRANSFERS_WRITE, TRANSFER),
+    response=TransferDone,
+    operation_id="moveTransfer",
+)
+def move_transfer(
+    request: HttpRequest, transfer_id: TransferId, body: TransferCommand, command_id: CommandId
+) -> TransferDone:
+    """Ship, receive, correct or cancel one transfer."""
+    common = {"shipment_line_id": transfer_id, "command_id": command_id}
+    with _named(transfer_id):
+        lost = _move(body, caller_of(request), common)
+    return TransferDone(transfer_id=transfer_id, action=body.action, lost_units=lost)
+
+
+def _move(
+    body: ShipPlanned | ReceiveTransfer | CorrectTransfer | CancelTransfer,
+    caller: Caller,
+    common: dict[str, Any],
+) -> int | None:
+    common = common | {"actor": caller.name}
+    match body:
+        case ShipPlanned():
+            allowed = body.beyond_stock
+            ship_planned_transfer(**common, units=body.units, beyond_stock_allowed=allowed)
+            return None
+        case CancelTransfer():
+            cancel_transfer(**common)
+            return None
+        case ReceiveTransfer():
+            return receive_transfer(**common, delivered=_delivered(body))
+        case CorrectTransfer():
+            return correct_transfer_receipt(**common, delivered=_delivered(body))
+        case _:
+            assert_never(body)
+
+
+def _delivered(body: ReceiveTransfer | CorrectTransfer) -> Delivered:
+    return Delivered(body.received_units, body.damaged_units, discrepancy_reason=body.reason)
+
+
+@contextmanager
+def _named(transfer_id: int) -> Iterator[None]:
+    """Refuse a transfer of other stores like an unknown one, and a step of its other end."""
+    try:
+        yield
+    except FormReused:
+        raise
+    except (Conflict, RowOutOfScope) as refusal:
+        visible = "SELECT id FROM retail.shipment_line WHERE id = %(id)s"
+        if select_value(visible, {"id": transfer_id}) is None:
+            raise Http404(str(transfer_id)) from refusal
+        if isinstance(refusal, RowOutOfScope):
+            detail = "The other end of this transfer does this step. Nothing was changed."
+            next_step = "The source ships, the destination receives: use a token of that store."
+            raise Problem(403, "other-store", detail, next_step) from refusal
+        raise
