@@ -130,6 +130,11 @@ def test_a_row_of_another_store_is_refused_like_one_that_does_not_exist(
         (f"/api/v1/needs/{quote(other.reorder_id)}", "/api/v1/needs/R:none", reject),
         (f"/api/v1/order-lines/{other.order_id}", "/api/v1/order-lines/999999999", ship),
     )
+
+    for foreign, unknown, body in calls:
+        refused = visiting.post(foreign, body)
+        assert problem(refused)["status"] == 404, foreign
+        assert refused.json() == visiting.post(unknown, body).json()
     staff = visitor("manager", own.location)
     cancel, refuse = {"action": "cancel"}, {"action": "refuse", "reason": "no"}
     of_staff = (
@@ -140,11 +145,6 @@ def test_a_row_of_another_store_is_refused_like_one_that_does_not_exist(
         refused = staff.post(foreign, body)
         assert problem(refused)["status"] == 404, foreign
         assert refused.json()["type"] == staff.post(unknown, body).json()["type"]
-
-    for foreign, unknown, body in calls:
-        refused = visiting.post(foreign, body)
-        assert problem(refused)["status"] == 404, foreign
-        assert refused.json() == visiting.post(unknown, body).json()
 
 
 def test_each_operation_needs_its_scope(stores: tuple[Store, Store], visitor: Any) -> None:

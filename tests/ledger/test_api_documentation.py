@@ -62,8 +62,19 @@ def environment(ledger: psycopg.Connection, address: str) -> dict[str, str]:
     level(ledger, state(inv_key=InvKey(KEY["inv_key"])))
     write(ledger, "item_location", supplier="ACME", pack_units=6, cost_minor=250, **KEY)
     reorder_proposal(ledger, reorder_id="R:BERLIN-1|BED-1053:1-2", **KEY)
+    for location in ("BERLIN-1", "HAMBURG-1"):
+        write(ledger, "stock_count", units=20, **at(location))
+    write(ledger, "item_location", supplier="ACME", **at("HAMBURG-1"))
+    ledger.execute(
+        "INSERT INTO retail.location (code, name) VALUES ('BERLIN-1', 'B'), ('HAMBURG-1', 'H')"
+    )
     token = program_of(account("buyer", "purchasing-robot")).token
-    return os.environ | {"API": address, "TOKEN": token}
+    store_token = program_of(account("associate", "dock-robot")).token
+    return os.environ | {"API": address, "TOKEN": token, "STORE_TOKEN": store_token}
+
+
+def at(location: str) -> dict[str, str]:
+    return {"location": location, "sku": KEY["sku"], "inv_key": f"{location}|{KEY['sku']}"}
 
 
 def run(command: list[str], environment: dict[str, str]) -> str:
@@ -75,9 +86,10 @@ def run(command: list[str], environment: dict[str, str]) -> str:
     return done.stdout
 
 
-def test_the_examples_of_the_page_lead_to_a_sent_order(environment: dict[str, str]) -> None:
-    answers: list[Any] = []
-    for language, text in BLOCK.findall(PAGE):
+def answers_of(page: str, environment: dict[str, str]) -> list[str]:
+    """Execute the examples of a page in order; return what each printed."""
+    answers: list[str] = []
+    for language, text in BLOCK.findall(page):
         if language == "python":
             answers.append(run([sys.executable, "-c", text], environment))
         elif language == "console":
@@ -85,17 +97,28 @@ def test_the_examples_of_the_page_lead_to_a_sent_order(environment: dict[str, st
             wanted = [line for line in lines if not line.startswith("export ")]
             answers += [run(["bash", "-c", line], environment) for line in wanted]
 
-    stock, needs, decided, sent, events, newest, stream = answers
+    return answers
+
+
+def test_the_examples_of_the_page_lead_to_a_sent_and_received_order(
+    environment: dict[str, str],
+) -> None:
+    stock, needs, decided, sent, events, newest, stream, *of_store = answers_of(PAGE, environment)
     assert json.loads(stock)["item"]["sku"] == "BED-1053"
     assert json.loads(needs)["items"][0]["revision"] == 1
     assert json.loads(decided)["outcome"] == "ordered"
     assert json.loads(decided)["units"] == 12
     assert "'units': 12" in sent
     found = json.loads(events)
-    assert [event["change"] for event in found["items"]] == ["opened", "decided"]
+    assert [event["change"] for event in found["items"]] == ["opened", "decided", "sent"]
     assert json.loads(newest)["next"] == found["next"]
     data = [line.removeprefix("data: ") for line in stream.splitlines() if "data: " in line]
     assert [json.loads(line)["cursor"] for line in data] == [e["cursor"] for e in found["items"]]
+    counted, planned, transfers, stop, received = of_store
+    assert json.loads(counted)["counts"][0]["sku"] == "BED-1053"
+    assert json.loads(transfers)["items"][0]["id"] == json.loads(planned)["id"]
+    assert json.loads(stop)["is_stopped"] is False
+    assert "'receipt_ids': [" in received
 
 
 def test_the_page_names_every_scope_with_its_right(database: str) -> None:
