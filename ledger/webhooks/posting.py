@@ -97,11 +97,14 @@ def _status(url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -
     path = urlunsplit(("", "", parts.path or "/", parts.query, ""))
     with closing(connection), _Deadline(connected, limits.timeout_s) as deadline:
         try:
-            return _exchange(connection, path, body, headers)
+            status = _exchange(connection, path, body, headers)
         except (OSError, HTTPException, ValueError) as failure:
             if deadline.is_over:
                 raise TimeoutError from failure
             raise
+        if deadline.is_over:  # a header that ends with the connection looks complete
+            raise TimeoutError
+        return status
 
 
 def _exchange(

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from typing_extensions import override
+
 DEADLINE_S = 60.0
 
 
@@ -80,6 +82,7 @@ def running_receiver() -> Iterator[Receiver]:
             except OSError:  # the sender has ended
                 return
 
+        @override
         def log_message(self, *_: Any) -> None:
             return
 

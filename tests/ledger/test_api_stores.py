@@ -6,7 +6,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.ledger.programs import Program, problem, program
+from tests.ledger.programs import Program, account, problem, program, program_of
 from tests.ledger.rows import NOON, price_proposal, write
 
 COUNTS = "/api/v1/counts"
@@ -265,7 +265,9 @@ def test_a_planned_transfer_is_cancelled_once(staff: Program) -> None:
 def test_each_end_does_its_own_step(staff: Program) -> None:
     sent = staff.post(TRANSFERS, plan(action="ship")).json()
     planned = staff.post(TRANSFERS, plan()).json()
-    source, destination = (program("associate", stores=(place,)) for place in ("L", "M"))
+    source, destination = (
+        program_of(account("associate", f"of-{place}", stores=(place,))) for place in ("L", "M")
+    )
     receive = {"action": "receive", "received_units": 4}
 
     refused = problem(source.post(f"{TRANSFERS}/{sent['id']}", receive))

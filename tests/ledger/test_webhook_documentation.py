@@ -74,7 +74,8 @@ def test_the_receiver_of_the_page_verifies_messages_and_refuses_forged_ones(
             assert sent(url, right, body + b" ") == 401
             assert sent(url, right, body) == 204
             assert sent(url, right, body) == 204  # printed once
-        assert process.stdout.read() == "7 order.sent\n"
+        with process.stdout as output:
+            assert output.read() == "7 order.sent\n"
 
 
 def test_the_requests_of_the_page_register_a_webhook(
