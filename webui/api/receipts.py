@@ -33,7 +33,7 @@ from webui.api.answers import (
 )
 from webui.desks.orders.lines import order_lines
 from webui.desks.orders.order import header
-from webui.desks.receiving import queries as selectors
+from webui.desks.receiving import listing, queries
 from webui.desks.receiving.forms import (
     REASONS,
     ExpectedDelivery,
@@ -84,7 +84,7 @@ class DueFilters(Schema):
     location: Location = ""
     q: Annotated[str, Field(max_length=200)] = ""
     after: After = ""
-    limit: Annotated[int, Field(ge=1, le=selectors.PAGE_ROWS)] = selectors.PAGE_ROWS
+    limit: Annotated[int, Field(ge=1, le=_PAGE_ROWS)] = _PAGE_ROWS
 
 
 class Expected(Schema):
@@ -185,7 +185,9 @@ def list_due_orders(request: HttpRequest, given: Query[DueFilters]) -> DuePage:
     skip = number_of(given.after) or 0
     if skip > _FURTHEST:
         refuse_cursor(given.after)
-    found = selectors.due_orders(location=given.location, text=given.q, skip=skip)
+    found = due_orders(
+        location=given.location, text=given.q, skip=skip, rows=given.limit + 1
+    )
     shown = found[: given.limit]
     following = cursor(str(skip + len(shown))) if len(found) > len(shown) else None
     return DuePage(items=[described(DueOrder, row) for row in shown], next=following)
@@ -202,12 +204,12 @@ def get_delivery(request: HttpRequest, order_ref: str) -> Delivery:
     head = header(order_ref)
     if head is None:
         raise Http404(_unknown(order_ref))
-    rows = expected_rows(order_lines(order_ref), selectors.announced(order_ref))
+    rows = expected_rows(order_lines(order_ref), queries.announced(order_ref))
     return described(
         Delivery,
         head,
         expected=[_expected(row) for row in rows],
-        receipts=[described(Receipt, row) for row in selectors.receipts(order_ref)],
+        receipts=[described(Receipt, row) for row in queries.receipts(order_ref)],
     )
 
 

@@ -87,6 +87,13 @@ def due_page(place: Place, *, location: str, text: str) -> Page[DueOrder]:
     return cut(select(sql, given | parameters(place), DueOrder), place)
 
 
+def due_orders(*, location: str, text: str, skip: int, rows: int) -> list[DueOrder]:
+    """Return up to `rows` orders with open units, earliest due first, for the API."""
+    sql = f"""SELECT d.*, '' AS mark FROM ({_DUE}) d
+        ORDER BY d.due_on NULLS LAST, d.order_ref, d.location LIMIT %(rows)s OFFSET %(skip)s"""  # noqa: S608 -- the query above
+    return select(sql, {"location": location, "text": text, "skip": skip, "rows": rows}, DueOrder)
+
+
 def due_totals(*, location: str, text: str) -> Totals:
     """Return the sums over the orders of all pages."""
     sql = f"""SELECT count(*) AS orders, coalesce(sum(d.open_units), 0)::bigint AS open_units,

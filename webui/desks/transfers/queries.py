@@ -5,7 +5,8 @@ from datetime import date, datetime
 from typing import Final
 
 from ledger.access.scope import current
-from ledger.kernel.rows import select_value
+from ledger.kernel.checks import CORRECTABLE_FOR
+from ledger.kernel.rows import select, select_value
 from ledger.transfers.stuck import stuck_sql
 
 VIEWS: Final = ("moving", "stuck", "received")
