@@ -57,8 +57,8 @@ ADJUSTED = """INSERT INTO retail.stock_adjustment
            now() - n * interval '1 s', now()
     FROM generate_series(1, %(rows)s) n"""
 ASKED = """INSERT INTO app.adjustment_request
-    (inv_key, location, sku, reason, quantity_units, occurred_at, value_minor, requested_by)
-    SELECT 'L' || n %% 12 + 1 || '|S' || n, 'L' || n %% 12 + 1, 'S' || n, 'theft', 1 + n %% 90,
+    (location, sku, reason, quantity_units, occurred_at, value_minor, requested_by)
+    SELECT 'L' || n %% 12 + 1, 'S' || n, 'theft', 1 + n %% 90,
            now() - n * interval '1 s', 1000 + n %% 77, 'ann'
     FROM generate_series(1, %(rows)s) n"""
 
