@@ -136,7 +136,8 @@ def test_a_row_of_another_store_is_refused_like_one_that_does_not_exist(
         assert problem(refused)["status"] == 404, foreign
         assert refused.json() == visiting.post(unknown, body).json()
     staff = visitor("manager", own.location)
-    cancel, refuse = {"action": "cancel"}, {"action": "refuse", "reason": "no"}
+    cancel: dict[str, object] = {"action": "cancel"}
+    refuse: dict[str, object] = {"action": "refuse", "reason": "no"}
     of_staff = (
         (f"/api/v1/transfers/{other.transfer_id}", "/api/v1/transfers/999999999", cancel),
         (f"/api/v1/counts/{other.draft_id}", "/api/v1/counts/999999999", refuse),

@@ -128,7 +128,7 @@ def test_lists_of_stores_continue_after_their_cursor(
         write(ledger, "item_location", sku=sku)
         write(ledger, "stock_count", sku=sku, status="draft", counted_by="ann")
         write(ledger, "purchase_order_line", order_ref=f"PO-{number}", sku=sku)
-        pair = {"sku": sku, "transfer_ref": f"T-{number}", "status": "planned"}
+        pair: dict[str, Any] = {"sku": sku, "transfer_ref": f"T-{number}", "status": "planned"}
         pair |= {"planned_units": 1, "received_units": 0, "order_units": 0, "received_at": None}
         write(ledger, "shipment_line", leg="transfer_out", **pair)
         write(ledger, "shipment_line", leg="transfer_in", location="M", **pair)

@@ -141,6 +141,7 @@ def test_a_list_of_thousands_sorts_pages_both_ways_and_stays_small(
 ) -> None:
     plant(ledger, one)
     client, base = person(one.role), one.path.partition("?")[0]
+    first = ""
 
     for sort, order in ((one.sort, sorted), (f"-{one.sort}", descending)):
         first = read(client, one.path, f"&sort={sort}")

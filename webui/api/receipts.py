@@ -45,6 +45,7 @@ from webui.shell.forms import Typed
 
 router = Router(tags=["receipts"])
 _FURTHEST = 1_000_000
+_PAGE_ROWS = 50
 
 
 def _reason(text: str) -> str:
@@ -185,7 +186,7 @@ def list_due_orders(request: HttpRequest, given: Query[DueFilters]) -> DuePage:
     skip = number_of(given.after) or 0
     if skip > _FURTHEST:
         refuse_cursor(given.after)
-    found = due_orders(
+    found = listing.due_orders(
         location=given.location, text=given.q, skip=skip, rows=given.limit + 1
     )
     shown = found[: given.limit]
