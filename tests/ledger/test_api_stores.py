@@ -136,7 +136,7 @@ def test_lists_of_stores_continue_after_their_cursor(
 
     for name in ("counts", "receipts", "transfers"):
         found: list[Any] = []
-        after = ""
+        after: Any = ""
         for _ in range(3):
             page = manager.get(f"/api/v1/{name}", limit=1, after=after).json()
             found += page["items"]
