@@ -12,7 +12,14 @@ from inventory.model.arithmetic import DAY_US, HOUR_US
 from inventory.reports.sales_spans import last_hop_end_us
 from ledger.kernel.rows import select
 from webui.readmodel.figures import PRICE_SQL, PRICED_AT_SQL, STATUS_SQL, STATUSES, Covered
-from webui.readmodel.stock_filters import ORDERS, RATE_SQL, UNBOUNDED, Filters, conditions
+from webui.readmodel.stock_filters import (
+    KEY_SQL,
+    ORDERS,
+    RATE_SQL,
+    UNBOUNDED,
+    Filters,
+    conditions,
+)
 
 PAGE_ROWS: Final = 50
 # Sums and orders other than the key's read every row: this many take about 0.1 s.
@@ -99,10 +106,11 @@ LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key
 """  # noqa: S608 -- status and price are constants of this project
 
 
-# The 50 rows first, then what belongs to them: an order other than the key's reads every row.
+# The 50 keys first, then what belongs to them: an order other than the key's reads every key. Its
+# columns are those of the index `stock_list`, which `inv_key` is not.
 _PAGE: Final = f"""
 WITH shown AS (
-    SELECT s.inv_key FROM read_model.stock s {{joined}}
+    SELECT {KEY_SQL} AS inv_key FROM read_model.stock s {{joined}}
     WHERE {{where}} ORDER BY {{order}} LIMIT %(limit)s
 )
 {_ROW} JOIN shown ON shown.inv_key = s.inv_key ORDER BY {{order}}
@@ -138,7 +146,7 @@ def stock_page(
 
 def _joined(order: Order, filters: Filters) -> str:
     """Return the joins that order and filters need."""
-    policy = _POLICY if order.column == "cover" or filters.supplier else ""
+    policy = _POLICY if filters.supplier else ""
     return f"{_PRODUCT if order.column == 'item' else ''} {policy}"
 
 

@@ -1,6 +1,8 @@
 """Filters and orders of the stock list, as conditions and expressions of SQL.
 
 Rows are `s` of `read_model.stock`, `p` of `retail.product` and `il` of `retail.item_location`.
+Expressions use only columns of the index `stock_list`, so that Postgres reads no row of the table
+for the keys that a page doesn't show.
 """
 
 from collections.abc import Mapping
@@ -12,7 +14,11 @@ from webui.readmodel.choices import Choice
 from webui.readmodel.figures import STATUS_SQL, STATUSES
 from webui.readmodel.product_search import literal, product_condition, words_of
 
-RATE_SQL: Final = "coalesce(s.demand_rate_micro, il.initial_rate_micro, 0)"
+# `s.inv_key`, from the columns of the index.
+KEY_SQL: Final = "s.location || '|' || s.sku"
+# The policy's rate is read only for a key without a learned one.
+RATE_SQL: Final = f"""coalesce(s.demand_rate_micro, (
+    SELECT il.initial_rate_micro FROM retail.item_location il WHERE il.inv_key = {KEY_SQL}), 0)"""  # noqa: S608 -- a constant of this module
 # Without demand, a supply lasts longer than any other.
 UNBOUNDED: Final = 9_223_372_036_854_775_807
 _COVER_SQL: Final = f"""coalesce(
@@ -62,10 +68,18 @@ def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
     if filters.status in STATUSES:
         where.append(f"({STATUS_SQL}) = %(status)s")
         parameters["status"] = filters.status
-    if filters.status == "negative":
-        where.append("s.on_hand_units < 0")  # an index has these rows
+    if filters.status in _RARE:
+        where.append(_RARE[filters.status])
     return " AND ".join(where) or "true", parameters
 
+
+# Conditions that a status implies: each is that of the index `stock_…` with the status's name.
+_RARE: Final = {
+    "negative": "s.on_hand_units < 0",
+    "out": "s.available_to_sell_units <= 0",
+    "low": "s.available_to_sell_units > 0 AND s.available_to_sell_units <= s.reorder_point_units",
+    "over": "s.on_hand_units > s.order_up_to_units",
+}
 
 # Words of a search that name locations and no product, with the codes of these locations.
 _PLACES: Final = """

@@ -1,0 +1,143 @@
+"""The stock list over many keys: exact filters, and plans that read indexes and not rows."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+
+from inventory.model.state import Demand
+from ledger import services
+from tests.ledger.inbox import level, state
+from webui.readmodel.figures import STATUSES, status_of
+from webui.readmodel.stock import Order, stock_page, totals
+from webui.readmodel.stock_filters import ORDERS, Filters
+
+KEYS = 3_000
+SHOWN = 51  # a page and the first row of the next
+MANY = """
+INSERT INTO read_model.stock
+SELECT (jsonb_populate_record(s, jsonb_build_object(
+    'inv_key', 'L' || n %% 3 || '|S' || n, 'location', 'L' || n %% 3, 'sku', 'S' || n,
+    'on_hand_units', n %% 100 - 1, 'available_to_sell_units', n %% 100 - 3,
+    'reorder_point_units', 5, 'order_up_to_units', 90))).*
+FROM read_model.stock s, generate_series(1, %s) AS n
+"""
+
+
+def levels(ledger: psycopg.Connection) -> list[tuple[str, str]]:
+    """Write a key for each side of each limit of the status rule. Return SKU and status."""
+    found = []
+    sides = product((-1, 0, 1, 5, 6), (None, 0, 5), (None, 0, 5), (0, 1, 6))
+    for number, (on_hand, point, up_to, held) in enumerate(sides):
+        stock = {"on_hand_units": on_hand, "unavailable_units": held}
+        kept = state(
+            sku=f"S{number:03}", stock=stock, reorder_point_units=point, order_up_to_units=up_to
+        )
+        level(ledger, kept)
+        status = status_of(
+            on_hand_units=on_hand,
+            available_to_sell_units=kept.available_to_sell_units,
+            reorder_point_units=point,
+            order_up_to_units=up_to,
+        )
+        found.append((f"S{number:03}", status))
+    return found
+
+
+def test_a_status_filter_finds_each_key_of_that_status_and_no_other(
+    ledger: psycopg.Connection,
+) -> None:
+    keys = levels(ledger)
+
+    for status in STATUSES:
+        expected = [sku for sku, of_key in keys if of_key == status]
+        found = stock_page(Filters(status=status), rows=len(keys)).rows
+        sums = totals(Filters(status=status))
+
+        assert [row.sku for row in found] == expected != []
+        assert {row.status for row in found} == {status}
+        assert (sums.items, getattr(sums, status)) == (len(expected), len(expected))
+        assert sums.on_hand_units == sum(row.on_hand_units for row in found)
+
+
+def test_an_item_without_a_learned_demand_is_sorted_by_the_rate_of_its_policy(
+    ledger: psycopg.Connection,
+) -> None:
+    for sku, rate_micro, initial_micro in (
+        ("FAST", None, 5_000_000),
+        ("LEARNED", 2_000_000, 9_000_000),
+        ("SLOW", None, 1_000_000),
+        ("UNKNOWN", None, None),
+    ):
+        services.range_item(location="L", sku=sku, policy={"initial_rate_micro": initial_micro})
+        level(ledger, replace(state(sku=sku), demand=Demand(rate_micro=rate_micro)))
+
+    rows = stock_page(Filters(), order=Order("cover")).rows
+
+    assert [row.sku for row in rows] == ["FAST", "LEARNED", "SLOW", "UNKNOWN"]
+    assert [row.rate_micro for row in rows] == [5_000_000, 2_000_000, 1_000_000, 0]
+
+
+def scans(work: Callable[[], object]) -> Iterator[tuple[str, str, float]]:
+    """Yield node, index and rows of each scan of `read_model.stock` in the statements of `work`."""
+    asked: list[tuple[str, Any]] = []
+
+    def remember(execute: Any, sql: str, given: Any, *rest: Any) -> Any:
+        asked.append((sql, given))
+        return execute(sql, given, *rest)
+
+    with connection.execute_wrapper(remember):
+        work()
+    for sql, given in asked:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", given)
+            [plan] = cursor.fetchone() or ()
+        yield from stock_scans((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
+
+
+def stock_scans(node: dict[str, Any]) -> Iterator[tuple[str, str, float]]:
+    if node.get("Relation Name") == "stock":
+        rows = node["Actual Rows"] * node["Actual Loops"]
+        yield node["Node Type"], node.get("Index Name", ""), rows
+    for child in node.get("Plans", ()):
+        yield from stock_scans(child)
+
+
+@pytest.fixture(name="many")
+def many_keys(ledger: psycopg.Connection) -> None:
+    level(ledger, state())
+    ledger.execute(MANY, (KEYS,))
+    ledger.execute("VACUUM ANALYZE read_model.stock")
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("column", ["", *ORDERS])
+def test_a_sorted_page_of_a_store_reads_only_the_rows_that_it_shows(column: str) -> None:
+    filters = Filters(location="L1")
+
+    found = [
+        *scans(lambda: stock_page(filters, order=Order(column))),
+        *scans(lambda: totals(filters)),
+    ]
+
+    assert ("Index Only Scan", "stock_list") in {(node, index) for node, index, _ in found}
+    assert [rows for node, _, rows in found if node != "Index Only Scan"] == [SHOWN]
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("status", ["negative", "out", "low", "over"])
+def test_a_rare_status_is_read_from_its_own_index(status: str) -> None:
+    filters = Filters(status=status)
+    items = totals(filters).items
+
+    found = [*scans(lambda: stock_page(filters)), *scans(lambda: totals(filters))]
+
+    assert 0 < items < KEYS // 5
+    of_index = [rows for _, index, rows in found if index == f"stock_{status}"]
+    assert max(of_index) == items
+    assert max(rows for _, index, rows in found if index != f"stock_{status}") <= SHOWN
