@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from types import FrameType
+from typing import Protocol
 
 import structlog
 import uvicorn
@@ -75,14 +76,28 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-async def serve(settings: ServerSettings) -> None:
-    """Serve pages and event streams until a signal arrives.
+class Changes(Protocol):
+    """A source of changes for the hub, like `Feed`; a benchmark has one of its own."""
+
+    def begin_at(self, offsets: dict[int, int]) -> None:
+        """Start at the read model's offsets, by partition."""
+        ...
+
+    async def run(self) -> None:
+        """Publish changes to the hub until cancelled."""
+        ...
+
+
+async def serve(settings: ServerSettings, feed: Changes | None = None) -> None:
+    """Serve pages and event streams until a signal arrives, with the changelog's feed by default.
 
     Raises:
         Exception: the feed failed. An unreachable broker is no failure: the feed retries.
     """
     connections = django_settings.CONNECTIONS
-    feed = Feed(HUB, bootstrap=connections.kafka_bootstrap, partitions=connections.partitions)
+    feed = feed or Feed(
+        HUB, bootstrap=connections.kafka_bootstrap, partitions=connections.partitions
+    )
     await asyncio.to_thread(encrypt_stored_secrets)
     feed.begin_at(await asyncio.to_thread(read_model_offsets))
     server = Server(

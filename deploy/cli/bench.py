@@ -14,6 +14,7 @@ from deploy.cli.bench_fold import bench_fold
 from deploy.cli.bench_peers import bench_peers
 from deploy.cli.bench_publish import bench_publish
 from deploy.cli.bench_verify import bench_verify
+from deploy.cli.bench_web import bench_web
 from deploy.cli.bench_workers import bench_workers
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
@@ -38,6 +39,7 @@ def register(app: typer.Typer) -> None:
     bench.command("peers")(bench_peers)
     bench.command("publish")(bench_publish)
     bench.command("verify")(bench_verify)
+    bench.command("web")(bench_web)
     bench.command("workers")(bench_workers)
     app.add_typer(bench, name="bench")
 

@@ -43,11 +43,11 @@ def running(
             ports[name] = free_port(ports.values())
         context = Context(home, Options(), ports, home.secrets(), artifacts, java)
         kafka.prepare(context)
-        broker = stack.enter_context(_started(kafka.service(context), home))
+        broker = stack.enter_context(started(kafka.service(context), home))
         database = 0
         if with_postgres:
             postgres.prepare(context)
-            database = stack.enter_context(_started(postgres.service(context), home))
+            database = stack.enter_context(started(postgres.service(context), home))
         trials = Path(scratch) / "trials"
         trials.mkdir()
         services = Services(
@@ -68,7 +68,12 @@ def running(
 
 
 @contextmanager
-def _started(service: Service, home: Home) -> Iterator[int]:
+def started(service: Service, home: Home) -> Iterator[int]:
+    """Run a service as long as the block; yield its process id once its probe succeeds.
+
+    Raises:
+        StackError: the service ended or didn't become ready.
+    """
     process = spawn(
         service.command,
         environment=service.environment,

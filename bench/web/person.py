@@ -1,0 +1,21 @@
+"""`python -m bench.web.person NAME`: a buyer of every store; the password is on standard input."""
+
+import sys
+
+import django
+
+
+def main() -> None:
+    """Create the person."""
+    django.setup()
+    from ledger import people  # noqa: PLC0415 -- needs Django's setup
+
+    person, _ = people.User.objects.get_or_create(username=sys.argv[1])
+    person.set_password(sys.stdin.readline().strip())
+    person.save()
+    person.groups.set([people.create_roles()["buyer"]])
+    people.write_memberships(person, everywhere=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""`inventory bench web`: the pages over a large read model."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deploy import output
+from deploy.cli import option_checks
+from deploy.errors import StackError
+
+if TYPE_CHECKING:
+    from bench.web.run import Server
+
+LEAST_KEYS = 100
+
+
+def bench_web(
+    *,
+    keys: Annotated[
+        int, typer.Option(help="Number of keys in the read model, 100 or more.")
+    ] = 1_000_000,
+    seed: Annotated[int, typer.Option(help="Seed of the generated retailer.")] = 1,
+    rounds: Annotated[int, typer.Option(help="Requests of each page.")] = 30,
+    streams: Annotated[
+        int, typer.Option(help="Open event streams on one item; 0 leaves this part out.")
+    ] = 1_000,
+    changes: Annotated[int, typer.Option(help="Changes that each stream receives.")] = 10,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure the pages over many keys: time, bytes, nodes, event streams. Needs no stack.
+
+    Starts its own Postgres and web server, without Kafka. Changes for the event streams go directly
+    to the server.
+    """
+    option_checks.check_int("--keys", keys, least=LEAST_KEYS)
+    option_checks.check_int("--seed", seed, least=0)
+    option_checks.check_int("--rounds", rounds)
+    option_checks.check_int("--streams", streams, least=0)
+    option_checks.check_int("--changes", changes)
+    from bench.watch import BenchFailed  # noqa: PLC0415 -- loads the trading code
+    from bench.web.run import Plan, run  # noqa: PLC0415 -- as above
+
+    plan = Plan(keys, seed, rounds, streams, changes)
+    with _database() as server:
+        try:
+            report = run(plan, server, output.errors.print)
+        except BenchFailed as failure:
+            raise StackError(str(failure)) from failure
+    if json:
+        output.as_json(report.as_json())
+    else:
+        output.plain(report.as_text())
+
+
+@contextmanager
+def _database() -> Iterator["Server"]:
+    """Run a migrated Postgres with the stack's settings in a directory that is deleted."""
+    from bench.web.run import Server  # noqa: PLC0415 -- loads the trading code
+    from deploy.peers.services import started  # noqa: PLC0415 -- late like its user
+    from deploy.stack import bootstrap  # noqa: PLC0415 -- as above
+    from deploy.stack.context import Context, Options  # noqa: PLC0415 -- as above
+    from deploy.stack.home import Home  # noqa: PLC0415 -- as above
+    from deploy.stack.ports import free_port  # noqa: PLC0415 -- as above
+    from deploy.stack.services import postgres  # noqa: PLC0415 -- as above
+
+    with tempfile.TemporaryDirectory(prefix="inventory-web-") as scratch:
+        Path(scratch).chmod(0o711)  # Postgres runs as another account when we are root
+        home = Home(Path(scratch) / "home")
+        home.create()
+        ports: dict[str, int] = {}
+        for name in ("kafka", "postgres", "connect", "web"):
+            ports[name] = free_port(ports.values())
+        # A demo asks for no second factor.
+        context = Context(home, Options(demo=True), ports, home.secrets())
+        postgres.prepare(context)
+        with started(postgres.service(context), home):
+            target = bootstrap.server_of(context)
+            bootstrap.create_database(target)
+            bootstrap.migrate(target, context.environment("migrate"), home.log_of("migrate"))
+            yield Server(
+                database_url=target.database_url,
+                web_url=context.web_url,
+                variables=context.environment(
+                    "web", DJANGO_SETTINGS_MODULE="webui.config.settings"
+                ),
+                directory=home.log_of("web").parent,
+            )
