@@ -68,6 +68,8 @@ OUTGOING = {
     "cdc/capture/client.py": "Connect, at the address of the settings",
     "cdc/capture/reconciler.py": "errors of the client above",
     "streams/query/peers.py": "workers, at addresses of their group",
+    "ledger/webhooks/posting.py": "receivers of webhooks, at the checked addresses of the next one",
+    "ledger/webhooks/targets.py": "names of receivers, resolved and checked against private networks",
 }
 CLIENTS = {"httpx", "aiohttp", "urllib.request", "http.client", "ftplib", "socket"}
 # Patterns that are not one literal: each is made of names in the sources, not of requests.
@@ -76,6 +78,7 @@ MADE_PATTERNS = {
     "webui/accounts/open_sessions.py": "marks of browsers from a table of this module",
 }
 STORED = {
+    "frame.js": "inventory-names",
     "keys.js": "inventory-single-keys",
     "scan.js": "inventory-scan-",
     "find.js": "inventory-recent-",
@@ -177,7 +180,7 @@ def test_patterns_are_literals_of_the_sources() -> None:
     assert made == MADE_PATTERNS.keys()
 
 
-def test_browsers_store_scans_recent_items_and_one_preference_only() -> None:
+def test_browsers_store_scans_recent_items_names_and_one_preference_only() -> None:
     users = {
         path.name: path.read_text(encoding="utf-8")
         for path in (PROJECT / "webui/static/js").glob("*.js")
