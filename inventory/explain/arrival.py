@@ -16,7 +16,7 @@ def arrival(business_us: int, written_us: int, late_lines: int | None) -> str:
     newest business time before the line.
 
     `late_lines` counts the late lines of the window, None if the window has no row. 0 means that
-    the line was on time. Its last write may be late all the same, because of a correction.
+    the line was on time, even if its last write was a late correction.
     """
     start_us = window_start(business_us)
     if late_lines == 0 or not is_closed(start_us, written_us):

@@ -1,7 +1,7 @@
 """The days of a key for charts: on-hand, demand and price, one value per UTC day.
 
-The functions read facts, windows and prices that the explanation of a key has too. They use the
-rules of the fold for demand and prices, so a chart and an explanation agree.
+The functions use the fold's rules for demand and prices, as the explanation of a key does. So a
+chart and an explanation show the same numbers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ class DayFact:
     """One movement or count of a key. `running_units` is on-hand after it, in business order.
 
     `counted_units` is None for a movement. `delta_units` of a count is its variance. `sold_units`
-    are those of a sale that its window counts, else 0.
+    is the quantity of a sale that its window counts (a return is negative), and otherwise 0.
     """
 
     at_us: int
@@ -35,9 +35,10 @@ class DayFact:
 
 @value
 class Opening:
-    """A key before the facts of a span: on-hand, and True if it was counted before.
+    """A key before the facts of a span: on-hand, and True if the key was counted before them.
 
-    `began_us` is the day of the key's first fact, whose demand never counts (domain.md 3.3).
+    `began_us` is the start of the day of the key's first fact. The sales of that day are not
+    observed demand (domain.md 3.3).
     """
 
     units: int
@@ -49,7 +50,7 @@ class Opening:
 class StockDay:
     """On-hand at the end of a day. `moved` has the net units by cause, in the order of the facts.
 
-    `counted_units` is the day's last count, None without one.
+    `counted_units` is the result of the day's last count, None on a day without a count.
     """
 
     day_us: int
@@ -61,10 +62,11 @@ class StockDay:
 
 @value
 class DemandDay:
-    """Units sold on a complete day, and the demand that it counts for (domain.md 3.3).
+    """Units sold and demand observed on a complete day (domain.md 3.3).
 
-    `out_windows` of `trading_windows` were out of stock. `observed_micro` is in micro-units a day,
-    None if the day doesn't count: `reason` is then `first`, `markdown` or `out`, else `counted`.
+    `out_windows` of `trading_windows` were out of stock. `observed_micro` is in micro-units a day.
+    It is None on a day that is not observed, with `reason` `first`, `markdown` or `out`. The reason
+    of an observed day is `counted`.
     """
 
     day_us: int
@@ -124,8 +126,8 @@ def demand_days(
 ) -> tuple[DemandDay, ...]:
     """Return the days of `span` = [from, until), whole and complete days in µs since 1970 UTC.
 
-    `facts` are those of the span in business order. `rules` judge every day,
-    also days on which other rules were in force.
+    `facts` are those of the span in business order. `rules` apply to every day, also to days on
+    which other rules were in force.
     """
     rows, counts = _rows(facts), _counts(facts)
     level, is_counted = opening.units, opening.is_counted
@@ -183,8 +185,8 @@ def _demand_day(
 def price_days(timeline: Timeline, span: tuple[int, int], *, now_us: int) -> tuple[PriceDay, ...]:
     """Return the days of `span` = [from, until), whole days in µs since 1970 UTC.
 
-    The last day ends at `now_us`, so that its price is the one in force. The lowest price is that
-    of [end - 30 d, end), which a reduction at `end` would have as its prior price.
+    The last day ends at `now_us`, so its price is the one in force at `now_us`. The lowest price of
+    a day is that of [end - 30 d, end): the prior price of a reduction at `end`.
     """
     days: list[PriceDay] = []
     for day_us in range(*span, DAY_US):

@@ -20,7 +20,7 @@ _STOCK: Final = (
     "on_order_clamp_units",
     "allocated_units",
 )
-# Terms of these steps are lines of a sum; any other term is a note.
+# Terms that the sections read by name. `_levels` makes a note of each other term.
 _SUMMED: Final = frozenset(
     {
         *(*_STOCK, "base_position_units", "protection_demand_units", "safety_stock_units"),
@@ -33,7 +33,7 @@ _SUMMED: Final = frozenset(
 def arithmetic(terms: Sequence[tuple[str, int | str]]) -> tuple[Section, ...]:
     """Return the sections `stock`, `levels` and `quantity` of a decision.
 
-    Sections without a number are left out. Terms that no step uses are notes of their section.
+    Sections without lines are left out. Terms that no section reads are notes in `levels`.
     """
     known = dict(terms)
     found = (
@@ -76,7 +76,7 @@ def _levels(terms: Terms) -> Iterator[Line]:
 
 
 def _start(terms: Terms, first_units: int) -> Iterator[Line]:
-    """Yield the steps to the family's first level."""
+    """Yield the steps that add up to the level computed first: S for `BASE_STOCK`, else s."""
     if "protection_demand_units" in terms:
         yield add("protection_demand_units", _int(terms, "protection_demand_units"))
         yield add("safety_stock_units", _int(terms, "safety_stock_units"))

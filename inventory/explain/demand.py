@@ -14,9 +14,9 @@ from inventory.replenishment.levels import demand_micro
 def demand_section(state: KeyState, *, has_windows: bool) -> Section:
     """Return the section `demand`: rate of final days + changes by later days = learned rate.
 
-    Each complete day within the horizon has lines of its own. They need the state's window rows.
-    If `has_windows` is False, one line has the sum of these days' changes. Rates are in
-    micro-units a day.
+    Each complete day within the horizon has lines of its own. They are computed from the state's
+    window rows. If `has_windows` is False, one line has the sum of these days' changes instead.
+    Rates are in micro-units a day.
     """
     rules = rules_of(state.policy, state.timeline)
     demand, final = state.demand, state.final_demand
@@ -72,7 +72,7 @@ def _shown(state: KeyState, rules: Rules, span: tuple[int, int]) -> tuple[Line, 
     observed = observed_micro(sold, rules.trading_windows - out, step, rules)
     why = ""
     if not day_end.demand.begun:
-        observed, why = None, "before or on the first day of the record"
+        observed, why = None, "not after the first day with a sale, movement or count"
     elif observed is None:
         why = "a markdown was in force" if step else "out of stock too long"
     return (

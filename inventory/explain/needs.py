@@ -31,8 +31,8 @@ from inventory.replenishment.quantity import (
 def levels_section(state: KeyState) -> Section:
     """Return the section `levels`: demand of the span + safety stock = s, then S (domain.md 5.1).
 
-    A family with s = S - 1 shows S first. Without a policy or with family off, the only line has
-    the reason.
+    A family with s = S - 1 shows S first. Without a policy or with family off, the only line gives
+    the reason why there are no levels.
     """
     policy, s = state.policy, state.reorder_point_units
     if policy is None or s is None:
@@ -52,7 +52,7 @@ def levels_section(state: KeyState) -> Section:
 
 
 def _start(state: KeyState, policy: ItemLocation, first_units: int) -> tuple[Line, ...]:
-    """Return the steps that add up to the family's first level, `first_units` if it is typed."""
+    """Return the steps that add up to `first_units`: S of a `BASE_STOCK` family, else s."""
     if has_typed_levels(policy):
         return (add("typed_units", first_units),)
     rate = demand_micro(policy, state.demand.rate_micro)
@@ -94,8 +94,8 @@ def _batch(state: KeyState, policy: ItemLocation) -> str:
 def quantity_section(state: KeyState) -> Section:
     """Return the section `quantity`: the steps from need to order quantity (domain.md 5.2).
 
-    The steps are pack rounding, minimum and limit. If B > s, the only line shows B - s. A key that
-    decides nothing has one line with the reason.
+    The steps are pack rounding, minimum and limit. If B > s, the only line shows B - s. If the key
+    can't have a need, for example because it was never counted, the only line gives the reason.
     """
     policy, s, base = state.policy, state.reorder_point_units, state.base_position_units
     if policy is None or s is None:
@@ -145,8 +145,8 @@ def _need(policy: ItemLocation, level: Levels, base_units: int, need: int) -> tu
 def hold_section(state: KeyState, decision: Source | None) -> Section:
     """Return the section `hold`: the need's state, and B + requested = inventory position.
 
-    In a hold, the reason is that of the last output, and otherwise the state's. `decision` is a
-    person's latest decision on the need.
+    In a hold, the line `reason` shows the reason of the last output, and otherwise that of the
+    episode. `decision` is a person's latest decision on the need.
     """
     episode = state.episode
     decided = None if episode.last_output is None else episode.last_output.reason

@@ -20,7 +20,10 @@ from inventory.pricing.targets import (
 
 @value
 class _Evaluation:
-    """The inputs of a price evaluation at the state's stream time, and its signal, None if none."""
+    """The inputs of a price evaluation at the state's stream time, and the signal that applies.
+
+    `signal` is None if no signal applies.
+    """
 
     policy: ItemLocation
     market: Market
@@ -34,8 +37,8 @@ def price_section(state: KeyState, *, has_windows: bool) -> Section:
     """Return the section `price`: price in force, floor, candidate and open proposal.
 
     The candidate is the price that an evaluation at the state's stream time would give. It needs
-    the window rows, because signals read the sales of 24 hours. If `has_windows` is False, a line
-    states that instead.
+    the window rows, because signals read the sales of 24 hours. If `has_windows` is False, one line
+    states that the signal is unknown.
     """
     now_us = state.stream_time_us
     row = None if now_us is None else in_force(state.timeline, now_us)
@@ -44,7 +47,7 @@ def price_section(state: KeyState, *, has_windows: bool) -> Section:
     if policy is None or policy.status != "active" or policy.price_mode == "off":
         return Section("price", (*lines, note("price_reason", "not priced by rules")))
     if policy.regular_minor is None or now_us is None:
-        return Section("price", (*lines, note("price_reason", "no regular price, or no clock")))
+        return Section("price", (*lines, note("price_reason", "no regular price or no record yet")))
     evaluation = _evaluate(state, policy, policy.regular_minor, now_us) if has_windows else None
     candidate = (
         (note("signal", None, "unknown without the window rows"),)

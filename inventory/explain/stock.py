@@ -48,7 +48,7 @@ class Document:
 
 @value
 class StockFacts:
-    """A key's stock by the tables: the last count, what moved it since, and open documents.
+    """A key's stock from the tables: the last count, movements since then, and open documents.
 
     `count` is None before the first count. `causes` are in the order of `CAUSES`.
     """
@@ -59,7 +59,7 @@ class StockFacts:
 
     @property
     def on_hand_units(self) -> int:
-        """Return on-hand = units of the last count (0 without one) + Σ causes."""
+        """Return on-hand = units of the last count (0 before the first count) + Σ causes."""
         counted = 0 if self.count is None else self.count.units
         return counted + sum(cause.on_hand_units for cause in self.causes)
 
@@ -67,9 +67,10 @@ class StockFacts:
 def stock_section(state: KeyState | None, facts: StockFacts | None) -> Section:
     """Return the section `stock`: the steps from the last count to B.
 
-    All sums are the state's. If the facts give another sum, one more line has the difference:
-    records of these facts have not arrived at the state yet, or were rejected. Without a state the
-    lines end at on-hand by the facts. Without facts there is one line of movements.
+    All sums are those of the state. If the facts have another sum, one more line shows the
+    difference: the fold has not read the records of these facts yet, or rejected them. Without a
+    state the lines end at the on-hand sum of the facts. Without facts one line has the net of all
+    movements since the count.
     """
     if state is None:
         found = StockFacts(None, (), ()) if facts is None else facts

@@ -72,7 +72,7 @@ def last_day_end(
 def learn_days(
     demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
 ) -> Days:
-    """Return demand and stock at the end of each day of `span`, a span as in `last_day_end`."""
+    """Return demand and stock at the end of each day of `span`, which `last_day_end` explains."""
     day_end = opening(demand, stock)
     return days_from(day_end, facts_of(stock, windows, span), span, rules)
 
@@ -122,8 +122,9 @@ def days_from(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules
 def _without_facts(day_end: DayEnd, day_us: int, until_us: int, rules: Rules) -> DayEnd:
     """Return the day end after the days [`day_us`, `until_us`), none of which has a fact.
 
-    They change nothing before the first day of the record, and nothing while the key is out of
-    stock: `out` is then N, so the days are not observed and have no quiet window.
+    These days change nothing before the key's first fact (`begun` False). They change nothing
+    while the key is out of stock: `out` is then N, so they are not observed and have no quiet
+    window.
     """
     if (
         day_us == until_us
@@ -181,9 +182,10 @@ def _next_day(
 
 
 def _begun(rules: Rules) -> Demand:
-    """Return the demand after the record's first day, which is not observed (domain.md 3.3).
+    """Return the demand after the day of the key's first fact (domain.md 3.3).
 
-    With `initial_rate_micro`, rate = it and mad = half_even(it, 2). Otherwise both are unknown.
+    That day is not observed. With `initial_rate_micro`, the rate is `initial_rate_micro` and mad is
+    half_even(rate, 2). Otherwise both are unknown.
     """
     rate = rules.initial_rate_micro
     if rate is None:
@@ -254,7 +256,7 @@ def _observe_day(
     if observed is not None:
         rates = _observe(rates, observed, rules)
         observed_days += 1
-    # Positional arguments and one construction, because this is the main cost of a day.
+    # Positional arguments and one constructor call, because it is the main cost of a day.
     if sold_units > 0:
         return Demand(demand.begun, *rates, observed_days, 0, rates[0])
     quiet_windows = demand.quiet_windows + open_windows

@@ -1,6 +1,6 @@
-"""The fold of days that pass the horizon into opening values (domain.md 2.4).
+"""Moves the horizon: folds the days that are now before it into opening values (domain.md 2.4).
 
-Such a day is final. Later movements of that day still change stock, but not demand.
+Such a day is final. A late movement of a final day still changes stock, but not demand.
 """
 
 from bisect import bisect_left
@@ -25,7 +25,7 @@ Windows = dict[int, WindowRow]
 
 @value
 class Passed:
-    """The fields of a key's state that change when days become final or complete."""
+    """The fields of a key's state after days became final or complete."""
 
     stock: Stock
     windows: Windows
@@ -91,7 +91,8 @@ def _new_day_ends(before: KeyState, span: tuple[int, int]) -> tuple[DayEnd, Days
 def _known_ends(before: KeyState, horizon_at_us: int, rules: Rules) -> tuple[int, Days]:
     """Return the start of the oldest retained day (µs), and the day ends that are known already.
 
-    The first day end is that of the day before it. The others belong to the complete days after.
+    The first day end is that of the day before the oldest retained day. The others are those of
+    the complete days from the oldest retained day on.
     """
     stock, windows, old_us = before.stock, before.windows, before.stream_time_us
     first = opening(before.final_demand, stock)

@@ -45,7 +45,7 @@ class Partition:
     def apply_admitted(self, record: Record, admission: Admission) -> FoldResult:
         """Fold a record with the ring's verdict that the archive stored. The ring is unchanged.
 
-        As in `apply`, a malformed record leaves the newest commit time alone (domain.md 11.2).
+        As in `apply`, a malformed record doesn't change the newest commit time (domain.md 11.2).
         """
         newest_us = self._newest_admitted_us
         if admission is not Admission.MALFORMED and (

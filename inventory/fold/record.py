@@ -1,9 +1,13 @@
 """The fold: a function of a key's state and a record that returns the next state and outputs.
 
-It takes the steps of domain.md 11.1 in their order: idempotence; table, op and images; limits; the
-stream time that the record would set; the count horizon; the days that now pass the horizon, by
-the rules from before the record; lateness; effect; demand; replenishment; pricing; range. A
-rejected record leaves the state as it was, stream time included.
+The order of its steps is that of domain.md 11.1:
+1. Skip a replayed record. Check table, op, images and limits.
+2. Compute the stream time that the record would set. Check counts against the horizon.
+3. Move the horizon to the new stream time, with policy and prices from before the record.
+4. Apply the effects to stock and windows, and learn demand.
+5. Decide on needs and prices. Check the range of all results.
+
+A rejected record leaves the state as it was, stream time included.
 """
 
 from dataclasses import replace
@@ -42,9 +46,9 @@ _NO_ROWS: Final[tuple[int, ...]] = ()
 class Applied:
     """The record had its effect on the key.
 
-    `late` is the net of its sales in expired windows. `windows_changed` and `windows_dropped` are
-    the starts (µs) of the window rows that it changed and of those that its stream time expired,
-    in ascending order.
+    `late` is the net of the record's sale lines in expired windows. `windows_changed` are the
+    starts (µs, ascending) of the window rows that the record changed. `windows_dropped` are those
+    of the rows that expired at the new stream time.
     """
 
     state: KeyState
@@ -212,8 +216,8 @@ def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> No
 def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> Stock:
     """Return the stock with the row's former count replaced by the one of the after-image.
 
-    The former count is found by its id, because a rejected change leaves an older image in force
-    than the before-image (domain.md 11.2).
+    The former count is found by its id. Its values may differ from the before-image: after a
+    rejected change, the state still holds the older count (domain.md 11.2).
     """
     old, new = approved(change.before), approved(change.after)
     for count in (old, new):

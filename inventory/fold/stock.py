@@ -1,4 +1,4 @@
-"""The count rule: on-hand, variances and shrink by one bounded update (domain.md 2.4).
+"""The count rule: on-hand, variances and shrink after a movement or a count (domain.md 2.4).
 
     on-hand = C.units + Σ movements later than C's second, C = the last count by (second, id)
 
@@ -20,8 +20,8 @@ Windows = dict[int, WindowRow]
 def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -> Stock:
     """Return the stock after the effects of one record.
 
-    A movement changes on-hand if no count follows it, and otherwise the next count's variance. Of
-    one before the horizon, `opening_units` changes too unless `opening_count` follows it.
+    A movement changes on-hand if no count follows it, and otherwise the next count's variance. A
+    movement before the horizon also changes `opening_units`, unless `opening_count` follows it.
     """
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     total, opening = stock.sum_movements_units, stock.opening_units
@@ -59,7 +59,7 @@ def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -
 
 
 def without_count(stock: Stock, windows: Windows, count_id: int) -> Stock:
-    """Return the stock without the retained counts of row `count_id`, unchanged if none is."""
+    """Return the stock without the retained counts of row `count_id`, if there are any."""
     indexes = [index for index, count in enumerate(stock.counts) if count.id == count_id]
     for index in reversed(indexes):
         count = stock.counts[index]
@@ -69,7 +69,7 @@ def without_count(stock: Stock, windows: Windows, count_id: int) -> Stock:
 
 
 def with_count(stock: Stock, windows: Windows, count: Count) -> Stock:
-    """Return the stock with an approved count added. Movements of later seconds count on top."""
+    """Return the stock with an approved count. Movements of later seconds are added to it."""
     index = bisect_left(stock.counts, _order(count), key=_order)
     counts = (*stock.counts[:index], count, *stock.counts[index:])
     variance = _variance(replace(stock, counts=counts), windows, index)
@@ -115,10 +115,11 @@ def _variance(stock: Stock, windows: Windows, index: int) -> int:
 def _restated(
     stock: Stock, counts: tuple[Count, ...], next_index: int, count: Count, gained: int
 ) -> Stock:
-    """Return the stock with `counts`, whose insertion or removal of `count` adds a variance.
+    """Return the stock with `counts`, the counts after `count` was inserted or removed.
 
-    `gained` is the added variance in units. The variance of the next count, at `next_index`, falls
-    by the same amount. Without a next count, on-hand rises by it.
+    `gained` is the variance of an inserted count, or the negated variance of a removed one. The
+    variance of the next count, at `next_index`, falls by `gained`. If there is no next count,
+    on-hand rises by `gained`.
     """
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     if count.kind != OPENING_KIND:

@@ -1,7 +1,7 @@
 """The dedupe ring, which recognises records that the connector sends again (domain.md 4).
 
 It holds the identities of a partition's records whose commit time lies within 120 s of the newest
-commit time so far, both ends included. While the partition's snapshot lasts, it forgets nothing.
+commit time so far, both ends included. Until the partition's snapshot is over, no identity expires.
 The ring depends on the log alone, so every replay of a log gives the same verdicts.
 """
 
@@ -93,10 +93,11 @@ class Ring:
     def replayed_from(self, next_offset: int) -> int:
         """Return the offset from which a replay rebuilds this ring: that of its first member.
 
-        For an empty ring it is `next_offset`, the offset that is read next. It is 0 while a member
-        that was sent again with a later commit time is within the horizon by that time. The ring
-        keeps the first commit time of such a snapshot row. Once that time has left the horizon, a
-        replay from the first member would judge the second copy as new.
+        For an empty ring it is `next_offset`, the offset that is read next.
+
+        It is 0 if a snapshot row was sent again with a later commit time and that later time is
+        within the horizon. The ring keeps the row's first commit time. Once that first time has
+        left the horizon, a replay from the first member would judge the second copy as new.
         """
         if self.newest_resent_us is not None and self._remembers(self.newest_resent_us):
             return 0
@@ -159,9 +160,9 @@ class Ring:
         newest_resent_us: int | None = None,
         members: Iterable[Member] = (),
     ) -> None:
-        """Restore the ring as it was before a restart, on an empty ring.
+        """Restore an empty ring to its values before a restart.
 
-        Without `members`, the caller replays their records afterwards.
+        A caller that passes no `members` replays their records afterwards.
         """
         self.newest_commit_us = newest_commit_us
         self.highest_lsn = highest_lsn

@@ -1,6 +1,7 @@
 """The checks that turn a record into a change, in the order of the reason codes (domain.md 11.2).
 
-They need no state. The fold makes the others, for example the horizon of counts.
+These checks need no state. The fold makes the checks that do, for example that of a count against
+the horizon.
 """
 
 from typing import NoReturn

@@ -15,7 +15,10 @@ def ceil_div(dividend: int, divisor: int) -> int:
 
 
 def half_even(dividend: int, divisor: int) -> int:
-    """Return the nearest quotient, the even one of a tie; `divisor` > 0."""
+    """Return the nearest integer to the quotient, the even one if two are equally near.
+
+    `divisor` > 0. Example: 5 / 2 gives 2, 7 / 2 gives 4.
+    """
     quotient, remainder = divmod(dividend, divisor)
     twice = 2 * remainder
     if twice < divisor or (twice == divisor and quotient % 2 == 0):

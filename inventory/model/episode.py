@@ -31,8 +31,8 @@ class Episode:
 class PriceEpisode:
     """The state of a key's pricing (domain.md 6.3).
 
-    `id` and `proposal_price_minor` are None while no proposal is open. `revision` remains that of
-    the last one.
+    `id` and `proposal_price_minor` are None while no proposal is open. `revision` is then that of
+    the last proposal.
     """
 
     id: ProposalId | None = None

@@ -29,7 +29,7 @@ def reorder_id(key: InvKey, opened_at: Position) -> ReorderId:
 
 
 def proposal_id(key: InvKey, opened_at: Position) -> ProposalId:
-    """Return `P:{key}:{generation}-{offset}` of the record that opened it (domain.md 6.3)."""
+    """Return `P:{key}:{generation}-{offset}` of the record that opened the proposal (6.3)."""
     return ProposalId(f"P:{key}:{opened_at.generation}-{opened_at.offset}")
 
 

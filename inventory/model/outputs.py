@@ -29,8 +29,8 @@ class PriceOutput:
     """One revision of a price proposal (domain.md 6.3). Prices are in minor units.
 
     A closing revision repeats the last open one, with its own status and reason. `prior_minor` is
-    None for a raise, or if the reduced price has no history. `terms` are the inputs in a fixed
-    order, for people.
+    None for a raise, or if no price was in force in the 30 days that it covers. `terms` are the
+    inputs in a fixed order, for people.
     """
 
     id: ProposalId

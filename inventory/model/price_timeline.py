@@ -106,7 +106,7 @@ def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
 
     These are future rows, rows back to 31 days before min(stream time, first cut of the run in
     force), and the two rows before those. The newer of the two is the price in force at the start
-    of that span. The older one shows whether it was a cut or a raise.
+    of that span. The older one shows whether that price was a cut or a raise.
     """
     is_long = len(timeline) > ROWS_BEFORE_HISTORY
     # The horizon is never later than this, so most keys return here.

@@ -1,7 +1,7 @@
 """The state of one key (domain.md 1, 2.4, 3).
 
-A fold builds a new state and never changes an old one. That includes the dictionaries inside:
-copy one before changing it.
+A fold builds a new state and never changes an old one. Neither does it change a dictionary of an
+old state: it copies the dictionary first.
 """
 
 from dataclasses import field, replace
@@ -51,7 +51,7 @@ class Stock:
 
     @property
     def last_count(self) -> Count | None:
-        """Return C, the count that on-hand starts from (domain.md 2.4), or None without one."""
+        """Return C, the count that on-hand starts from (domain.md 2.4); None if never counted."""
         return self.counts[-1] if self.counts else self.opening_count
 
     @property
@@ -84,8 +84,9 @@ class WindowRow:
 class Demand:
     """The demand learned from complete days (domain.md 3.3). None is unknown.
 
-    `begun` is True after the first day of the record. Rates, deviation and z are in micro-units a
-    day, p in millionths. p and z are known only while method `tsb` made the last observation.
+    `begun` is True after the first day with a sale line, movement or count. Rates, deviation and z
+    are in micro-units a day, p in millionths. p and z are known only if method `tsb` made the last
+    observation.
     """
 
     begun: bool = False
@@ -100,7 +101,7 @@ class Demand:
 
 @value
 class DayEnd:
-    """The demand, on-hand and existence of a count at the end of a UTC day."""
+    """Demand and on-hand at the end of a UTC day, and True if the key was counted by then."""
 
     demand: Demand
     on_hand_units: int
@@ -165,7 +166,7 @@ class KeyState:
 
     @property
     def in_transit_units(self) -> int:
-        """Return the shipped part of inbound units."""
+        """Return the inbound units that were shipped and not yet received."""
         return self.stock.in_transit_units
 
     @property
@@ -185,7 +186,7 @@ class KeyState:
 
 
 def with_episodes(state: KeyState, episode: Episode, price_episode: PriceEpisode) -> KeyState:
-    """Return the same state with these episodes."""
+    """Return a copy of the state with these episodes."""
     # Positional arguments, because `replace` costs six times as much.
     return KeyState(
         state.inv_key,
@@ -210,5 +211,8 @@ def with_episodes(state: KeyState, episode: Episode, price_episode: PriceEpisode
 
 
 def with_windows(state: KeyState, windows: dict[int, WindowRow]) -> KeyState:
-    """Return the state with `windows` as its rows. A restore joins two changelogs with it."""
+    """Return the state with `windows` as its rows.
+
+    A restore reads states and window rows from two changelogs and joins them here.
+    """
     return replace(state, windows=windows, days=None)

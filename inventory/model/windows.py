@@ -14,7 +14,7 @@ WINDOWS_PER_DAY: Final = 144
 
 
 def horizon_us(stream_time_us: int | None) -> int | None:
-    """Return (day(stream time) - 3)·DAY: today and the three days before are retained."""
+    """Return (day(stream time) - 3)·DAY. The day of the stream time and three more are retained."""
     if stream_time_us is None:
         return None
     return (stream_time_us // DAY_US - RETAINED_DAYS_BEFORE_TODAY) * DAY_US
@@ -44,7 +44,7 @@ def complete_before_us(stream_time_us: int) -> int:
 def evaluation_us(stream_time_us: int | None) -> int | None:
     """Return E = window(stream time - grace): the end of the last closed window (domain.md 6.1).
 
-    A record that moves E is a trigger of a price evaluation.
+    A record that moves E triggers a price evaluation.
     """
     if stream_time_us is None:
         return None

@@ -67,8 +67,8 @@ class PricingTrigger:
     """The reasons for which a record may change a price proposal.
 
     `evaluate` is True if the record raised `reviewed_at`, moved E, or changed cost or a price
-    column (domain.md 11.9). `price_row` and `decision` are the row that the record inserts, if it
-    is one of these tables.
+    column (domain.md 11.9). `price_row` is an inserted `price_change` row, and `decision` an
+    inserted `price_decision` row. They are None for every other record.
     """
 
     evaluate: bool = False

@@ -13,7 +13,10 @@ ENDING, ENDING_UP = "ending", "ending_up"
 
 @value
 class Clamped:
-    """A price after the clamps, None if none is left, and the clamps hit, in their order."""
+    """A price after the clamps, and the names of the clamps that changed it, in order.
+
+    `price_minor` is None if no price passes all clamps.
+    """
 
     price_minor: int | None
     clamps: tuple[str, ...]
@@ -107,7 +110,7 @@ def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     ended = largest_allowed(frame, price)
     if ended is not None and ended >= least:
         return _clamped(ended, (*clamps, ENDING) if ended < price else tuple(clamps))
-    # Record `ENDING_UP` even if nothing is found: a suppression without a clamp has no reason.
+    # Record `ENDING_UP` even if nothing is found: the clamps are the reason why no price is left.
     ended = smallest_allowed(frame, price + 1)
     is_left = ended is not None and least <= ended <= min(bound for _, bound in highest)
     return _clamped(ended if is_left else None, (*clamps, ENDING_UP))
@@ -125,7 +128,7 @@ def _clamped(price_minor: int | None, clamps: tuple[str, ...]) -> Clamped:
 
 
 def largest_allowed(frame: PriceFrame, at_most: int) -> int | None:
-    """Return the largest price ≤ `at_most` with an allowed ending. Regular is always allowed."""
+    """Return the largest allowed price ≤ `at_most`. The regular price is always allowed."""
     if not frame.endings:
         return at_most
     allowed = [at_most - (at_most - ending) % 100 for ending in _endings(frame)]
@@ -135,7 +138,7 @@ def largest_allowed(frame: PriceFrame, at_most: int) -> int | None:
 
 
 def smallest_allowed(frame: PriceFrame, at_least: int) -> int | None:
-    """Return the smallest price ≥ `at_least` with an allowed ending. Regular is always allowed."""
+    """Return the smallest allowed price ≥ `at_least`. The regular price is always allowed."""
     if not frame.endings:
         return at_least
     allowed = [at_least + (ending - at_least) % 100 for ending in _endings(frame)]

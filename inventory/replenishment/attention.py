@@ -1,6 +1,6 @@
-"""The needs that a buyer should look at before they order, and the order to do it in.
+"""The needs that a buyer should check before ordering, and how urgent each is.
 
-A routine need has no code. Pages show the others first, by urgency and then by money.
+A routine need has no code. Pages show needs with a code first, by urgency and then by money.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ NO_SUPPLIER, SUPPLIER_INACTIVE = "no_supplier", "supplier_inactive"
 BELOW_ZERO, MAYBE_MISSING = "below_zero", "maybe_missing"
 ODD_UNITS, ABOVE_LIMIT = "odd_units", "above_limit"
 
-# What a shop says for each code, also for the flags of an order quantity.
+# Text for shop staff by code, and by flag of an order quantity.
 SENTENCES: Final[Mapping[str, str]] = {
     NO_SUPPLIER: "has no supplier",
     SUPPLIER_INACTIVE: "its supplier is not active",
@@ -52,7 +52,7 @@ class NeedFacts:
 
 
 def attention(need: NeedFacts) -> tuple[str, ...]:
-    """Return the codes of everything to look at, in fixed order; none for a routine need."""
+    """Return the codes of all reasons to check the need, in fixed order; none if it is routine."""
     found = (
         (NO_SUPPLIER, not need.supplier),
         (SUPPLIER_INACTIVE, not need.is_supplier_active),
@@ -65,10 +65,10 @@ def attention(need: NeedFacts) -> tuple[str, ...]:
 
 
 def urgency(*, available_units: int, cover_centidays: int | None, lead_time_centidays: int) -> int:
-    """Return how soon customers miss the item: 0 is now, 2 is not before a delivery.
+    """Return the urgency: `SOLD_OUT`, `RUNS_OUT` or `LOW`.
 
-    0: nothing is left to sell. 1: the supply lasts for less than the lead time. 2: any other.
-    A cover of None means that there is no demand.
+    `SOLD_OUT`: nothing is left to sell. `RUNS_OUT`: the supply lasts for less than the lead time.
+    `LOW`: all others, and every item without demand (`cover_centidays` None).
     """
     if cover_centidays is None:
         return LOW

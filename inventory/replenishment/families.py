@@ -11,7 +11,7 @@ from typing import Final
 from inventory.model.policy import ItemLocation
 from inventory.model.value import value
 
-# Shapes of a family's levels. Each has a limit, without which its formulas are not defined (11.8).
+# Shapes of a family's levels. The limits beside them keep the formulas defined (domain.md 11.8).
 NO_SHAPE: Final = "no levels"
 LOTS: Final = "s and multiples of Q"  # Q ≥ 1
 TWO_LEVELS: Final = "s and S"  # typed: S > s
@@ -44,13 +44,13 @@ def _rest_of_demand(_: ItemLocation, demand_units: int, reorder_point_units: int
 class Family:
     """A rule that computes s and S from a policy, with its texts and the columns that it reads.
 
-    `typed` are the columns that a person fills in if `levels` is fixed, `computed` those if it is
-    computed. A family without `computed` always has typed levels.
+    `typed` are the columns that a person fills in if `levels` is fixed. `computed` are those to
+    fill in if `levels` is computed. A family without `computed` always has typed levels.
 
     The first computed level is span(P) + SS(P), or span(`span_column`) if the family has one. It is
     s, and S for `BASE_STOCK`. In a family of `TWO_LEVELS`, S - s is `batch` of
-    span(`batch_column`), so both are required. `batch_text` explains that to people, with the
-    fields `demand` (units), `lot` (Q) and `span` (days).
+    span(`batch_column`), so such a family needs both fields. `batch_text` explains S - s to people,
+    with the placeholders `demand` (units), `lot` (Q) and `span` (days).
     """
 
     code: str
@@ -121,7 +121,7 @@ PAR: Final = Family(
 COVER: Final = Family(
     code="cover",
     label="cover, time supply: for so many days of demand",
-    summary="at so many days of cover, up to so many",
+    summary="at the minimum days of cover, up to the maximum",
     shape=TWO_LEVELS,
     typed=("reorder_point_units", "order_up_to_units"),
     computed=("min_cover_centidays", "max_cover_centidays"),

@@ -36,7 +36,7 @@ NO_LEVELS = Levels(0, None, None)
 
 
 def demand_micro(policy: ItemLocation | None, rate_micro: int | None) -> int:
-    """Return d in micro-units a day: `rate_micro`, or while it is None the initial rate or 0."""
+    """Return d in micro-units a day: the learned rate, else the policy's initial rate, else 0."""
     if rate_micro is not None:
         return rate_micro
     return 0 if policy is None else policy.initial_rate_micro or 0

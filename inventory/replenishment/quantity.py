@@ -89,7 +89,7 @@ def guard_flags(policy: ItemLocation, rate_micro: int, stock_units: int) -> tupl
 
 
 def order_units(policy: ItemLocation, level: Levels, base_units: int) -> int | None:
-    """Return the units of `order_quantity`. It is faster, because it builds no terms."""
+    """Return the same units as `order_quantity`, but faster, because no terms are built."""
     packed = packed_units(policy, need_units(policy, level, base_units))
     return _limited(packed, least_units(policy), limit_units(policy, base_units))
 

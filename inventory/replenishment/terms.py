@@ -46,7 +46,8 @@ def level_terms(
 ) -> Terms:
     """Return the terms from demand to s and S.
 
-    There are none without levels. Typed levels have family, kind of levels, rate, s and S only.
+    A key without levels has no such terms. Typed levels have only the terms family, kind of levels,
+    rate, s and S.
     """
     if policy is None or level.reorder_point_units is None:
         return ()

@@ -1,7 +1,7 @@
 """The parts of a record that can trigger a change of a need (domain.md 5.3).
 
-`inventory.tables` imports the replenishment families, so this package can't import its tables. A
-protocol therefore describes the decision row.
+`inventory.tables` imports the replenishment families, so this package can't import
+`inventory.tables`. A protocol therefore describes the decision row.
 """
 
 from typing import Protocol
@@ -14,7 +14,7 @@ class NeedDecision(Protocol):
 
     @property
     def reorder_id(self) -> str:
-        """Return the id of the need that it decides."""
+        """Return the id of the need that the row decides on."""
         ...
 
     @property

@@ -1,7 +1,7 @@
 """The figures of a supplier's scorecard (domain.md 7).
 
-Lead times are in hundredths of a day. The functions take numbers of settled order lines. The caller
-selects these lines, normally those of 180 days.
+Lead times are in hundredths of a day. The caller selects settled order lines, normally those of 180
+days, and passes their times and units.
 """
 
 from collections.abc import Sequence
@@ -63,9 +63,9 @@ def share_permille(part: int, whole: int) -> int | None:
 def is_written_back(found: LeadTime, mean_centidays: int, sd_centidays: int) -> bool:
     """Return True if a job should write the mean and deviation to `item_location` (domain.md 7).
 
-    It needs at least 5 receipts and a mean or deviation that differs from the policy's by more than
-    10 % of it. If the policy's value is 0, every other value differs. A mean below 0 is never
-    written: such orders were recorded after their goods.
+    There must be at least 5 receipts, and the mean or the deviation must differ by more than 10 %
+    from the policy's value. From 0, every other value differs. A mean below 0 is never written: the
+    orders were recorded after their goods had arrived.
     """
     if found.receipts < LEAST_RECEIPTS or found.mean_centidays < 0:
         return False

@@ -19,7 +19,7 @@ from inventory.tables.columns import (
 )
 
 KINDS: Final = ("initial", "rule", "manual", "emergency", "rollback")
-STEP_MIN: Final = -(2**31)  # `step` is the only integer column of 2.6 that is no bigint
+STEP_MIN: Final = -(2**31)  # `step` is the only `integer` column, others are `bigint` (2.6)
 STEP_MAX: Final = 2**31 - 1
 
 
@@ -27,7 +27,7 @@ STEP_MAX: Final = 2**31 - 1
 class PriceChange(WithoutEffect, WithoutTimes):
     """A price that is in force from `effective_from_us` until the key's next price (domain.md 6.1).
 
-    `proposal_id` is set if it answers a price proposal. Prices are in minor units.
+    `proposal_id` is set if the price accepts a price proposal. Prices are in minor units.
     """
 
     id: int

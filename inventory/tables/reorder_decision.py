@@ -1,4 +1,4 @@
-"""`reorder_decision`: a decision on a reorder, by a person or by an automatic rule."""
+"""`reorder_decision`: a decision on a need, by a person or by an automatic rule."""
 
 from typing import Final
 

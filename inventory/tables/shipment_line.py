@@ -78,7 +78,7 @@ def _receipt(line: ShipmentLine, sign: int) -> Effect:
 
 
 def parse(_: str, row: Row) -> ShipmentLine:
-    """Return the leg, or raise `Rejected`."""
+    """Return the line, or raise `Rejected`."""
     check_origin(row)
     optional_integer(row, "purchase_order_line_id")
     optional_text(row, "transfer_ref")
