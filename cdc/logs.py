@@ -1,7 +1,7 @@
 """The log format of all processes: one JSON object a line on standard error.
 
-Own events, libraries' messages, warnings and uncaught exceptions all use it. Tracebacks have files
-and lines but no local variables, because these may contain passwords.
+The project's events, libraries' messages, warnings and uncaught exceptions all use it. Tracebacks
+have files and lines but no local variables, because these may contain passwords.
 """
 
 import logging

@@ -28,7 +28,7 @@ class ServiceError:
 
 
 def record_error(connection: psycopg.Connection[tuple[Any, ...]], error: ServiceError) -> None:
-    """Replace the service's last error, unless the recorded one is newer. Count its errors.
+    """Replace the service's last error and count it, unless the recorded error is as new.
 
     Raises:
         psycopg.Error: Postgres does not answer.

@@ -40,7 +40,7 @@ class Connections(BaseSettings):
 
     @property
     def archive_location(self) -> Path | str:
-        """Return the archive to read: the stack's directory, or the path or URL that was named."""
+        """Return the archive to read: the path or URL `archive`, or else the stack's directory."""
         return self.archive or self.archive_dir
 
     @property

@@ -1,6 +1,6 @@
 """A hash of the source files that can change a result, so that processes can compare their rules.
 
-Runs, reviews and workers name it. A tree without some of the packages has a hash, too.
+Runs, reviews and workers store this hash. A tree that lacks some of the packages has a hash, too.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ _CHARS: Final = 16
 
 
 def hash_of(tree: Path) -> str:
-    """Return the hash of a source tree, or of the zip of one, if its rules are in `RULES`."""
+    """Return the hash of the sources `RULES` in a directory, or in a zip of the same files."""
     digest = hashlib.sha256()
     for name, content in _zipped(tree) if tree.is_file() else _unpacked(tree):
         digest.update(name.encode())

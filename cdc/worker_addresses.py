@@ -1,6 +1,6 @@
 """The HTTP addresses of the stream workers of this deployment.
 
-No file has the owner of a partition. Each worker returns its own partitions on request
+No file names the worker that has a partition. Each worker returns its own partitions on request
 (docs/decisions/0012-asked-workers-forward-once.md).
 """
 

@@ -41,7 +41,7 @@ _LAST: Final[list[str]] = []  # URL of the worker that answered last
 
 @dataclass(frozen=True, slots=True)
 class LiveKey:
-    """A worker's answer for a key, with all its window rows, or the `problem` instead of one."""
+    """A worker's answer for a key, with all its window rows, or the `problem` if none answers."""
 
     state: KeyState | None
     as_of_us: int | None = None

@@ -1,7 +1,7 @@
 """Functions that create, check and delete topics and consumer groups.
 
 `cdc.contracts.topics` defines the topics' settings. Create all topics before you register the
-connector: a missing one blocks Connect's producer for ever, also for topics that exist.
+connector: a missing topic blocks Connect's producer for ever, also for the topics that exist.
 """
 
 import time
@@ -56,8 +56,8 @@ def committed_offsets(
     """Return the group's committed offset of each partition that has one.
 
     While the broker has no coordinator for the group, as in its first seconds, the request is
-    repeated for `timeout_s`. A consumer makes it, because librdkafka's admin client ends the
-    process in that situation (SIGSEGV, librdkafka issue 5040).
+    repeated for `timeout_s`. A consumer sends the request, because librdkafka's admin client would
+    crash the process (SIGSEGV, librdkafka issue 5040).
 
     Raises:
         KafkaException: the broker doesn't answer in time, or answers with an error.
@@ -171,7 +171,8 @@ def _wait_for_list(
     """Return once `waiting`, called with the listed topics, returns an empty set.
 
     Raises:
-        TimeoutError: it returns names for 30 s. `state` and `change` complete the message.
+        TimeoutError: `waiting` still returns names after 30 s. `state` and `change` are parts of
+            the message.
     """
     deadline = time.monotonic() + _TIMEOUT_S
     while names := waiting(set(client.list_topics(timeout=_TIMEOUT_S).topics)):
@@ -188,9 +189,10 @@ def delete_group(bootstrap: str, group: str, *, within_s: float = _TIMEOUT_S) ->
     repeated for `within_s` seconds while the group has members.
 
     Raises:
-        KafkaException: it still has members (NON_EMPTY_GROUP), or the broker can't delete it.
+        KafkaException: the group still has members (NON_EMPTY_GROUP), or the broker can't delete
+            it.
     """
-    client = admin_client(bootstrap)  # keep a reference: without one it gets no answer
+    client = admin_client(bootstrap)  # keep a reference: a freed client gets no answer
     deadline = time.monotonic() + within_s
     while True:
         try:

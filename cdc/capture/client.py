@@ -28,7 +28,7 @@ _FAILED_FOR_S: Final = 60.0
 
 
 class CaptureError(RuntimeError):
-    """Connect refused a request about the connector, or didn't start it in time."""
+    """Connect refused a request about the connector, or didn't start the connector in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ConnectorState:
     """The state of the connector and of its only task.
 
     Each is a state of Connect (RUNNING, PAUSED, STOPPED, FAILED, UNASSIGNED), or UNREGISTERED or
-    UNREACHABLE. `trace` is the error text, "" without one.
+    UNREACHABLE. `trace` is the error text, "" if there is no error.
     """
 
     connector: str
@@ -121,7 +121,7 @@ class ConnectClient:
         A PUT restarts the connector's task, so it is sent for a different configuration only.
 
         Raises:
-            CaptureError: Connect finds errors in it, or refuses it for `timeout_s`.
+            CaptureError: Connect finds errors in `config`, or refuses it for `timeout_s`.
         """
         deadline = time.monotonic() + timeout_s
         if self.current_config() == dict(config):
@@ -181,8 +181,8 @@ class ConnectClient:
     def delete_offsets(self, config: Mapping[str, str]) -> None:
         """Stop the connector and delete its stored offsets, so that it takes a new snapshot.
 
-        Connect keeps offsets when a connector is deleted, and can delete them only for a stopped
-        one. A missing connector is therefore registered first, stopped, with `config`.
+        Connect keeps the offsets of a deleted connector, and deletes offsets only of a stopped
+        connector. If the connector is missing, it is first registered as stopped, with `config`.
 
         Raises:
             CaptureError: Connect refuses for 60 s. The offsets remain.
@@ -213,7 +213,7 @@ class ConnectClient:
             self.resume()
 
     def restart_failed(self) -> None:
-        """Restart those of connector and task that have failed."""
+        """Restart the connector if it has failed, and the task if it has failed."""
         self._http.post(
             f"/connectors/{CONNECTOR}/restart",
             params={"includeTasks": "true", "onlyFailed": "true"},
@@ -243,7 +243,7 @@ def wait_streaming(
     connector takes a snapshot.
 
     Raises:
-        CaptureError: that is not so after `timeout_s`, or it has failed for 60 s.
+        CaptureError: the connector doesn't stream after `timeout_s`, or has failed for 60 s.
     """
     return _until(
         client.state,
@@ -258,7 +258,7 @@ def wait_captured(client: ConnectClient, database_url: str, *, timeout_s: float)
     The snapshot must have at least one row.
 
     Raises:
-        CaptureError: that is not so after `timeout_s`, or it has failed for 60 s.
+        CaptureError: the end is not stored after `timeout_s`, or the connector has failed for 60 s.
     """
     return _until(
         client.state,
@@ -277,8 +277,8 @@ def _until(
     """Read the state every 0.1 s until `accept` returns True, and return it.
 
     Raises:
-        CaptureError: after `timeout_s`, or once the state was failed for `failed_for_s`. Connect
-            doesn't restart a failed task.
+        CaptureError: `timeout_s` is over, or the connector has been failed for `failed_for_s`.
+            Connect doesn't restart a failed task.
     """
     began = alive_at = time.monotonic()
     while True:

@@ -48,8 +48,9 @@ log = structlog.get_logger(__name__)
 class Report:
     """The result of the last comparison, stored in `read_model.service_heartbeat.detail`.
 
-    `repaired` is the last repair, `repairs` their number since the process started. `problem` is
-    damage, or the reason why a repair failed. `error` is what Connect reports about a failed task.
+    `repaired` is the last repair. `repairs` is the number of repairs since the process started.
+    `problem` is damage, or the reason why a repair failed. `error` is Connect's report about a
+    failed task.
     """
 
     connector: str = ""
@@ -100,7 +101,7 @@ class Reconciler:
         try:
             self._repair(state, damage, by, now)
         except (httpx.HTTPError, CaptureError) as problem:
-            # Connect refuses while it restarts or rebalances; the next comparison finds it again.
+            # Connect refuses while it restarts or rebalances. The next call tries the repair again.
             self.report.problem = self.report.problem or str(problem)[:300]
             log.warning("capture_not_repaired", problem=str(problem)[:300])
             return

@@ -3,7 +3,8 @@
 Postgres 18 decodes a change with the publications that existed when it was written. If the
 publication was missing then, or lacked the table, the change is skipped with a warning in the
 server's log. A publication that is created again doesn't bring it back. `app.capture` therefore
-stores the object ids of the publication that the source log began with. A second CREATE has others.
+stores the object ids of the publication that the source log began with. A publication that is
+created again has other ids.
 """
 
 from collections.abc import Mapping, Sequence
@@ -80,7 +81,7 @@ def slot_of(connection: Connection) -> Slot | None:
 
 
 def publication_problem(connection: Connection) -> str:
-    """Return the first difference between the publication and its definition, "" without one."""
+    """Return the first difference between the publication and its definition, "" if equal."""
     row = connection.execute(_PUBLICATION, (PUBLICATION,)).fetchone()
     if row is None:
         return "does not exist"
@@ -95,10 +96,10 @@ def publication_problem(connection: Connection) -> str:
 
 
 def identity_problem(connection: Connection) -> str:
-    """Return the tables whose replica identity is not FULL as text, "" without one.
+    """Return a text with the tables whose replica identity is not FULL, "" if all are FULL.
 
-    Their updates and deletes arrive without the complete before-image. Heartbeat rows don't need
-    one: they are never deleted, and their updates change no stock.
+    Updates and deletes of such tables arrive without the complete before-image. Heartbeat rows
+    need no before-image: they are never deleted, and their updates change no stock.
     """
     tables = [table for table in (*CAPTURED, *REFERENCE_TABLES) if table != "pipeline_heartbeat"]
     wrong = [str(name) for (name,) in connection.execute(_IDENTITY, (tables,)).fetchall()]
@@ -156,7 +157,7 @@ def create_publication(connection: Connection) -> bool:
     """Create the publication as defined. Return False if it exists in that form already.
 
     Each table's replica identity is set to FULL. Call this as the tables' owner, and only before a
-    complete new capture: the new publication contains no change that was committed before.
+    complete new capture: changes committed before are not decoded with the new publication.
     """
     for table in TABLES:
         statement = sql.SQL("ALTER TABLE {} REPLICA IDENTITY FULL")

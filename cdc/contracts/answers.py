@@ -25,8 +25,8 @@ LIVE: Final = "answer_live"
 READY: Final = "answer_ready"
 PROBLEM: Final = "answer_problem"
 
-# The kind of each address' answer with status 200. Health, live and ready use it with 503 too. All
-# other answers are of kind `PROBLEM`.
+# The kind of each address' answer with status 200. Health, live and ready use their kind with 503
+# too. All other answers are of kind `PROBLEM`.
 ADDRESSES: Final[Mapping[str, str]] = {
     "/iq/v1/keys/{key}": KEY,
     "/iq/v1/store/on-hand/{key}": ON_HAND,
@@ -46,7 +46,7 @@ def versioned(kind: str, document: Document) -> Document:
 
 
 def checked(kind: str, document: Document) -> Document:
-    """Return the document if this code knows its version. One without `schema` has version 1.
+    """Return the document if this code knows its version. Without `schema` the version is 1.
 
     Raises:
         UnknownVersion: the document has another version.

@@ -213,7 +213,7 @@ def _counters(row: WindowRow) -> list[int]:
 
 
 def _rate_and_mad(state: KeyState) -> tuple[int | None, int | None]:
-    """Return rate and mad in micro-units a day, or their initial values before the first day."""
+    """Return rate and mad in micro-units a day, or their initial values while rate is unknown."""
     demand = state.demand
     if demand.rate_micro is not None:
         return demand.rate_micro, demand.mad_micro

@@ -2,7 +2,7 @@
 
 A page records a request in Postgres (`app.history_request`), and the process `prover` executes it
 as the documented command (decision 0049). Pages and the process call `command_of`, so the command
-that a page shows is the one that runs. Arguments are texts by name.
+that a page shows is the one that runs. Arguments map names to texts.
 """
 
 import re
@@ -23,7 +23,7 @@ PROVE: Final = "prove"
 QUESTION: Final = "question"
 QUERY: Final = "query"
 
-# An operator other than the person who asked confirms these before they run.
+# Kinds that run only after confirmation by an operator other than the person who asked.
 CONFIRMED: Final = frozenset({PUBLISH, SHADOW, CUTOVER, ROLLBACK})
 LONGEST_STATEMENT: Final = 20_000
 LONGEST_TEXT: Final = 200
@@ -40,7 +40,7 @@ _YES: Final = re.compile(r"yes")
 
 @value
 class Rule:
-    """The pattern of an argument, and the same in words."""
+    """The pattern of an argument, and `words` that describe the pattern to people."""
 
     pattern: re.Pattern[str]
     words: str
@@ -122,10 +122,10 @@ def given_arguments(kind: str, arguments: Mapping[str, str]) -> dict[str, str]:
 def command_of(
     kind: str, arguments: Mapping[str, str], extra: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    """Return the command after `inventory`; `extra` options come before its positions.
+    """Return the words after `inventory`; `extra` options come before positional arguments.
 
-    An option and its value are one word, and positions follow `--`. So no value is read as an
-    option.
+    An option and its value are one word, like `--run=last`. Positional arguments follow `--`. So
+    the command line parser takes no value for an option.
     """
     form = FORMS[kind]
     options = (

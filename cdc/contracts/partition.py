@@ -1,7 +1,7 @@
 """The function from key to partition: murmur2 of the key's bytes, as in Kafka's Java client.
 
-Connect and aiokafka use it by default. librdkafka uses it with `partitioner=murmur2_random`; its
-default is CRC32, so every confluent-kafka producer of this project sets that option.
+Connect and aiokafka use murmur2 by default. librdkafka's default is CRC32, so every confluent-kafka
+producer of this project sets `partitioner=murmur2_random`.
 """
 
 from typing import Final

@@ -2,8 +2,8 @@
 
 Progress and state are written in one transaction, so the state's next offset is exact. The group's
 committed offset is only a hint. It may be too far ahead (Faust may commit a record that was never
-handled) or too far behind (after a crash). A worker therefore reads a gap from the topic, and
-recognises records that it has handled already.
+handled) or too far behind (after a crash). A worker therefore reads missing records from the topic
+and skips records that it has handled already.
 
 Compaction never removes the last record of a changelog partition, so the newest progress remains.
 Workers restore from it. Sinks and the live feed read as-of times from it.
@@ -37,12 +37,12 @@ class Progress:
 
     `next_offset` is the first offset of `stock.events` that the state doesn't include. The dedupe
     ring needs `newest_commit_us`, `highest_lsn` and `streamed`, which is True once a change has
-    ended the snapshot phase (domain.md 4). `source_topic_id` is the broker's id of `stock.events`:
-    a topic that was deleted and created again has other records at the same offsets. It is None in
-    records of version 1.
+    ended the snapshot phase (domain.md 4). `source_topic_id` is the broker's id of `stock.events`,
+    None in records of version 1. A topic that was deleted and created again has another id, and
+    other records at the same offsets.
 
-    The ring is replayed from offset `ring_from`, which has its own header. Without that header it
-    is 0, the beginning of the log.
+    The ring is replayed from offset `ring_from`, which has its own header. Without that header
+    `ring_from` is 0, the beginning of the log.
     """
 
     next_offset: int
@@ -77,7 +77,7 @@ def decode_progress(payload: bytes) -> Progress:
     """Return the progress that `encode_progress` wrote.
 
     Raises:
-        UnreadableRecord: it is of another version, or no progress.
+        UnreadableRecord: the payload has another version, or is no progress.
     """
     return built(HEADER, document_of(HEADER, payload), _progress_of)
 
@@ -86,7 +86,7 @@ def progress_in(headers: Headers) -> Progress | None:
     """Return the progress in a record's headers, or None if they have none.
 
     Raises:
-        UnreadableRecord: a header is of another version, or no progress.
+        UnreadableRecord: a header has another version, or is no progress.
     """
     found = None
     ring_from = 0
@@ -107,7 +107,7 @@ def decode_ring(payload: bytes) -> int:
     """Return the offset that `encode_ring` wrote.
 
     Raises:
-        UnreadableRecord: it is of another version, or no such header.
+        UnreadableRecord: the payload has another version, or is no such header.
     """
     return built(
         RING_HEADER, document_of(RING_HEADER, payload), lambda row: int(row["first_offset"])
@@ -146,7 +146,7 @@ def beat_in(headers: Headers) -> Beat | None:
     """Return the heartbeat in a record's headers, or None if they have none.
 
     Raises:
-        UnreadableRecord: it is of another version, or no heartbeat.
+        UnreadableRecord: the payload has another version, or is no heartbeat.
     """
     for name, payload in headers:
         if name == BEAT_HEADER:

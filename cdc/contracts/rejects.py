@@ -13,7 +13,7 @@ from cdc.contracts.versions import built, document_of
 from inventory.model.value import value
 
 SCHEMA = 1
-MOST_BYTES = 500_000  # base64 of more than this exceeds the broker's largest message
+MOST_BYTES = 500_000  # of a key and of a value; both fit one record, also as base64
 
 
 @value
@@ -100,7 +100,7 @@ def decode_rejection(payload: bytes) -> Rejection:
     """Return the rejection that `encode_rejection` wrote.
 
     Raises:
-        UnreadableRecord: it is of another version, or no rejection.
+        UnreadableRecord: the payload has another version, or is no rejection.
     """
     return built("stock_rejected", document_of("stock_rejected", payload), _rejection)
 
@@ -140,7 +140,7 @@ def decode_late(payload: bytes) -> Late:
     """Return the late sale that `encode_late` wrote.
 
     Raises:
-        UnreadableRecord: it is of another version, or no late sale.
+        UnreadableRecord: the payload has another version, or is no late sale.
     """
     return built("stock_late", document_of("stock_late", payload), _late)
 

@@ -24,7 +24,7 @@ def with_commit_time(payload: bytes, commit_us: int) -> bytes:
     """Return the envelope of `payload`, committed at `commit_us`.
 
     Raises:
-        Malformed: it is no envelope, so a replay would fail again.
+        Malformed: `payload` is no envelope, so a replay would fail again.
     """
     parse_envelope(payload)
     parsed = orjson.loads(payload)

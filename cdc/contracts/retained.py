@@ -1,7 +1,8 @@
 """The header `retained`: the number of a key's window rows.
 
-A level that doesn't contain all of its key's rows has it. The rows are in another topic. If one is
-missing there (deleted by hand or lost by a broker), a restore detects it by the number.
+Each level that doesn't contain all rows of its key has this header. The rows are in another topic.
+If a row is missing there (deleted by hand or lost by a broker), a restore finds fewer rows than the
+header states.
 """
 
 from functools import lru_cache
@@ -24,7 +25,7 @@ def decode_retained(payload: bytes) -> int:
     """Return the number that `encode_retained` wrote.
 
     Raises:
-        UnreadableRecord: it is of another version, or no such header.
+        UnreadableRecord: the payload has another version, or is no such header.
     """
     return built(HEADER, document_of(HEADER, payload), lambda row: int(row["rows"]))
 

@@ -4,7 +4,7 @@ Canonical means sorted names, no blanks, UTF-8. Rows, moves and terms are lists 
 There are three kinds of records:
 - A *level* is the state without its window rows. It also contains the rows that the chunk changed
   ("rows") and the starts of those that it removed ("dropped"). Level and window records are one
-  state in two topics. In a restore, rows in the level replace older ones (domain.md 4).
+  state in two topics. In a restore, rows in the level replace older window records (domain.md 4).
 - A *window* is one window row with its key and position.
 - A *state* is the complete state, for digests, comparisons and queries.
 """
@@ -42,7 +42,7 @@ def window_key(inv_key: InvKey, start_us: int) -> bytes:
 def encode_level(state: KeyState, changed_rows: Iterable[int]) -> bytes:
     """Return the level with the rows that start at `changed_rows` (µs).
 
-    A start that has no row in the state becomes "dropped".
+    Starts that have no row in the state are listed as "dropped".
     """
     return encode_changed(state, changed_rows)[0]
 

@@ -56,7 +56,7 @@ _price_output = _namer(PriceOutput)
 def level_document(state: KeyState) -> Document:
     """Return a state's document without its window rows."""
     demand = _demand(state.demand)
-    # Both are one object while no retained day is complete.
+    # `final_demand` and `demand` are one object while no retained day is complete.
     is_final = state.final_demand is state.demand
     return {
         **_header(),

@@ -60,8 +60,8 @@ def document_of(
     had none.
 
     Raises:
-        UnreadableRecord: it is no JSON object.
-        UnknownVersion: its `schema` is not one of those `known`.
+        UnreadableRecord: `content` is no JSON object.
+        UnknownVersion: its `schema` is none of the versions that `known` returns.
     """
     try:
         document = parse(content)
@@ -94,7 +94,7 @@ def check_version(record: str, counter: str, found: object, wanted: tuple[int, .
     """Raise unless `found` is one of `wanted`. `counter` is the name of the version field.
 
     Raises:
-        UnknownVersion: names the version found and those known.
+        UnknownVersion: its message has the version found and the versions known.
     """
     if type(found) is not int or found not in wanted:
         versions = ", ".join(map(str, wanted))
