@@ -19,7 +19,7 @@ FETCH_BYTES: Final = 1 << 20  # per partition; a compressed record takes about 1
 _TOPICS: Final[dict[str, Any]] = {
     "topic_partitions": PARTITIONS,
     "topic_allow_declare": False,  # `cdc.capture.admin` creates topics
-    "topic_disable_leader": True,  # it would need another topic
+    "topic_disable_leader": True,  # a leader would need another topic
     "topic_replication_factor": 1,
     "table_standby_replicas": 0,
 }
@@ -53,8 +53,8 @@ _WEB: Final[dict[str, Any]] = {
 class NoTables(TableManager):
     """A replacement for Faust's table manager, for an app without tables.
 
-    Before it subscribes, Faust's own waits a second for agents to register tables. In a worker that
-    restarts after a kill, its partitions would be idle for one more second.
+    Before it subscribes, Faust's table manager sleeps a second, so that agents can register tables.
+    The partitions of a worker that restarts after a kill would be idle for that second.
     """
 
     @override

@@ -16,7 +16,7 @@ START_AGAIN: Final = "inventory down && inventory up --detach"
 _OR_NEWER: Final = "  # or start the newer code that wrote it"
 _ACCEPT_UNDECODABLE: Final = (
     "inventory down && INVENTORY_UNDECODABLE_PERMILLE=1000 inventory up --detach  "
-    "# if they are no facts"
+    "# if the undecodable records are no facts"
 )
 
 
@@ -38,7 +38,7 @@ MEANINGS: Final = {
     ExitCode.FAILED: "an error without a code of its own",
     ExitCode.UNREADABLE: "a changelog record of an unknown version",
     ExitCode.LOG_MISMATCH: "a topic was deleted, recreated, truncated or got more partitions",
-    ExitCode.BROKER: "the broker could not be reached or refused",
+    ExitCode.BROKER: "the broker could not be reached, or refused a request",
     ExitCode.BROKEN_INVARIANT: "state and log contradict each other",
     ExitCode.DISK: "the disk was full, or a file could not be written",
     ExitCode.FENCED: "another worker owned a partition, or a transaction took too long",

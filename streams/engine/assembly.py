@@ -32,7 +32,7 @@ class Assembly:
 
     Of each key and each window, the last record has the newest content. A level also overwrites the
     window rows that it contains. With a snapshot's states as `base`, only later changelog records
-    need to be added. Adding some earlier ones too is harmless.
+    need to be added. Earlier records may be added again, which changes nothing.
 
     `open_keys` are the keys with an open need or price proposal. `carried` maps a key to the starts
     of the window rows that its last level contains.
@@ -59,7 +59,7 @@ class Assembly:
         """Add one record of the level changelog, written at `at_ms`.
 
         Raises:
-            UnreadableRecord: it is no level of this version.
+            UnreadableRecord: `content` is no level of this version.
         """
         facts = scan_level(content)
         self.records += 1
@@ -89,17 +89,17 @@ class Assembly:
         """Add one record of the window changelog.
 
         Raises:
-            UnreadableRecord: it is no window of this version.
+            UnreadableRecord: `content` is no window of this version.
         """
         key, row, _position = decode_window(content)
         self._rows.setdefault(key, {})[row.start_us] = content
         self.records += 1
 
     async def states(self, next_offset: int) -> ColdStates:
-        """Return all states. With a base, it is the base, updated in place.
+        """Return all states. With a base, the result is the base, updated in place.
 
         The event loop gets control between blocks. `next_offset` is that of the restored progress.
-        Window rows of a key without a level are ignored if their position is not before it.
+        Window rows of a key without a level are ignored if their offset is at least `next_offset`.
 
         Raises:
             TornChangelogs: a window row is newer than its level. They are written in one

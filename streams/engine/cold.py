@@ -104,7 +104,7 @@ class ColdStates:
         return self._last_decoded[1][slot]
 
     def in_order(self, keys: Iterable[InvKey]) -> list[InvKey]:
-        """Return the keys sorted by block, unknown ones first.
+        """Return the keys sorted by block, keys without a document first.
 
         A caller that reads documents in this order decompresses each block only once.
         """
@@ -170,9 +170,9 @@ class ColdStates:
 class States(dict[InvKey, KeyState]):
     """A dictionary of all states of a partition: decoded ones in use, all others at rest.
 
-    A state in use has priority over the same key's at rest. It inherits from dict, because the
-    rules expect one. With `keep_decoded`, a state that was looked up remains decoded. The fold
-    needs that, because it changes the state next. Queries don't.
+    If a key has a state in use and one at rest, the state in use is valid. The class inherits from
+    dict, because the rules expect a dict. With `keep_decoded`, a state that was looked up remains
+    decoded. The fold sets it, because it replaces that state next. Queries don't set it.
     """
 
     __slots__ = ("_cold", "_keep_decoded", "_new")

@@ -1,6 +1,6 @@
 """The effects of one chunk.
 
-`Effects` collects them while the chunk is folded. `Writer` encodes them into records at its end.
+`Effects` collects them while the chunk is folded. `Writer` then encodes them into records.
 """
 
 from collections.abc import Iterable, Iterator
@@ -62,7 +62,7 @@ class Effects:
     undecodable: int = 0
 
     def add_changed(self, key: InvKey, rows: Iterable[int]) -> None:
-        """Add the key's level and the window rows that start at `rows` to those to be sent."""
+        """Add the key's level and its window rows that start at `rows` to the records to send."""
         known = self.rows.get(key)
         if known is None:
             self.rows[key] = set(rows)
@@ -87,7 +87,7 @@ class Effects:
             self.decisions[output.id] = (output, state)
 
     def add_resend(self, key: InvKey, state: KeyState, rows: Iterable[int]) -> None:
-        """Add the key's present level, window rows and last decisions to those to be sent."""
+        """Add the key's present level, window rows and last decisions to the records to send."""
         self.rows.setdefault(key, set()).update(row for row in rows if row in state.windows)
         for output in (state.episode.last_output, state.price_episode.last_output):
             if output is not None:
@@ -111,7 +111,7 @@ class Writer:
     def stages(
         self, effects: Effects, states: dict[InvKey, KeyState], progress: Progress
     ) -> list[Stage]:
-        """Return the records of a chunk like `staged`, with `changed_keys` encoded in one go."""
+        """Return the records of a chunk as `staged` does. Encode all changed keys without pause."""
         return self.staged(effects, list(self.changed_keys(effects, states)), progress)
 
     def staged(

@@ -92,8 +92,8 @@ class KafkaLog:
     ) -> AsyncIterator[Sequence[LogRecord]]:
         """Yield the records of [start, end), in order and in batches.
 
-        It ends when the consumer's position reaches `end`. The last offsets may thus be transaction
-        markers, aborted records or compacted ones.
+        The iteration ends when the consumer's position reaches `end`. So the last offsets may be
+        those of transaction markers, aborted records or compacted records.
 
         Raises:
             ReadStalled: no record arrived for a minute.
@@ -148,7 +148,7 @@ def _found(topic: str, answer: Any) -> FoundTopic:  # noqa: ANN401 -- no types i
 
 
 def _describe(bootstrap: str, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
-    """Return `found_topics` from librdkafka's client. aiokafka's requests have no topic ids."""
+    """Call `found_topics` with librdkafka's client. aiokafka's requests have no topic ids."""
     return found_topics(_admin(bootstrap), topics)
 
 

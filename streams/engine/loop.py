@@ -3,11 +3,11 @@
 All records of a worker pass this module, which uses neither Faust nor Kafka. Its rules:
 
 - Between the first and the last change of state, only `sleep(0)` between complete records is
-  awaited. It lets queries run; they read published state only.
+  awaited. Queries run meanwhile, and read only published state.
 - The state changes before the broker acknowledges the chunk. If anything raises, the caller ends
   the process, because only a restore gives the former state.
-- A record that can't be decoded is rejected. More than 1 % of them stop the worker, because then
-  the producer's schema has changed.
+- A record that can't be decoded is rejected. If more than 1 % of the last 1,000 records can't be
+  decoded, the worker stops, because the producer's schema has changed.
 """
 
 import asyncio
@@ -104,7 +104,10 @@ async def _fold(chunk: Sequence[SourceRecord], owned: OwnedPartition) -> Effects
 
 
 async def _staged(effects: Effects, owned: OwnedPartition) -> list[Stage]:
-    """Return the chunk's records to send. Encoding takes as long as the fold, so it yields too."""
+    """Return the chunk's records to send.
+
+    Encoding takes as long as the fold, so this function yields to the event loop too.
+    """
     writer = Writer(owned.partition.generation, owned.number)
     time_slice = _TimeSlice()
     changed = []
@@ -217,7 +220,7 @@ def _refuse(
 def _resend(source: SourceRecord, owned: OwnedPartition, effects: Effects) -> None:
     """Add the present output of the record's key again if an earlier process handled the record.
 
-    That process may have died before its consumers got all of it.
+    That process may have died before consumers got the complete output.
     """
     if source.offset >= owned.restored_offset or source.key is None:
         return

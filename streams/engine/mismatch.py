@@ -1,7 +1,7 @@
 """Checks that topics and restored state belong together, with repair commands if they don't.
 
 A broker answers without an error if a topic was deleted and created again, or truncated. A worker
-that continued with it would compute wrong states. It therefore stops (fault F16).
+that continued with such a topic would compute wrong states. The worker therefore stops (fault F16).
 """
 
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ def repair_of_topic(topic: str) -> str:
 
 
 def repair_phrase(topic: str) -> str:
-    """Return the repair for such a topic as the end of a message."""
+    """Return the end of a message: the repair of a deleted, recreated or truncated topic."""
     return LOST if topic == STOCK_EVENTS else REPAIR
 
 
@@ -86,7 +86,7 @@ def refuse_truncated_levels(number: int, first: int) -> None:
 def refuse_unfinished(number: int, progress: Progress | None) -> None:
     """Raise `LogMismatch` if a publication of the changelogs was interrupted.
 
-    Its levels have the progress 0 until it ends. No worker's chunk has that progress.
+    The levels of a publication have the progress 0 until it ends. No worker writes that progress.
     """
     if progress is not None and progress.next_offset == 0:
         problem = (

@@ -48,8 +48,8 @@ class _Overtaken(Exception):
 class Restores:
     """The counters of partitions that became ready in this process.
 
-    `kept` of them kept their state. `records` are changelog records read for the others, `seconds`
-    the time from the beginning of each takeover.
+    `kept` of them kept their state. `records` counts the changelog records read for the others.
+    `seconds` sums the time that each partition took for its check or restore.
     """
 
     partitions: int = 0
@@ -216,7 +216,7 @@ class Ownership:
             return owned
 
     def _keep_for_takeover(self, partition: int, owned: OwnedPartition | None) -> None:
-        """Keep a state for the next takeover. That one checks whether it is still the newest."""
+        """Keep a state for the next takeover, which checks that the state is still the newest."""
         if owned is not None:
             self._lost.setdefault(partition, owned)
 

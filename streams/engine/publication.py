@@ -148,8 +148,8 @@ class Publication:
     async def write_progress(self) -> bool:
         """Write the last key's level again, with the true progress. Call this after `write`.
 
-        Return False if there is no key. A worker has no progress in such a partition either, and
-        replays it.
+        Return False if there is no key. A worker then finds no progress for the partition and
+        replays the source topic.
 
         Raises:
             Fenced: another process has initialised the partition's producer.

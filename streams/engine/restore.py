@@ -48,7 +48,7 @@ async def restore(
             or a changelog is truncated or of another generation.
         UnreadableRecord: a changelog record is of an unknown version.
         BrokenInvariant: the changelogs contradict each other.
-        Fenced: another worker wrote to them during the restore.
+        Fenced: another worker wrote to the changelogs during the restore.
     """
     names = (*CHANGELOGS, STOCK_EVENTS)
     ids = await log.topic_ids(names)
@@ -111,7 +111,7 @@ async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | 
     newest = await newest_progress(snapshot.number, max(first, at - TAIL), at, log)
     if newest is None:
         return f"{ON_HAND_CHANGELOG} has no progress in the {TAIL} offsets before {at}"
-    # A broker that lost the end of a topic keeps its id.
+    # A topic keeps its id if the broker loses the topic's last records.
     if newest.next_offset != snapshot.changelog_next_offset:
         return (
             f"{ON_HAND_CHANGELOG} has the progress {newest.next_offset} before offset {at}, "
@@ -162,7 +162,8 @@ async def _read(
 
     Raises:
         UnreadableRecord: names the position of a record that this code can't read.
-        LogMismatch: a tombstone, which no worker writes; compaction removes the key's records.
+        LogMismatch: a record is a tombstone. No worker writes one, and compaction then removes all
+            records of the key.
     """
     async for batch in log.read(topic, number, *offsets):
         for record in batch:

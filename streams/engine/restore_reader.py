@@ -13,7 +13,7 @@ SLICE: Final = 500  # records between two yields to the event loop
 
 
 class RestoreReader:
-    """A `Log` that reads another one and calls `on_progress` after each batch of its records."""
+    """A `Log` that reads another `Log` and calls `on_progress` after each batch of records."""
 
     def __init__(self, log: Log, on_progress: Callable[[], None]) -> None:
         self._log = log

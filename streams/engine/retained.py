@@ -1,7 +1,8 @@
 """A check that a restore found as many window rows of each key as its level counts.
 
-Without it, a key whose last rows are missing would look like one that sold nothing then. No worker
-deletes rows from the changelog. But an operator may truncate it, and a broker may lose records.
+Without this check, a key whose last rows are missing would look as if it had sold nothing. No
+worker deletes rows from the changelog. But an operator may truncate it, and a broker may lose
+records.
 """
 
 from collections.abc import Container

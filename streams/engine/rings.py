@@ -20,10 +20,11 @@ async def rebuild_ring(
 ) -> list[int]:
     """Fill the empty `ring` from the records before `progress.next_offset`.
 
-    The first record that it needs is at `progress.ring_from`. If the snapshot `base` is not older
-    than that, its ring is taken and only later records are replayed.
+    The first record that the ring needs is at `progress.ring_from`. If the snapshot `base` includes
+    all records before that offset, its ring is used and only later records are replayed.
 
-    Return the offsets of undecodable records, of at least the last `LOOK_BACK` records.
+    Return the offsets of undecodable records among the last `LOOK_BACK` records, and maybe of
+    earlier ones.
 
     Raises:
         LogMismatch: the topic was truncated within the records that the ring needs.

@@ -104,9 +104,9 @@ def freeze(owned: OwnedPartition) -> Iterator[int]:
     """Add the changed states to those at rest. Yield after each block, so that callers can pause.
 
     Call this directly after `snapshot_of`, before another chunk is folded. The states to move are
-    chosen at the call. Chunks may be folded between two blocks: the states that these change remain
-    in use. Decoded states that did not change since the last call are dropped. The yielded numbers
-    are the keys of each block.
+    chosen at the call. Chunks may be folded between two blocks: the states that they change remain
+    in use. Decoded states that did not change since the last call are dropped. Each yielded number
+    counts the keys of a block.
     """
     # States that an earlier freeze did not finish count as changed too.
     owned.freezing |= owned.unfrozen
@@ -135,7 +135,8 @@ def save(owned: OwnedPartition, directory: Path) -> Path:
     Raises:
         RuntimeError: a chunk is being folded or has failed.
         OSError: the file can't be written; an earlier snapshot is unchanged.
-        SnapshotRefused: it is larger than `MOST_BYTES`.
+        SnapshotRefused: the file would be larger than `MOST_BYTES`; an earlier snapshot is
+            unchanged.
     """
     taken = snapshot_of(owned)
     for _keys in freeze(owned):
@@ -148,7 +149,8 @@ def write(snapshot: Snapshot, directory: Path) -> Path:
 
     Raises:
         OSError: the file can't be written; an earlier snapshot is unchanged.
-        SnapshotRefused: it would be larger than `MOST_BYTES`; an earlier snapshot is unchanged.
+        SnapshotRefused: the file would be larger than `MOST_BYTES`; an earlier snapshot is
+            unchanged.
     """
     directory.mkdir(parents=True, exist_ok=True)
     path = file_of(directory, snapshot.number, snapshot.generation)

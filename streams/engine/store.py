@@ -66,7 +66,7 @@ class OwnedPartition:
         self.restored_records = 0  # changelog records read for this restore
         self.handled = 0  # records of the source handled since the restore, replayed ones included
         self.lock = asyncio.Lock()  # one chunk or republication at a time
-        # The worker replaces it by one lock for all partitions, so that only one folds at a time.
+        # The worker sets one lock for all partitions, so that only one partition folds at a time.
         self.fold_lock = asyncio.Lock()
 
     def progress(self) -> Progress:

@@ -24,8 +24,8 @@ REQUEST_BYTES = LARGEST_RECORD_BYTES
 # once, so readers wait this long only if there is no new owner.
 TRANSACTION_TIMEOUT_MS = 60_000
 REQUEST_TIMEOUT_MS = 30_000
-# Time for a whole transaction. After it, the broker has aborted the transaction, but a producer
-# that waits for replicas would retry for ever.
+# Time for a whole transaction. After that time the broker has aborted the transaction, but a
+# producer that waits for replicas would retry for ever.
 ANSWER_S = 90.0
 
 
@@ -96,7 +96,8 @@ class PartitionProducers:
             Fenced: another worker owns the partition.
             LogMismatch: a topic has lost records that the state includes; nothing is committed.
             KafkaError: the broker refuses the transaction.
-            TimeoutError: it is not committed in 90 s, for example for lack of in-sync replicas.
+            TimeoutError: the transaction is not committed in 90 s, for example for lack of in-sync
+                replicas.
         """
         producer = self._producers[partition]
         sends = [send for stage in stages for send in stage]
@@ -144,8 +145,9 @@ async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage)
 def _refuse_lost_end(partition: int, known: Positions, beginnings: Positions) -> None:
     """Raise `LogMismatch` if new records got offsets below those that the state includes.
 
-    Then records are missing, and after a commit the next restore would be incomplete. The topic was
-    created again and starts at 0, or a broker that lost power has lost its last records.
+    Such offsets mean that the topic has lost records: it was created again and starts at 0, or a
+    broker that lost power has lost its last records. After a commit, the next restore would be
+    incomplete.
     """
     for topic, begin in beginnings.items():
         if begin < known.get(topic, 0):

@@ -1,8 +1,8 @@
 """The limit of undecodable records in a partition.
 
-A single one is bad data and is rejected. Many mean that the producer's schema has changed, and the
-worker stops. They are counted among the last 1,000 offsets, not per chunk, because a chunk may have
-a single record. A restore counts them again.
+A single undecodable record is bad data and is rejected. Many of them mean that the producer's
+schema has changed, and the worker stops. They are counted among the last 1,000 offsets, not per
+chunk, because a chunk may have a single record. A restore counts them again.
 """
 
 from collections import deque

@@ -115,7 +115,7 @@ STORES: Final[Mapping[str, Store]] = {
 
 
 def lag(owned: OwnedPartition, ends: Mapping[int, int], now_us: int) -> tuple[int, float]:
-    """Return the waiting records, and the longest time (s) that the oldest may have waited.
+    """Return the number of waiting records, and the longest time (s) that one may have waited.
 
     No record waits longer than the age of the partition's as-of time. A partition without waiting
     records has no lag, however long nothing was sold.
@@ -184,7 +184,7 @@ def rules(worker: Queryable) -> Document:
 
 
 def total_lag(rows: list[Document]) -> Document:
-    """Return the waiting records of all `rows`, and the longest wait of one of them."""
+    """Return the number of waiting records of all `rows`, and the longest wait of one row."""
     return {
         "lag_records": sum(row.get("lag_records", 0) for row in rows),
         "lag_seconds": max((row.get("lag_seconds", 0.0) for row in rows), default=0.0),

@@ -32,7 +32,7 @@ class SnapshotFigures(Protocol):
 
 
 class HasSnapshotFigures(Protocol):
-    """A snapshot writer, as far as its figures are concerned."""
+    """The part of a snapshot writer that the metrics read."""
 
     @property
     def counts(self) -> SnapshotFigures:
@@ -64,12 +64,12 @@ def register(worker: Measurable) -> Readings:
     _of_snapshots(readings, worker)
     gauge = readings.gauge
     gauge("logic_revision", "Revision of the rules", lambda: one(LOGIC_REVISION))
-    gauge("rules_compiled", "1 where the rules run as machine code", lambda: one(are_compiled()))
+    gauge("rules_compiled", "1 if the rules run as machine code", lambda: one(are_compiled()))
     gauge("generation", "Generation of the log", lambda: one(worker.settings.generation))
     gauge("ready", "1 while all assigned partitions are restored", lambda: one(is_ready(worker)))
     gauge(
         "watchdog_silent_seconds",
-        "Time since a partition with waiting records handled one; the process ends at the limit",
+        "Longest time for which a partition with waiting records has handled none",
         lambda: one(worker.watchdog.silent_s(time.monotonic(), _lags(worker))),
     )
     gauge(
@@ -114,7 +114,7 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
     )
     gauge(
         "dedupe_ring_seconds",
-        "Commit time from the oldest change that is recognised again to the newest record",
+        "Newest commit time minus the commit time of the ring's first record",
         of_each(lambda owned: owned.partition.ring.span_us / SECOND_US),
     )
     _of_extent(readings, worker)
@@ -196,7 +196,7 @@ def _of_snapshots(readings: Readings, worker: Measurable) -> None:
     counter("snapshot_seconds", "Time spent on writing snapshots", lambda: one(counts.seconds))
     readings.gauge(
         "snapshot_age_seconds",
-        "Time since this process wrote a snapshot of the partition; an idle one needs none",
+        "Time since this process wrote a snapshot of the partition; it grows without new records",
         _each(worker, lambda owned: _since(counts.at_s.get(owned.number))),
     )
 

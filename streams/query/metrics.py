@@ -63,7 +63,7 @@ class Metrics:
         self._rejected = self._counter("rejected", "Rejected records by reason", "reason")
         self._late = self._counter("late", "Records with sales of expired windows")
         self._decisions = self._counter(
-            "decisions", "Decisions that were sent: made by a fold, or again by the timer", "how"
+            "decisions", "Sent decisions: `made` by a fold, or sent `again` by the timer", "how"
         )
         self._clamps = self._counter(
             "price_clamps", "Price decisions whose price a clamp has changed, by clamp", "clamp"

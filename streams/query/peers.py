@@ -66,8 +66,8 @@ class Peers:
         """Return the URL of the worker that owns `partition`, or None if none is found.
 
         If the map is older than `MAP_AGE_S`, it is renewed in the background and still used: a
-        worker that lost the partition refuses the query. Only for an unknown owner, wait for the
-        new map for at most `within_s` seconds.
+        worker that lost the partition refuses the query. If the owner is unknown, wait at most
+        `within_s` seconds for the new map.
         """
         if self._began_s is None or _now_s() - self._began_s > MAP_AGE_S:
             self._renew()
@@ -87,7 +87,7 @@ class Peers:
     async def forward(self, url: str, path: str, within_s: float) -> Reply | None:
         """Return the answer of the worker at `url`, or None after `within_s` seconds or a failure.
 
-        `path` is the original one, still encoded, with its query.
+        `path` is the path of the original query, still encoded, with its parameters.
         """
         try:
             async with asyncio.timeout(within_s), self._get(url + path) as answer:

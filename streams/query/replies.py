@@ -1,7 +1,7 @@
 """The format of the server's answers: JSON with the version of its schema.
 
-All refusals have the format `answer_problem`, with a text. Unknown addresses, wrong methods and
-internal errors have it too.
+All refusals have the format `answer_problem`, with a text. So have the answers to unknown addresses
+and wrong methods, and those after internal errors.
 """
 
 from collections.abc import Collection
@@ -105,14 +105,14 @@ def refuse_unknown_parameters(request: web.Request, known: Collection[str]) -> N
 def span_of(request: web.Request) -> Span:
     """Return the parameters `from` (inclusive) and `to` (exclusive), in µs since 1970 UTC.
 
-    One that is not given is None.
+    A parameter that is not given is None.
 
     Raises:
         Refusal: not whole numbers, or the end lies before the beginning.
     """
     first_us, last_us = (_time(request, name) for name in ("from", "to"))
     if first_us is not None and last_us is not None and first_us > last_us:
-        text = f"from {first_us} lies after to {last_us}"
+        text = f"from must be at most to, got from={first_us} and to={last_us}"
         raise Refusal(HTTPStatus.BAD_REQUEST, text)
     return first_us, last_us
 

@@ -130,7 +130,7 @@ class QueryServer:
         except Exception:
             # A query does not change the state, so the worker continues.
             log.exception("question failed", path=request.path)
-            return problem(FAILED, "the worker failed to answer; its log says why")
+            return problem(FAILED, "the worker failed to answer; its log has the error")
 
     @web.middleware
     async def _authorize(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -175,7 +175,9 @@ class QueryServer:
     async def _forwarded(self, request: web.Request, partition: int) -> web.StreamResponse:
         """Return the owner's answer. A query from another worker is not forwarded again."""
         if HOP_HEADER in request.headers:
-            return problem(MISDIRECTED, "not held here", {"partition": partition})
+            return problem(
+                MISDIRECTED, "this worker does not hold the partition", {"partition": partition}
+            )
         loop = asyncio.get_running_loop()
         until_s = loop.time() + FORWARD_S
         url = await self._peers.owner(partition, FORWARD_S / 2)

@@ -1,4 +1,4 @@
-"""The switch of the deciding logic revision, and the lock against it.
+"""The switch of the deciding logic revision, and the lock that delays it.
 
 Workers of several revisions may run side by side, each with topics of its own. A transaction that
 acts on decisions takes a shared lock on the deciding revision. A switch takes the exclusive lock,

@@ -28,7 +28,7 @@ class Actuator:
 
     name = "actuator"
     # The commit of a proposal takes the lock of the action chain (decision 0043). People's actions
-    # wait for it, so a transaction has few.
+    # wait for it, so a transaction has few records.
     most_records = 1_000
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Actuator:
     def topics(self, connection: Connection) -> Sequence[str]:
         """Return the decision topics of the deciding revision.
 
-        If this is neither the former one nor that of this code, a warning is logged.
+        Log a warning if that revision has changed since the last call and is not this code's.
         """
         decides = active_or_first(connection, LOGIC_REVISION)
         if decides not in (self._revision, LOGIC_REVISION):

@@ -54,7 +54,7 @@ class Sink(Protocol):
     def topics(self, connection: Connection) -> Sequence[str]:
         """Return the topics to read now. The process reads all their partitions.
 
-        It calls this every 2 s, so that a sink can change its topics.
+        The process calls this every 2 s, so that a sink can change its topics.
         """
         ...
 

@@ -22,9 +22,10 @@ from inventory.model.outputs import PriceOutput, ReorderOutput
 from streams.sinks.positions import Connection
 from streams.sinks.upsert import Row, Table, upsert
 
-# An event replaces the stored row if its revision is higher. It also does so in two other cases. It
-# is of another logic revision: only the deciding one is read, and revisions of two logics can't be
-# compared. Or a switch closed the row: after the switch back, its old revision may open it again.
+# An event replaces the stored row if the event's revision is higher, and in two other cases:
+# - The event is of another logic revision than the row. Only events of the deciding logic revision
+#   are read, and revisions of decisions of two logic revisions can't be compared.
+# - A switch closed the row. After a switch back, its old revision may open it again.
 # The last two lines protect a final decision.
 _NEWER = (
     "(excluded.revision > kept.revision OR excluded.logic_revision <> kept.logic_revision"
@@ -73,7 +74,7 @@ _SUPERSEDE_PRICES = sql.SQL(_SUPERSEDE).format(
     key=sql.Identifier("proposal_id"),
     closed=sql.SQL("status = 'cancelled', reason = 'superseded'"),
 )
-# Waits for running approvals and prevents new ones, so that none commits before the switch does.
+# Waits for running approvals and blocks new ones until the switch has committed.
 _HOLD_APPROVALS: LiteralString = "LOCK TABLE app.reorder_proposal IN SHARE ROW EXCLUSIVE MODE"
 _APPROVED: LiteralString = """
 SELECT reorder_id, inv_key FROM app.reorder_proposal
@@ -101,7 +102,7 @@ class ApprovalInFlight(Exception):
 def propose(
     connection: Connection, reorders: Iterable[ReorderEvent], prices: Iterable[PriceEvent]
 ) -> None:
-    """Write the events as proposals. A key's newer id closes its older open one.
+    """Write the events as proposals. A newer proposal of a key closes its older open proposal.
 
     An event with a revision that is not higher than the stored one is ignored; see `_NEWER` for the
     exceptions. The caller has removed simulated events.
@@ -146,7 +147,7 @@ def propose_only(
     """Write these decisions as the only open proposals. All other open proposals are closed.
 
     Call this with all open decisions of a logic revision that starts to decide. `ordered` are the
-    ids of approved needs whose orders its workers have read already. These become accepted.
+    ids of approved needs whose orders that revision's workers have read. These become accepted.
 
     Raises:
         ApprovalInFlight: another need was approved, and its order has not come back through the

@@ -6,7 +6,7 @@ remains Faust's: membership, assignment, flow control, commits, other topics, ti
 
 This is the only module that uses Faust's private names. tests/streams/test_chunks.py checks that
 each of them exists. The group's committed offset is only a hint: the engine continues at the
-changelog's progress, and reads a gap from the topic.
+changelog's progress, and reads missing records from the topic.
 """
 
 import asyncio
@@ -41,9 +41,9 @@ log = structlog.get_logger(__name__)
 class QuickFetches(AIOKafkaConsumerThread):
     """Faust's consumer thread, which here waits less for data and reads only committed records.
 
-    Faust's own also reads records of transactions that are aborted later. A recomputation never
-    reads those, so its results would differ. Two of Faust's warnings are suppressed: they are false
-    for records that don't pass its streams. Our own watchdog checks progress.
+    By default Faust also reads records of transactions that are aborted later. A recomputation
+    never reads those, so its results would differ. Two of Faust's warnings are suppressed: they are
+    false for records that don't pass Faust's streams. Our own watchdog checks progress.
     """
 
     @override
@@ -116,7 +116,7 @@ class ChunkConsumer(Consumer):
         elif generation == self.app.consumer_generation_id:
             await self._hand_over(records)
         else:
-            # The records were fetched for an earlier assignment, perhaps after the new one's seek.
+            # The records were fetched for an earlier assignment, maybe after this one's seek.
             await self._seek_back()
 
     def _leave_full_lanes(self) -> None:
@@ -135,7 +135,7 @@ class ChunkConsumer(Consumer):
 
     @override
     async def seek_to_committed(self) -> Mapping[TP, int | None]:
-        """Seek each partition to the group's committed offset, or to its beginning without one.
+        """Seek each partition to the group's committed offset, or to its beginning if it has none.
 
         aiokafka doesn't seek a partition without a committed offset. Records that were fetched but
         not handled before a rebalance would then not be fetched again.

@@ -90,9 +90,9 @@ class Gaps:
         """Fold a gap if the next offset is below `end` and didn't change since the last check.
 
         Records are read here only if the consumer has delivered none since the restore, and only
-        those that were in the topic at the first check. All other records are left to the
-        consumer: it may be slow, and the watchdog detects one that has stopped. If the offsets have
-        no records at all, the next offset is moved past them.
+        those that were in the topic at the first check. All other records are left to the consumer.
+        It may only be slow, and the watchdog detects a consumer that has stopped. If the offsets
+        have no records at all, the next offset is moved past them.
         """
         observed = self._observed(owned)
         before, observed.last_next_offset = observed.last_next_offset, owned.next_offset

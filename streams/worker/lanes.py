@@ -20,7 +20,7 @@ MOST_WAITING_CHUNKS: Final = 2  # chunks that may wait before the fetcher skips 
 
 
 class Handler(Protocol):
-    """An object that folds chunks: a worker's runtime, or one of a test."""
+    """An object that folds chunks: a worker's runtime, or its substitute in a test."""
 
     async def ready(self, partition: int) -> bool:
         """Wait until the partition's state is restored.

@@ -16,7 +16,7 @@ def watch(seen_s: Callable[[], float], limit_s: float, end: Callable[[], object]
     """Start a thread that calls `end` once `seen_s` has returned the same value for `limit_s`.
 
     The event loop must change that value regularly. The thread counts `CHECKS` equal values in a
-    row. After a suspension of the process it doesn't end too early, as a comparison of times would.
+    row. A comparison of times would also call `end` after a suspension of the process.
     """
     threading.Thread(target=_watch, args=(seen_s, limit_s, end), daemon=True).start()
 

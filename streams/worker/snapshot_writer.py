@@ -1,8 +1,8 @@
 """The writer of a worker's snapshots, which works while chunks are folded.
 
-Under a partition's lock it only notes what belongs to the snapshot, which takes milliseconds. It
-then moves changed states to rest in slices with pauses, and a thread writes the file. If a file
-can't be written, the worker continues: the next restore only takes longer.
+Under a partition's lock the writer only lists the content of the snapshot, which takes
+milliseconds. It then moves changed states to rest in slices with pauses, and a thread writes the
+file. If a file can't be written, the worker continues: the next restore only takes longer.
 """
 
 import asyncio
@@ -84,9 +84,9 @@ class SnapshotWriter:
             return None
 
     async def write_changed(self) -> float:
-        """Write the snapshot of each ready partition whose next offset has changed since the last.
+        """Write a snapshot of each ready partition whose next offset has changed since its last.
 
-        Return the seconds that all of them took.
+        Return the seconds that all snapshots took.
         """
         began = time.monotonic()
         async with self._at_work:
@@ -99,7 +99,7 @@ class SnapshotWriter:
     async def stop(self) -> None:
         """Write as many snapshots as possible in `STOP_S`. Call this when no chunk is being folded.
 
-        Partitions without one are restored from the former snapshot and the changelogs.
+        Partitions without a new snapshot are restored from the former one and the changelogs.
         """
         self._stopping = True
         until = time.monotonic() + STOP_S

@@ -173,7 +173,7 @@ def test_the_doctor_makes_a_failing_row_of_each(home, monkeypatch) -> None:
     assert "kafka (gone), connect (no answer), web (no answer)" in found
     repair = rows["services"]["repair"]
     assert repair.startswith("inventory restart postgres ; ")
-    assert repair.endswith("  # if they are no facts")
+    assert repair.endswith("  # if the undecodable records are no facts")
     assert "INVENTORY_UNDECODABLE_PERMILLE" in rows["workers"]["repair"]
     for name in ("wal_level", "slot", "identity"):
         assert rows[name] == {

@@ -111,7 +111,11 @@ def test_an_answer_of_a_key_says_how_far_its_partition_is_behind(
         (f"{WINDOWS}{quote(EVEN)}?from=1.5", 400, "from must be epoch microseconds"),
         (f"{WINDOWS}{quote(EVEN)}?to=-1", 400, "to must be epoch microseconds, got '-1'"),
         (f"{WINDOWS}{quote(EVEN)}?to={'9' * 17}", 400, "to must be epoch microseconds"),
-        (f"{WINDOWS}{quote(EVEN)}?from=2&to=1", 400, "from 2 lies after to 1"),
+        (
+            f"{WINDOWS}{quote(EVEN)}?from=2&to=1",
+            400,
+            "from must be at most to, got from=2 and to=1",
+        ),
         (f"{WINDOWS}{quote(EVEN)}?from=1&from=2", 400, "from is given 2 times: expected once"),
         (f"{WINDOWS}{quote(ODD)}?form=1", 400, "'form' here: expected from and to"),
         (f"/iq/v1/store/on-hand/{quote(EVEN)}?from=1", 400, "'from' here: expected none"),
@@ -188,7 +192,7 @@ def test_a_partition_that_nobody_serves_is_told_with_when_to_ask_again(
         assert refusal(unknown) == f"partition {number} is UNKNOWN"
         assert {restoring.status, unknown.status} == {503}
         assert {restoring.headers["Retry-After"], unknown.headers["Retry-After"]} == {"1"}
-        assert (hopped.status, refusal(hopped)) == (421, "not held here")
+        assert (hopped.status, refusal(hopped)) == (421, "this worker does not hold the partition")
 
     with_two(monkeypatch, story)
 
@@ -218,7 +222,7 @@ def test_a_failure_of_our_own_is_logged_and_told_without_its_inside(
 
         assert (answer.status, refusal(answer)) == (
             500,
-            "the worker failed to answer; its log says why",
+            "the worker failed to answer; its log has the error",
         )
         assert [line["event"] for line in logged] == ["question failed"]
         assert (await found.ask(0, "/iq/v1/revision")).status == 200
