@@ -21,13 +21,13 @@ def recorded_revision(connection: psycopg.Connection[Any]) -> int | None:
 def former_revision(connection: psycopg.Connection[Any]) -> int | None:
     """Return the revision that decided before the newest switch, for a rollback to it.
 
-    It is None if there was no switch, or if the newest one was a rollback itself.
+    It is None if there was no switch, or if the newest switch was a rollback itself.
     """
     row = connection.execute(_NEWEST).fetchone()
     return None if row is None or row[1] is None or row[2] is not None else int(row[1])
 
 
 def deciding_revision(connection: psycopg.Connection[Any]) -> int:
-    """Return the deciding revision. Before the first one is recorded, it is that of this code."""
+    """Return the deciding revision. Until a revision is recorded, this code's revision decides."""
     found = recorded_revision(connection)
     return LOGIC_REVISION if found is None else found

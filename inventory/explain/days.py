@@ -79,7 +79,7 @@ class DemandDay:
 
 @value
 class PriceDay:
-    """The price at the end of a day, and the lowest one of the 30 days before that moment.
+    """The price at the end of a day, and the lowest price of the 30 days before that moment.
 
     Both are None before the first price.
     """

@@ -94,8 +94,8 @@ def micro_text(micro: int | None) -> str:
 def exact_micro_text(micro: int | None) -> str:
     """Return the rate with all its digits, at least three decimals: `4.375`, `10.000001`.
 
-    Explanation lines build on each other. A demand of 10.000001 a day needs one unit more than one
-    of 10; a reader who adds rounded steps would not reach the printed sum.
+    Explanation lines build on each other. Units are rounded up, so a demand of 10.000001 a day
+    gives one unit more than a demand of 10. A reader can't check that with rounded rates.
     """
     if micro is None:
         return UNKNOWN

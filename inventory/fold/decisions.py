@@ -65,7 +65,7 @@ def decide(
 ) -> tuple[KeyState, tuple[Output, ...]]:
     """Return the state after the decisions about need and price, and their outputs.
 
-    There are at most two outputs: first one of the need, then one of the price proposal. A
+    There are at most two outputs: first that of the need, then that of the price proposal. A
     snapshot row and a key without stream time decide nothing (domain.md 2.2, 11.3).
     """
     now_us = after.stream_time_us

@@ -160,7 +160,7 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
         span = horizon_at_us or 0, complete_before_us(now_us)
         days = learn_days(passed.final_demand, stock, windows, span, rules_of(policy, timeline))
     demand = days[-1].demand if days else passed.demand
-    # Positional arguments and one construction, because each record builds a state.
+    # Positional arguments and one constructor call, because each record builds a state.
     after = KeyState(
         before.inv_key,
         at,
@@ -214,7 +214,7 @@ def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> No
 
 
 def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> Stock:
-    """Return the stock with the row's former count replaced by the one of the after-image.
+    """Return the stock with the row's former count replaced by the count of the after-image.
 
     The former count is found by its id. Its values may differ from the before-image: after a
     rejected change, the state still holds the older count (domain.md 11.2).

@@ -28,9 +28,9 @@ class ReorderOutput:
 class PriceOutput:
     """One revision of a price proposal (domain.md 6.3). Prices are in minor units.
 
-    A closing revision repeats the last open one, with its own status and reason. `prior_minor` is
-    None for a raise, or if no price was in force in the 30 days that it covers. `terms` are the
-    inputs in a fixed order, for people.
+    A closing revision repeats the last open revision, with another status and reason. `prior_minor`
+    is the prior price of a reduction (domain.md 6.2). It is None for a raise, or if the key had no
+    price in those 30 days. `terms` are the inputs in a fixed order, for people.
     """
 
     id: ProposalId

@@ -322,7 +322,7 @@ def _close(
 ) -> Step:
     """Return the step that closes the open proposal.
 
-    Its output repeats the last one with the next revision, the final status and the reason.
+    Its output repeats the last output with the next revision, the final status and the reason.
     """
     shown = episode.last_output
     if shown is None:

@@ -26,7 +26,7 @@ class Clamped:
 class PriceFrame:
     """The prices in minor units and the endings that limit a new price.
 
-    `old_minor` is the price in force when the new one would start. `endings` are the allowed last
+    `old_minor` is the price in force when the new price would start. `endings` are the allowed last
     two digits; an empty tuple allows all.
     """
 

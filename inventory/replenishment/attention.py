@@ -37,7 +37,7 @@ class NeedFacts:
     """The values of a need that decide whether a buyer should look at it.
 
     `on_hand_units` is None if the stock is unknown. `auto_max_minor` is the item's limit for
-    automatic orders, 0 without one.
+    automatic orders, 0 if the item has no limit.
     """
 
     supplier: str | None

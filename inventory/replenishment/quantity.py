@@ -16,8 +16,8 @@ COVER_OVER_GUARD = "cover_over_guard"
 class Quantity:
     """An order quantity q, with the steps of its computation as `terms`.
 
-    If `units` is None there is no order, and `reason` is `limit_below_minimum`. A flag forbids
-    automatic approval. There is at most one.
+    If `units` is None there is no order, and `reason` is `limit_below_minimum`. `flags` has at most
+    one flag, which forbids automatic approval.
     """
 
     units: int | None

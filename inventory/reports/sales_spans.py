@@ -79,7 +79,7 @@ def hops(sold: Sold, *, span_us: int, count: int, now_us: int) -> tuple[Hop, ...
 
 
 def sessions(sold: Sold, gap_us: int = SESSION_GAP_US) -> tuple[Session, ...]:
-    """Return the selling sessions of a key, oldest first. Each window with sales is in one.
+    """Return the selling sessions of a key, oldest first. Each window with sales is in a session.
 
     Two successive windows with units sold belong to one session if the gap between them is less
     than `gap_us`. The gap is from the end of the first to the start of the second. With 30 minutes,

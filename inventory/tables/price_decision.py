@@ -22,7 +22,8 @@ ACTIONS: Final = ("approve", "reject", "snooze")
 class PriceDecision(WithoutEffect, WithoutTimes):
     """A decision on a price proposal (domain.md 6.3).
 
-    `until_at_us` is the end of a snooze in µs since 1970 UTC, None for one cool-down.
+    `until_at_us` is the end of a snooze in µs since 1970 UTC. None means that the snooze lasts for
+    one cool-down (`cooldown_hours`).
     """
 
     id: int

@@ -22,7 +22,7 @@ ACTIONS: Final = ("approve", "reject", "snooze", "resume")
 class ReorderDecision(WithoutEffect, WithoutTimes):
     """A decision on a need (domain.md 5.3).
 
-    `until_at_us` is the end of a snooze in µs since 1970 UTC, None for 7 days of stream time.
+    `until_at_us` is the end of a snooze in µs since 1970 UTC, None for stream time + 7 days.
     """
 
     id: int

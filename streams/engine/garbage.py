@@ -4,9 +4,9 @@ States contain no reference cycle, so reference counting frees them. By default 
 scans young objects after every 700 new containers, and all states from time to time. Cycles come
 from the broker's clients and the web server. They are collected too, but less often.
 
-A full collection takes half a second for 60,000 decoded keys. It stops every thread, the one of the
-group's heartbeats included. After many keys were decoded, their objects are therefore excluded from
-collections.
+A full collection takes half a second for 60,000 decoded keys. It stops every thread, also the
+thread of the group's heartbeats. After many keys were decoded, their objects are therefore excluded
+from collections.
 """
 
 import gc

@@ -24,8 +24,8 @@ _AGED_DAYS: Final = WINDOW_RETENTION_MS // _DAY_MS - 10
 class Retained:
     """The row count of each key's newest level, and the day on which that level was written.
 
-    A level without the header `retained` is not checked. It contains all of its rows, or was
-    written by a release without that header.
+    A level without the header `retained` is not checked. Such a level contains all rows of its key,
+    or was written by a release without that header.
     """
 
     def __init__(self, number: int) -> None:
