@@ -1,6 +1,6 @@
-"""Moves the horizon: folds the days that are now before it into opening values (domain.md 2.4).
+"""Functions that move the horizon and fold older days into opening values (domain.md 2.4).
 
-Such a day is final. A late movement of a final day still changes stock, but not demand.
+Days before the horizon are final. A late movement of a final day changes stock, but not demand.
 """
 
 from bisect import bisect_left

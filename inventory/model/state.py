@@ -213,6 +213,6 @@ def with_episodes(state: KeyState, episode: Episode, price_episode: PriceEpisode
 def with_windows(state: KeyState, windows: dict[int, WindowRow]) -> KeyState:
     """Return the state with `windows` as its rows.
 
-    A restore reads states and window rows from two changelogs and joins them here.
+    `analytics.live_state` joins the level and the window rows of a key from both changelogs.
     """
     return replace(state, windows=windows, days=None)

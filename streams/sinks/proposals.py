@@ -74,7 +74,7 @@ _SUPERSEDE_PRICES = sql.SQL(_SUPERSEDE).format(
     key=sql.Identifier("proposal_id"),
     closed=sql.SQL("status = 'cancelled', reason = 'superseded'"),
 )
-# Waits for running approvals and blocks new ones until the switch has committed.
+# Waits for running approvals and blocks new ones until the caller's transaction ends.
 _HOLD_APPROVALS: LiteralString = "LOCK TABLE app.reorder_proposal IN SHARE ROW EXCLUSIVE MODE"
 _APPROVED: LiteralString = """
 SELECT reorder_id, inv_key FROM app.reorder_proposal
