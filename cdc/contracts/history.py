@@ -3,7 +3,7 @@
 Input, one object a line, in log order of one partition of generation 1:
     {"offset": int, "table": str, "op": "c|u|d|r", "key": "L|SKU",
      "before": row|null, "after": row|null, "lsn": int, "commit_us": int}
-Output: one line per record with its verdict, late sales and outputs; then one line per key with its
+Output: one line per record with its verdict, late sales and outputs. Then one line per key with its
 state, sorted by key. Keys without an applied record have no line. Bug reports, golden cases and
 comparisons with other implementations of docs/domain.md use this format.
 """

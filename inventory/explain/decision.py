@@ -1,7 +1,7 @@
 """The arithmetic of one decision on a need, from the terms that its record contains.
 
-The terms are a list of names and values. This module makes each term a step, a total or a note, and
-adds the steps that the record leaves out, for example the one from s to S. So `lines.gaps` can
+The terms are a list of names and values. This module makes each term a step, a total or a note. It
+adds the steps that the record leaves out, for example the step from s to S. So `lines.gaps` can
 check the totals without knowledge of the rules.
 """
 

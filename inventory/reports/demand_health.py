@@ -1,8 +1,7 @@
 """The limits of intermittent demand, for which `tsb` is the better method (domain.md 3.3).
 
-An item sells intermittently if it sold on at least `LEAST_SELLING_DAYS` days and the average gap
-between those days is at least `GAP_CENTIDAYS` hundredths of a day. `webui.readmodel.demand` counts
-such items in SQL.
+An item sells intermittently if it sold on at least `LEAST_SELLING_DAYS` days, on average at least
+`GAP_CENTIDAYS` hundredths of a day apart. `webui.readmodel.demand` counts such items in SQL.
 """
 
 GAP_CENTIDAYS = 132

@@ -2,8 +2,8 @@
 
 A process that was suspended for longer than its session has lost its partitions. Until it learns of
 that, its answers would have old numbers, although the broker refuses its writes. After such a
-suspension, a partition is therefore not served until a chunk of it is acknowledged (heartbeats
-cause one a second) or partitions are assigned again.
+suspension, a partition is served only once a chunk of it is acknowledged or partitions are assigned
+again. Heartbeats cause a chunk every second.
 """
 
 from streams.engine.ownership import Ownership

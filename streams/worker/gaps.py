@@ -89,8 +89,8 @@ class Gaps:
     async def check(self, owned: OwnedPartition, end: int, is_ready: IsReady) -> None:
         """Fold a gap if the next offset is below `end` and didn't change since the last check.
 
-        Records are read here only if the consumer has delivered none since the restore, and only
-        those that were in the topic at the first check. All other records are left to the consumer.
+        Records are read here only if the consumer has delivered none since the restore. Only those
+        that were in the topic at the first check are read. The consumer delivers all others.
         It may only be slow, and the watchdog detects a consumer that has stopped. If the offsets
         have no records at all, the next offset is moved past them.
         """
