@@ -27,7 +27,7 @@ def spark(
     path or URL of another archive than the stack's. `diff` is a directory that `inventory backfill
     diff --out` has written. Absent tables are written first.
 
-    A running session is reused, also that of spark-submit. `conf` adds settings to it; `master` and
+    A running session is reused, also that of spark-submit. `conf` adds settings to it. `master` and
     settings that Spark reads at its start are for a new session only. Without `master` and outside
     spark-submit the session uses the cores of this machine. On a cluster, `home` must be on shared
     storage.
@@ -47,7 +47,7 @@ def duck(
     home: Path | str | None = None,
     diff: Path | str | None = None,
 ) -> "DuckHistory":
-    """Return a DuckDB session with the same tables in this process, without a JVM.
+    """Return a DuckDB session with the tables of `spark`, in this process and without a JVM.
 
     `rows(statement)` and `ask(question)` return rows by column name. The session only reads.
 

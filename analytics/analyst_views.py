@@ -44,7 +44,7 @@ def state_files(run: Path) -> list[str]:
 
 
 def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, int, int, int]]:
-    """Yield the retained windows that had a line, oldest first, as `WINDOW_COLUMNS`."""
+    """Yield the retained windows with a sale or return line, oldest first, as `WINDOW_COLUMNS`."""
     found = decode_state(bytes(state))
     for start_us in sorted(found.windows):
         row = found.windows[start_us]

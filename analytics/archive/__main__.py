@@ -16,7 +16,7 @@ from cdc.processes import stop_event
 from cdc.settings import Connections
 
 _LOCK_TIMEOUT_S: Final = 60.0
-# The supervisor restarts a halted archiver within 30 s. The second command restarts it at once.
+# The supervisor restarts a halted archiver within 30 s. `inventory restart` does so at once.
 _AGAIN: Final = f"{REARCHIVE} && inventory restart archiver"
 _log = structlog.get_logger(__name__)
 

@@ -24,7 +24,9 @@ _OWN: Final = re.compile(r"seq-(\d{12})-\d{12}\.parquet|\.?seq-\d{12}-\d{12}\.\d
 def checked_rows(
     archive: Location | Storage, source: Source, *, bucket: int = 0, buckets: int = 1
 ) -> Iterator[ArchiveRow]:
-    """Yield the rows of one listed file in offset order, or of one key bucket if `buckets` > 1.
+    """Yield the rows of one listed file in offset order.
+
+    If `buckets` > 1, yield only the rows of key bucket `bucket`.
 
     Raises:
         BrokenArchive: the file is missing, or its content differs from the manifest.
@@ -68,7 +70,7 @@ def checked_content(archive: Location | Storage, source: Source) -> bytes:
 
 
 def refuse_missing(manifest: Manifest) -> None:
-    """Raise `BrokenArchive` unless each listed file exists in its listed size. Read no content."""
+    """Raise `BrokenArchive` unless each listed file has its listed size. Read no content."""
     size_of = manifest.storage.sizes()
     for file in manifest.all_files():
         try:
@@ -129,7 +131,7 @@ def _is_ahead(manifest: Manifest, path: Path) -> bool:
 
 
 def _missing(storage: Storage, source: Source, error: OSError) -> BrokenArchive:
-    """Return the error of a missing file: merged into another one, or lost."""
+    """Return the error for a missing file: `compact` has merged it, or it is lost."""
     if source.file in {file.file for file in Manifest(storage).all_files()}:
         return _differs(storage, source, error.strerror or str(error))
     problem = (

@@ -44,7 +44,7 @@ class NotExchanged(Damage):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of a merge. A merged file grows to `least` bytes, and not beyond `most`.
+    """Bounds of a merge: a merged file is full at `least` bytes and never exceeds `most` bytes.
 
     The `newest` files of each partition stay as they are. An archiver reads them at each start, up
     to its dedupe horizon.
@@ -57,9 +57,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """Numbers of files before and after, merged records, and the directory of the former archive.
+    """Numbers of files before and after, number of merged records, and the former archive.
 
-    `former` is None if nothing was to merge.
+    `former` is its directory, or None if there was nothing to merge.
     """
 
     files_before: int
@@ -91,7 +91,7 @@ def compact(
     beside = archive.with_name(BESIDE)
     shutil.rmtree(beside, ignore_errors=True)  # left by a call that was killed
     _write(manifest, beside, found, progress)
-    with only_archiver(beside):  # nobody may take the new archive's lock before the old one's
+    with only_archiver(beside):  # after the exchange this is the lock at the archive's path
         _exchange(archive, beside)
         former = move_directory_away(beside, archive.parent / "former", name=archive.name)
     records = sum(file.rows for group in merged for file in group)
@@ -99,7 +99,7 @@ def compact(
 
 
 def groups(files: Sequence[ArchiveFile], limits: Limits) -> Iterator[list[ArchiveFile]]:
-    """Yield runs of consecutive files to merge. A run of one file stays as it is."""
+    """Yield groups of consecutive files to merge. A file alone in its group stays as it is."""
     group: list[ArchiveFile] = []
     oldest = len(files) - limits.newest
     for number, file in enumerate(files):

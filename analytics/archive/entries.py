@@ -16,8 +16,8 @@ KEPT: Final = "no file was changed, nothing was computed or published"
 UNLISTED: Final = "inventory backfill clean --yes"
 STEP: Final = f"`{REARCHIVE}` moves the archive away and writes it again from stock.events"
 FORMER: Final = (
-    "written by earlier sources (schema 1), whose lines name neither checksum nor predecessor, "
-    "so damage could not be seen"
+    "written by an earlier release (schema 1), whose lines have no checksum and no hash of the "
+    "line before, so damage can't be detected"
 )
 
 
@@ -63,9 +63,9 @@ class ArchiveFile:
     next_offset: int
     rows: int
     digest: str
-    newest_commit_us: int | None  # newest commit (µs) of the partition up to here
-    highest_lsn: int | None  # likewise, the highest LSN
-    streamed: bool  # likewise, True once the partition's snapshot phase is over
+    newest_commit_us: int | None  # newest commit (µs) of the partition up to next_offset
+    highest_lsn: int | None  # highest LSN of the partition up to next_offset
+    streamed: bool  # True if the partition's snapshot phase ends before next_offset
     fact_end: int  # offset after the partition's last record so far that is not a heartbeat
     bytes: int = 0
     sha256: str = ""
@@ -105,7 +105,7 @@ def line_of(file: ArchiveFile) -> bytes:
 def parsed(
     line: bytes, position: str, damaged: Callable[[str], BrokenArchive] = broken
 ) -> ArchiveFile:
-    """Return the file that a line lists, of any released schema.
+    """Return the file that a manifest line of any released schema lists.
 
     Raises:
         BrokenArchive: the line is malformed, or of an unknown schema; `damaged` makes the error.

@@ -59,7 +59,7 @@ def only_archiver(directory: Path) -> Iterator[bool]:
 
 @dataclass(slots=True)
 class MissingRecords:
-    """The records before `ends` that are not archived yet, and the time since one was archived."""
+    """The records before `ends` not archived yet, and the time since the last one was archived."""
 
     directory: Path
     ends: Mapping[int, int]
@@ -71,7 +71,7 @@ class MissingRecords:
     _since: float = 0.0
 
     def none_left(self, next_offsets: Mapping[int, int]) -> bool:
-        """Return True if no record before `ends` is missing. Report a changed number of them.
+        """Return True if no record before `ends` is missing. Report their number if it has changed.
 
         Raises:
             ArchiveBehind: the number of missing records was the same for `timeout_s`.
@@ -80,7 +80,7 @@ class MissingRecords:
         left = sum(behind.values())
         if self._first is None:
             self._first, self._left, self._since = left, left, self.clock()
-        elif left != self._left:  # more are left after `rearchive`, which begins again
+        elif left != self._left:  # more are left after `rearchive`, which begins at offset 0
             self._first = max(self._first, left)
             self._left, self._since = left, self.clock()
             self.report(self._first - left, self._first)
@@ -102,8 +102,8 @@ def archive_until(
 ) -> Manifest:
     """Archive every record before `ends`, by the service or here. Return the manifest.
 
-    It waits as long as records are archived: `timeout_s` limits the seconds without a new one.
-    `report` gets the number of records archived since the call, and of those missing at its start.
+    The call waits as long as records are archived, and at most `timeout_s` without a new one.
+    `report` gets two numbers: records archived since the call, and records missing at its start.
 
     Raises:
         ArchiveBehind: records are missing, and none was archived for `timeout_s`.
@@ -155,7 +155,7 @@ def follow(
 ) -> None:
     """Archive new records while `should_continue()` is true, then write the buffered ones.
 
-    Also end when another process requests the lock, so that it can move the archive away.
+    It also ends when another process requests the lock to move the archive away.
 
     Raises:
         BrokenArchive: manifest, head, files and topic disagree.

@@ -102,8 +102,8 @@ class Manifest:
     def append(self, file: ArchiveFile) -> ArchiveFile:
         """Append the line of `file`, which must already be on disk.
 
-        Return it with its chain fields. `previous_next_offset` and `previous_hash` are set here,
-        because the caller can't know them.
+        Return `file` with its chain fields. `previous_next_offset` and `previous_hash` are set
+        here, because the caller can't know them.
         """
         listed = replace(
             file,
@@ -123,7 +123,7 @@ class Manifest:
     def recover(self) -> None:
         """Truncate the tail that a crash left, and write the first head of a new archive.
 
-        Before, files of the first release get their present names.
+        First, rename the files of the first release to their present names.
 
         Only the archiver may call this. The topic still holds the truncated records.
         """
@@ -140,7 +140,7 @@ class Manifest:
 
     def _read(self, end: int) -> bytes:
         if end < self._read_to:
-            problem = f"{self.storage.at(HEAD)}: covers {end} bytes, before {self._read_to}"
+            problem = f"{self.storage.at(HEAD)}: covers {end} bytes, earlier {self._read_to}"
             raise self.storage.broken(problem)
         try:
             return read_document(self.storage, MANIFEST, self._read_to, end)
@@ -246,15 +246,15 @@ class Manifest:
 
 
 def open_manifest(archive: Location) -> Manifest:
-    """Return the manifest of the stack's archive (a path), or of the one that a person has named.
+    """Return the manifest of the stack's archive (a Path), or of a named archive (a str).
 
     Raises:
-        NoArchive: nothing is archived where a person has named an archive.
+        NoArchive: the named archive doesn't exist or lists no file.
         BrokenArchive: the archive is damaged.
     """
     found = Manifest(archive)
     if isinstance(archive, str) and not found.all_files():
-        problem = f"{found.storage}: no archive: this place doesn't exist, or has no {HEAD}"
+        problem = f"{found.storage}: no archive: it doesn't exist, or has no {HEAD}"
         step = "name the directory that holds _manifest.jsonl, or copy the archive to it"
         raise NoArchive(problem, KEPT, step)
     return found

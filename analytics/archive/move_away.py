@@ -59,7 +59,7 @@ def move_unlisted_away(archive: Path) -> tuple[Path, ...]:
         BrokenArchive: the manifest itself is damaged.
     """
     looked = list(unlisted(Manifest(archive)))
-    # A compaction may have exchanged the archive between its manifest and its files.
+    # A compaction may have exchanged the archive after its manifest was read.
     listed = {archive / file.file for file in Manifest(archive).all_files()}
     found = [path for path in looked if path not in listed]
     if not found:
@@ -75,7 +75,10 @@ def move_unlisted_away(archive: Path) -> tuple[Path, ...]:
 
 
 def move_directory_away(directory: Path, former: Path, *, name: str = "") -> Path:
-    """Move a directory to `NAME-N` below `former`. Return the new path. Default: its own name."""
+    """Move a directory to `NAME-N` below `former`. Return the new path.
+
+    NAME is `name`, by default the directory's own name.
+    """
     former.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = _free_name(former, name or directory.name)
     shutil.move(directory, target)

@@ -33,8 +33,9 @@ Range = tuple[int, int]  # offsets [first, next)
 class FormerPartition:
     """Files of one partition of a former archive.
 
-    `ranges` are the offsets of its readable files, in order and without overlap. `records` and
-    `digest` are those of these files. `problems` names each other file.
+    `ranges` are the offsets of its readable files, in order and without overlap. `records` is the
+    number of records in these files, and `digest` is their digest. `problems` has one text for each
+    unreadable file.
     """
 
     partition: int
@@ -46,13 +47,16 @@ class FormerPartition:
 
     @property
     def end(self) -> int:
-        """Return the offset after the last readable record, 0 without one."""
+        """Return the offset after the last readable record; 0 if no file is readable."""
         return self.ranges[-1][1] if self.ranges else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """One partition of both archives. `records` and `digest` are those at the former offsets."""
+    """One partition of both archives.
+
+    `records` and `digest` are those of the new archive's records at the former offsets.
+    """
 
     former: FormerPartition
     records: int
@@ -154,7 +158,7 @@ def _range(path: Path, end: int) -> Range:
     """Return the offsets in the file's name.
 
     Raises:
-        ValueError: it is not the name of an archive file, or overlaps the file before it.
+        ValueError: no archive file has such a name, or its offsets overlap the file before it.
     """
     named = _NAMED.fullmatch(path.name)
     if named is None:
@@ -194,7 +198,10 @@ def _joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
 
 
 def _at_ranges(manifest: Manifest, file: ArchiveFile, ranges: tuple[Range, ...]) -> tuple[int, int]:
-    """Return number and digest of the file's rows in `ranges`. Read the file only if it must."""
+    """Return number and digest of the file's rows in `ranges`.
+
+    Read the file only if the ranges cover a part of it.
+    """
     if any(first <= file.first_offset and file.next_offset <= end for first, end in ranges):
         return file.rows, from_hex(file.digest)
     if not any(first < file.next_offset and file.first_offset < end for first, end in ranges):

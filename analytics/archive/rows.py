@@ -44,7 +44,7 @@ SCHEMA: Final = pa.schema(
 
 @value
 class ArchiveRow:
-    """One record of `stock.events`; `table`, `op` and `commit_us` are None if it is malformed."""
+    """One record of `stock.events`. A malformed one has no `table`, `op`, `lsn` and `commit_us`."""
 
     offset: int
     kafka_timestamp_ms: int
@@ -94,14 +94,14 @@ def merge_once(path: Path, contents: Iterable[bytes]) -> tuple[int, int, str]:
     return rows, *_replace(path, buffer.getvalue())
 
 
-def _write_group(writer: Any, batches: Sequence[Any]) -> int:  # noqa: ANN401 -- as below
+def _write_group(writer: Any, batches: Sequence[Any]) -> int:  # noqa: ANN401 -- pyarrow ships no types
     table = pa.Table.from_batches(batches, schema=SCHEMA)
     if table.num_rows:
         writer.write_table(table, row_group_size=_ROW_GROUP)
     return int(table.num_rows)
 
 
-def _replace(path: Path, content: Any) -> tuple[int, str]:  # noqa: ANN401 -- as below
+def _replace(path: Path, content: Any) -> tuple[int, str]:  # noqa: ANN401 -- pyarrow ships no types
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp")  # hidden from Spark
     with temporary.open("wb") as stream:
@@ -117,13 +117,13 @@ def count_of(content: Any) -> int:  # noqa: ANN401 -- pyarrow ships no types
     return int(pq.read_metadata(content).num_rows)
 
 
-def read(content: Any, *, bucket: int = 0, buckets: int = 1) -> Iterator[ArchiveRow]:  # noqa: ANN401 -- as above
-    """Yield the rows of one file (path or content), or of one key bucket if `buckets` > 1.
+def read(content: Any, *, bucket: int = 0, buckets: int = 1) -> Iterator[ArchiveRow]:  # noqa: ANN401 -- pyarrow ships no types
+    """Yield the rows of one file (path or content), if `buckets` > 1 only those of `bucket`.
 
     A bucket is the CRC-32 of the key modulo `buckets`. The partitioner's hash would put most keys
     of a partition into one bucket.
 
-    Nothing is checked against the manifest; readers of an archive use `checked_rows`.
+    Nothing is checked against the manifest. Readers of an archive use `checked_rows`.
     """
     with pq.ParquetFile(content) as file:
         for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=[*_FIELDS, "key_crc32"]):

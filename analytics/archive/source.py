@@ -1,7 +1,7 @@
 """The id of the topic from which an archive was made, as the broker assigned it.
 
 A deleted and recreated topic has the same name and, after a while, the same offsets. An archive
-that continued from it would join two histories. An archive of earlier sources records no id. Its
+that continued from it would join two histories. An archive of an earlier release has no id. Its
 last records identify the topic instead: the topic must hold the same bytes at the same offsets.
 """
 
@@ -28,10 +28,10 @@ _ID: Final = "topic_id"
 
 
 def source_id(archive: Location | Storage) -> str | None:
-    """Return the id of the archived topic, or None for an archive of earlier sources.
+    """Return the id of the archived topic, or None for an archive of an earlier release.
 
     Raises:
-        BrokenArchive: the file is malformed, or another release wrote it.
+        BrokenArchive: the file is malformed, or of an unknown schema.
     """
     storage = storage_of(archive)
     try:
@@ -45,7 +45,7 @@ def source_id(archive: Location | Storage) -> str | None:
 
 
 def refuse_other_log(settings: Connections, next_offsets: Mapping[int, int]) -> None:
-    """Raise `BrokenArchive` unless the archive, up to these offsets, is of the broker's topic.
+    """Raise `BrokenArchive` unless the broker's topic is the archived one and holds these offsets.
 
     An archive without a topic id gets one after the check, so that later checks are cheaper.
     """
@@ -63,8 +63,8 @@ def refuse_other_source(directory: Path, topic_id: str) -> None:
     known = source_id(directory)
     if known not in (None, topic_id):
         problem = (
-            f"{directory}: made of {STOCK_EVENTS} with id {known}, the broker's has {topic_id}:"
-            " it was deleted and recreated"
+            f"{directory}: made of {STOCK_EVENTS} with id {known}, but the broker's topic has "
+            f"id {topic_id}: the topic was deleted and recreated"
         )
         raise broken(problem)
 
@@ -129,7 +129,7 @@ def write_source_id(directory: Path, topic_id: str) -> None:
 
 
 def refuse_changed_source(directory: Path) -> None:
-    """Raise `BrokenArchive` unless the file has exactly the bytes that `write_source_id` writes."""
+    """Raise `BrokenArchive` unless `_source.json` has the bytes that `write_source_id` writes."""
     path = present(directory, SOURCE)
     found = source_id(directory)
     if found is None or path.read_bytes() != _encoded(found):

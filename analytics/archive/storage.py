@@ -66,7 +66,10 @@ class Storage(Protocol):
         ...
 
     def sizes(self) -> Callable[[str], int]:
-        """Return a function from a file's name to its size; it raises `FileNotFoundError`."""
+        """Return a function that gives the size in bytes of a named file.
+
+        The function raises `FileNotFoundError` if the file is missing.
+        """
         ...
 
     def at(self, name: str) -> str:
@@ -98,7 +101,7 @@ class Directory:
             return stream.read() if end is None else stream.read(end - start)
 
     def sizes(self) -> Callable[[str], int]:
-        """Return a function from a file's name to its size."""
+        """Return a function that gives the size in bytes of a named file."""
         return lambda name: (self.path / name).stat().st_size
 
     def at(self, name: str) -> str:
@@ -128,7 +131,7 @@ class Remote:
             return found
 
     def sizes(self) -> Callable[[str], int]:
-        """Return a function from a file's name to its size. The URL is listed once, here."""
+        """List the URL. Return a function that gives the listed size in bytes of a named file."""
         with self._opened("") as (system, root):
             listed = system.find(root, detail=True)
         found = {name.removeprefix(f"{root}/"): row["size"] for name, row in listed.items()}
@@ -150,13 +153,16 @@ class Remote:
 
     @contextmanager
     def _opened(self, name: str) -> Iterator[tuple[Any, str]]:
-        """Give the file system and the archive's path in it. Replace its errors."""
+        """Yield the file system and the archive's path in it.
+
+        Raise its errors as `FileNotFoundError` for a missing file, else as `NoArchive`.
+        """
         try:
             yield _system(self.address, frozenset(variables().items()))
         except FileNotFoundError as error:
             raise FileNotFoundError(2, os.strerror(2), self.at(name)) from error
         except Exception as error:
-            # Each file system has errors of its own.
+            # Each file system of fsspec has its own types of errors.
             cause = " ".join(str(error).split())[:_LONGEST].rstrip(".")
             problem = f"{self.at(name)}: {cause}"
             raise NoArchive(problem, KEPT, _CHECK) from error
@@ -195,7 +201,7 @@ def is_url(location: str) -> bool:
 
 
 def location_of(address: str) -> Location:
-    """Return the location of a storage's address."""
+    """Return the location of a storage's address: a URL stays text, a path becomes a Path."""
     return address if is_url(address) else Path(address)
 
 
@@ -203,7 +209,7 @@ def read_document(storage: Storage, name: str, start: int = 0, end: int | None =
     """Return the bytes of manifest, head or source, under its present or former name.
 
     Raises:
-        FileNotFoundError: neither exists.
+        FileNotFoundError: no file has either name.
         OSError, NoArchive: as for `Storage.read`.
     """
     for each in candidates(name):
@@ -219,7 +225,10 @@ def variables() -> Mapping[str, str]:
 
 @cache
 def _system(url: str, _variables: frozenset[tuple[str, str]]) -> tuple[Any, str]:
-    """Return the file system of a URL, and the path in it. Other variables give another client."""
+    """Return the file system of a URL, and the path in it.
+
+    The variables are part of the cache's key, so other credentials give another client.
+    """
     parts = urlsplit(url)
     if parts.scheme == "s3":
         return _s3(), f"{parts.netloc}{parts.path}"
@@ -231,7 +240,7 @@ def _system(url: str, _variables: frozenset[tuple[str, str]]) -> tuple[Any, str]
 
 def _s3() -> Any:  # noqa: ANN401 -- fsspec and pyarrow publish no types
     """Return Arrow's client of S3. It finds the credentials itself."""
-    from fsspec.implementations.arrow import ArrowFSWrapper  # noqa: PLC0415 -- as above
+    from fsspec.implementations.arrow import ArrowFSWrapper  # noqa: PLC0415 -- a local archive needs no fsspec
     from pyarrow.fs import S3FileSystem  # noqa: PLC0415 -- starts the client's threads
 
     known = os.environ

@@ -85,7 +85,7 @@ class PartitionWriter:
         self.fact_end = last.fact_end
 
     def take(self, arrival: Arrival) -> None:
-        """Decide the record's verdict and buffer it. A full buffer becomes a file."""
+        """Decide the record's verdict and buffer the record. Write a full buffer as a file."""
         row = self._admitted(arrival)
         if not self._rows:
             self._oldest_waiting = self.clock()
