@@ -88,14 +88,14 @@ class Change:
 
 
 def change_of(origin: Origin, trees: Path) -> Change:
-    """Return the change that `origin` names; write its tree below `trees` if it has none.
+    """Return the change that `origin` names. Write its tree below `trees` unless it exists.
 
     Raises:
         NoSourceTree: the tree or the commit can't be used.
     """
     if origin.code is not None and origin.ref:
         problem = f"--code {origin.code} and --ref {origin.ref}: expected one of them"
-        raise NoSourceTree(problem, "nothing was computed", "name the sources once")
+        raise NoSourceTree(problem, "nothing was computed", "give one of the two options")
     tree = ROOT if origin.code is None else origin.code.resolve()
     if origin.ref:
         tree = write_commit_tree(trees, origin.ref)

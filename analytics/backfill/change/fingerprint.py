@@ -1,7 +1,7 @@
 """A hash of the rules without comments and docstrings. Two trees with equal code have equal hashes.
 
-Changed rules under an unchanged revision number would mix two logics in one changelog. So a run of
-such rules is refused unless it can't be published (`--what-if`).
+Changed rules under an unchanged revision number would mix two logics in one changelog. So
+`backfill run` refuses such rules, except with `--what-if`: that run can't be published.
 """
 
 import ast

@@ -23,7 +23,7 @@ from analytics.backfill.units import finished_units
 from analytics.damage import Damage
 from analytics.engines.unit import ArchiveUnit
 
-_LEAST_RECORDS: Final = 1_000  # a run of fewer records measures the start of its processes
+_LEAST_RECORDS: Final = 1_000  # in shorter runs, starting the processes takes most of the time
 
 
 class NotPublishableLater(Damage, ValueError):
@@ -111,7 +111,7 @@ def planned(manifest: Manifest, plan: Plan, change: Change, runs: Path) -> Plann
 
 
 def measured_rate(runs: Path, engine: str) -> Rate | None:
-    """Return the rate of the newest run of this engine that computed all of its units at once."""
+    """Return the rate of this engine's newest run that computed all units without a restart."""
     newest = sorted(runs.glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns)
     for directory in (path.parent for path in newest):
         try:
@@ -168,7 +168,7 @@ def _finished(directory: Path, plan: Plan) -> int:
     try:
         return len(finished_units(directory, plan))
     except Damage:
-        return 0  # `run` names the damage
+        return 0  # `backfill run` reports the damage
 
 
 def _sources(units: Sequence[ArchiveUnit]) -> list[Source]:

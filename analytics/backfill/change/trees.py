@@ -1,7 +1,7 @@
 """Source trees of a logic change: a copy with parameters, or a commit of this repository.
 
-A tree is named by a hash of its content, so an equal change is one tree and one logic revision. It
-is written under a temporary name and renamed, so an interrupted command leaves no half tree.
+A tree is named by a hash of its content. So equal changes share one tree and one logic revision.
+A tree is written under a temporary name and renamed. So an interrupted command leaves no half tree.
 """
 
 import hashlib
@@ -72,11 +72,11 @@ def write_overlay_tree(
 ) -> Path:
     """Return a tree below `trees` with the sources of `base` and these parameters.
 
-    It declares `revision`, or the next number that neither `base` nor a tree here has. The same
-    change on the same sources is the same tree.
+    It declares `revision`, by default the number after those of `base` and of all trees below
+    `trees`. The same change on the same sources is the same tree.
 
     Raises:
-        NoSourceTree: `base` has no parameters, or has some already.
+        NoSourceTree: the release of `base` has no parameters, or `base` already sets some.
     """
     _refuse_base(base)
     content = repr((hash_of(base), [*map(tuple, overlay)], revision))
