@@ -95,7 +95,7 @@ def test_a_tree_that_fails_is_named(home: Home, tmp_path: Path) -> None:
 
     found = found_in(home, two_runs.one_pack_more, Trees((tmp_path,)))
 
-    assert f"{tmp_path} could not explain it: RuntimeError: half a merge" in found.b.problem
+    assert f"{tmp_path} could not explain the record: RuntimeError: half a merge" in found.b.problem
 
 
 def test_a_decision_counts_before_an_earlier_explanation(home: Home) -> None:

@@ -373,5 +373,5 @@ def test_a_key_that_was_decided_again_is_refused(home: Home, workers: Workers) -
     key = left[0].partition(" ")[2]
     assert partition_of(key.encode(), PARTITIONS) in ENDS
 
-    with pytest.raises(NotComparable, match="decided about it again"):
+    with pytest.raises(NotComparable, match="decided about this key again"):
         divergence_from_live(home.settings, workers.live(), sides(home, workers, run), key, Trees())

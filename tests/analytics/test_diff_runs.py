@@ -219,7 +219,7 @@ def test_runs_of_other_offsets_topics_or_files_are_refused(tmp_path: Path) -> No
     ends = {number: 30 * (end > 30) for number, end in ends.items()}
     known, foreign = home.run(ends=ends), other.run(ends=ends)
     (runs_dir(other.settings) / foreign).rename(runs_dir(home.settings) / foreign)
-    assert "read other records of partitions" in refusal(home, known, foreign).problem
+    assert "read different records of partitions" in refusal(home, known, foreign).problem
 
 
 def test_runs_of_another_generation_are_refused(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ _INCOMPARABLE: Final = 2  # 1 is a difference
 
 
 class NotComparable(Damage, ValueError):
-    """A run is unfinished or damaged, or the runs are of other records."""
+    """A run is unfinished or damaged, or the two runs read different records."""
 
     exit_code = _INCOMPARABLE
 
@@ -41,7 +41,7 @@ class Sides(Protocol):
     def a(self) -> Side: ...  # noqa: D102 -- a protocol's fields, described above
 
     @property
-    def b(self) -> Side: ...  # noqa: D102 -- as above
+    def b(self) -> Side: ...  # noqa: D102 -- a protocol's fields, described above
 
     def history(self) -> dict[str, object]:
         """Return properties that both sides share, such as end offsets. The digest covers them."""
@@ -54,7 +54,7 @@ class Sides(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """A finished run whose files are those that it wrote."""
+    """A finished run with unchanged files."""
 
     plan: Plan
     directory: Path
@@ -142,9 +142,10 @@ def compared_runs(runs: Path, a: str, b: str) -> ComparedRuns:
 
 
 def _directories(runs: Path, a: str, b: str) -> tuple[Path, Path]:
-    """Return the newest directories that `a` and `b` name, over the same records if there are such.
+    """Return the directories of the newest runs that `a` and `b` name.
 
-    A logic revision names several runs: `2` and `3` are its newest two with equal ends.
+    A logic revision names several runs. `2` and `3` are the newest runs of these revisions that end
+    at the same offsets. If no ends are equal, they are the newest of each.
     """
     known = [directories_of(runs, name)[: None if name.isdecimal() else 1] for name in (a, b)]
     if len(known[0]) == len(known[1]) == 1:
@@ -176,7 +177,7 @@ def _refuse_other_history(a: Plan, b: Plan) -> None:
         if not same_records(files[0].get(number, ()), files[1].get(number, ()), end)
     ]
     if other:
-        problem = f"runs {a.run} and {b.run} read other records of partitions {other}"
+        problem = f"runs {a.run} and {b.run} read different records of partitions {other}"
         raise NotComparable(problem, KEPT, _again(a, b))
 
 
@@ -224,5 +225,5 @@ def _other_selection(a: Plan, b: Plan) -> str:
     if a.selection == b.selection:
         return ""
     return (
-        f"runs {a.run} and {b.run} hold other keys: {a.selection.text()}, and {b.selection.text()}"
+        f"runs {a.run} and {b.run} hold different keys: {a.selection.text()}, {b.selection.text()}"
     )

@@ -33,7 +33,7 @@ from cdc.settings import Connections
 Progress = Callable[[int, int], None]  # partitions done, partitions in all
 Compared = TypeVar("Compared", bound=Sides)
 Compared_co = TypeVar("Compared_co", bound=Sides, default=ComparedRuns, covariant=True)
-_NAMES: Final = {kind: f"{kind}s" for kind in KINDS}  # of the report's sections
+_NAMES: Final = {kind: f"{kind}s" for kind in KINDS}  # names of the report's sections
 _GROUP: Final = ("kind", "dimension", "value")
 
 
@@ -101,7 +101,7 @@ class Diff(Generic[Compared_co]):
         return int(self.sums(kind)["differing"])
 
     def as_json(self) -> dict[str, Any]:
-        """Return runs, totals and digest for scripts. Rows and groups are added by the caller."""
+        """Return runs, totals and digest for scripts. The caller adds rows and groups."""
         sums = [self.sums(kind) for kind in KINDS]
         return {
             "a": self.runs.a.as_json(),
@@ -144,7 +144,7 @@ def counted(
     scratch: Scratch,
     progress: Progress = no_progress,
 ) -> Diff[Compared]:
-    """Return the comparison of these partitions. `pairs` gives those of one partition."""
+    """Return the comparison of partitions `numbers`. `pairs` yields the pairs of one partition."""
     totals = {kind: KindTotals() for kind in KINDS}
     for done, number in enumerate(numbers, 1):
         for pair in pairs(number):

@@ -1,7 +1,8 @@
 """One difference between two runs as a row of plain columns, with its class. No I/O.
 
-Money is in minor units, and B less A. A need's amount is its last open quantity times the unit cost
-then. A price difference is per unit; a run without a proposal keeps the other run's old price.
+Differences are B minus A, money in minor units. A need's amount is the quantity of its last open
+revision times the unit cost at that time. A price difference is per unit. If only one run has a
+proposal, the difference is between its old and its new price.
 """
 
 from dataclasses import dataclass
@@ -38,12 +39,12 @@ class Difference:
 
     @property
     def is_decisive(self) -> bool:
-        """Return True if what people act on differs, not only its explanation."""
+        """Return True if the decisions differ, and not only their explanations."""
         return self.how in DECISIVE
 
 
 def difference(pair: Pair, partition: int) -> Difference | None:
-    """Return the difference that a finished pair shows, or None if both runs decided alike."""
+    """Return the difference of a pair, or None if decisions and explanations are equal."""
     how = _class_of(pair)
     known = next((course for course in pair.courses if course is not None), None)
     if how is None or known is None:
@@ -121,7 +122,7 @@ def units_of(course: Course | None) -> int:
 
 
 def amount_of(course: Course | None) -> int:
-    """Return the cost of these units at that revision's unit cost, in minor units."""
+    """Return `units_of(course)` times the last open revision's unit cost, in minor units."""
     event = None if course is None else course.shown.event
     return units_of(course) * event.cost_minor if isinstance(event, ReorderEvent) else 0
 

@@ -33,7 +33,10 @@ class Trees:
 
 @dataclass(frozen=True, slots=True)
 class SideAtRecord:
-    """Decisions and explanation of one run at the record; `problem` if it has no explanation."""
+    """Decisions and explanation of one run at the record.
+
+    `problem` is the reason why there is no explanation, or "".
+    """
 
     decisions: tuple[Revised, ...]
     found: Explained | None
@@ -112,7 +115,7 @@ def _differing(runs: ComparedRuns, number: int, key: str) -> list[tuple[Pair, Di
 
 
 def first_offset(found: Sequence[Difference]) -> int:
-    """Return the first record with another decision, else the first with another explanation."""
+    """Return the offset of the first differing decision, else of the first explanation."""
     decisive = [one for one in found if one.is_decisive]
     return min(int(str(one.row["first_offset"])) for one in decisive or found)
 
@@ -140,4 +143,4 @@ def explained_by(run: ComparedRun, at: AtRecord, trees: Trees) -> tuple[Explaine
         elif found.code == run.plan.code:
             return found, ""
     known = "; ".join((f"no tree here has the rules {run.plan.code} of {run.plan.run}", *problems))
-    return None, f"{known}; name its source tree with --code to see its explanation"
+    return None, f"{known}; name the run's source tree with --code to see its explanation"

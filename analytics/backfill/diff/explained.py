@@ -1,7 +1,7 @@
 """Explanation of one key after one record, by the rules of this tree.
 
-Run as a program it explains by the rules of the tree that `PYTHONPATH` names, for runs of another
-logic revision: `python -m analytics.backfill.diff.explained RUN ARCHIVE KEY PARTITION OFFSET`.
+Run as a program, this module uses the rules of the tree in `PYTHONPATH`, for runs of another logic
+revision: `python -m analytics.backfill.diff.explained RUN ARCHIVE KEY PARTITION OFFSET`.
 """
 
 import json
@@ -75,7 +75,7 @@ def explained(at: AtRecord) -> Explained | None:
 
 
 def explained_state(at: AtRecord, state: KeyState) -> Explained | None:
-    """Return the explanation of a known state at the record, by the rules here.
+    """Return the explanation of a known state at the record, by the rules of this tree.
 
     Return None if the run read no such record. Raises as `explained`.
     """
@@ -98,7 +98,7 @@ def explained_in(tree: Path, python: str, at: AtRecord) -> Explained | str:
         problem = printed[-1] if printed else f"exit code {done.returncode}"
     except (OSError, KeyError, TypeError, ValueError) as error:
         problem = repr(error)
-    return f"{tree} could not explain it: {problem}"
+    return f"{tree} could not explain the record: {problem}"
 
 
 def _records(plan: Plan, at: AtRecord) -> Iterator[tuple[Record, Admission, int]]:

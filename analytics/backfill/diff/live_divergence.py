@@ -1,7 +1,7 @@
 """A key's pending decisions in the live state and in a run, with both explanations side by side.
 
-Workers publish no course, so the first record at which they differ is unknown. Both sides are
-explained at the key's last record before the end of the run.
+Workers publish only the newest revision of a decision. So the first record at which the sides
+differ is unknown, and both are explained at the key's last record before the end of the run.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,7 +37,7 @@ def divergence_from_live(
     )
     found = list(_differing(live, sides, number, key))
     if any(name.partition(" ")[2] == key for name in sides.live.left_out):
-        problem = f"{key}: the workers decided about it again after the end of {run.name}"
+        problem = f"{key}: the workers decided about this key again after the end of {run.name}"
         raise NotComparable(problem, KEPT, "`inventory backfill run` computes a run up to now")
     if not found:
         return None

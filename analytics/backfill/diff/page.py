@@ -49,7 +49,7 @@ code {{ overflow-wrap: anywhere; }}
 
 
 def write_page(found: Diff[Sides], path: Path) -> Path:
-    """Write the page. It replaces an earlier file when it is complete."""
+    """Write the page. The complete page replaces an earlier file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.tmp")
     with temporary.open("w", encoding="utf-8") as stream:
@@ -79,7 +79,7 @@ def _kind(found: Diff[Sides], kind: str) -> Iterator[str]:
     yield f"<h2>{KIND_TITLES[kind]}</h2>\n"
     for dimension in DIMENSIONS:
         if kind == PRICE and dimension == "supplier":
-            continue  # prices have none
+            continue  # prices have no supplier
         yield f"<h3>By {dimension}</h3>\n"
         yield from _groups([row for row in found.groups if _is_of(row, kind, dimension)])
     yield "<h3>Largest differences</h3>\n"

@@ -28,7 +28,7 @@ class Course:
         self.hash = revised.hash
 
     def extend(self, revised: Revised) -> None:
-        """Add the next revision. `shown` is the last one that was open: its numbers count."""
+        """Add the next revision. `shown` is the last open one, with the compared numbers."""
         self.newest = revised
         self.revisions += 1
         self.hash = add(self.hash, revised.hash)
@@ -45,8 +45,9 @@ class Course:
 class Pair:
     """The courses of A and B; one is None if the other run has no such need.
 
-    `decided_offset` is the first record at which the decisions differ; `explained_offset` the first
-    at which equal decisions have other explanations. `at_first` holds the revisions there.
+    `decided_offset` is the first record at which the decisions differ. `explained_offset` is the
+    first at which equal decisions have different explanations. `at_first` holds both runs'
+    revisions at `decided_offset`, or at `explained_offset` if all decisions are equal.
     """
 
     courses: list[Course | None] = field(default_factory=lambda: [None, None])
@@ -79,11 +80,11 @@ class KeyPairs:
         return self._open[0] is None and self._open[1] is None
 
     def take(self, offset: int, revised: Sequence[Revised | None]) -> Iterator[Pair]:
-        """Apply the revisions of A and B of one record. Yield pairs that no record can change."""
+        """Apply the revisions of A and B of one record. Yield the pairs that are complete."""
         given = [(side, found) for side, found in enumerate(revised) if found is not None]
         touched = [pair for side, _ in given if (pair := self._open[side]) is not None]
         fresh = [entry for entry in given if not self._extended(*entry)]
-        # Closings come before openings: needs that only meet at one record aren't open together.
+        # Closings come first: a need that closes here isn't open together with one that opens here.
         self._drop_closed()
         touched += [self._opened(*entry) for entry in fresh]
         self._drop_closed()

@@ -1,8 +1,8 @@
 """Decisions that wait for an answer at the end of a run: those of the run, and published ones.
 
 Both sides are reduced to what the topics hold: the last revision of the newest need and price
-proposal of each key, if it isn't closed. Its offset is that of the record that opened it, which its
-id names. So the pairs of two runs (decision 0032) and their classes apply here, too.
+proposal of each key, if it isn't closed. Its offset here is that of the record that opened it,
+which is part of its id. So the pairs of two runs (decision 0032) and their classes apply here, too.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -29,8 +29,8 @@ CommitTimes = Callable[[Collection[int]], Mapping[int, int]]  # by offset
 class Pending:
     """Pending decisions of one partition on both sides.
 
-    `left_out` has those about which the workers decided again after the end of the run. `lost` has
-    those that the levels name and the topics lack.
+    `left_out` names the keys about which the workers decided again after the end of the run. `lost`
+    names those with a decision that their changelog level names and the topic lacks.
     """
 
     run: tuple[Revised, ...]
@@ -40,7 +40,7 @@ class Pending:
 
 
 def newest_of(run: ComparedRun, number: int) -> dict[KindAndKey, Revised]:
-    """Return the newest decisions of a run in one partition."""
+    """Return the newest decision of a run for each kind and key of one partition."""
     newest: dict[KindAndKey, Revised] = {}
     for unit in run.units(number):
         for key, _offset, content in read_rows(unit, OUTPUTS):
@@ -64,7 +64,7 @@ def commit_times(
 
     The archive may have moved since the run was planned, so its address in the plan isn't used.
 
-    A published decision has the time of its chunk, which depends on the cut of chunks.
+    Published decisions can't give these times: theirs depend on how workers cut chunks.
 
     Raises:
         BrokenArchive: the archive is damaged, or has other records than the run has read.
@@ -86,7 +86,7 @@ def pending(
     is_compared: IsCompared,
     times: CommitTimes,
 ) -> Pending:
-    """Return what waits for an answer at `end` on both sides."""
+    """Return the decisions that wait for an answer at `end`, of the run and of the workers."""
     known = {name: one for name, one in found.decisions.items() if is_compared(name[1])}
     left_out = {name for name, one in known.items() if one.offset >= end}
     lost = [name for name in sorted(found.levels) if is_compared(name[1]) and _is_lost(name, found)]
@@ -122,7 +122,7 @@ def _at_opening(decisions: Iterable[Revised], opened_us: Mapping[int, int]) -> I
 
 
 def _is_lost(name: KindAndKey, found: PublishedPartition) -> bool:
-    """Return True if the topic holds an earlier decision than the level names, or none."""
+    """Return True if the topic has an older decision than the level, or lacks an open one."""
     last, known = found.levels[name], found.decisions.get(name)
     if known is None:
         return last.status in ("open", "snoozed")

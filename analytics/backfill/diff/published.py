@@ -1,8 +1,8 @@
 """Decisions that the workers of the deciding revision published, one partition at a time.
 
 `reorder.events` and `price.events` are compacted by key, and a worker publishes only the last
-revision of a chunk. So they hold the newest decision of each key and not its course. The levels in
-the changelog repeat that decision, so a record that the topic has lost is detected.
+revision of a chunk. So they hold the newest decision of each key without its earlier revisions. The
+levels in the changelog repeat that decision, so a record that the topic has lost is detected.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -37,9 +37,10 @@ _DECODERS: Final[Mapping[str, Callable[[bytes], Revised]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Access to the live state: the deciding revision, the id of `stock.events`, and its topics.
+    """Access to the live state: deciding revision, topic id of `stock.events`, and two readers.
 
-    `state` returns a key's complete state, or None for workers of another revision than this code.
+    `read` reads a partition of a topic. `state` returns a key's complete state, or None for workers
+    of another revision than this code.
     """
 
     revision: int
@@ -52,7 +53,8 @@ class Live:
 class PublishedPartition:
     """The newest decision of each key, and the last decision that each key's level names.
 
-    `progress` is that of the levels; None if the partition has none. The decisions may be newer.
+    `progress` is that of the newest level; None if the partition has no level with progress. The
+    decisions may be newer.
     """
 
     number: int
@@ -62,7 +64,7 @@ class PublishedPartition:
 
     @property
     def next_offset(self) -> int:
-        """Return the first offset without effect on the levels."""
+        """Return the offset of the first record that the levels don't include yet."""
         return 0 if self.progress is None else self.progress.next_offset
 
 
@@ -95,12 +97,13 @@ def live_of(settings: Connections) -> Live:
 
 
 def published(live: Live, number: int) -> PublishedPartition:
-    """Read levels and decisions of one partition. The levels come first.
+    """Read the levels of one partition, then its decisions.
 
-    A transaction holds levels and decisions, so every decision of these levels is found.
+    Workers write a level and its decision in one transaction. So every decision of the levels that
+    were read first is found.
 
     Raises:
-        UnreadableRecord: another version of this code wrote a record; names its offset.
+        UnreadableRecord: another version of this code wrote a record. The error has its offset.
     """
     names = output_topics(live.revision)
     levels, progress = _levels(live.read(names.on_hand_changelog, number))

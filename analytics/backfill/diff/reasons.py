@@ -8,7 +8,7 @@ from analytics.backfill.diff.revised import Revised
 from cdc.contracts.decisions import PriceEvent, ReorderEvent
 
 OTHER_RECORD: Final = "other_record"  # equal levels, but opened or closed at another record
-# Terms about the shelf differ with the record at which a need opened; all others with the rules.
+# These terms depend on the record at which a need opened; all others depend on the rules.
 _SHELF: Final = frozenset(
     {
         *("on_hand_units", "on_hand_clamp_units", "on_order_units", "on_order_clamp_units"),
@@ -20,8 +20,10 @@ _SHELF: Final = frozenset(
 def reason_of(pair: Pair) -> str:
     """Return the code by which differences are grouped.
 
-    Price proposals have their signal, and needs of one run only their end. Two needs have the first
-    term of the rules that differs at the first differing record, else the column that differs.
+    - A price proposal: its signal.
+    - A need of only one run: its end, such as `cancelled: need_gone`.
+    - Two needs: the first differing term of the rules at the first differing record, else the first
+      differing column, else `other_record`.
     """
     known = [course for course in pair.courses if course is not None]
     event = known[0].shown.event
@@ -33,7 +35,7 @@ def reason_of(pair: Pair) -> str:
 
 
 def _end(newest: Revised) -> str:
-    """Return the status; a cancelled need has its code, too. Texts of people aren't grouped."""
+    """Return the status, for a cancelled need with its code. Typed reasons are left out."""
     is_code = newest.status == "cancelled" and newest.reason is not None
     return f"{newest.status}: {newest.reason}" if is_code else newest.status
 

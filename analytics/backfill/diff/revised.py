@@ -1,8 +1,8 @@
 """One revision of a decision in the form that a comparison needs. No I/O.
 
 `decision` is what people act on, `explanation` the numbers behind it. A revision that differs in
-its explanation only is no changed decision. Logic revision and id take no part: the id names the
-record that opened the need, and other rules open it at another record.
+its explanation only is no changed decision. Logic revision and id are not compared: the id
+names the record that opened the need, and other rules open it at another record.
 """
 
 import json
@@ -22,7 +22,7 @@ _CLOSED: Final = {
     PRICE: frozenset({"accepted", "cancelled", "expired", "rejected", "snoozed"}),
 }
 
-# The fields of a record behind `Revised.decision`, and its name. The others only explain.
+# The fields of a record in `Revised.decision`, and its id. The other fields explain it.
 DECISION_FIELDS: Final = {
     REORDER: frozenset({"id", "status", "quantity_units", "supplier", "cost_minor"}),
     PRICE: frozenset({"id", "status", "new_minor", "effective_at_us", "prior_minor"}),
@@ -89,7 +89,7 @@ def reorder(event: ReorderEvent) -> Revised:
 def price(event: PriceEvent) -> Revised:
     """Return one revision of a price proposal.
 
-    Its decision is status, new price, effective time and the prior price, which is announced.
+    Its decision is status, new price, effective time and the announced prior price.
     """
     asked = event.output
     decision = (asked.status, asked.new_minor, asked.effective_at_us, asked.prior_minor)

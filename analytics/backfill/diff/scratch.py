@@ -52,7 +52,7 @@ ALL: Final = "all"  # a dimension with one value, for totals
 
 
 class ScratchUnusable(Damage):
-    """The temporary file can't be written: its disk is full or takes no file."""
+    """The temporary file can't be written: its disk is full or not writable."""
 
     exit_code = 2
 
@@ -99,7 +99,7 @@ class Scratch:
             self._base.executemany(_ADD_MEMBER, [(self._count, ALL, ALL), *members])
 
     def groups(self) -> Iterator[dict[str, Any]]:
-        """Yield counts and sums per kind, dimension and value, the largest money first.
+        """Yield counts and sums per kind, dimension and value, the largest money difference first.
 
         The dimension `all` has one value: the totals of a kind.
         """
@@ -108,7 +108,10 @@ class Scratch:
             yield dict(zip(names, cells, strict=True))
 
     def ranked(self, kind: str, *, limit: int = -1, offset: int = 0) -> Iterator[Row]:
-        """Yield rows of a kind, changed decisions first, by money; all rows if `limit` is -1."""
+        """Yield rows of a kind, all if `limit` is -1.
+
+        Differing decisions come before explanations, each by descending difference in money.
+        """
         for (body,) in self._rows(_RANKED, kind, limit, offset):
             yield json.loads(body)
 
@@ -130,5 +133,5 @@ def _usable() -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         problem = f"the temporary file of the comparison: {error}"
-        step = "free space there, or name a larger disk with TMPDIR, and start the command again"
+        step = "free space there or name another disk with TMPDIR, then start the command again"
         raise ScratchUnusable(problem, "no run was changed", step) from error

@@ -1,7 +1,7 @@
-"""Decisions of two runs, record by record in offset order, without a partition in memory.
+"""Decisions of two runs, record by record in offset order. No partition is held in memory.
 
 A run has one sorted file per partition and key bucket. The files of both runs are merged, so the
-runs may have other numbers of buckets and other engines. Memory holds one batch of each file and
+runs may differ in engine and number of buckets. Memory holds one batch of each file and
 the needs that are open at the current record.
 """
 
@@ -37,7 +37,7 @@ def pairs_of(runs: ComparedRuns, partition: int, key: bytes | None = None) -> It
 
 
 def paired(entries: Iterable[Entry]) -> Iterator[Pair]:
-    """Yield the pairs of revisions that are in offset order, those open at the end last."""
+    """Yield the pairs of `entries`, which are in offset order; those open at the end last."""
     tracked: Tracked = {}
     for offset, found in groupby(entries, key=itemgetter(0)):
         yield from _taken(tracked, offset, list(found))
@@ -54,7 +54,7 @@ def _rows(
 
 
 def _taken(tracked: Tracked, offset: int, entries: Sequence[Entry]) -> Iterator[Pair]:
-    """Yield the pairs that one record closes. A record is of one key."""
+    """Yield the pairs that one record completes. All its entries have the same key."""
     key = entries[0][2]
     for kind in KINDS:
         sides = [[e[3] for e in entries if (e[1], e[3].kind) == (s, kind)] for s in (A, B)]

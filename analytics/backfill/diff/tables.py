@@ -1,6 +1,7 @@
 """The complete difference as typed Parquet: `reorders`, `prices` and `groups`.
 
-Rows are ranked: changed decisions first, by money. Absent values are null. The terms of an
+Differing decisions come before explanations, each by descending difference in money. Absent values
+are null. The terms of an
 explanation are not in the files: `--key` prints them.
 """
 
@@ -96,7 +97,7 @@ SCHEMAS: Final = {
 
 
 def write_tables(found: Diff[Sides], directory: Path) -> tuple[Path, ...]:
-    """Write the three files into `directory`, which is created. Return their paths.
+    """Write the three files into `directory`, made if absent. Return their paths.
 
     Each file replaces an earlier one when it is complete.
     """

@@ -61,11 +61,11 @@ class LiveSide:
 
     @property
     def name(self) -> str:
-        """Return its name with the deciding revision."""
+        """Return the name for people, with the deciding revision."""
         return f"{LIVE} (revision {self.revision})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return revision, the first offset without effect by partition, and keys left out."""
+        """Return revision, the workers' next offset by partition, and left-out keys."""
         return {
             LIVE: True,
             "logic_revision": self.revision,
@@ -144,14 +144,14 @@ def sides_of(live: Live, run: ComparedRun, archive: Location, *, is_live_a: bool
     """Return both sides.
 
     Raises:
-        NotComparable: the run is of another topic.
+        NotComparable: the run read another topic than the broker's.
     """
     if run.plan.source_topic_id != live.topic_id:
         problem = (
-            f"run {run.name} is of the {STOCK_EVENTS} with id {run.plan.source_topic_id}, the "
-            f"broker's has {live.topic_id}: it was deleted and recreated"
+            f"run {run.name} read the {STOCK_EVENTS} with id {run.plan.source_topic_id}, the "
+            f"broker's topic has id {live.topic_id}: the topic was deleted and recreated"
         )
-        raise NotComparable(problem, KEPT, "`inventory backfill run` computes one of this topic")
+        raise NotComparable(problem, KEPT, "`inventory backfill run` computes a run of this topic")
     return LiveAndRun(LiveSide(live.revision), run, archive, is_live_a)
 
 
@@ -189,7 +189,7 @@ def incomparable() -> Iterator[None]:
 
 
 def pending_in(live: Live, sides: LiveAndRun, number: int) -> Pending:
-    """Return the pending decisions of one partition, and note what was left out.
+    """Return the pending decisions of one partition. Add left-out keys to `sides.live`.
 
     Raises:
         NotComparable: as `compare_with_live`.
@@ -214,7 +214,7 @@ def _entries(both: Pending, sides: LiveAndRun) -> Iterator[Entry]:
 
 
 def _refuse_behind(sides: LiveAndRun, found: PublishedPartition) -> None:
-    """Raise `NotComparable` unless the levels include every record of the run, of its topic."""
+    """Raise `NotComparable` unless the levels include all records of the run's topic to its end."""
     end, run = sides.run.plan.ends[found.number], sides.run
     if found.next_offset < end:
         problem = (
@@ -227,7 +227,7 @@ def _refuse_behind(sides: LiveAndRun, found: PublishedPartition) -> None:
     if read not in (None, run.plan.source_topic_id):
         problem = (
             f"the workers read partition {found.number} of the {STOCK_EVENTS} with id {read}, run "
-            f"{run.name} that with id {run.plan.source_topic_id}"
+            f"{run.name} read the topic with id {run.plan.source_topic_id}"
         )
         raise NotComparable(problem, KEPT, "`inventory status` shows whether the workers run")
 

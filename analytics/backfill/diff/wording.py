@@ -1,4 +1,4 @@
-"""Texts and columns of the difference, the same in a terminal and on its page. No I/O."""
+"""Texts and columns of a comparison, the same in the terminal and on the page. No I/O."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
