@@ -27,12 +27,12 @@ class UnusableBase(Damage, ValueError):
 
 
 class BaseAhead(UnusableBase):
-    """The base ends after the end of the new run, for example because workers restore."""
+    """The base ends after the new run, for example while workers are still restoring."""
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A finished run whose files are those that it wrote. `seal` is the hash of its report."""
+    """A finished run with unchanged files. `seal` is the hash of its report."""
 
     plan: Plan
     seal: str
@@ -55,11 +55,11 @@ def base_of(runs: Path, name: str) -> Base:
 
 
 def plan_from(manifest: Manifest, ends: Mapping[int, int], *, base: Base, engine: str) -> Plan:
-    """Return the plan for the records from the ends of `base` to `ends`, in the base's buckets.
+    """Return the plan for the records from the ends of `base` to `ends`, in as many buckets.
 
     Raises:
         UnusableBase: base and plan differ in rules, topic, generation or keys.
-        BaseAhead: the base ends later.
+        BaseAhead: the base ends after `ends`.
     """
     return continued(make_plan(manifest, engine=engine, ends=ends, buckets=base.plan.buckets), base)
 
@@ -90,7 +90,7 @@ def _difference(plan: Plan, base: Plan) -> str:
         ("of the topic with id", base.source_topic_id, plan.source_topic_id),
         ("of generation", _generation(base), _generation(plan)),
         ("of", base.selection.text(), chosen.text()),
-        ("in buckets:", base.buckets, plan.buckets),
+        ("of bucket count", base.buckets, plan.buckets),
     )
     for what, found, expected in pairs:
         if found != expected:

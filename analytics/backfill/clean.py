@@ -49,7 +49,7 @@ class Orphans:
 
 
 def clean(runs: Path, *, delete: bool, clock: Clock = time.time) -> Orphans:
-    """Return the orphans of all runs and comparisons, after they are deleted if `delete`.
+    """Return the orphans of all runs and comparisons. If `delete`, delete them first.
 
     A run that another process computes is left out, and so is a damaged one.
     """
@@ -103,12 +103,12 @@ def _orphan(path: Path, reason: str) -> Orphan:
 
 
 def _newest_s(path: Path) -> float:
-    """Return the newest modification, 0 if the path is gone."""
+    """Return the newest modification time (s since 1970 UTC); 0 if the path is gone."""
     return max((found.st_mtime for found in _stats(path, with_directories=True)), default=0.0)
 
 
 def _stats(path: Path, *, with_directories: bool) -> Iterator[os.stat_result]:
-    """Yield the state of the path and of all below. A JVM that ends deletes files meanwhile."""
+    """Yield `stat` of the path and of all files below. Skip those that a JVM deletes meanwhile."""
     paths = [path] if with_directories or path.is_file() else []
     for directory, names, files in os.walk(path):
         found = [*files, *names] if with_directories else files
@@ -120,5 +120,5 @@ def _stats(path: Path, *, with_directories: bool) -> Iterator[os.stat_result]:
 
 def _delete(path: Path) -> None:
     while path.exists():
-        with suppress(FileNotFoundError):  # deleted by a JVM that ends: go on with the rest
+        with suppress(FileNotFoundError):  # a JVM that ends has deleted it: delete the rest
             shutil.rmtree(path) if path.is_dir() else path.unlink()

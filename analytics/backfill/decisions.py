@@ -62,7 +62,7 @@ class DecisionRevision:
 class Decisions:
     """The number of ids compared, and every difference.
 
-    `others` counts proposals of other revisions, `former` those closed in a former generation.
+    `others` counts proposals of other logic revisions, `former` closed ones of former generations.
     """
 
     compared: int
@@ -124,7 +124,8 @@ def compare_decisions(
 def closed_before(generation: int, proposed: Mapping[str, DecisionRevision]) -> frozenset[str]:
     """Return the ids of closed proposals of former generations: their log no longer exists.
 
-    An open proposal of a former generation stays in the comparison: a new generation closes each.
+    An open proposal of a former generation stays in the comparison, because the new generation had
+    to close it.
     """
     return frozenset(
         identity

@@ -28,7 +28,7 @@ Until = str | Mapping[int, int] | None
 
 
 class NoBroker(Damage):
-    """Records are needed that only a broker has."""
+    """The run needs records that only a broker has."""
 
 
 def history(
@@ -37,17 +37,17 @@ def history(
     """Return the manifest and the end offset of each partition.
 
     Records before these ends that are not archived yet are archived first, for every engine
-    (decision 0040). `report` gets the progress of that.
+    (decision 0040). `report` gets the progress of archiving.
 
     | `until` | end of each partition |
     |---|---|
-    | offsets by partition | these |
+    | offsets by partition | these offsets |
     | a run's name, `last` | the ends of that run |
     | `archived` | after the last archived record that is not a heartbeat; no broker is asked |
-    | a time such as `2026-03-02` or `2026-03-02T06:00` | before the first record committed then |
+    | a time such as `2026-03-02` or `2026-03-02T06:00` | before the first commit at or after it |
     | None | after the last committed record that is not a heartbeat |
 
-    A named archive has no broker: None means `archived` then.
+    With a named archive no broker is used, so None means `archived`.
 
     Raises:
         NoArchive: the named archive doesn't exist, or its server can't be used.
@@ -84,7 +84,7 @@ def time_us(text: str) -> int | None:
 def ends_before(manifest: Manifest, partitions: int, at_us: int) -> dict[int, int]:
     """Return per partition the offset of the first archived record committed at or after `at_us`.
 
-    Without such a record it is the archive's end.
+    If there is no such record, it is the end of the archived records.
     """
     return {number: _end_before(manifest, number, at_us) for number in range(partitions)}
 
@@ -128,7 +128,8 @@ def _refuse_without_broker(settings: Connections, manifest: Manifest) -> None:
         newest = max((file.newest_commit_us or 0 for file in manifest.all_files()), default=0)
         why = "a named archive gets no records" if settings.archive else "no stack runs here"
         problem = f"{manifest.storage} ends at {time_text(newest)} UTC, and {why}"
-        step = "`--until archived`" if settings.archive else "`inventory up`, or `--until archived`"
+        archived = "add `--until archived`"
+        step = archived if settings.archive else f"start a stack with `inventory up`, or {archived}"
         raise NoBroker(problem, "nothing was computed", step)
 
 
@@ -139,8 +140,8 @@ def _has_broker(settings: Connections) -> bool:
 def _partitions(settings: Connections, manifest: Manifest) -> int:
     """Return the number of partitions of the archived topic.
 
-    The last partitions of a young archive have no file yet. So the number of the settings counts,
-    unless the archive has more partitions or its keys are placed by another number.
+    The last partitions of a young archive have no file yet. So the number in the settings is
+    used, unless the archive has more partitions or its keys were distributed over fewer.
     """
     named = max((file.partition + 1 for file in manifest.all_files()), default=0)
     is_less = settings.archive and 0 < named < settings.partitions
@@ -150,7 +151,7 @@ def _partitions(settings: Connections, manifest: Manifest) -> int:
 
 
 def _is_placed(manifest: Manifest, partitions: int) -> bool:
-    """Return True if the keys in each partition's first file belong there among `partitions`."""
+    """Return True if `partitions` partitions explain the place of each first file's keys."""
     first = {file.partition: file for file in reversed(manifest.all_files())}
     return all(
         partition_of(row.key, partitions) == number

@@ -1,7 +1,7 @@
 """The live workers' states in the form of a run's files: one per partition, sorted by key.
 
 Only one partition is in memory at a time. All partitions at once took gigabytes at a million keys.
-Each partition ends at its own offset, as a comparison with a run needs it.
+Each partition has its own end offset, like the partitions of a run.
 """
 
 from collections.abc import Iterator
@@ -30,10 +30,10 @@ class LivePartition:
 
 
 def live_partitions(settings: Connections, directory: Path) -> tuple[LivePartition, ...]:
-    """Write every partition that has keys from the changelogs into files below `directory`.
+    """Write each partition's states from the changelogs into files below `directory`.
 
     Raises:
-        UnreadableRecord: a record is of another version of this code; names its offset.
+        UnreadableRecord: another version of this code wrote a record. The error has its offset.
     """
     found = (_taken(settings, number, directory) for number in range(settings.partitions))
     return tuple(part for part in found if part is not None)

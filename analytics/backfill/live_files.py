@@ -34,12 +34,13 @@ def live_directory(parent: Path) -> Iterator[Path]:
     is_held = False
     while not is_held:
         directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-        # Another process may hold the new directory's lock first. Then this one makes another.
+        # Another process may hold the new directory's lock first. Then this process makes another
+        # directory.
         with exclusive(directory / LOCK) as is_held:
             if is_held:
                 try:
                     yield directory
-                finally:  # with the lock: without it, another process would delete it, too
+                finally:  # holding the lock, or another process would delete it, too
                     shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -13,7 +13,7 @@ TAKEN: Final = 75  # EX_TEMPFAIL: the same command may succeed later
 
 
 class RunInUse(Damage):
-    """Another process holds the run."""
+    """Another process holds the lock of the run."""
 
     exit_code = TAKEN
 

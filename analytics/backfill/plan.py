@@ -20,9 +20,9 @@ from inventory.revision import LOGIC_REVISION
 ENGINES: Final = ("local", "spark")
 PLAN_SCHEMA: Final = known("plan")[-1]
 PLAN_FILE: Final = "plan.json"
-# Records of a unit without `--buckets`. They bound its memory: a unit holds the states of its keys,
-# about 5 kB each, and a key of a retailer has dozens of records. Each bucket reads all files of its
-# partition, for about 2 % of the time that its records take.
+# Records of a unit unless `--buckets` is given. The number bounds a unit's memory: a unit holds the
+# states of its keys, about 5 kB each, and a key of a retailer has dozens of records. Each unit
+# reads all files of its partition. That adds about 2 % to the time that its own records take.
 UNIT_RECORDS: Final = 2_000_000
 _NAMED: Final = 5  # number of runs listed in a message about an unknown one
 
@@ -60,7 +60,7 @@ class BaseRun:
 class Plan:
     """A recomputation of everything before `ends`. Equal plans give equal results.
 
-    `source_topic_id` distinguishes the topic of these offsets from others of its name; None if
+    `source_topic_id` distinguishes the topic of these offsets from others with its name; None if
     unknown. With a `base` only the states are complete: outputs, late sales and rejected records
     are those after the base's ends.
     """
@@ -99,7 +99,7 @@ def make_plan(
 
     Its name is a digest of its inputs.
 
-    Without `buckets`, the largest partition gives their number.
+    `buckets` defaults to the largest end offset divided by `UNIT_RECORDS`, rounded up.
 
     Raises:
         UnknownRun: unknown engine.
@@ -161,7 +161,8 @@ def save(plan: Plan, runs: Path) -> Path:
 def refuse_changed(directory: Path, plan: Plan) -> None:
     """Raise `UnknownRun` unless the directory holds exactly `plan` and has its name.
 
-    `plan` is computed from the archive as it is now. The archive may have another path or URL.
+    `plan` is computed from the archive as it is now. The archive may have moved to another path or
+    URL.
     """
     path = directory / PLAN_FILE
     stored = path.read_bytes()
@@ -195,12 +196,12 @@ def load(directory: Path) -> Plan:
     try:
         row: dict[str, Any] = dict(json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        problem = f"{path}: no plan of a run: {error}"
+        problem = f"{path}: not a plan of a run: {error}"
         raise damaged(directory, problem) from error
     found = row.pop("schema", None)
     if type(found) is not int or found not in known("plan"):
         versions = ", ".join(map(str, known("plan")))
-        problem = f"run {directory.name} is of another release, plan {found!r} and not {versions}"
+        problem = f"run {directory.name} is of another release: plan {found!r}, not {versions}"
         raise damaged(directory, problem)
     try:
         ends = {int(partition): int(end) for partition, end in row.pop("ends").items()}
@@ -210,7 +211,7 @@ def load(directory: Path) -> Plan:
         started = None if base is None else BaseRun(**base)
         return Plan(ends=ends, units=units, selection=selection, base=started, **row)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        problem = f"{path}: no plan of a run: its fields are not those of its version: {error!r}"
+        problem = f"{path}: not a plan of a run: its fields are not those of its version: {error!r}"
         raise damaged(directory, problem) from error
 
 
@@ -236,7 +237,7 @@ def directories_of(runs: Path, name: str) -> list[Path]:
     """Return the directories that `name` names, newest first; at least one.
 
     `name` is a run's name, `last` for all runs, or a number such as `3` for the runs of that logic
-    revision. Only its full name names a run with a base.
+    revision. A run with a base is found only by its full name.
 
     Raises:
         UnknownRun: no such run exists.

@@ -89,7 +89,7 @@ def only_proof(settings: Connections) -> Iterator[None]:
     with exclusive(path) as is_held:
         if not is_held:
             problem = f"another proof runs in process {holder(path)}"
-            raise RunInUse(problem, "this command changed nothing", "wait for its end")
+            raise RunInUse(problem, "this command changed nothing", "wait until it has ended")
         yield
 
 
@@ -101,7 +101,9 @@ def prove(
     cluster: Cluster = LOCAL,
     progress: Progress = _no_progress,
 ) -> Proof:
-    """Compare from the first usable run of `bases` on, or from the first record on.
+    """Compare the live state with a recomputation from the first usable run of `bases`.
+
+    Without a usable base, recompute from the first record.
 
     Raises:
         NotProven: archive, workers or engine gave no states to compare.
@@ -126,12 +128,13 @@ def prove(
         raise NotProven(str(error), "nothing was compared", _WORKERS) from error
     except _UNREACHABLE as error:
         problem = f"Kafka or Postgres did not answer: {error}"
-        raise NotProven(problem, "nothing was compared", "`inventory status`") from error
+        step = "`inventory status` shows what runs"
+        raise NotProven(problem, "nothing was compared", step) from error
     return Proof(report, round(time.monotonic() - started), tuple(planner.skipped))
 
 
 def delete_others(settings: Connections, kept: Collection[str]) -> None:
-    """Delete the runs of all proofs but the `kept` ones. The caller holds the lock."""
+    """Delete the runs of all proofs except those named in `kept`. The caller holds the lock."""
     for path in sorted(proofs_dir(settings).glob(f"*/{PLAN_FILE}")):
         if path.parent.name not in kept:
             shutil.rmtree(path.parent)

@@ -1,4 +1,4 @@
-"""The checks that a run must pass before it may replace a replay, and its history by partition.
+"""Checks of a run before workers start from it instead of a replay, and its history by partition.
 
 Workers continue from a publication and never check it again. So this module refuses every run of
 another history or of other rules, and names the reason.
@@ -94,7 +94,7 @@ def examined(
     Only these files are read, so the cost is one pass over their bytes.
 
     Raises:
-        NotPublishable: the run is unfinished, or of another archive.
+        NotPublishable: the run is unfinished, or was computed from another archive.
         UnknownRun: plan, units or report were changed.
         BrokenArchive: manifest, head or files of the archive were changed.
         DamagedResult: a result file was changed.
@@ -207,8 +207,8 @@ def refuse_other_log(settings: Connections, plan: Plan) -> None:
     topic_id = kafka.topic_id(*topic)
     if topic_id != plan.source_topic_id:
         problem = (
-            f"run {plan.run} is of the {STOCK_EVENTS} with id {plan.source_topic_id}, the broker's "
-            f"has {topic_id}: it was deleted and recreated"
+            f"run {plan.run} read the {STOCK_EVENTS} with id {plan.source_topic_id}, the broker's "
+            f"topic has id {topic_id}: the topic was deleted and recreated"
         )
         raise NotPublishable(problem)
     first = kafka.start_offsets(*topic, settings.partitions)
@@ -217,6 +217,6 @@ def refuse_other_log(settings: Connections, plan: Plan) -> None:
         if first[number] > 0 or last[number] < end:
             problem = (
                 f"{STOCK_EVENTS}[{number}] holds offsets {first[number]} to {last[number]}, "
-                f"{plan.run} those from 0 to {end}"
+                f"but {plan.run} was computed from 0 to {end}"
             )
             raise NotPublishable(problem)

@@ -1,7 +1,7 @@
 """The archive files that hold the records of a run, also after a compaction has merged them.
 
-A plan names the files of its time. A compaction merges neighbours and keeps every record, so the
-same offsets of the same topic are the same records.
+A plan names the files that existed when it was made. A compaction merges neighbours and keeps every
+record, so the same offsets of the same topic are the same records.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ def present_files(plan: Plan, archive: Location) -> Mapping[int, Sequence[Source
 
     Raises:
         BrokenArchive: the archive is of another topic, or holds other records at these offsets.
-        NoArchive: nothing is archived where a person has named an archive.
+        NoArchive: the named archive doesn't exist or lists no file.
     """
     manifest = open_manifest(archive)
     listed = {file.source for file in manifest.all_files()}
@@ -46,10 +46,10 @@ def same_records(
 ) -> bool:
     """Return True if two lists of files of one topic and partition hold the same records.
 
-    Files with equal offsets have equal bytes, if `compares_bytes`. Another version of Arrow writes
-    the same records in other bytes. Of other files, the numbers of records are equal wherever
-    both lists have a boundary. Only records before `end` count: the last files may continue after
-    it, up to different offsets.
+    Both lists are compared up to each offset at which files of both end. The numbers of records up
+    to there must be equal. If `compares_bytes`, two files with equal offsets must also have equal
+    bytes; another version of Arrow would write the same records in other bytes. Records after
+    `end` are ignored, so the last files may end at different offsets.
     """
     ours, theirs = deque(a), deque(b)
     while ours and theirs:

@@ -89,8 +89,8 @@ def run(
 ) -> RunReport:
     """Recompute all keys from the first record up to `until`, in any form of `ends.history`.
 
-    The history ends after the last record that is not a heartbeat, so that two runs at rest have
-    the same plan.
+    By default the history ends after the last record that is not a heartbeat. So two runs have the
+    same plan if no fact came between them.
     """
     known = settings or Connections()
     manifest, ends = history(known, until, runs=runs_dir(known))
@@ -128,7 +128,8 @@ def _executed(plan: Plan, runs: Path, cluster: Cluster, progress: Progress) -> R
             refuse_unsealed(directory)
         else:
             write_report(directory, report.as_json())
-        # The sealed manifest has all of their lines. Nothing would check them any more.
+        # The sealed manifest has the lines of all commits. Nothing would check the commits any
+        # more.
         shutil.rmtree(directory / COMMITS, ignore_errors=True)
     return report
 

@@ -1,6 +1,6 @@
 """`_RUN.json` of a finished run, with the hashes of itself, of the plan and of the units.
 
-The seal is no secret: it reveals accidental changes, not those of a person who computes it again.
+The seal is no secret: it reveals accidental changes, not those of a person who computes a new seal.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ RUN_FILE: Final = "_RUN.json"
 RUN_MANIFEST: Final = "manifest.jsonl"
 _SEALED: Final = {"plan_sha256": PLAN_FILE, "units_sha256": RUN_MANIFEST}
 _SEAL: Final = "seal"
-_UNSEALED: Final = 1  # schema of earlier sources
+_UNSEALED: Final = 1  # schema of earlier releases
 
 
 def write_report(directory: Path, report: Mapping[str, Any]) -> None:
@@ -45,7 +45,7 @@ def load_report(directory: Path) -> dict[str, Any] | None:
 
 
 def is_sealed(directory: Path) -> bool:
-    """Return False for an unfinished run, or one that earlier sources finished."""
+    """Return False for an unfinished run, or one that an earlier release finished."""
     row = _document(directory)
     return row is not None and row["schema"] != _UNSEALED
 
@@ -59,7 +59,7 @@ def refuse_unsealed(directory: Path) -> None:
     """Raise `UnknownRun` unless plan and units are those with which the run was finished."""
     row = _document(directory)
     if row is None or row["schema"] == _UNSEALED:
-        problem = f"{directory / RUN_FILE}: has no seal: earlier sources finished this run"
+        problem = f"{directory / RUN_FILE}: has no seal: an earlier release finished this run"
         raise damaged(directory, problem)
     for name, file in _SEALED.items():
         found = _sha256(directory / file)

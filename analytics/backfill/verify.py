@@ -35,7 +35,7 @@ Planner = Callable[[Manifest, Mapping[int, int]], Plan]  # of the archive and th
 
 @dataclass(frozen=True, slots=True)
 class BackfillVerifyReport:
-    """Numbers of keys compared and differing; `differences` has the first of them."""
+    """Numbers of keys compared and differing; `differences` has the first 20."""
 
     run: RunReport
     keys_compared: int
@@ -52,7 +52,7 @@ class BackfillVerifyReport:
 
     @property
     def decisions_equal(self) -> bool:
-        """Return True if both sides have as many open reorders, and Postgres the same proposals."""
+        """Return True if the numbers of open reorders are equal, and proposals fit decisions."""
         recomputed = sum(row.open_reorders for row in self.run.rows)
         return self.open_reorders_live == recomputed and self.decisions.ok
 
@@ -100,8 +100,8 @@ def verify(
 ) -> BackfillVerifyReport:
     """Compare the live workers' states with a recomputation to the same offsets.
 
-    `planner` makes the plan; without it the recomputation starts at the first record. `runs` is
-    the directory of its results, by default that of all runs.
+    `planner` makes the plan. By default the recomputation starts at the first record. `runs` is the
+    directory of its results, by default that of all runs.
     """
     known = settings or Connections()
     with live_directory(known.home / "backfill") as directory:

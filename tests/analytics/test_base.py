@@ -166,7 +166,7 @@ def in_other_buckets(plan: Plan) -> Plan:
         (of_another_topic, "with id id-of-the-topic, expected another"),
         (of_another_generation, "of generation 1, expected 2"),
         (of_one_key, r"of all keys, expected key L0\|S0"),
-        (in_other_buckets, "in buckets: 1, expected 2"),
+        (in_other_buckets, "of bucket count 1, expected 2"),
     ],
 )
 def test_a_base_of_other_rules_log_or_keys_is_refused(

@@ -283,7 +283,7 @@ def test_a_run_of_another_release_hides_no_other(home, typed, monkeypatch) -> No
 
     assert (code, "ours" in told) == (0, True)
     assert "_RUN.json: run record: schema 9 is unknown here; known: 1" in told
-    assert "plan.json: no plan of a run" in told
+    assert "plan.json: not a plan of a run" in told
     finished = {entry["run"]: entry["finished"] for entry in runs}
     assert finished == {"ours": False, "theirs": None, "torn": None}
 

@@ -154,7 +154,7 @@ def test_a_run_of_another_log_is_refused(stack: RunningStack) -> None:
     refuse_other_log(stack.settings, plan)
     behind = {number: end + 1_000_000 for number, end in plan.ends.items()}
 
-    with pytest.raises(NotPublishable, match="it was deleted and recreated"):
+    with pytest.raises(NotPublishable, match="the topic was deleted and recreated"):
         refuse_other_log(stack.settings, replace(plan, source_topic_id="another"))
     with pytest.raises(NotPublishable, match=r"stock\.events\[0\] holds offsets 0 to"):
         refuse_other_log(stack.settings, replace(plan, ends=behind))
