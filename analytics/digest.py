@@ -2,7 +2,7 @@
 
 It is the sum of the rows' 128-bit hashes modulo 2^128. Sums of parts add up, so any split over
 partitions and buckets gives the same number. XOR was ruled out: two equal rows would cancel out,
-and a row counted twice must show.
+and a row counted twice must change the result.
 """
 
 from collections.abc import Iterable

@@ -16,9 +16,9 @@ _LOCAL: Final = "file:"
 
 
 class WithAccess(Generic[Result]):
-    """A task that first sets the variables of the process that made it, if its units need them.
+    """A task that first sets the driver's `AWS_…` variables, if its units need a server.
 
-    Spark ships it inside the serialized job. Nothing prints it.
+    Spark ships the variables inside the serialized job. Nothing prints them.
     """
 
     def __init__(self, task: Callable[[ArchiveUnit], Result], units: Sequence[ArchiveUnit]) -> None:

@@ -37,7 +37,7 @@ def code_hash() -> str:
 
 
 class OtherCode(Damage):
-    """This process runs other code than the plan's."""
+    """This process runs other code than the plan names."""
 
 
 def refuse_other_code(expected: str) -> None:

@@ -37,10 +37,10 @@ def commits_of(results: Path) -> Path:
 def commit(row: ManifestRow, commits: Path) -> ManifestRow:
     """Commit the unit's result, unless another attempt has. Return the committed row.
 
-    The files of an attempt that came second are deleted.
+    If another attempt is committed, delete the files of this one.
 
     Raises:
-        CommitConflict: the committed attempt read other records, ran other code, or differs.
+        CommitConflict: the committed attempt has other records, other code or another result.
     """
     create_once(commits / _file_name(row.unit), line_of(row))
     found = manifest_row((commits / _file_name(row.unit)).read_bytes())
@@ -57,7 +57,7 @@ def committed(unit: ArchiveUnit, commits: Path) -> ManifestRow | None:
     """Return the committed row of the unit, or None.
 
     Raises:
-        CommitConflict: it was computed from other records or by other code.
+        CommitConflict: the commit was computed from other records or by other code.
     """
     for row in rows_of([unit.name], commits):
         if (row.input_digest, row.code, row.end) != (unit.input_digest, unit.code, unit.end):
@@ -92,7 +92,7 @@ class CommitReader:
         return [self.take(row) for row in list(rows_of(self._waiting, self._commits))]
 
     def take(self, row: ManifestRow) -> ManifestRow:
-        """Return the row, and never again."""
+        """Return the row. `new_rows` won't return it again."""
         self._waiting.pop(row.unit, None)
         return row
 
@@ -122,7 +122,7 @@ def _file_name(unit: str) -> str:
 
 
 def _result_of(row: ManifestRow) -> tuple[object, ...]:
-    """Return the fields that two attempts of one unit must share; files differ in their bytes."""
+    """Return the fields that two attempts of a unit must share. Bytes of files may differ."""
     return (
         row.input_digest,
         row.code,

@@ -15,7 +15,7 @@ from analytics.engines.commits import create_once
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _LONGEST: Final = 300
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
-# Errors of a disk. Other OSErrors, such as a closed pipe of the printed progress, aren't.
+# Errors of a disk. Another OSError, such as a closed pipe to a pager, has another cause.
 _DISK: Final = (*_FULL, errno.EROFS, errno.EIO, errno.EFBIG, errno.EACCES)
 
 

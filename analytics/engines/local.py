@@ -28,7 +28,7 @@ def run_units(
 
 @contextmanager
 def opened_pool(most: int, *, processes: int | None = None) -> Iterator[RunTasks]:
-    """Start a pool of at most `most` processes, by default one for each core. Give its runner."""
+    """Start a pool of at most `most` processes, by default one per core. Yield its runner."""
     count = max(1, min(processes or os.cpu_count() or 1, most))
     # spawn: the caller may have Kafka and database threads, whose locks a fork would copy.
     with ProcessPoolExecutor(
@@ -71,4 +71,4 @@ def _follow_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
-        os._exit(1)  # without a driver the unit's handlers and buffers are useless
+        os._exit(1)  # skips exit handlers and buffers: without a driver nothing reads them

@@ -22,7 +22,7 @@ _OF_A_LIVING_JVM: Final = "Py4JJavaError"
 
 @contextmanager
 def without_traces() -> Iterator[None]:
-    """Keep the bridge from printing tracebacks: an error is printed as one message."""
+    """Keep py4j, the bridge to the JVM, from printing tracebacks. Errors are one message here."""
     root, handler = logging.getLogger(), logging.NullHandler()
     root.addHandler(handler)
     try:
@@ -32,7 +32,7 @@ def without_traces() -> Iterator[None]:
 
 
 def refuse(master: str, error: Exception) -> None:
-    """Raise `EngineFailed` if the JVM of this process's sessions has ended, as cause of `error`."""
+    """Raise `EngineFailed` if this process's JVM has ended, which then is the cause of `error`."""
     if isinstance(error, Damage) or type(error).__name__ == _OF_A_LIVING_JVM:
         return
     code = _exit_code(_jvm(), wait_s=_ENDED_S)
@@ -52,14 +52,14 @@ def stop(session: Any) -> None:  # noqa: ANN401 -- pyspark builds its session cl
         session.stop()
 
 
-def _jvm() -> Any:  # noqa: ANN401 -- as above
+def _jvm() -> Any:  # noqa: ANN401 -- a child process of pyspark
     """Return the JVM that pyspark started for this process, or None."""
     pyspark = sys.modules.get("pyspark")
     gateway = None if pyspark is None else pyspark.SparkContext._gateway  # noqa: SLF001 -- it has no other name
     return getattr(gateway, "proc", None)
 
 
-def _exit_code(jvm: Any, *, wait_s: float) -> int | None:  # noqa: ANN401 -- as above
+def _exit_code(jvm: Any, *, wait_s: float) -> int | None:  # noqa: ANN401 -- a child process of pyspark
     """Return the exit code of the JVM; None if it runs, or if there is none."""
     if jvm is None:
         return None
@@ -69,12 +69,12 @@ def _exit_code(jvm: Any, *, wait_s: float) -> int | None:  # noqa: ANN401 -- as 
         return None
 
 
-def _forget(jvm: Any) -> None:  # noqa: ANN401 -- as above
+def _forget(jvm: Any) -> None:  # noqa: ANN401 -- a child process of pyspark
     """Let the next session of this process start another JVM."""
     context_class = sys.modules["pyspark"].SparkContext
     session_class = sys.modules["pyspark.sql"].SparkSession
     jvm.stdin.close()
-    context = context_class._active_spark_context  # noqa: SLF001 -- as above
+    context = context_class._active_spark_context  # noqa: SLF001 -- it has no other name
     if context is not None:
         context._jsc = None  # noqa: SLF001 -- `stop` would call the dead JVM
         context.stop()
