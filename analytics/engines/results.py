@@ -29,7 +29,7 @@ EXPIRED: Final = "expired"  # window rows that left their key's state, with thei
 HEARTBEATS: Final = "heartbeats"  # states of the partitions' own keys, not of items
 BEATS: Final = "beats"  # newest content of each heartbeat
 _FLUSH_ROWS: Final = 20_000
-_READ_ROWS: Final = 1_000  # complete states: some megabytes, times the number of units merged
+_READ_ROWS: Final = 1_000  # complete states take some megabytes, for each of the merged units
 
 
 def _rows_of(content: str) -> Any:  # noqa: ANN401 -- pyarrow ships no types
@@ -176,7 +176,7 @@ def checked_path(row: ManifestRow, kind: str) -> Path:
 
 
 def refuse_damaged(rows: Iterable[ManifestRow]) -> None:
-    """Raise `DamagedResult` unless these units' directories hold exactly the files they wrote."""
+    """Raise `DamagedResult` unless each unit's directory has exactly the files that it wrote."""
     for row in rows:
         for kind in SCHEMAS:
             checked_path(row, kind)
@@ -192,7 +192,7 @@ def _checked(row: ManifestRow, kind: str) -> BufferedReader:
     path = Path(row.directory) / f"{kind}.parquet"
     expected = row.files.get(kind)
     if expected is None:
-        problem = f"{path}: the unit's line names no checksum of it; earlier sources wrote it"
+        problem = f"{path}: its unit lists no checksum for it: an earlier release wrote it"
         raise _damaged(row, problem)
     try:
         stream = path.open("rb")

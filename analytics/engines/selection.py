@@ -31,7 +31,7 @@ class Selection:
         return self == EVERYTHING
 
     def has_key(self, key: bytes | None) -> bool:
-        """Return True if the key matches, apart from its suppliers."""
+        """Return True if the key matches `keys`, `stores` and `items`. Ignore `suppliers`."""
         text = "" if key is None else key.decode("utf-8", "replace")
         store, _, item = text.partition("|")
         wanted = ((self.keys, text), (self.stores, store), (self.items, item))

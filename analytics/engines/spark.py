@@ -1,7 +1,7 @@
 """The Spark engine: the same task over the same units, on any master.
 
 Spark only distributes units over machines and repeats lost ones. Grouping and sorting by Spark cost
-several times as much when measured, and would need another proof of the order.
+several times as much when measured, and would need a proof that records keep their order.
 
 All units are one job, so a long unit leaves no core without work. Tasks commit their results
 themselves (`commits`). The driver reads the commits while the job runs in a thread. So a killed
@@ -73,7 +73,7 @@ def run_units(
 
 @contextmanager
 def opened_session(home: Path, cluster: Cluster = LOCAL) -> Iterator[RunTasks]:
-    """Start a Spark session with its files in `home`. Give a runner of tasks that commit nothing.
+    """Start a Spark session with its files in `home`. Yield a runner of tasks that commit nothing.
 
     Each call of the runner is one job, which yields its results when it has ended.
 
@@ -86,7 +86,7 @@ def opened_session(home: Path, cluster: Cluster = LOCAL) -> Iterator[RunTasks]:
 
 @contextmanager
 def _opened(home: Path, cluster: Cluster) -> Iterator[Any]:
-    """Give the context of a session that has this code, with the session's files in `home`."""
+    """Yield the context of a session that has this code, with the session's files in `home`."""
     with short_errors(cluster.master), lost_jvm.without_traces():
         session = None
         try:
@@ -200,7 +200,7 @@ def cause_of(text: str) -> str:
 
 
 class _Task:
-    """A unit's recomputation for Spark to ship by name; importable from the shipped zip."""
+    """The task of a unit. Spark ships its name, and executors import it from the shipped zip."""
 
     def __init__(self, results: str, failure: str) -> None:
         self._results = results
@@ -223,7 +223,7 @@ def is_on_this_machine(master: str) -> bool:
     return master.startswith("local") or f"//{LOOPBACK}:" in master
 
 
-def reachable(builder: Any, master: str) -> Any:  # noqa: ANN401 -- as below
+def reachable(builder: Any, master: str) -> Any:  # noqa: ANN401 -- pyspark builds its session class at run time
     """Bind the driver to loopback, unless executors on other machines have to reach it."""
     if not is_on_this_machine(master):
         return builder
@@ -259,7 +259,7 @@ def _session(cluster: Cluster, home: Path) -> Any:  # noqa: ANN401 -- pyspark bu
 
 @contextmanager
 def _temporary_files_in(directory: Path) -> Iterator[None]:
-    """Let pyspark create its temporary files here. A killed driver leaves them."""
+    """Let pyspark create its temporary files in `directory`. A killed driver leaves them."""
     directory.mkdir(parents=True, exist_ok=True)
     former, tempfile.tempdir = tempfile.tempdir, str(directory)
     try:
@@ -277,7 +277,7 @@ def _properties(home: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
-        # A killed JVM leaves files there, too.
+        # The directory of the JVM's temporary files: a killed JVM leaves them.
         "spark.driver.defaultJavaOptions": f'"-Djava.io.tmpdir={scratch}"',
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.log.level": "ERROR",

@@ -1,4 +1,4 @@
-"""The state in which the fold of a unit starts: empty, or that at the end of its base."""
+"""The state in which the fold of a unit starts: empty, or the state at the end of its base."""
 
 from analytics.engines.results import BEATS, HEARTBEATS, STATES, read_rows
 from analytics.engines.unit import ArchiveUnit
@@ -11,7 +11,8 @@ Beats = dict[bytes, tuple[int, bytes]]  # by key: offset and content of its newe
 def start_of(unit: ArchiveUnit) -> tuple[Partition, Beats]:
     """Return states, ring values and heartbeats before the unit's first record.
 
-    The members of the dedupe ring are left out, because the archive stores each admission.
+    The members of the dedupe ring are left out, because the archive stores each record's
+    dedupe verdict.
 
     Raises:
         DamagedResult: a file of the base is missing, or differs from what its unit wrote.

@@ -69,7 +69,7 @@ class CurrentRecord:
 def attempt(unit: ArchiveUnit, results: Path) -> ManifestRow | UnitFailed:
     """Recompute and commit one unit, unless another attempt has committed it.
 
-    An error is returned, so that no engine retries it or prints a trace.
+    Errors are returned and not raised, so that no engine retries the unit or prints a trace.
     """
     at = CurrentRecord("start")
     try:
@@ -92,7 +92,7 @@ def attempt(unit: ArchiveUnit, results: Path) -> ManifestRow | UnitFailed:
 
 
 def recompute(unit: ArchiveUnit, results: Path, at: CurrentRecord | None = None) -> ManifestRow:
-    """Fold one (partition, bucket) in offset order.
+    """Fold the records of one partition and bucket in offset order.
 
     Return its manifest row with counts and digests.
     """
@@ -109,7 +109,7 @@ def recompute(unit: ArchiveUnit, results: Path, at: CurrentRecord | None = None)
 def _no_collection() -> Iterator[None]:
     """Switch Python's cyclic garbage collector off: values of the fold hold no cycle.
 
-    It would scan the states of all keys again and again.
+    The collector would scan the states of all keys again and again.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -237,7 +237,7 @@ def _write_late(sink: RunSink, record: Record, found: LateSale, origin: Origin) 
 
 
 def _write_expired(sink: RunSink, before: KeyState, folded: Applied) -> None:
-    """Write windows that the state drops here; a worker's changelog keeps them (`stages`)."""
+    """Write windows that this record drops from the state. A worker's changelog keeps them, too."""
     for start in folded.windows_dropped:
         content = encode_window(before.key, before.windows[start], before.position)
         sink.files[EXPIRED].write(before.key.encode(), before.position.offset, content)
@@ -279,8 +279,8 @@ def _reject(
 def _write_states(partition: Partition, sink: RunSink) -> int:
     """Write every key's final state, sorted by key. Return the number of open reorders.
 
-    A heartbeat's state is the partition's watermark, not an item. At rest it alone advances, so two
-    recomputations of the same facts would differ by it. So it has a file of its own.
+    A heartbeat's state is the partition's watermark, not an item. Without new facts only this state
+    advances. It has a file of its own, so that recomputations of equal facts write equal states.
     """
     open_reorders = 0
     for key in sorted(partition.states):

@@ -73,7 +73,7 @@ def selection_of(row: Mapping[str, Sequence[str]]) -> Selection:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One result file as it was written."""
+    """Size in bytes, rows and SHA-256 of one result file, as it was written."""
 
     bytes: int
     rows: int
@@ -85,8 +85,8 @@ class ManifestRow:
     """The result of one finished task: the directory of its rows, their numbers and digests.
 
     `files` maps a kind to its file, which readers check before they use it. `newest_commit_us`,
-    `highest_lsn` and `streamed` are the dedupe ring's values after the unit, besides its members.
-    The partition's value is the largest of its buckets.
+    `highest_lsn` and `streamed` are the dedupe ring's values after the unit. Each value of the
+    partition is the largest of its buckets. Members of the ring are not stored.
     """
 
     unit: str
@@ -206,7 +206,7 @@ def _unit(
 
 
 def _selected(unit: ArchiveUnit, selection: Selection) -> ArchiveUnit:
-    """Return the unit for the selected keys. Its input has another digest than that of all keys."""
+    """Return the unit for the selected keys. Its input digest depends on the selection."""
     if selection.is_all:
         return unit
     content = json.dumps([unit.input_digest, asdict(selection)], sort_keys=True)
@@ -217,7 +217,7 @@ def _selected(unit: ArchiveUnit, selection: Selection) -> ArchiveUnit:
 def continued_unit(unit: ArchiveUnit, base: ManifestRow | None, seal: str) -> ArchiveUnit:
     """Return the unit for the records after its base, which a run with this seal computed.
 
-    Without a base row that run had no record of the unit's partition.
+    If `base` is None, that run had no record of the partition, and `unit` is returned.
     """
     if base is None:
         return unit
