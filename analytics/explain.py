@@ -1,8 +1,8 @@
 """`inventory explain`: the facts behind a number in order, then the lines of its arithmetic.
 
 Facts come from Postgres, their offsets from the archive, the state from the worker that holds the
-key. The lines are those of `inventory.explain`, which the item page shows too; the split of stock
-by cause and the documents are SQL (docs/domain.md 11.10).
+key. The lines are those of `inventory.explain`, which the item page shows, too. The split of stock
+by cause and the documents come from SQL functions (docs/domain.md 11.10).
 """
 
 from dataclasses import asdict, dataclass
@@ -122,7 +122,7 @@ def explain(
     until_us = None if until is None else us_of(until)
     logged = history_of(known, key, number, until_us=until_us)
     with psycopg.connect(known.read_database_url.get_secret_value()) as connection:
-        # One snapshot: facts, documents and the shown state belong together.
+        # One snapshot, so that facts, documents and the shown state are of the same moment.
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         facts = read_facts(connection, key, until, logged.row_offsets)
         if until_us is not None:

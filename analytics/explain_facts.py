@@ -20,7 +20,7 @@ from inventory.model.state import KeyState
 
 Actors = dict[tuple[str, int], str | None]
 
-WORKER_TIMEOUT_S: Final = 2.0  # a command waits longer for a worker than a page
+WORKER_TIMEOUT_S: Final = 2.0  # a command waits longer for a worker than a page does
 
 _FACTS: Final = """
 SELECT f.table_name, f.row_id, f.business_at, f.recorded_at, f.heard_at, f.kind, f.document,
@@ -152,7 +152,7 @@ def _stock(connection: psycopg.Connection, parameters: dict[str, Any]) -> StockF
 
 
 def read_decision(connection: psycopg.Connection, state: KeyState) -> Source | None:
-    """Return the newest decision of a person on the key's need."""
+    """Return the row of the newest decision that a person made on the key's need."""
     parameters = {"key": state.inv_key, "id": state.episode.id}
     found = connection.execute(_DECISION, parameters).fetchone()
     return None if found is None else Source("reorder_decision", *found)

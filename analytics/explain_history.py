@@ -1,8 +1,8 @@
 """A key's archived log: the offsets of its rows, a former state, and its late window changes.
 
-This takes one pass over the key's archived records, with the workers' own fold. Facts state what
-was true at a business time. Only the log shows what was known at that time, and a window as it was
-before its change.
+One pass over the key's archived records with the workers' own fold finds all three. Facts state
+what was true at a business time. Only the log shows what was known at that time, and a window as it
+was before a late change.
 """
 
 from collections.abc import Iterator
@@ -42,8 +42,8 @@ class Revision:
 class History:
     """Offsets of each row's changes, revisions in log order, and the requested state.
 
-    `state` is the newest one whose clock had not passed the requested time; without such a time,
-    the last one. None if no state existed by then, or nothing is archived.
+    `state` is the newest one whose clock is not after the requested time, by default the last one.
+    It is None if no state existed by then, or if nothing is archived.
     """
 
     row_offsets: RowOffsets

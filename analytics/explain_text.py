@@ -1,4 +1,4 @@
-"""An explanation for a terminal: the facts in business order, then the fixed lines."""
+"""An explanation for a terminal: the facts in business order, then the lines of the arithmetic."""
 
 from collections.abc import Iterator
 

@@ -130,10 +130,10 @@ class Tail:
     def read_until(
         self, ends: Mapping[int, int], *, deadline: float | None = None
     ) -> Iterator[Any]:
-        """Yield messages before `ends`; without `deadline` as long as more arrive.
+        """Yield messages before `ends`. Without `deadline`, wait as long as messages arrive.
 
         Transaction markers and compaction leave gaps. So a partition has ended where the client
-        reports its end, or where a record reaches it.
+        reports its end, or at a record at or after `ends`.
 
         Raises:
             TopicUnreadable: `deadline` passed, or without one no message came for `TIMEOUT_S`.

@@ -24,7 +24,7 @@ from inventory.model.windows import horizon_us
 
 @dataclass(slots=True)
 class _Row:
-    """A window row and the source offset up to which it counts; `row` is None if dropped."""
+    """A window row and the offset of its last source record; `row` is None if dropped."""
 
     row: WindowRow | None
     offset: int
@@ -32,7 +32,7 @@ class _Row:
 
 @dataclass(slots=True)
 class LiveState:
-    """States of all keys, or of one partition's; `refresh` continues where the last one ended."""
+    """States of all keys or of one partition. `refresh` continues where the last refresh ended."""
 
     settings: Connections
     only: int | None = None  # read this partition only
@@ -46,7 +46,7 @@ class LiveState:
         """Read everything that the workers have committed since the last refresh.
 
         Raises:
-            UnreadableRecord: a record is of another version of this code; names its offset.
+            UnreadableRecord: another version of this code wrote a record. The error has its offset.
         """
         deadline = time.monotonic() + timeout_s
         newest = {m.key(): m for m in self._records(ON_HAND_CHANGELOG, deadline)}
