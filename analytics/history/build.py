@@ -113,7 +113,7 @@ def _write_partition(group: Group, partition: int, rows: Iterator[tuple[str, Any
 
 
 def _log_rows(part: LogPart, partition: int) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of `log` file by file, then those of the tables made of them."""
+    """Yield the rows of `log` file by file, then those of the fact tables and movements."""
     facts = PartitionFacts(partition)
     for source in part.files.get(partition, ()):
         content = checked_content(part.archive, source)
@@ -147,7 +147,7 @@ def _store_and_sku(key: str) -> tuple[str | None, str | None]:
     return (store, sku) if bar else (None, None)
 
 
-def _as_text(column: Any) -> Any:  # noqa: ANN401 -- as above
+def _as_text(column: Any) -> Any:  # noqa: ANN401 -- pyarrow ships no types
     """Return bytes as text. If some are not UTF-8, convert the values one by one."""
     try:
         return column.cast(ARROW[TEXT])
@@ -155,7 +155,7 @@ def _as_text(column: Any) -> Any:  # noqa: ANN401 -- as above
         return pa.array(map(run_rows.plain_text, column.to_pylist()), ARROW[TEXT])
 
 
-def _take_facts(facts: PartitionFacts, records: Any) -> None:  # noqa: ANN401 -- as above
+def _take_facts(facts: PartitionFacts, records: Any) -> None:  # noqa: ANN401 -- pyarrow ships no types
     """Take the records of fact tables that the archiver judged new."""
     is_new = pc.field("admission") == Admission.NEW.value
     chosen = records.filter(is_new & pc.field("table").isin(list(FACTS)))

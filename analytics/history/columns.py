@@ -24,7 +24,7 @@ ARROW: Final[dict[str, Any]] = {
     TEXTS: pa.list_(pa.string()),
     TIME: pa.timestamp("us", tz="UTC"),
 }
-# The ends of column names and their units (docs/domain.md 0); the first that fits is used.
+# Endings of column names and their units (docs/domain.md 0); the first that fits is used.
 _UNITS: Final = (
     ("_units", "units"),
     ("_minor", "minor units"),
@@ -39,7 +39,7 @@ _UNITS: Final = (
     ("_packs", "packs"),
     ("_lines", "lines"),
 )
-# Rows of these belong to the log up to an offset, to one run, or to the difference of two runs.
+# Sources of a table: the log up to an offset, one run, or the comparison of two runs.
 OF_LOG: Final = "log"
 OF_RUN: Final = "run"
 OF_DIFF: Final = "diff"
@@ -83,7 +83,7 @@ class HistoryTable:
         """Return the schema of its Parquet files."""
         return pa.schema([(column.name, ARROW[column.kind]) for column in self.columns])
 
-    def arrow(self, rows: Iterable[tuple[Any, ...]]) -> Any:  # noqa: ANN401 -- as above
+    def arrow(self, rows: Iterable[tuple[Any, ...]]) -> Any:  # noqa: ANN401 -- pyarrow ships no types
         """Return the rows, whose values are in the order of the columns, as an Arrow table."""
         columns = list(zip(*rows, strict=True)) or [()] * len(self.columns)
         arrays = [
@@ -101,7 +101,7 @@ KEY: Final = (
 POSITION: Final = (
     Column("partition", INTEGER),
     Column(
-        "offset", BIGINT, "of the record in its partition; write `t.offset`, with the table's name"
+        "offset", BIGINT, "of the record in its partition; a keyword of SQL, so write `t.offset`"
     ),
 )
 
@@ -114,7 +114,7 @@ _END_US: Final = 253_402_300_800_000_000
 
 
 def value_as(kind: str, found: object) -> Any:  # noqa: ANN401 -- of the column's type
-    """Return a decoded value of a row image as a value of this type, or None if it has another.
+    """Return a decoded value of a row image as a value of type `kind`; None if it isn't one.
 
     Postgres checks the types of its columns, so only a forged record loses a value here.
     """

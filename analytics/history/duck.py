@@ -2,7 +2,7 @@
 
 The views name each file. After they exist, DuckDB may open these files only, and its settings are
 locked. DuckDB would still let COPY write a file that it may read. So only statements that its own
-parser calls SELECT run, and EXPLAIN of one.
+parser calls SELECT run, and EXPLAIN of a SELECT.
 """
 
 import re
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from analytics.damage import Damage
 from analytics.history.questions import question
 
-# Names that Spark has, so that a statement runs unchanged in both.
+# Functions of Spark, so that a statement runs unchanged in DuckDB and in Spark.
 _MACROS: Final = (
     "CREATE MACRO unix_seconds(moment) AS CAST(floor(epoch_us(moment) / 1000000) AS BIGINT)",
     "CREATE MACRO unix_micros(moment) AS epoch_us(moment)",
@@ -33,7 +33,7 @@ _EXPLAIN: Final = re.compile(r"\s*explain\s+(analyze\s+)?", re.IGNORECASE)
 _CHUNK_ROWS: Final = 10_000
 _LONGEST: Final = 300
 _KEPT: Final = "nothing was changed"
-_LISTS: Final = 'inventory sql --history "show tables"'
+_LISTS: Final = '`inventory sql --history "show tables"` lists the tables'
 
 
 class QueryRefused(Damage):
@@ -60,7 +60,7 @@ class Answer:
                 yield from rows
 
     def write_parquet(self, path: Path) -> int:
-        """Write all rows to a file, which is replaced when it is complete. Return their number.
+        """Write all rows to a file. The complete file replaces an earlier one. Return their number.
 
         Raises:
             QueryRefused: DuckDB fails while it computes them.
@@ -104,7 +104,9 @@ class DuckHistory:
         """Run the statements of `text`. Yield the answer of each, to be read before the next.
 
         Raises:
-            QueryRefused: DuckDB refuses a statement, or one is no query. Then none has run.
+            QueryRefused: one statement is no query or has a syntax error, and none has run; or
+            DuckDB
+                refuses a statement, for example for an unknown column.
         """
         with _refusals():
             statements = self._connection.extract_statements(text)

@@ -27,11 +27,11 @@ from inventory.tables.sale_line import SaleLine
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """The movement of one row. For a count, `on_hand_units` is what was counted."""
+    """The movement of one row. For a count, `on_hand_units` are the counted units."""
 
     inv_key: str
     at_us: int
-    is_count: bool  # a movement in a count's second is before it
+    is_count: bool  # a movement at the time of a count comes before it
     id: int
     table: str
     cause: str
@@ -93,7 +93,7 @@ def movement_rows(moves: Iterable[_Move]) -> Iterator[Row]:
     """Yield the movements of all keys in business order, with on-hand after each.
 
     On-hand is the last count plus the movements after it (domain.md 2.4). In business order this is
-    one step per row: a count sets it, a movement adds to it.
+    one step per row: a count sets on-hand, a movement adds to it.
     """
     ranked = sorted(moves, key=attrgetter("order"))
     inv_key, on_hand, is_known = "", 0, False

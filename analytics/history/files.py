@@ -18,16 +18,17 @@ import pyarrow.parquet as pq
 
 from analytics.history.columns import HistoryTable
 
-# Enough rows for fast scans, and few enough to skip most of a partition by minimum and maximum.
+# Rows of a row group: enough for fast scans, and few enough to skip most groups by minimum and
+# maximum.
 _GROUP_ROWS: Final = 50_000
-# Whole records: their minimum and maximum help no query and are as long as the records.
+# Columns of whole records: minimum and maximum help no query and are as long as the records.
 _WITHOUT_STATISTICS: Final = frozenset({"value", "detail"})
 _TEMPORARY: Final = ".part-0.tmp"  # one writer at a time: the caller holds the group's lock
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Tables in one directory. `content` identifies what they were made of."""
+    """Tables in one directory. `content` is a digest of the source they were made of."""
 
     name: str
     directory: Path

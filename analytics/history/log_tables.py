@@ -91,7 +91,7 @@ LOG: Final = HistoryTable(
         Column("committed_at", TIME, "commit time in Postgres"),
         Column("kafka_at", TIME, "time of the record in Kafka"),
         Column("lsn", BIGINT, "position in the write-ahead log"),
-        Column("admission", TEXT, "new, or the reason why it was not counted again"),
+        Column("admission", TEXT, "`new`, or why the record has no effect, such as `resent`"),
         Column("value", TEXT, "the record as JSON text, with images `before` and `after`"),
     ),
     order=("offset",),

@@ -34,7 +34,7 @@ class NoHistory(Damage, ValueError):
 class Request:
     """The history that a person requests.
 
-    `run` None leaves the tables of a run out. `whole_archive` reads the log up to its newest
+    `run` None leaves out the tables of runs. `whole_archive` reads the log up to its newest
     archived record, not up to the end of the run. `out` is a directory for the tables instead of
     the home. `diff` is a directory that `backfill diff --out` has written.
     """
@@ -71,7 +71,7 @@ class History:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """Return names, rows and places for scripts."""
+        """Return names, rows and directories for scripts."""
         return {
             "run": self.run,
             "partitions_written": self.partitions_written,
@@ -88,12 +88,12 @@ def no_progress(_group: str, _done: int, _missing: int) -> None:
 def open_history(
     settings: Connections, request: Request, progress: Progress = no_progress
 ) -> History:
-    """Return the requested tables, after those that are absent were written.
+    """Write the absent ones of the requested tables. Return all of them.
 
-    Without any run, `last` gives the tables of the log alone.
+    If no run exists, `last` gives only the tables of the log.
 
     Raises:
-        NoHistory: the run is unfinished, or nothing is archived, or `diff` holds no difference.
+        NoHistory: the run is unfinished, or nothing is archived, or `diff` holds no comparison.
         UnknownRun: no such run exists, or it is damaged.
         BrokenArchive: the archive is damaged.
         NoArchive: the named archive doesn't exist, or its server can't be used.
@@ -146,7 +146,8 @@ def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
 def _read_by(settings: Connections, plan: Plan, out: Path | None) -> LogPart:
     """Return the records that a run has read.
 
-    Tables that were written before a compaction stay in use. Otherwise the merged files are read.
+    If a compaction has merged files after their tables were written, those tables stay in use.
+    Otherwise the merged files are read.
     """
     generation = max((unit.generation for unit in plan.units), default=0)
     part = LogPart(settings.archive_location, planned_files(plan), plan.ends, generation)

@@ -9,6 +9,7 @@ from typing import Final
 
 from analytics.damage import Damage
 
+_LISTS: Final = "`inventory sql --questions` lists the questions"
 FOLDER: Final = Path(__file__).resolve().parents[1] / "questions"
 
 
@@ -39,7 +40,7 @@ def question(name: str) -> Question:
     known = {one.name: one for one in questions()}
     if name not in known:
         problem = f"question {name!r}: expected one of {', '.join(known)}"
-        raise UnknownQuestion(problem, "nothing was computed", "inventory sql --questions")
+        raise UnknownQuestion(problem, "nothing was computed", _LISTS)
     return known[name]
 
 

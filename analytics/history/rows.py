@@ -28,7 +28,7 @@ class Rows:
             self._flush()
 
     def arrow(self, chosen: Iterable[int] | None = None) -> Any:  # noqa: ANN401 -- pyarrow ships no types
-        """Return the rows, or those with the `chosen` numbers, sorted by the table's `order`."""
+        """Return the rows, or only those with the `chosen` row numbers, sorted by `order`."""
         self._flush()
         found = pa.concat_tables(self._chunks)
         if chosen is not None:

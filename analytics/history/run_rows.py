@@ -1,7 +1,7 @@
 """Rows of the tables of one run, read from the documents that the run wrote.
 
-So a run of another logic revision has tables, too. Derived columns use the formulas of `inventory`
-or of the projector's read model.
+Documents of every logic revision can be read. So a run of another revision has tables, too. Derived
+columns use the formulas of `inventory` or of the projector's read model.
 """
 
 from typing import Any

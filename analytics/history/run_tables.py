@@ -121,7 +121,7 @@ DECISIONS: Final = HistoryTable(
         *_DECISION,
         Column("quantity_units", BIGINT, "null unless open"),
         Column("supplier", TEXT),
-        Column("cost_minor", BIGINT, "of one unit, then"),
+        Column("cost_minor", BIGINT, "of one unit, at that time"),
         Column("base_position_units", BIGINT),
         Column("reorder_point_units", BIGINT, "s"),
         Column("order_up_to_units", BIGINT, "S"),

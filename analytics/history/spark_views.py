@@ -49,7 +49,7 @@ def _ddl(table: HistoryTable) -> str:
     return ", ".join(f"`{column.name}` {_TYPES[column.kind]}" for column in table.columns)
 
 
-def _session(conf: dict[str, str], master: str | None) -> Any:  # noqa: ANN401 -- as above
+def _session(conf: dict[str, str], master: str | None) -> Any:  # noqa: ANN401 -- pyspark builds its session class at run time
     choose_python()
     is_submitted = _SUBMITTED in os.environ
     chosen = master or conf.get("spark.master") or (None if is_submitted else DEFAULT_MASTER)
