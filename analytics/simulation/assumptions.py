@@ -19,7 +19,8 @@ EVERY_DAY: Final = 127
 class Assumptions:
     """Rules of the world outside the fold: approval, order days, lead times, demand.
 
-    `order_days_mask` has Monday in bit 0. `seed` chooses among lead times that a supplier needed.
+    `order_days_mask` has Monday in bit 0. `seed` selects one of the lead times that a
+    supplier needed in the past.
     """
 
     approval_minutes: int = 0
@@ -30,7 +31,7 @@ class Assumptions:
     seed: int = 1
 
     def order_time_us(self, opened_us: int) -> int:
-        """Return the time of the order for a need that opened then.
+        """Return the time of the order for a need that opened at `opened_us`.
 
         It is the end of the approval delay, or the first midnight (UTC) of an order day after it.
         """

@@ -19,7 +19,7 @@ _UNIT = 1_000_000 * DAY_US  # one unit, in millionths of a unit a day times micr
 
 @dataclass(frozen=True, slots=True)
 class UnseenUnit:
-    """One unit that a customer would have bought, and the price of the last sale before."""
+    """One unit that a customer would have bought, and the price of the last sale before it."""
 
     at_us: int
     price_minor: int
@@ -68,7 +68,7 @@ def _stretches(history: KeyHistory, end_us: int) -> Iterator[_Stretch]:
 
 
 def _of_stretch(stretch: _Stretch, carried: int) -> Generator[UnseenUnit, None, int]:
-    """Yield the units of one stretch without stock. Return the rest of a unit."""
+    """Yield the units of one stretch without stock. Return the fraction left, in 1/_UNIT."""
     rate, since_us = stretch.rate_micro, stretch.start_us
     at_us = since_us + ceil_div(_UNIT - carried, rate)
     while at_us <= stretch.end_us:

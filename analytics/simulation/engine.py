@@ -51,7 +51,7 @@ Progress = Callable[[int, int, float], None]  # units done, units planned, secon
 class Request:
     """A requested simulation. `out` None means a directory below `home`.
 
-    `archive` None means that of `home`.
+    `archive` None means the archive in `home`.
     """
 
     home: Path
@@ -70,7 +70,7 @@ def simulate(request: Request, progress: Progress) -> Report:
     """Simulate all scenarios over the archive. Return the report; the files are in its directory.
 
     Raises:
-        SimulationRefused: no archive, no item, or a directory that is no simulation's.
+        SimulationRefused: no archive, no item, or `out` holds files that no simulation wrote.
         BrokenArchive: the archive is damaged.
         EngineFailed: a unit failed.
     """
@@ -131,7 +131,7 @@ def _directory(request: Request, name: str) -> Path:
 
 @contextmanager
 def _scratch(directory: Path) -> Iterator[Path]:
-    """Give a directory beside the final one, and remove what is left of it."""
+    """Yield a temporary directory beside the final one. Delete it afterwards if it still exists."""
     parts = directory.with_name(f".{directory.name}.{os.getpid()}.tmp")
     parts.mkdir(parents=True)
     try:

@@ -1,7 +1,7 @@
 """Facts of history in a simulated world: demand, returns, counts, adjustments, policies, prices.
 
-Each record has its effect at its own place in the log, limited by the simulated shelf. A world with
-the receipts of history therefore has the stock of history.
+Each record takes effect at its position in the log, limited by the stock on the simulated shelf. So
+a world with the receipts of history has the stock of history.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ class Facts:
         self._shelf = shelf
 
     def take(self, event: Event) -> None:
-        """Apply one record. Orders and goods have no effect, unless the preamble began them."""
+        """Apply one record. Ignore orders and receipts, except those that the preamble began."""
         table = event.record.table
         if table == POLICIES.name:
             self._rule(event)
@@ -58,7 +58,7 @@ class Facts:
         self._append(event, before, after)
 
     def _append(self, event: Event, before: Row | None, after: Row | None) -> str:
-        """Fold the record with other images. Return the detail of a refusal, or ""."""
+        """Fold the record with these images. Return the detail of a refusal, or ""."""
         record = event.record
         done = self._shelf.log.append(record.table, record.op, before, after, record.commit_us)
         return done.detail if isinstance(done, Refused) else ""
@@ -91,7 +91,7 @@ class Facts:
             rows[identity] = after
 
     def _sell(self, event: Event) -> None:
-        """Sell at most the units on the shelf; all units if a later count already lacks them."""
+        """Sell at most the units on the shelf, or all if a later count already subtracted them."""
         before: Any = event.record.before
         after: Any = event.record.after
         if units_of(before) < 0 or units_of(after) < 0:
@@ -107,7 +107,7 @@ class Facts:
         shelf.sell(identity, after, units, event.record.commit_us)
 
     def _bring_back(self, event: Event, after: Row | None) -> None:
-        """Take goods back, as history did."""
+        """Book a return of goods, as in history."""
         shelf, identity = self._shelf, row_id(event.record)
         paid = minor_of(after) - minor_of(shelf.rows.get(identity))
         shelf.change(identity, after, event.record.commit_us)

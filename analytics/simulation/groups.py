@@ -36,7 +36,7 @@ def group_key(history: KeyHistory, past: Outcome) -> Group:
 
 
 def _class_of(past: Outcome) -> str:
-    """Return fast for a unit a day and more, medium for a unit a week and more, then slow."""
+    """Return fast from one unit sold a day on, medium from one a week on, slow, or unsold."""
     if past.sold_units == 0:
         return UNSOLD
     if past.sold_units * DAY_US >= past.period_us:

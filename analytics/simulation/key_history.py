@@ -1,8 +1,8 @@
 """The history of one key as facts for a simulation. The fold of the workers judges each record.
 
 The simulated period begins with the first record after which the stock is counted, a policy is in
-force and the key's clock runs. Earlier records are the preamble, which stays as it was. So do rows
-that the preamble began: an order that was open then arrives as it did.
+force and the key's clock runs. Earlier records are the preamble. It stays as it was, with the rows
+that it began. For example, an order that was open then arrives as in history.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ class Event:
     """One applied record, with the key's time, stock, policy and learned demand after it.
 
     `delta_units` is the change of on-hand. `unbooked_units` were on the shelf and not recorded.
-    States are not held: each has its own windows, too much for a long history.
+    Events hold no states: each state has its own windows, which would need too much memory.
     """
 
     record: Record
@@ -81,7 +81,7 @@ class KeyHistory:
 
     @property
     def start_us(self) -> int:
-        """Return the beginning of the simulated period."""
+        """Return the start of the simulated period, in microseconds since 1970 UTC; 0 if none."""
         return 0 if self.start is None else self.start.stream_time_us or 0
 
 
@@ -176,7 +176,7 @@ def _note_unbooked(history: KeyHistory, events: list[Event]) -> None:
     """Add an estimate of unrecorded units on the shelf to each part of the history.
 
     Recorded on-hand below zero proves such units: nobody sells what is not there. A part lasts from
-    one count to the next. Its lowest value below zero is the number of its unbooked units.
+    one count to the next. If its lowest on-hand is -3, it has 3 unbooked units.
     """
     lowest = 0 if history.start is None else history.start.on_hand_units
     part: list[Event] = []

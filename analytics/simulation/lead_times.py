@@ -17,7 +17,7 @@ from inventory.tables.purchase_order_line import TABLE as ORDER_LINES
 from inventory.tables.shipment_line import TABLE as SHIPMENTS
 
 TABLES: Final = (ORDER_LINES.name, SHIPMENTS.name)
-_MOST: Final = 101  # remembered lead times of a source; of more, evenly spaced ranks stay
+_MOST: Final = 101  # lead times kept for a source; of more, 101 evenly spaced ranks are kept
 _CENTIDAY_US: Final = DAY_US // 100
 _TRANSFERS: Final = "transfers to "
 _SUPPLIER: Final = "supplier "
@@ -84,12 +84,12 @@ def source_of(location: str, policy: ItemLocation | None, *, by_transfers: bool)
 
 
 def planned_us(policy: ItemLocation | None) -> int:
-    """Return the lead time of the policy."""
+    """Return the lead time of the policy in microseconds; 0 without a policy."""
     return 0 if policy is None else policy.lead_time_centidays * _CENTIDAY_US
 
 
 def drawn_us(times: tuple[int, ...], key: str, ordered_us: int, seed: int) -> int:
-    """Return one of the lead times for an order of `key` on that day.
+    """Return one of `times` (seconds) for an order of `key` at `ordered_us`, in microseconds.
 
     The choice depends on seed, key and day only. So two scenarios that order an item on the same
     day wait for it equally long.

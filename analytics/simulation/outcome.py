@@ -15,8 +15,8 @@ class Outcome:
     """Sums of demand, orders, money and time.
 
     `stock_units` and `stock_minor` are averages over each key's own period, added over keys. Demand
-    is sales and transfers to other locations. `orders` are pairs of supplier and UTC day, of one
-    location each.
+    is sales and transfers to other locations. `orders` has one entry for each
+    location, supplier and UTC day with an order.
     """
 
     keys: int = 0
@@ -47,12 +47,12 @@ class Outcome:
 
     @property
     def out_permille(self) -> int | None:
-        """Return the time without stock per thousand of the simulated time."""
+        """Return the time without stock per thousand of the simulated time; None without any."""
         return 1000 * self.out_us // self.period_us if self.period_us else None
 
     @property
     def margin_minor(self) -> int:
-        """Return revenue without tax less the cost of the units sold."""
+        """Return revenue without tax minus the cost of the units sold."""
         return self.revenue_minor - self.cost_minor
 
     def add(self, other: "Outcome") -> None:

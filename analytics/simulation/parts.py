@@ -53,7 +53,7 @@ SCHEMAS: Final[dict[str, Any]] = {
 
 
 class PartWriter:
-    """The two files of one unit. Rows are buffered, so memory stays flat."""
+    """A writer of the two files of one unit. It buffers less than 10,000 rows of each."""
 
     def __init__(self, directory: Path, unit: str) -> None:
         name = unit.replace("/", "-").replace("=", "")

@@ -37,7 +37,7 @@ class Report:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """Return history, the baseline and the scenarios in their order."""
+        """Return the names of history, the baseline and the scenarios, in this order."""
         return (PAST, *(scenario.name for scenario in self.scenarios))
 
     def outcome(self, scenario: str, dimension: str = "", value: str = "") -> Outcome:
@@ -49,7 +49,7 @@ class Report:
         return found
 
     def values(self, dimension: str) -> list[str]:
-        """Return the groups of a dimension in order."""
+        """Return the names of the groups of a dimension, sorted."""
         return sorted({group.of(dimension) for _name, group in self.found.groups})
 
     def groups(self, dimension: str) -> list[dict[str, Any]]:
@@ -95,7 +95,7 @@ class Report:
         }
 
     def approval_minutes(self) -> int | None:
-        """Return the median time from need to order in history, None without an answered need."""
+        """Return the median minutes from need to order in history; None if no need was answered."""
         waited = sorted(self.found.answered_minutes.elements())
         return waited[(len(waited) - 1) // 2] if waited else None
 

@@ -10,7 +10,7 @@ from inventory.parameters.overlay import Overlay, applied
 from inventory.tables.item_location import TABLE as POLICIES
 from inventory.tables.stock_count import TABLE as COUNTS
 
-# Facts about the item at its time, not parameters.
+# Columns with facts about the item at that time, not parameters.
 _FACTS: Final = ("clock_mode", "reviewed_at", "allocated_units")
 _PARAMETERS: Final = tuple(name for name, _kind in POLICIES.columns if name not in _FACTS)
 
@@ -27,7 +27,8 @@ def count_row(log: SimulatedLog, event: Event, before: Row | None) -> Row | None
     """Return the count with units chosen so that its variance equals the one in history.
 
     A count of history states the units of history's shelf. Its correction is a fact of both worlds:
-    losses and finds that nobody recorded. A correction below zero takes at most what is there.
+    losses and finds that nobody recorded. A correction below zero removes at most the units on
+    hand.
     """
     record, state = event.record, log.state
     image: Any = record.after

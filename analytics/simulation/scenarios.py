@@ -39,7 +39,7 @@ def with_baseline(scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
     """Return the baseline and the scenarios.
 
     Raises:
-        SimulationRefused: too many scenarios, a name twice, or a name that is taken.
+        SimulationRefused: too many scenarios, or a name that is empty, repeated or reserved.
     """
     taken = {HISTORY, BASELINE}
     for scenario in scenarios:

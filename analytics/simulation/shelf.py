@@ -40,7 +40,7 @@ class Shelf:
         return max(0, self.state.on_hand_units + self.unbooked_units)
 
     def change(self, identity: RowId, after: Row | None, at_us: int) -> None:
-        """Insert, update or delete the row of this world. No row before and after is no record."""
+        """Insert, update or delete the row. Do nothing if it exists neither before nor after."""
         before = self.rows.pop(identity, None)
         if after is not None:
             self.rows[identity] = after
@@ -56,7 +56,7 @@ class Shelf:
         applied_or_raise(self.log.write(table, before, after, at_us), self.log, table)
 
     def serve(self, row: Row, at_us: int) -> None:
-        """Serve a customer whose line has no record in history: sell what is there."""
+        """Sell to a customer whom history doesn't record, at most the units on the shelf."""
         identity = SALES.name, -self.log.offset
         self.sell(identity, row, min(row["quantity_units"], self.units), at_us)
 
@@ -75,10 +75,10 @@ class Shelf:
 
 
 def units_of(line: Row | None) -> int:
-    """Return the quantity of a line, 0 for no row."""
+    """Return the quantity of a line; 0 if there is no row."""
     return 0 if line is None else int(line["quantity_units"])
 
 
 def minor_of(line: Row | None) -> int:
-    """Return the amount of a line, 0 for no row."""
+    """Return the amount of a line in minor units; 0 if there is no row."""
     return 0 if line is None else int(line["amount_minor"])

@@ -1,4 +1,4 @@
-"""The log of one simulated key: rows become records as if captured, and the fold takes them.
+"""The log of one simulated key: rows become records as if captured, and are folded.
 
 This module holds no rule. The policy benchmark writes the same rows.
 """
@@ -101,7 +101,7 @@ def receipt_row(shipment: int, line: int, units: int, at_us: int) -> dict[str, A
 
 
 def sale_row(line: int, units: int, amount_minor: int, at_us: int) -> dict[str, Any]:
-    """Return the line of a till receipt."""
+    """Return a sale line of a till receipt."""
     return {
         "id": line,
         "source": "till",

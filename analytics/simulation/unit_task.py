@@ -49,7 +49,7 @@ class Surveyed:
 class UnitSimulated:
     """The result of one unit: outcomes by scenario and group, and what was left out.
 
-    `left_out` counts items by reason. `problems` has one refused policy by scenario.
+    `left_out` counts items by reason. `problems` has one refused policy row for each scenario.
     """
 
     unit: str

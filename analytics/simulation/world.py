@@ -1,4 +1,4 @@
-"""The simulated world of one key: the demand of history meets orders of other parameters.
+"""The simulated world of one key: demand as in history, orders by other parameters.
 
 Purchase orders, receipts and transfers from other locations are replaced. A need that the fold
 opens is ordered after the approval delay, and arrives after the lead time. Both enter the fold as
@@ -160,7 +160,7 @@ class World:
 
     @property
     def _free_us(self) -> int:
-        """Return the end of the last count's second. The count includes all moves in it."""
+        """Return the end of the second of the last count, which includes all its movements."""
         count = self._shelf.state.stock.last_count
         return 0 if count is None else count.at_us + SECOND_US
 
