@@ -40,8 +40,8 @@ class VerifyReport:
 
     Totals are those of one cut at `as_of_us` (microseconds since 1970 UTC). `resolved` keys
     differed in the first comparison and were equal in a later one. `undecided` keys differed in
-    one, and the pipeline did not catch up in time for the next. Such a report exists only if other
-    differences are certain.
+    one comparison, and the pipeline did not catch up in time for the next. A report has such keys
+    only if other differences are certain.
     """
 
     location: str | None

@@ -1,5 +1,5 @@
 -- How fast, how complete and how punctual does each supplier deliver?
--- On time is receipt on the due day or before. The lead time is the mean from order to receipt.
+-- On time means received on the due day or before. The lead time is the mean from order to receipt.
 WITH received AS (
     SELECT
         purchase_order_line_id AS line_id,

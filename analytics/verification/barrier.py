@@ -2,7 +2,8 @@
 
 One connector task emits in commit order. Take a heartbeat row committed after the moment. Once it
 is applied on a partition, everything committed before it on that partition is applied too. The
-sinks read other topics as well; each must have passed the end offset of that time.
+sinks read the workers' output topics. Each must also pass the end offsets that these topics have
+then.
 """
 
 import time
@@ -65,7 +66,7 @@ class Barrier:
         return max(_BEATS_S, self.deadline - time.monotonic())
 
     def wait_until_now(self) -> int:
-        """Wait until everything committed before this call is applied and shown; return its moment.
+        """Wait until everything committed before this call is shown. Return the call's time (µs).
 
         Raises:
             NotCaughtUp: the deadline came first.

@@ -1,6 +1,6 @@
 """Levels and window rows of the changelogs, up to exactly the offsets that the read model includes.
 
-`LiveState` reads each topic to its end, which is a different moment in each. Here each topic is
+`LiveState` reads each topic to its end, but the ends are of different moments. Here each topic is
 read up to a given offset, so its copy in the read model has to be equal row by row.
 """
 
@@ -57,7 +57,7 @@ class Changelogs:
         """Read all levels before `ends`.
 
         Raises:
-            UnreadableRecord: the message has the position of a record of another code version.
+            UnreadableRecord: another version of this code wrote a record. The error has its offset.
         """
         newest: dict[bytes, Any] = {}
         last_chunk: dict[int, Any] = {}

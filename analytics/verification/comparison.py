@@ -1,7 +1,8 @@
 """One comparison of all keys, or of given keys, at one cut (docs/decisions/0023).
 
 The database is read in one snapshot. It holds the read model, the facts and the projector's
-offsets; the changelogs are read to exactly these. Facts on the other side of the cut are corrected.
+offsets. The changelogs are read to exactly these offsets. Facts that only one of snapshot and cut
+includes are corrected.
 """
 
 from collections.abc import Mapping
@@ -66,7 +67,7 @@ class Comparison:
 
 @dataclass(slots=True)
 class Comparer:
-    """Repeated comparisons; records that were read once are kept for the next one."""
+    """Repeated comparisons. Each keeps the changelog records that it has read for the next one."""
 
     connection: psycopg.Connection
     barrier: Barrier

@@ -32,7 +32,7 @@ class Cut:
     """The records of `stock.events` that the levels at the cut include.
 
     `next_offset` is the end of each partition's last complete chunk. If the projector has applied
-    part of a chunk, its keys are further: their own level holds the offset.
+    part of a chunk, the keys of this part are further: each key's level has its offset.
     """
 
     next_offset: Mapping[int, int] = field(default_factory=dict)

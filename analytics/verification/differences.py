@@ -1,4 +1,4 @@
-"""Facts against workers' state and read model, key by key and window by window, at one cut."""
+"""Compare facts, workers' states and read model at one cut, by key and by window."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Found:
     """Differences by key, and by key and window start.
 
     `certain` names those where a row of the read model and its changelog record have the same
-    offset and other contents. No timing explains that, so it needs no second comparison.
+    offset and different contents. No timing explains that, so it needs no second comparison.
     """
 
     keys: dict[str, Difference] = field(default_factory=dict)
@@ -62,7 +62,7 @@ def compare_levels(
 def compare_windows(
     connection: psycopg.Connection, live: Changelogs, parameters: dict[str, Any], found: Found
 ) -> None:
-    """Compare the shown windows with the sums, and the workers' retained rows with those shown."""
+    """Compare the read model's windows with the sums and with the workers' retained rows."""
     for key, start_us, expected, shown in connection.execute(sums.WINDOW_DIFFERENCES, parameters):
         found.windows[key, start_us] = {
             "key": key,
@@ -100,7 +100,8 @@ def _compare_key(
 ) -> None:
     """Record the key if workers or read model differ from its facts.
 
-    A key without facts may be missing; a key with facts may not, even if they add up to zero.
+    A key without facts may be missing in both. A key with facts may not, even if they add up to
+    zero.
     """
     absent = None if has_facts else _NOTHING
     sides = {"workers": worker or absent, "read_model": shown or absent}
@@ -116,7 +117,7 @@ def _compare_key(
 def _compare_row(
     found: Found, window_key: WindowKey, worker: Version | None, shown: tuple[int, ...] | None
 ) -> None:
-    """Record the window if the shown row isn't the worker's; `shown` ends with its offset."""
+    """Record the window if both rows differ. The last value of `shown` is the row's offset."""
     nothing = (0,) * len(SHOWN_COUNTERS)
     copied = None if shown is None else shown[:-1]
     original = None if worker is None else _counters(worker.row)

@@ -4,8 +4,8 @@ Trade continues while `verify` reads, so some committed rows are not in the work
 each of them the SQL sums use the row's image at the cut in place of the row in Postgres.
 
 1. `start` is taken before the wait for the pipeline: the ends of `stock.events`, and a snapshot.
-   What that snapshot sees has been applied after the wait. A later record of it is a duplicate and
-   changes nothing.
+   When the wait is over, everything that this snapshot sees has been applied. A later record of
+   such a change is a duplicate and changes nothing.
 2. The log is read from those ends until each partition has a heartbeat whose transaction began
    after the second snapshot. One connector task emits in commit order, so every record that the
    second snapshot sees has arrived by then.
@@ -40,7 +40,7 @@ Image = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """End offsets of the log, and the snapshot, from before a comparison."""
+    """End offsets of the log and a snapshot, both taken before a comparison waits."""
 
     ends: Mapping[int, int]
     snapshot: Snapshot

@@ -34,7 +34,7 @@ ORDER BY partition, "offset"
 """
 
 Write = tuple[str, int]  # inv_key, recorded_at
-Rejected = tuple[bytes | None, bytes | None, int, int, str]  # as `_SELECT` gives them
+Rejected = tuple[bytes | None, bytes | None, int, int, str]  # the columns of `_SELECT`
 
 
 @dataclass(frozen=True, slots=True)

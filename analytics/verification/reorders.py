@@ -1,4 +1,4 @@
-"""Checks of needs and orders: one open need a key, one order line a need, no lost need (I3, I4).
+"""Check that a key has at most one open need, a need one order line, and no need is lost (I3, I4).
 
 Proposals come from the one logic revision that decides (decision 0013), so its needs are compared
 with them. If that is not this code's revision, its decisions are read instead of the states.
@@ -33,7 +33,7 @@ SELECT reorder_id FROM app.reorder_proposal
 WHERE %(location)s::text IS NULL OR location = %(location)s::text
 """
 UNPROPOSED: Final = "an open need has a proposal"
-# "No need" is no valid reason for idle if there is a need.
+# Reasons that a key in state idle must not have if it needs an order.
 _NO_REASONS: Final = ("", ABOVE_REORDER_POINT)
 
 
@@ -101,7 +101,7 @@ def _missing_others(
 
 
 def _missing(state: KeyState, proposed: set[str], *, decides: bool) -> str | None:
-    """Return the rule that the key breaks, if any; it has proposals only if `decides`."""
+    """Return the rule that the key breaks, or None. It has proposals only if `decides`."""
     episode = state.episode
     if decides and episode.state == "open" and episode.id not in proposed:
         return UNPROPOSED
@@ -111,7 +111,7 @@ def _missing(state: KeyState, proposed: set[str], *, decides: bool) -> str | Non
 
 
 def _is_needed(state: KeyState) -> bool:
-    """Return True if the policy is active and B is at or below s, at rest."""
+    """Return True if position B is at or below s, for an active policy and known stock."""
     policy = state.policy
     if policy is None or policy.status != "active" or not state.stock_known:
         return False
