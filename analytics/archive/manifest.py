@@ -140,7 +140,7 @@ class Manifest:
 
     def _read(self, end: int) -> bytes:
         if end < self._read_to:
-            problem = f"{self.storage.at(HEAD)}: covers {end} bytes, earlier {self._read_to}"
+            problem = f"{self.storage.at(HEAD)}: covers {end} bytes, earlier {self._read_to} bytes"
             raise self.storage.broken(problem)
         try:
             return read_document(self.storage, MANIFEST, self._read_to, end)
@@ -254,7 +254,7 @@ def open_manifest(archive: Location) -> Manifest:
     """
     found = Manifest(archive)
     if isinstance(archive, str) and not found.all_files():
-        problem = f"{found.storage}: no archive: it doesn't exist, or has no {HEAD}"
+        problem = f"{found.storage}: not an archive: missing, or without {HEAD}"
         step = "name the directory that holds _manifest.jsonl, or copy the archive to it"
         raise NoArchive(problem, KEPT, step)
     return found

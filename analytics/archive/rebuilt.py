@@ -158,7 +158,7 @@ def _range(path: Path, end: int) -> Range:
     """Return the offsets in the file's name.
 
     Raises:
-        ValueError: no archive file has such a name, or its offsets overlap the file before it.
+        ValueError: the file is no archive file, or its offsets overlap the file before it.
     """
     named = _NAMED.fullmatch(path.name)
     if named is None:

@@ -55,7 +55,7 @@ def base_of(runs: Path, name: str) -> Base:
 
 
 def plan_from(manifest: Manifest, ends: Mapping[int, int], *, base: Base, engine: str) -> Plan:
-    """Return the plan for the records from the ends of `base` to `ends`, in as many buckets.
+    """Return the plan for records from the ends of `base` to `ends`, with the buckets of `base`.
 
     Raises:
         UnusableBase: base and plan differ in rules, topic, generation or keys.

@@ -151,7 +151,10 @@ def _partitions(settings: Connections, manifest: Manifest) -> int:
 
 
 def _is_placed(manifest: Manifest, partitions: int) -> bool:
-    """Return True if `partitions` partitions explain the place of each first file's keys."""
+    """Return True if the archived keys were distributed over `partitions` partitions.
+
+    Only the first file of each partition is checked.
+    """
     first = {file.partition: file for file in reversed(manifest.all_files())}
     return all(
         partition_of(row.key, partitions) == number

@@ -22,7 +22,7 @@ _OF_A_LIVING_JVM: Final = "Py4JJavaError"
 
 @contextmanager
 def without_traces() -> Iterator[None]:
-    """Keep py4j, the bridge to the JVM, from printing tracebacks. Errors are one message here."""
+    """Keep py4j, the bridge to the JVM, from printing tracebacks. An error is one message."""
     root, handler = logging.getLogger(), logging.NullHandler()
     root.addHandler(handler)
     try:

@@ -192,7 +192,7 @@ def _checked(row: ManifestRow, kind: str) -> BufferedReader:
     path = Path(row.directory) / f"{kind}.parquet"
     expected = row.files.get(kind)
     if expected is None:
-        problem = f"{path}: its unit lists no checksum for it: an earlier release wrote it"
+        problem = f"{path}: its unit lists no checksum: an earlier release wrote this file"
         raise _damaged(row, problem)
     try:
         stream = path.open("rb")

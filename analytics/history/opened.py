@@ -88,7 +88,7 @@ def no_progress(_group: str, _done: int, _missing: int) -> None:
 def open_history(
     settings: Connections, request: Request, progress: Progress = no_progress
 ) -> History:
-    """Write the absent ones of the requested tables. Return all of them.
+    """Write those requested tables that are absent. Return all requested tables.
 
     If no run exists, `last` gives only the tables of the log.
 

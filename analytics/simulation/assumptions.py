@@ -19,8 +19,8 @@ EVERY_DAY: Final = 127
 class Assumptions:
     """Rules of the world outside the fold: approval, order days, lead times, demand.
 
-    `order_days_mask` has Monday in bit 0. `seed` selects one of the lead times that a
-    supplier needed in the past.
+    `order_days_mask` has Monday in bit 0. `seed` selects one of the lead times that a supplier
+    needed in the past.
     """
 
     approval_minutes: int = 0

@@ -36,7 +36,7 @@ def group_key(history: KeyHistory, past: Outcome) -> Group:
 
 
 def _class_of(past: Outcome) -> str:
-    """Return fast from one unit sold a day on, medium from one a week on, slow, or unsold."""
+    """Return fast from one unit sold a day, medium from one a week, else slow or unsold."""
     if past.sold_units == 0:
         return UNSOLD
     if past.sold_units * DAY_US >= past.period_us:

@@ -15,8 +15,8 @@ class Outcome:
     """Sums of demand, orders, money and time.
 
     `stock_units` and `stock_minor` are averages over each key's own period, added over keys. Demand
-    is sales and transfers to other locations. `orders` has one entry for each
-    location, supplier and UTC day with an order.
+    is sales and transfers to other locations. `orders` has one entry for each location, supplier
+    and UTC day with an order.
     """
 
     keys: int = 0

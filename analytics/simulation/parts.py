@@ -53,7 +53,7 @@ SCHEMAS: Final[dict[str, Any]] = {
 
 
 class PartWriter:
-    """A writer of the two files of one unit. It buffers less than 10,000 rows of each."""
+    """A writer of the two files of one unit. It buffers fewer than 10,000 rows of each."""
 
     def __init__(self, directory: Path, unit: str) -> None:
         name = unit.replace("/", "-").replace("=", "")

@@ -160,7 +160,7 @@ class World:
 
     @property
     def _free_us(self) -> int:
-        """Return the end of the second of the last count, which includes all its movements."""
+        """Return the end of the last count's second. The count includes all movements before it."""
         count = self._shelf.state.stock.last_count
         return 0 if count is None else count.at_us + SECOND_US
 

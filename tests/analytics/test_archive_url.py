@@ -227,7 +227,7 @@ def test_a_place_without_an_archive_is_named(
 ) -> None:
     printed = refused_command(tmp_path, place, capsys, monkeypatch)
 
-    assert re.match(rf"error: .*{place}: no archive: it doesn't exist, or has no", printed)
+    assert re.match(rf"error: .*{place}: not an archive: missing, or without _head.json", printed)
 
 
 @pytest.mark.parametrize("hidden", ["KEY:SECRET@", "SECRET@"])

@@ -90,7 +90,7 @@ def _image(key: bytes | None, value: bytes | None, offset: int) -> dict[str, obj
 
 
 def _problem(position: str, key: bytes, before: Row, after: Row) -> str:
-    """Return the rule that only the changed row breaks; "" if it breaks none or did so before."""
+    """Return the rule that the changed row breaks; "" if none, or if the row broke one before."""
     name = key.decode("utf-8", "replace")
     try:
         parse_policy(name, before)

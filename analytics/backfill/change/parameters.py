@@ -1,4 +1,4 @@
-"""Parse typed parameters, such as `hysteresis_units=3` where `family=sS,location=BERLIN-1`."""
+"""Parse option values, such as `hysteresis_units=3` where `family=sS,location=BERLIN-1`."""
 
 import re
 from collections.abc import Iterator, Sequence

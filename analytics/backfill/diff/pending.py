@@ -30,7 +30,7 @@ class Pending:
     """Pending decisions of one partition on both sides.
 
     `left_out` names the keys about which the workers decided again after the end of the run. `lost`
-    names those with a decision that their changelog level names and the topic lacks.
+    names the keys whose changelog level has a decision that the topic lacks.
     """
 
     run: tuple[Revised, ...]

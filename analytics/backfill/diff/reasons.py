@@ -35,7 +35,7 @@ def reason_of(pair: Pair) -> str:
 
 
 def _end(newest: Revised) -> str:
-    """Return the status, for a cancelled need with its code. Typed reasons are left out."""
+    """Return the status, for a cancelled need with its code. Texts of people are left out."""
     is_code = newest.status == "cancelled" and newest.reason is not None
     return f"{newest.status}: {newest.reason}" if is_code else newest.status
 

@@ -133,5 +133,5 @@ def _usable() -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         problem = f"the temporary file of the comparison: {error}"
-        step = "free space there or name another disk with TMPDIR, then start the command again"
+        step = "free space on its disk or set TMPDIR to another disk, then start the command again"
         raise ScratchUnusable(problem, "no run was changed", step) from error
