@@ -1,7 +1,7 @@
 """End a Spark session whose JVM was killed, with one message, so that another can start.
 
-In local mode the JVM is the executor, too. pyspark sees its end as an error of a socket, prints the
-traceback, and would use the dead JVM for the next session of the process.
+In local mode the JVM is the executor, too. pyspark sees its end as an error of a socket and prints
+the traceback. It would use the dead JVM for the next session of the process.
 """
 
 import logging
