@@ -1,4 +1,4 @@
-"""Check that a key has at most one open need, a need one order line, and no need is lost (I3, I4).
+"""Check needs: at most one open per key, at most one order line each, and none lost (I3, I4).
 
 Proposals come from the one logic revision that decides (decision 0013), so its needs are compared
 with them. If that is not this code's revision, its decisions are read instead of the states.
