@@ -35,7 +35,7 @@ def happened(column: str, null: str = " NOT NULL") -> str:
 
 
 def moment(column: str) -> str:
-    """Return an optional time column, any finite one; it is no business time."""
+    """Return an optional column for any finite time that is no business time."""
     return f"{column} timestamptz CHECK (isfinite({column}))"
 
 

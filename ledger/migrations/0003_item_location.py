@@ -1,6 +1,6 @@
-"""`item_location`: one policy row per key, with the limits that keep formulas defined.
+"""`item_location`: one policy row per key, with limits under which all formulas have a result.
 
-Limits that only one family needs apply while that family is set (docs/domain.md 11.8).
+A limit of one replenishment family applies only to items of that family (docs/domain.md 11.8).
 """
 
 from importlib import import_module

@@ -1,7 +1,7 @@
 """Publication, replica identity and grants for change capture and the roles.
 
-REPLICA IDENTITY FULL puts the key into a delete. With the default identity a delete would carry an
-invented before-image under an invented key.
+REPLICA IDENTITY FULL puts all columns of a deleted row into its record, `inv_key` included. With
+the default identity the record would have only the id, and made-up values in the other columns.
 """
 
 from importlib import import_module

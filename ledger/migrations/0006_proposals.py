@@ -1,6 +1,7 @@
 """Proposals, the decisions on them, settings, commands and the action log.
 
-None of it is captured. `decided_*` belongs to a person; the actuator writes every other column.
+Change capture doesn't publish these tables. In proposals, decisions of people and of jobs write
+`decided_*`, and the actuator writes all other columns.
 """
 
 from django.db import migrations

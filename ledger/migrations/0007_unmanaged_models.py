@@ -1,4 +1,4 @@
-"""Nothing. Its name stays, because databases have recorded it.
+"""An empty migration. Its name stays, because databases have recorded it as applied.
 
 Earlier versions declared Django models here that no page, form or admin used. The tables are those
 of the SQL in 0002, 0003 and 0006.

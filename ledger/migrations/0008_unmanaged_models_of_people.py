@@ -1,4 +1,4 @@
-"""Nothing. Its name stays, because databases have recorded it; see 0007."""
+"""An empty migration. Its name stays, because databases have recorded it as applied; see 0007."""
 
 from django.db import migrations
 

@@ -28,9 +28,9 @@ ALTER TABLE app.setting ADD COLUMN adjustment_limit_minor bigint NOT NULL DEFAUL
     CHECK (adjustment_limit_minor BETWEEN 0 AND 100000000000);
 """
 
-# Unprintable characters missing in the first list: rare format characters, code points that will
-# never be characters, and empty planes. The workers reject a row with one, so it must not reach the
-# log. The services check characters that a later Unicode may assign.
+# Unprintable characters that the list of 0002 lacks: rare format characters, code points that will
+# never be characters, and empty planes. The workers reject a row with such a character, so it must
+# not reach the log. The services check characters that a later Unicode may assign.
 NEVER_PRINTED = (
     r"[\u06dd\u070f\u0890-\u0891\u08e2\ufdd0-\ufdef\ufffe-\uffff\U000110bd\U000110cd"
     r"\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U0001fffe-\U0001ffff"
@@ -104,9 +104,10 @@ GRANT SELECT, INSERT, UPDATE ON app.count_sheet, app.count_entry, app.adjustment
 GRANT SELECT ON app.count_sheet, app.count_entry, app.adjustment_request TO app_ro;
 """
 
-# On-hand by all other facts up to a count's second (docs/domain.md 2.4): the last approved count
-# before it and the movements since. Of two counts in one second the lower id comes first. The views
-# that it reads come with a later migration; plpgsql looks them up when it is called.
+# `expected_at` returns the units expected by a count (docs/domain.md 2.4): the last approved count
+# before it plus the movements since, up to the count's time (to the second). Of two counts in one
+# second, the one with the lower id is earlier. A later migration creates the views that the
+# function reads; plpgsql looks them up when the function is called.
 FUNCTIONS = """
 CREATE FUNCTION app.expected_at(
     item text, at_second timestamptz, count_id bigint,

@@ -1,10 +1,10 @@
 """The exceptions inbox: tasks that their conditions open and clear, and inputs of the conditions.
 
-* `task`: one open row per kind and subject. A row without `opened_at` has been noticed, but its
-  condition has not lasted long enough yet.
+* `task`: one open row per kind and subject. `opened_at` is null while the condition is true, but
+  has not lasted long enough yet.
 * `rejected_mark`: the decision of a person about a record of `stock.rejected`.
-* `location_hour`: sale lines by location and business hour of the last nine days. It distinguishes
-  silence from a closed shop without counting a week of sales again.
+* `location_hour`: number of sale lines by location and business hour of the last nine days. With
+  it, a query distinguishes a source that sends nothing from a closed shop, and reads no sales.
 * `inbox_mark`: the id of the last sale line in `location_hour`.
 """
 

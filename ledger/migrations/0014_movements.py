@@ -1,8 +1,8 @@
 """The only SQL definition of the effect of a row on stock (docs/domain.md 2.1, 2.3).
 
-One function per table returns the movement of a row image, so that the rule also holds for images
-that are no longer in the table. The views apply it to every row. Verification, the explanation and
-the item page read only these.
+One function per table returns the movement of a row. It can also be called for rows that are no
+longer in the table. The views apply it to every row. Verification, the explanation and the item
+page read only these views.
 * `business_at` is the business time of a fact.
 * `movement_of` and the view `movement`: on-hand and unavailable, signed, with cause and document.
 * `approved_count`: the counts that set on-hand, as the count rule needs them.
@@ -109,7 +109,8 @@ CREATE VIEW retail.inbound AS
     FROM retail.shipment_line fact CROSS JOIN LATERAL retail.inbound_of(fact) due;
 """
 
-# A receipt lowers the order line that it names, if it has the same key; else it is listed alone.
+# A receipt is part of the row of its order line if both have the same key. Otherwise it has a row
+# of its own.
 DOCUMENTS = """
 CREATE FUNCTION retail.inbound_documents(key text)
 RETURNS TABLE (table_name text, row_id bigint, document text, detail text, due_on date,
@@ -137,9 +138,9 @@ LANGUAGE sql STABLE AS $$
 $$;
 """
 
-# A movement in the second of a count comes before it; counts in one second follow their ids.
-# `heard_at` is the key's clock when the row arrived, as far as rows show it (3.1): the time of the
-# write for a live key, the newest business time so far for a replayed one.
+# A movement in the same second as a count comes before the count. Counts in one second are ordered
+# by id. `heard_at` is the key's clock when the row arrived (docs/domain.md 3.1), as far as the rows
+# show it: the time of the write for a live key, the newest business time so far for a replayed key.
 FACTS = """
 CREATE FUNCTION retail.stock_facts(key text, until timestamptz DEFAULT 'infinity')
 RETURNS TABLE (place bigint, table_name text, row_id bigint, business_at timestamptz,

@@ -1,7 +1,8 @@
 """The 48 hours of a count start at its business time, as everywhere (docs/domain.md 2.1, 2.4).
 
-A clock that runs ahead dates a count into the future. Its business time is then `recorded_at`, and
-the workers fold that day. Measured from the date itself, the count could be changed for days after.
+If a device's clock is days ahead, `occurred_at` of a count is in the future. Its business time is
+then `recorded_at`, and the workers fold that day. If the 48 hours started at `occurred_at`, the
+count could still change days after its business time.
 """
 
 from django.db import migrations

@@ -1,6 +1,7 @@
 """Two ranges of docs/domain.md 11.8 that the fold also checks.
 
-Existing rows are not checked: the fold has rejected them as `limit`, and prices never change.
+Existing rows are not checked. The fold has rejected those beyond a range with reason `limit`, and a
+row of a price can't be corrected, because it never changes.
 """
 
 from django.db import migrations

@@ -2,7 +2,8 @@
 
 * `app_rw` is for pages, jobs and commands. It inserts facts, and updates the columns of a fact that
   the rules of docs/domain.md allow to change.
-* `sink_rw` is for projector and actuator: the read model, and proposals as the log decides them.
+* `sink_rw` is for projector and actuator: the read model, and proposals, which they write from the
+  workers' decisions in Kafka.
 * `archiver` writes the archiver's heartbeat row.
 
 A sent line or transfer can't be deleted, even by `app_rw`, which may delete drafts. The trigger
@@ -45,7 +46,8 @@ APP: Final = {
         *("shipped_at", "received_at", "discrepancy_reason", "due_on", "recorded_by"),
     )
     + ", DELETE",
-    # A policy has nearly all of the columns; a trigger protects id and key.
+    # A policy may change nearly all columns, so the right is for the table; a trigger protects id
+    # and key.
     "retail.item_location": "SELECT, INSERT, UPDATE",
     "retail.supplier": add_and_change(
         *("is_active", "email", "address", "minimum_order_minor", "order_days_mask"),

@@ -1,8 +1,9 @@
 """Secrets of authenticators are encrypted by the web process (webui/accounts/encryption.py).
 
-Postgres refuses a new one in clear text. Rows of earlier sources stay until the web process starts
-or its person logs in, which encrypts them: only that process has the key. An update of such a row
-has to encrypt it, hence NOT VALID.
+Postgres refuses a new secret in clear text. A row of an earlier release may stay in clear text
+until the web process starts or the person logs in. The web process then encrypts it, because only
+this process has the key. NOT VALID makes this exception: Postgres checks an existing row only when
+it is updated.
 """
 
 from django.db import migrations

@@ -1,7 +1,7 @@
 """Sessions name their person, who can list and end them (webui/accounts/sessions).
 
-Sessions of earlier sources name their person in the content only. They end with this migration:
-people log in again.
+Sessions of earlier releases have the person only in their encoded content. This migration deletes
+these sessions, so people log in again.
 """
 
 from django.db import migrations

@@ -1,8 +1,8 @@
 """`refusal`: requests that were refused, for operators who look for attacks (decision 0026).
 
 One row per hour, person, source, address and reason, with a count, so that a flood of requests
-stays small. Rows older than 90 days go, and all but the newest 100,000. The application can't
-delete rows: a trigger does, with the owner's rights.
+stays small. A trigger with the owner's rights deletes rows older than 90 days, and all but the
+newest 100,000. The application itself can't delete rows.
 """
 
 from django.db import migrations

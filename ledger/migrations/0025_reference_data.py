@@ -21,7 +21,7 @@ REVOKE UPDATE (name, department) ON retail.product FROM app_rw;
 
 
 def unmanaged(name: str, *fields: tuple[str, "models.Field[Any, Any]"]) -> migrations.CreateModel:
-    """Return the state of a model without a change of the database."""
+    """Return an operation that adds a model to Django's state and changes no table."""
     options = {
         "db_table": f'"retail"."{name.lower()}"',
         "ordering": ("code",),

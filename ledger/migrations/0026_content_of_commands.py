@@ -1,4 +1,4 @@
-"""A command id executes one content (`ledger.kernel.idempotency`).
+"""A command id is for one command with fixed values (`ledger.kernel.idempotency`).
 
 `content` is the SHA-256 of the command's values in hexadecimal. It is NULL in rows of earlier
 versions. `app_rw` inserts it with its right on the table, and has no right to change it.

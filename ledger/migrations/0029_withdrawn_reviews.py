@@ -1,7 +1,7 @@
 """An approved review can be withdrawn (decision 0037).
 
-A withdrawal follows an approval. The person who requested the review, the one who approved it and
-operators may write it, whatever code does so.
+A trigger accepts a withdrawal only after an approval. It accepts it only from the person who
+requested the review, the person who approved it, or an operator.
 """
 
 from django.db import migrations

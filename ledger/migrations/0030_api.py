@@ -1,7 +1,7 @@
 """Tokens of the API, and the events of decisions that programs follow (decision 0043).
 
-`api_token` keeps the SHA-256 of a token, its scopes and its end. `minute` and `requests` count the
-requests of the minute that runs, for the limit of a token.
+`api_token` has the SHA-256 of a token, its scopes and its expiry. `minute` and `requests` count the
+requests of the current minute, for the rate limit of a token.
 
 `decision_event` has one row for each change of a proposal: opened, revised, decided by a person,
 snoozed or closed. A row gets its id when its transaction commits, under the lock of the action

@@ -1,10 +1,10 @@
 """Requests of the analyst desk, and what their execution wrote (decision 0049).
 
 `history_request` is one request for a command of `inventory backfill` or `inventory sql`. Its kind,
-its arguments and the person who asked never change. A kind that can change what decides needs
-`confirmed_by`, another person, before it starts. `exit_code` is that of the command; it is NULL with
-`finished_at` if the command was interrupted. `result` is the JSON that the command printed, with its
-order of columns, and without the rows of a comparison.
+its arguments and the person who asked never change. A request that can change the deciding revision
+needs `confirmed_by`, another person, before it starts. `exit_code` is that of the command. If the
+command was interrupted, `finished_at` is set and `exit_code` is NULL. `result` is the JSON that the
+command printed, with its order of columns, and without the rows of a comparison.
 
 `history_difference` has these rows, ranked as `backfill diff` ranks them, 1 first. `detail` has all
 columns of a row. `history_snapshot` is one row: archive and runs, as `backfill status` prints them.
