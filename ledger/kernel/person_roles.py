@@ -22,4 +22,4 @@ def require_role(actor: str, roles: Collection[str]) -> None:
     """Raise `ServiceError` unless the person is active and has one of the roles."""
     if not roles_of(actor) & set(roles):
         names = ", ".join(sorted(roles))
-        refuse("actor", actor, f"an active person with one of the roles {names}")
+        refuse("actor", actor, f"only active people with one of the roles {names} may do this")

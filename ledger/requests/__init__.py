@@ -1,1 +1,1 @@
-"""Requests of the analyst desk: asked on a page, confirmed by an operator, executed by `prover`."""
+"""Requests of the analyst desk: made on a page, confirmed by an operator, executed by `prover`."""

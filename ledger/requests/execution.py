@@ -1,6 +1,6 @@
 """Execution of requests, for the process `prover`: take the next one, and record its result.
 
-One process executes at a time: a lock of its session in Postgres admits no other.
+Only one process executes requests at a time: its session in Postgres holds an advisory lock.
 """
 
 import json
@@ -14,7 +14,7 @@ from ledger.requests.queries import Request, request_with
 
 KEPT_COMPARISONS: Final = 20
 LONGEST_PROBLEM: Final = 4_000
-# Proofs and runs that a terminal has started run beside it; they have locks of their own.
+# Proofs and runs that a person starts in a terminal may run at the same time; they use other locks.
 _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('history-executor', 0))"
 _NEXT: Final = """
 UPDATE app.history_request SET started_at = clock_timestamp(), progress = 'starts'
@@ -60,9 +60,10 @@ ON CONFLICT (id) DO UPDATE SET at = clock_timestamp(), document = excluded.docum
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The end of a request: exit code (None if it was interrupted), problem, JSON of the command.
+    """The end of a request: exit code (None if it was interrupted) and text of a problem.
 
-    `rows` are the rows of a comparison by kind, ranked.
+    `result` is the JSON that the command printed. `rows` are the rows of a comparison by kind,
+    ranked.
     """
 
     exit_code: int | None
@@ -72,12 +73,15 @@ class Ended:
 
 
 def may_execute() -> bool:
-    """Return True if this session executes requests, False while another session does."""
+    """Try to take the lock; return True if this session may execute requests now.
+
+    While another session holds the lock, return False.
+    """
     return bool(fetch_value(_LOCK))
 
 
 def fail_interrupted() -> int:
-    """End the requests whose process is gone, after `may_execute`. Return their number."""
+    """End the requests whose process has ended; return their number. Call `may_execute` before."""
     return execute(_INTERRUPTED, _AGAIN)
 
 
@@ -87,7 +91,7 @@ def has_open() -> bool:
 
 
 def take_next() -> Request | None:
-    """Mark the oldest request that may run as started and return it, or None."""
+    """Return the oldest request that may run, marked as started, or None if there is none."""
     with ledger_transaction():
         taken = fetch_column(_NEXT, sorted(CONFIRMED))
     return request_with(int(taken[0])) if taken else None

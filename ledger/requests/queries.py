@@ -17,7 +17,7 @@ DONE: Final = "done"
 FAILED: Final = "failed"
 CANCELLED: Final = "cancelled"
 
-# 1 is a difference between runs, states or decisions: such a command has done its work.
+# Exit codes of commands that have done their work. 1 means that they found a difference.
 _ENDS: Final = frozenset({0, 1})
 _COLUMNS: Final = """
 SELECT id, kind, arguments::text AS arguments, requested_by, requested_at, confirmed_by,
@@ -113,12 +113,12 @@ def result_of(number: int) -> Any:  # noqa: ANN401 -- the JSON of any command
 
 
 def comparison_with(digest: str) -> int | None:
-    """Return the newest comparison whose difference has this digest, or None."""
+    """Return the id of the newest comparison whose difference has this digest, or None."""
     found = fetch_one(_COMPARISON, digest)
     return None if found is None else int(found["id"])
 
 
 def snapshot() -> Snapshot | None:
-    """Return archive and runs as the prover saw them last, or None before the first time."""
+    """Return archive and runs as the prover last saw them, or None before its first snapshot."""
     found = fetch_one(_SNAPSHOT)
     return None if found is None else Snapshot(found["at"], json.loads(found["document"]))

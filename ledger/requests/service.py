@@ -1,8 +1,8 @@
 """Ask for a command of the analyst desk, confirm the request, or cancel it.
 
-Analysts and operators ask. A kind that can change what decides waits for an operator who is another
-person. The rules of the command itself hold when it runs: an approval of the difference, equal
-rules, workers that have caught up.
+Analysts and operators ask. Requests that can change the deciding revision wait until an operator
+confirms them, who must be another person. The command checks its own conditions when it runs: an
+approval of the difference, equal rules, workers that have caught up.
 """
 
 import json
@@ -79,10 +79,10 @@ def ask_history(wanted: AskHistory, *, actor: str, command_id: UUID | None = Non
 
 
 def confirm_request(number: int, *, actor: str, command_id: UUID | None = None) -> None:
-    """Let a request run that needs a second person.
+    """Confirm a request that needs a second person, so that it may run.
 
     Raises:
-        ServiceError: the person is no operator, or asked for it.
+        ServiceError: the person is no operator, or has asked for it.
         Conflict: the request is decided or started already, or there is none.
     """
     require_role(actor, {OPERATOR})
@@ -92,7 +92,8 @@ def confirm_request(number: int, *, actor: str, command_id: UUID | None = None) 
         if found.kind not in CONFIRMED:
             refuse("form", found.kind, "this request needs no confirmation")
         if found.requested_by == actor:
-            refuse("actor", actor, f"another person than {actor}, who asked for it")
+            rule = "you have asked for this, so another person has to confirm it"
+            refuse("actor", actor, rule)
         _change(_CONFIRM, found, actor, "confirmed")
         return Done()
 
@@ -111,7 +112,8 @@ def cancel_request(number: int, *, actor: str, command_id: UUID | None = None) -
     def work() -> Done:
         found = _request(number)
         if actor != found.requested_by and OPERATOR not in roles_of(actor):
-            refuse("actor", actor, f"{found.requested_by}, who asked for it, or an operator")
+            rule = f"only {found.requested_by}, who asked for it, or an operator may cancel it"
+            refuse("actor", actor, rule)
         _change(_CANCEL, found, actor, "cancelled")
         return Done()
 

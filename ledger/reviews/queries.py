@@ -36,7 +36,10 @@ _ALL: Final = _REVIEWS + "ORDER BY r.id DESC"
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A requested review. `verdict` is `waiting` until a person decides; `summary` is JSON."""
+    """A requested review. `verdict` is `waiting` until a person decides; `summary` is JSON.
+
+    `keys` is the number of differing keys. `growth` further keys may differ at the switch.
+    """
 
     id: int
     digest: str
@@ -56,11 +59,11 @@ class Review:
 
     @property
     def subject(self) -> str:
-        """Return what the review is about, for the action log."""
+        """Return the subject of the review for the action log, like `logic revision 7`."""
         return f"logic revision {self.revision}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the review for scripts."""
+        """Return the fields of the review by name, without the summary."""
         return {name: getattr(self, name) for name in self.__slots__ if name != "summary"}
 
 

@@ -1,8 +1,8 @@
-"""Request, decision and withdrawal of a review. A second person decides, and names a digest.
+"""Request, decision and withdrawal of a review, each by a person.
 
-An approval holds for the keys that differ in the difference with that digest, and for the rules
-with that hash. The switch of the deciding revision compares the keys that differ then
-(`deploy.revisions.approval`).
+An approval is for one difference, which is named by its digest, and for rules with one hash. It
+covers the keys that differ in it. At the switch of the deciding revision,
+`deploy.revisions.approval` compares these keys with those that differ then.
 """
 
 import json
@@ -89,10 +89,10 @@ def request_review(request: RequestReview, *, actor: str) -> Review:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict with its reason. `growth` keys may differ beyond the approved ones at the switch.
+    """A verdict with its reason. At the switch, up to `growth` unapproved keys may also differ.
 
-    Trade goes on between approval and switch, so keys may differ that nobody could see. The person
-    who approves states how many of them they accept.
+    Stock changes between approval and switch, so keys may differ that were equal before. The person
+    who approves states how many such keys they accept.
     """
 
     verdict: str
@@ -103,7 +103,7 @@ class Decision:
 def decide_review(
     review: Review, decision: Decision, *, actor: str, command_id: UUID | None = None
 ) -> Review:
-    """Approve or reject a review. Approving needs another person than the one who requested it.
+    """Approve or reject a review. The person who requested it can't approve it.
 
     Raises:
         ServiceError: the person may not decide, or requested the review.
@@ -111,7 +111,8 @@ def decide_review(
     """
     require_role(actor, REVIEWERS)
     if decision.verdict == APPROVED and actor == review.requested_by:
-        refuse("actor", actor, f"another person than {actor}, who requested the review")
+        rule = "you have requested this review, so another person has to approve it"
+        refuse("actor", actor, rule)
 
     def work() -> Done:
         execute(_LOCK, review.id)
@@ -138,7 +139,7 @@ def decide_review(
 def withdraw_review(
     review: Review, reason: str, *, actor: str, command_id: UUID | None = None
 ) -> Review:
-    """Take the approval of a review back. A switch then refuses it; it may be approved again.
+    """Take the approval of a review back. A switch is then refused until a new approval.
 
     The person who requested the review, the one who approved it, and operators may do so.
 
@@ -156,7 +157,8 @@ def withdraw_review(
             message = f"only an approved review can be withdrawn, and this one is {found}"
             raise Conflict(message)
         if actor not in (now.requested_by, now.decided_by) and OPERATOR not in roles_of(actor):
-            refuse("actor", actor, f"{now.requested_by}, {now.decided_by} or an operator")
+            rule = f"only {now.requested_by}, {now.decided_by} or an operator may withdraw it"
+            refuse("actor", actor, rule)
         execute(_DECIDE, review.id, review.requested_by, WITHDRAWN, 0, reason, actor)
         detail = {"digest": review.digest, "revision": review.revision, "reason": reason}
         log_action(actor=actor, action="review_withdrawn", subject=review.subject, detail=detail)
@@ -172,7 +174,7 @@ def withdraw_review(
 def _refuse_other_code(revision: int, code: str) -> None:
     """Raise `Conflict` if an open review of the revision is for other rules.
 
-    A number stands for one set of rules: a switch to it could not tell them apart.
+    A revision number identifies one set of rules: a switch names the number and no hash.
     """
     execute(_LOCK_REVISION, revision)
     other = open_review_of_other_code(revision, code)

@@ -92,7 +92,7 @@ def test_a_second_person_approves_and_the_requester_does_not(planted: psycopg.Co
     assert 'value="approved"' not in page(ada, "/history/reviews/900001/")
     own = post(ada, "/history/reviews/900001/act", action="approved", reason="", growth=0)
     assert own.status_code == 422
-    assert "Another person than ada, who requested the review" in own.content.decode()
+    assert "You have requested this review, so another person" in own.content.decode()
 
     wrong = post(
         lead, "/history/reviews/900001/act", action="approved", reason="seen", growth="many"

@@ -78,7 +78,7 @@ def test_the_same_person_can_not_approve(service: Any, people: psycopg.Connectio
     errors = import_module("ledger.kernel.errors")
     waiting = request(service)
 
-    with pytest.raises(errors.ServiceError, match="another person than ada"):
+    with pytest.raises(errors.ServiceError, match="another person has to approve it"):
         service.decide_review(waiting, decision(service), actor="ada")
     with pytest.raises(psycopg.errors.CheckViolation, match="second_person"):
         people.execute(
@@ -262,7 +262,7 @@ def test_the_requester_is_refused_without_a_traceback(
         main()
 
     assert ended.value.code == 1
-    assert "error: actor: another person than ada" in capsys.readouterr().err
+    assert "error: actor: you have requested this review" in capsys.readouterr().err
 
 
 def test_an_unknown_digest_is_refused_before_a_password_is_asked(command: Any) -> None:
