@@ -23,8 +23,8 @@ EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 LOCATION_FORM: Final = re.compile(r"[A-Z0-9-]{1,24}\Z")
 LONGEST_SKU: Final = 32
 LONGEST_REASON: Final = 200  # characters of a person's reason; forms have the same limit
-# A fact older than that can't be corrected: the fold retains only three days (docs/domain.md 2.4),
-# and people have already acted on it (7).
+# A fact older than 48 h can't be corrected: the fold retains only three days (docs/domain.md 2.4),
+# and people have already acted on the fact (docs/domain.md 7).
 CORRECTABLE_FOR: Final = timedelta(hours=48)
 # Above this difference a source's clock is wrong (docs/domain.md 2.1, 8).
 CLOCKS_DIFFER_BY: Final = timedelta(seconds=300)
@@ -138,8 +138,8 @@ def text(field: str, value: str | None, *, longest: int | None = None) -> str:
 def named_policies(rows: Sequence[Mapping[str, object]]) -> Iterator[None]:
     """Replace a refusal of SQL inside the block by one that names column, value and rule.
 
-    SQL names a constraint at best. If it refuses, the fold's validation of `rows`, which names the
-    column, finds the reason. If the validation finds none, SQL's refusal is raised unchanged.
+    SQL's error names only a constraint. So the fold's validation searches `rows` for a value that
+    breaks a rule, and its error is raised instead. If all are valid, SQL's error is raised.
     """
     try:
         yield

@@ -30,7 +30,7 @@ class ServiceError(LedgerError):
 class Conflict(LedgerError):
     """The data have changed, usually by another person; nothing was written.
 
-    `what_changed` says how, as a sentence without its full stop.
+    `what_changed` describes the change, as a sentence without its full stop.
     """
 
     def __init__(self, what_changed: str) -> None:

@@ -1,7 +1,7 @@
 """Idempotent commands: a command takes effect once, however often its id is received.
 
 Each form of a page has a command id. If a double tap sends the form twice, the second call waits
-for the first one at the primary key of `app.command`, and returns the first one's result.
+for the first call at the primary key of `app.command`. Then it returns the result of the first.
 
 A person may also go back in the browser, change the values, and send the form again with the same
 id. Such a call raises `FormReused`. The first result would hide that the new values had no effect.
@@ -77,7 +77,7 @@ def run_idempotent(
     *,
     content: object,
 ) -> ResultDocument:
-    """Execute `work` in one transaction, or return the result that `command_id` has had before.
+    """Execute `work` in one transaction, or return the stored result of `command_id`.
 
     `kind` names the command and its subject, for example `void_count 7`. `content` has the values
     as the caller received them (`content_hash`). With command id None, `work` runs each time.

@@ -16,7 +16,7 @@ from ledger.kernel.unscoped_rows import read_all, read_one
 
 @dataclass(frozen=True, slots=True)
 class Proposal(Keyed):
-    """The columns that reorder and price proposals have; `decided_*` is the last decision."""
+    """The columns that both reorder and price proposals have; `decided_*` is the last decision."""
 
     id: str
     inv_key: str
@@ -43,7 +43,7 @@ class Proposal(Keyed):
     def is_unanswered(self) -> bool:
         """True if the workers have not processed the last decision yet.
 
-        The proposal was then not updated after the decision.
+        The proposal's last update is then older than its last decision.
         """
         return self.decided_at is not None and self.decided_at > self.updated_at
 
@@ -57,7 +57,8 @@ class Proposal(Keyed):
 class NeedProposal(Proposal):
     """A reorder proposal (need); `quantity_units` is None once it is closed.
 
-    `decided_units` are the units that an approval ordered; None without one, or for a transfer.
+    `decided_units` are the units that an approval ordered. It is None if there is no approval, or
+    if a transfer answers the need.
     """
 
     supplier: str | None
@@ -124,6 +125,6 @@ def locked_proposal(desk: Desk[P_co], proposal: str) -> P_co:
 
 
 def locked_needs(reorder_ids: list[str]) -> list[NeedProposal]:
-    """Return those of the needs that exist, ordered by id, locked until the transaction ends."""
+    """Return the needs that exist, ordered by id, locked until the transaction ends."""
     sql = f"{REORDERS.select()} WHERE reorder_id = ANY(%s) ORDER BY reorder_id FOR UPDATE"
     return read_all(NeedProposal, sql, reorder_ids)

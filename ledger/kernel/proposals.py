@@ -1,7 +1,7 @@
 """Decisions on reorder and price proposals.
 
-A decision locks the proposal, compares it with the revision that the person saw, and writes a row
-of decisions.
+A decision locks the proposal, compares its revision with the one that the person saw, and inserts a
+row into the table of decisions.
 """
 
 from dataclasses import dataclass
@@ -63,9 +63,9 @@ class _Snooze:
 def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ...]) -> None:
     """Raise `Conflict` if the proposal is decided, or differs from what the person saw.
 
-    These conflict: an earlier approval or rejection, a status that is not in `allowed`, another
-    revision, and a resume or snooze that the workers have not processed yet. The person's page
-    didn't show that resume or snooze. A resume may follow such a snooze.
+    Conflicts are an earlier approval or rejection, a status that is not in `allowed`, and another
+    revision. A resume or snooze that the workers have not processed yet is a conflict too, because
+    the person's page didn't show it. Only a resume may follow such a snooze.
     """
     if row.decided_action in FINAL:
         message = f"{row.decider} has already chosen {row.decided_action}, {row.decision_time}"
@@ -123,7 +123,7 @@ def _snoozed(row: Proposal, decision: Decision) -> str:
 def write_decision(row: Proposal, decision: Decision, *, units: int | None = None) -> int:
     """Insert the decision, copy it to the proposal and to the audit log; return its id.
 
-    `units` are those of an approval, for the audit log.
+    `units` are the units that an approval orders, for the audit log.
     """
     desk = decision.desk
     decision_id = insert(
@@ -195,8 +195,8 @@ def decide(
 ) -> int:
     """Write a decision without an order or price: reject, snooze or resume. Return its id.
 
-    `allowed` are the statuses in which the proposal accepts it. `content` has the values of the
-    command as they were given. Raise `Conflict` as `refuse_if_moved`.
+    `allowed` are the statuses in which the proposal accepts the decision. `content` has the values
+    of the command as they were given. `refuse_if_moved` lists the causes of a `Conflict`.
     """
 
     def work() -> Decided:

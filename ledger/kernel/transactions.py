@@ -25,7 +25,7 @@ UNIQUE_MESSAGES: Final = {
     "price_change_proposal_unique": "a price was written for this proposal already",
     "price_change_one_rule_a_day": "this item already has a rule-made price on that day",
     "item_location_key_unique": "the item is ranged here already",
-    "pending_item_once": "somebody is sending this already",
+    "pending_item_once": "this is being sent already",
 }
 
 
@@ -43,8 +43,8 @@ def ledger_transaction() -> Iterator[None]:
         raise _translated(refusal) from refusal
     except DatabaseError as refusal:
         if isinstance(refusal.__cause__, psycopg.DataError):
-            field = "form"
-            raise ServiceError(field, None, "a value its column can hold") from refusal
+            field, rule = "form", "a value can't be stored: check large numbers and odd characters"
+            raise ServiceError(field, None, rule) from refusal
         raise
 
 

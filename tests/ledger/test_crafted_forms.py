@@ -101,5 +101,5 @@ def test_a_zero_character_that_reaches_a_service_is_a_refusal_too(
 ) -> None:
     services.name_suppliers(names={"ACME": "Acme"})
 
-    with pytest.raises(ServiceError, match="a value its column can hold"):
+    with pytest.raises(ServiceError, match="a value can't be stored"):
         services.set_supplier_terms(services.SetSupplierTerms(code="ACME", address="a\x00b"))
