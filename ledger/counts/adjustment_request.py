@@ -32,7 +32,7 @@ class WaitingRequest:
 
     @property
     def adjustment(self) -> Adjust:
-        """The adjustment that an approval books; its business time is that of the request."""
+        """The adjustment that an approval books, with the business time of the request."""
         return Adjust(self.location, self.sku, self.reason, self.quantity_units, self.occurred_at)
 
 

@@ -224,8 +224,8 @@ def _wait(wanted: Adjust, value_minor: int | None, actor: str) -> int:
             wanted.sku,
             wanted.reason,
             wanted.quantity_units,
-            # The time of the request limits the business time, because a later approval would
-            # accept times between the two.
+            # A device's clock may be ahead. A business time after the request is lowered to the
+            # time of the request, because a later approval would no longer find it in the future.
             min(wanted.occurred_at or now, now),
             value_minor,
             wanted.note,

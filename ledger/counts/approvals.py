@@ -20,7 +20,7 @@ from ledger.kernel.unscoped_rows import read_one
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """An approved count, the units expected at its second, and counted minus expected units."""
+    """An approved count, the units expected at its time, and counted minus expected units."""
 
     count_id: int
     expected_units: int
@@ -37,7 +37,7 @@ class _Compared:
 
 @dataclass(frozen=True, slots=True)
 class WaitingDraft:
-    """A locked draft and the units expected at its second.
+    """A locked draft and the units expected at its time.
 
     `stock_known` is False if the item has no earlier approved count.
     """
@@ -71,7 +71,9 @@ def approve_waiting_count(
     shown_expected_units: int | None = None,
     command_id: UUID | None = None,
 ) -> Approved:
-    """Approve a draft. On-hand becomes its units plus all movements after its second.
+    """Approve a draft. On-hand becomes its units plus all movements after its time.
+
+    The time of a count is exact to the second.
 
     Raises:
         ServiceError: no such count, or `actor` has counted it.
@@ -161,7 +163,8 @@ def _refuse_if_moved(count: WaitingDraft, shown_expected_units: int | None) -> N
     """Refuse a draft older than 48 h, or one whose expected units have changed."""
     if not checks.is_correctable(count.business_at, database_now()):
         message = (
-            f"count {count.id} is older than 48 h and can't be approved: have it counted again"
+            f"count {count.id} is older than 48 h and can't be approved:"
+            " have the item counted again"
         )
         raise Conflict(message)
     if shown_expected_units not in (None, count.expected_units):
@@ -189,18 +192,19 @@ def _approve(count: WaitingDraft, actor: str) -> None:
 
 
 def _check_second_count(count: WaitingDraft) -> None:
-    """Raise `Conflict` if a second count comes first: one was requested, or the variance is large.
+    """Raise `Conflict` if the draft needs a second count.
 
-    The tolerance is max(2, ceil(expected / 10)) units. It applies to a first count of an item whose
-    stock is known (docs/domain.md 8).
+    It needs one if a person requested one, or if the variance is above the tolerance of
+    max(2, ceil(expected / 10)) units. The tolerance applies to a first count of an item whose stock
+    is known (docs/domain.md 8).
     """
     if count.recount_asked:
-        message = f"a second count of {count.inv_key} was requested and comes first"
+        message = f"a second count of {count.inv_key} was requested: have the item counted again"
         raise Conflict(message)
     is_first = count.stock_known and count.recount_of is None
     if is_first and is_variance_due(count.units, count.expected_units):
         message = (
             f"the count differs by {count.variance_units:+d} units, and the tolerance is"
-            f" {tolerance_units(count.expected_units)}: a second blind count comes first"
+            f" {tolerance_units(count.expected_units)}: a second blind count is needed first"
         )
         raise Conflict(message)

@@ -1,7 +1,7 @@
-"""Writes of counts and adjustments without approval, and the void of a count.
+"""Writes of counts and adjustments without approval, and the voiding of counts.
 
 Pages use `ledger.counts.approvals` and `ledger.counts.adjustments`, which require a second person
-where the rules do.
+if the rules require one.
 """
 
 from dataclasses import dataclass

@@ -3,8 +3,8 @@
 An entry is one scan. Entries of an item add up, because people find the same item on two shelves.
 Submitting writes one draft count per item; its time is that of the item's newest entry.
 
-A new count of an item voids the item's waiting drafts. It is their second count if one of them
-needed one: its difference was above the tolerance, or somebody asked for a second count.
+A new count of an item voids the item's waiting drafts. The new count is a second count if one of
+these drafts needed a second count: its difference was above the tolerance, or a person had asked.
 """
 
 from collections.abc import Sequence
@@ -226,14 +226,14 @@ def _draft(sheet: OpenSheet, tally: Tally, now: datetime, actor: str) -> int:
 
 
 def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
-    """Void the drafts of a key; return the id of the first count of the new one, or None.
+    """Void the drafts of a key; return the id of the newest that needed a second count, or None.
 
-    That is the newest draft that needed a second count. A draft that could be approved without one,
-    or that is too old for approval, is no first count. Otherwise any old draft would exempt a wrong
-    new count from the tolerance.
+    The new count is then the second count of that draft, and the tolerance doesn't apply to it. A
+    draft that could be approved, or that is too old for approval, is not returned. Otherwise any
+    old draft would exempt a wrong new count from the tolerance.
     """
     execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
-    # One statement reads and voids: an approval could commit between two.
+    # One statement reads and voids: an approval could commit between two statements.
     voided = read_all(
         _VoidedDraft,
         "UPDATE retail.stock_count SET status = 'void', recorded_by = %s"

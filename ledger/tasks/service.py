@@ -24,7 +24,7 @@ LONGEST_REASON: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class OpenVariance:
-    """A locked task about a count's variance; `status` is the count's, draft or approved."""
+    """A locked task about a count's variance. `status` of the count is draft or approved."""
 
     kind: str
     subject: str
@@ -78,7 +78,7 @@ def acknowledge_variance(
     actor: str,
     command_id: UUID | None = None,
 ) -> int:
-    """Acknowledge the variance of an approved count and clear its task; return it in units.
+    """Acknowledge the variance of an approved count and clear its task; return the variance.
 
     Raises:
         ServiceError: no such task, the count is still a draft, or `actor` has counted it.
@@ -121,16 +121,16 @@ def _locked_variance(task_id: int, actor: str) -> OpenVariance:
         task_id,
     )
     if task is None or task.kind != COUNT_VARIANCE:
-        refuse("task", task_id, "not the task of a count's difference; reload the inbox")
+        refuse("task", task_id, "not a task about a count's difference; reload the inbox")
     require_key(task.inv_key or "")
     if task.cleared_at is not None:
         who, at = task.acknowledged_by, moment_text(task.cleared_at)
-        message = f"this task ended by itself, {at}: its count needs no answer any more"
+        message = f"this task ended by itself, {at}: its count needs no decision any more"
         if who:
             message = f"{who} has already acknowledged this difference, {at}"
         raise Conflict(message)
     if task.status == "draft":
-        rule = "this count is not approved yet: have it counted again, or approve it"
+        rule = "this count is not approved yet: have the item counted again, or approve the count"
         refuse("task", task_id, rule)
     if task.counted_by == actor:
         rule = "you have counted this yourself, so another person has to acknowledge the difference"

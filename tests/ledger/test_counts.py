@@ -229,7 +229,7 @@ def test_a_recount_that_was_asked_for_comes_before_the_approval(shelf: psycopg.C
     first = draft(20)
     services.ask_for_recount(count_id=first, actor="max")
 
-    with pytest.raises(Conflict, match="requested and comes first"):
+    with pytest.raises(Conflict, match="was requested: have the item counted again"):
         services.approve_waiting_count(count_id=first, actor="max")
     second = draft(19, actor="ann")
 

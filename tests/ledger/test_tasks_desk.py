@@ -260,7 +260,7 @@ def test_no_other_task_is_acknowledged(inbox: psycopg.Connection) -> None:
     level(inbox, state(demand=Demand(), policy=policy(), stock={"on_hand_units": -3}))
     look("negative_stock")
     task = open_tasks(inbox)[0]["id"]
-    with pytest.raises(ServiceError, match="not the task of a count's difference"):
+    with pytest.raises(ServiceError, match="not a task about a count's difference"):
         acknowledge_variance(task_id=task, shown_variance_units=-3, actor="max")
 
 
