@@ -89,7 +89,7 @@ class Supplier(models.Model):
     code = models.CharField(
         primary_key=True,
         max_length=LONGEST_SUPPLIER,
-        help_text="As policies of items name it. It can't be changed later.",
+        help_text="Policies of items contain this code. It can't be changed later.",
     )
     name = models.CharField(max_length=LONGEST_NAME, help_text="As pages and orders show it.")
     is_active = models.BooleanField("active", default=True)

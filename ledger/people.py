@@ -56,11 +56,11 @@ def write_region(location: str, region: str) -> None:
 
 
 def seed_demo_users(password: str | None = None, *, everywhere: bool = False) -> dict[str, str]:
-    """Create or reset one person per role, named like the role; return passwords by name.
+    """Create or reset one person per role, named like the role; return passwords by user name.
 
     Without `password`, each person gets a new random one, so that no demo has a publicly known
     login. The associate works in BERLIN-1. The manager works in region DE, which is BERLIN-1 and
-    HAMBURG-1. All other roles work in every store. With `everywhere`, all people do.
+    HAMBURG-1. All other roles work in every store. `everywhere` gives every person all stores.
     """
     logins = {role: password or secrets.token_urlsafe(PASSWORD_BYTES) for role in ROLES}
     with transaction.atomic():

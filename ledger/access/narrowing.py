@@ -5,8 +5,9 @@ A page's SELECT names its tables as `retail.stock_count c`. For a person with a 
 Postgres flattens that subquery, so indexes still work.
 
 Every table and function that a page uses must be declared here: by the condition that selects a
-store's rows, or as common to all stores. Any other one raises `UndeclaredRelation`, so a page
-can't show the rows of a new table before somebody has decided who may see them.
+store's rows, or as common to all stores. A query with an undeclared one raises
+`UndeclaredRelation`. So a page can't show rows of a new table before a developer has declared who
+may see them.
 """
 
 import re
@@ -60,7 +61,8 @@ CONDITIONS: Final[Mapping[str, str]] = {
     "app.pending_send": f"""NOT EXISTS (SELECT FROM app.pending_item i WHERE i.send_id = id
         AND NOT i.{_BY_LOCATION})""",
     "app.task": f"{_BY_LOCATION} OR kind = 'pipeline_stale'",
-    # Entries name a location, a key, or an order all of whose lines are for these stores.
+    # The subject of an entry is a location, a key or an order. Entries of an order are shown if all
+    # of its lines are for these stores.
     "app.action_log": f"""split_part(subject, '|', 1) {_MINE} OR (
         EXISTS (SELECT FROM retail.purchase_order_line o WHERE o.order_ref = subject)
         AND NOT EXISTS (SELECT FROM retail.purchase_order_line o WHERE o.order_ref = subject
@@ -94,7 +96,9 @@ class UndeclaredRelation(LookupError):
 
 @lru_cache(maxsize=512)
 def narrowed(sql: str) -> str:
-    """Return the statement with each store's relation limited to the stores in `%(scope_stores)s`.
+    """Return the statement with the relations of `CONDITIONS` limited to stores.
+
+    Parameter `%(scope_stores)s` of the statement has the stores.
 
     Raises:
         UndeclaredRelation: a table or function is not declared, or a table is named without schema.
@@ -124,7 +128,7 @@ def _narrowed_relation(found: re.Match[str]) -> str:
 def _refuse_undeclared(kind: str, text: str) -> NoReturn:
     message = (
         f"{kind} {text.strip()!r} is not declared, so the query was not run;"
-        " declare in ledger/access/narrowing.py which stores' rows it has"
+        " declare it in ledger/access/narrowing.py, with the condition of a store's rows"
     )
     raise UndeclaredRelation(message)
 
@@ -136,7 +140,7 @@ def scoped(sql: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, A
 
     Raises:
         OutOfScope: parameter `key` or `location` names a store outside the scope.
-        UndeclaredRelation: as `narrowed`.
+        UndeclaredRelation: a table or function is not declared, or a table is named without schema.
     """
     scope = current()
     if scope.everywhere:

@@ -1,7 +1,7 @@
 """The roles of people. Each role is a Django group whose name is the role's code.
 
-`webui.accounts.roles` has the rights of each role, because pages check them. `ORDERING` is also
-checked outside of pages.
+`webui.accounts.roles` has the rights of each role, because pages check them. `ORDERING` is here,
+because `ledger.automation.sends` checks it too.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,8 @@ LEAD: Final = "lead"
 PRICING: Final = "pricing"
 ANALYST: Final = "analyst"
 OPERATOR: Final = "operator"
-# Who may approve needs and send orders: pages check it, and so does the end of a delayed send.
+# Roles that may approve needs and send orders. A send waits ten seconds; the job that then executes
+# it checks the person's roles again.
 ORDERING: Final = frozenset({BUYER, LEAD})
 
 

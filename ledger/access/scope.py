@@ -80,7 +80,7 @@ SELECT ARRAY(SELECT g.name FROM app.auth_user_groups m JOIN app.auth_group g ON 
 def grants_of(person: User | AnonymousUser) -> Grants:
     """Return the roles and the stores of a person. An anonymous or inactive person has none.
 
-    One query reads them. The result is cached on `person`, which each request loads anew.
+    One query reads them. The result is cached on `person` for one request.
     """
     if not person.is_authenticated or not person.is_active:
         return NO_GRANTS
@@ -125,7 +125,7 @@ def within(scope: Scope) -> Iterator[None]:
 def bound(parts: Iterator[T], scope: Scope) -> Iterator[T]:
     """Yield the items of `parts`; compute each of them within `scope`.
 
-    The body of a streamed response is computed after its request, and the request's scope, ended.
+    The body of a streamed response is computed after the request and its scope have ended.
     """
     while True:
         with within(scope):
@@ -160,10 +160,13 @@ def require_either(first: str, second: str) -> None:
 
 
 def require_company() -> None:
-    """Raise `OutOfScope` unless the scope is everywhere; for settings that apply to all stores."""
+    """Raise `OutOfScope` unless the scope is everywhere.
+
+    Call this before a change of something that applies to all stores.
+    """
     if not current().everywhere:
         message = (
-            "This applies to every store, and you work for some of them. Nothing was changed."
+            "This applies to every store, but you don't work for all of them. Nothing was changed."
             " Ask a person who works for the whole company."
         )
         raise OutOfScope(message)

@@ -52,7 +52,7 @@ class Break:
     """A defect of the chain, described by `found`.
 
     `place` is its number in the chain, None for an entry outside it. `action_id` is the id of the
-    log entry, None if the chain lacks the head that was kept outside.
+    log entry, None if the chain lacks the head that the file outside of Postgres has.
     """
 
     place: int | None
@@ -108,11 +108,11 @@ def _verify_chain(connection: psycopg.Connection, outside: Head) -> tuple[Head, 
 
 
 def _lost(last: Head, outside: Head) -> Break:
-    """Return the break for a chain that doesn't contain the head that was kept outside."""
+    """Return the break for a chain that doesn't contain the head `outside` of the file."""
     if outside.place > last.place:
         found = f"the chain ends at place {last.place}: its end was removed"
     else:
-        found = "the hash kept outside differs: the chain was written again"
+        found = "the hash in the file outside of Postgres differs: the chain was written again"
     return Break(outside.place, None, found)
 
 

@@ -23,13 +23,13 @@ PAUSE_S: Final = 1.0
 
 
 class Job(NamedTuple):
-    """A periodic job. `work` returns the number of changes; it runs again `every_s` later."""
+    """A periodic job. `work` returns the number of changes and runs every `every_s` seconds."""
 
     work: Callable[[], int]
     every_s: float
 
 
-# Without these limits, a job waits minutes for a dead server, as long as TCP's own timeouts.
+# Without these limits, a job would wait for a dead server until TCP's own timeouts, for minutes.
 CONNECTION_OPTIONS: Final[Mapping[str, Any]] = {
     "connect_timeout": 5,
     "tcp_user_timeout": 10_000,

@@ -73,8 +73,8 @@ WHERE NOT s.policy_active
 """
 
 # `unanswered` is the number of trading windows without a sale since the last count's day. The task
-# needs floor(rate_at_last_sale * unanswered, N) >= the item's threshold, N trading windows a day. A
-# sale on the day that is not complete yet ends the suspicion; `quiet_windows` doesn't include it.
+# needs floor(rate_at_last_sale * unanswered, N) >= the item's threshold, N trading windows a day.
+# `quiet_windows` covers only complete days, so a sale on the present day is checked separately.
 PHANTOM_SUSPECT: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object(
@@ -176,9 +176,9 @@ WHERE a.leg = 'transfer_in' AND {stuck_sql("%(now)s")}
 GROUP BY side.inv_key, side.location, side.sku
 """  # noqa: S608 -- constants of this project
 
-# The 24 hours count from the opening or from the last decision. After a snooze they count from its
-# end: the chosen time (7 days if none), or `updated_at` if the workers ended the snooze earlier,
-# because the policy changed.
+# A need that is open for 24 hours. They count from its opening or its last decision. After a snooze
+# they count from the end of the snooze: the chosen time (7 days if none), or `updated_at` if the
+# workers ended the snooze earlier because the policy changed.
 STUCK_SIGNAL: Final = """
 SELECT DISTINCT ON (p.inv_key) p.inv_key AS subject, p.inv_key, p.location, p.sku,
     jsonb_build_object('reorder', p.reorder_id, 'quantity_units', p.quantity_units,
@@ -296,8 +296,8 @@ GROUP BY last.location, last.hour
 HAVING sum(seen.lines) >= %(silent_lines)s
 """
 
-# A newer approved count settles a count that was rejected as too old. Every other rejected record
-# needs a person, who replays or dismisses it (`app.rejected_mark`).
+# A count that was rejected as too old needs no task after a newer approved count. Every other
+# rejected record needs a person, who replays or dismisses it (`app.rejected_mark`).
 REJECTED_RECORD: Final = """
 SELECT r.subject, NULL AS inv_key,
     CASE WHEN r.subject ~ '^[A-Z0-9-]{1,24}[|]' THEN split_part(r.subject, '|', 1) END AS location,
@@ -312,7 +312,7 @@ WHERE NOT EXISTS (SELECT FROM app.rejected_mark m WHERE m.record_id = r.id)
 GROUP BY r.subject
 """
 
-# The oldest partition's heartbeat is more than 60 s old, or a partition has none at all. A missing
+# The oldest heartbeat of a partition is more than 60 s old, or a partition has none. A missing
 # heartbeat counts only after the first 60 beats, and while the heartbeat service runs.
 PIPELINE_STALE: Final = """
 SELECT 'pipeline' AS subject, NULL AS inv_key, NULL AS location, NULL AS sku,

@@ -93,7 +93,7 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
             as_of_us is None or now_us - as_of_us > OLDEST_US,
             "its stock figures are missing or more than 60 s old",
         ),
-        (is_stale(candidate.pipeline_age_us), "the pipeline has shown no sign of life for 60 s"),
+        (is_stale(candidate.pipeline_age_us), "a part of the pipeline sent no heartbeat for 60 s"),
     )
     return next((why for objects, why in objections if objects), None)
 

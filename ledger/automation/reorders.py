@@ -21,11 +21,11 @@ log = structlog.get_logger(__name__)
 
 
 def approve_due(*, limit: int = MOST_A_CALL) -> int:
-    """Order the needs that meet every condition and send the orders; return how many needs.
+    """Order the needs that meet every condition and send the orders; return the number of needs.
 
     A group is all needs for one supplier and location. Only complete groups are ordered, because a
-    part of one could be below the supplier's minimum. At most `limit` needs are ordered, unless the
-    first group alone has more: of that, the first 500 are.
+    part of one could be below the supplier's minimum. At most `limit` needs are ordered. If the
+    first group alone has more needs, its first 500 are ordered.
     """
     # Check without locks first: most calls find nothing, and locks would block other transactions.
     if not _due(limit):

@@ -1,11 +1,11 @@
 """The scorecard job, which writes measured supplier lead times into the policies of items.
 
-It measures each pair of supplier and location once per UTC day, over the last 180 days. An item
-gets the measured mean and standard deviation if the pair has at least five receipts and the
-measured values differ from the item's policy by more than 10 % (docs/domain.md 7).
+It measures each pair of supplier and location once per UTC day, over the last 180 days. If the pair
+has at least five receipts, its items get the measured mean and standard deviation. An item whose
+policy differs from these by 10 % or less keeps its values (docs/domain.md 7).
 
 Each item is one transaction. The scorecard is written after the last item and marks the pair as
-done for the day, so a stopped job continues with the items that it has not changed yet.
+done for the day. So a stopped job continues with the items that it has not changed yet.
 """
 
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ from ledger.ordering.scorecards import DAYS, Measured, measure
 MOST_PAIRS: Final = 20
 MOST_ITEMS: Final = 500
 
-# Pairs with an order in the last 180 days, and pairs that already have a scorecard; receipts aren't
-# needed. A pair with a replayed key is left out: while an import runs, its data are incomplete.
+# Pairs with an order in the last 180 days, even without a receipt, and pairs that already have a
+# scorecard. A pair with a replayed key is left out: while an import runs, its data are incomplete.
 _DUE: Final = """
 SELECT pair.supplier, pair.location
 FROM (SELECT DISTINCT supplier, location FROM retail.purchase_order_line

@@ -1,8 +1,8 @@
 """Executes the sends of people whose ten seconds are over (decision 0045).
 
 One transaction executes a send: it orders the needs, sends the orders, writes the outcome of each
-item and ends the send. After a crash nothing of it is in the database, and the next round executes
-it. Two processes may run this job at once, because each skips sends that the other has locked.
+item and ends the send. A crash rolls the transaction back, and the next round executes the send.
+Two processes may run this job at once, because each skips sends that the other has locked.
 
 A send that waited for more than 15 minutes after its deadline lapses. Nothing is sent then, because
 the person who pressed the button no longer expects it. Items of a store for which the person may
@@ -54,7 +54,7 @@ ORDER BY place
 
 @dataclass(frozen=True, slots=True)
 class _Send:
-    """A send that is due, locked."""
+    """The locked row of a send that is due."""
 
     id: int
     made_by: str | None
@@ -77,7 +77,7 @@ class _Item:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The order that has left with an item, or the reason why nothing has."""
+    """The reference of the order that was sent for an item, or the reason of its refusal."""
 
     place: int
     order_ref: str | None
@@ -85,7 +85,7 @@ class _Outcome:
 
 
 def send_due(*, limit: int = MOST_A_CALL) -> int:
-    """Execute at most `limit` sends whose deadline has passed; return how many ended."""
+    """Execute at most `limit` sends whose deadline has passed; return the number that ended."""
     return sum(_execute(int(send_id)) for send_id in fetch_column(_DUE, limit))
 
 
@@ -132,7 +132,7 @@ def _scope(made_by: str | None) -> Scope:
 
 
 def _needs(send: _Send, items: Sequence[_Item]) -> list[_Outcome]:
-    """Order the needs and send the orders; one that is refused doesn't stop the others."""
+    """Order the needs and send the orders. A refused need doesn't stop the others."""
     approver = Approver(
         send.made_by,
         send.odd_units_allowed,

@@ -76,8 +76,8 @@ SELECT (SELECT count(*) FROM added WHERE is_news) + (SELECT count(*) FROM kept W
 
 _ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('inbox ' || %s, 0))"
 
-# A sale line gets its id before it commits, so a smaller id may commit later. Lines are counted
-# 30 s after their write, when all smaller ids have committed.
+# A sale line gets its id before it commits, so a line with a smaller id may commit later. Lines are
+# counted 30 s after their write, when all lines with smaller ids have committed.
 _COUNT_HOURS: Final = """
 WITH mark AS (
     SELECT coalesce((SELECT value FROM app.inbox_mark WHERE name = 'sale_line'), 0) AS id
@@ -98,7 +98,8 @@ INSERT INTO app.inbox_mark (name, value) SELECT 'sale_line', max(id) FROM batch 
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 
-# Open suspicions of which a newer count than the last one at their start found units.
+# Open phantom suspicions of items that were counted again since the suspicion began, if that count
+# found units.
 _FALSE_ALARMS: Final = """
 SELECT t.id, s.location, s.sku, i.phantom_lambda_micro, found.units
 FROM app.task t

@@ -38,20 +38,23 @@ ORDER BY id LIMIT %(rows)s
 def decision_events(
     *, after: int, location: str = "", kind: str = "", rows: int
 ) -> list[DecisionEvent]:
-    """Return at most `rows` events of the person's stores with a higher id, in order."""
+    """Return at most `rows` events of the person's stores with an id above `after`, by id.
+
+    Location or kind "" means every location or kind.
+    """
     given = {"after": after, "location": location, "kind": kind, "rows": rows}
     return select(_EVENTS, given, DecisionEvent)
 
 
 def newest_event() -> int:
-    """Return the id of the newest event of every store, 0 if there is none.
+    """Return the id of the newest event in all stores, 0 if there is none.
 
-    A reader that then finds no further event may continue here: ids follow the commits, so no event
-    with a lower id appears later.
+    Call this before `decision_events`. If that finds no event of a location or kind, its reader may
+    continue after this id. Ids follow the commits, so no event with a lower id appears later.
     """
     return int(fetch_value("SELECT coalesce(max(id), 0) FROM app.decision_event"))
 
 
 def oldest_event() -> int:
-    """Return the id of the oldest event that is kept, of every store, 0 if there is none."""
+    """Return the id of the oldest stored event in all stores, 0 if there is none."""
     return int(fetch_value("SELECT coalesce(min(id), 0) FROM app.decision_event"))

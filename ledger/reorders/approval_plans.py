@@ -27,7 +27,7 @@ MOST_PARTS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The order line that has a reorder id."""
+    """An existing order line that answers the need `reorder_id`."""
 
     id: int
     reorder_id: str
@@ -88,7 +88,8 @@ def plans_of(
 ) -> list[Plan | OrderedBefore | LedgerError]:
     """Return a plan, an earlier order, or the reason of a refusal for each approval.
 
-    If the approver sends orders, those below their supplier's minimum are refused, unless allowed.
+    If the approver sends the orders, needs whose order would be below the supplier's minimum are
+    refused, unless `below_minimum_allowed`.
     """
     found: list[Plan | OrderedBefore | LedgerError] = []
     seen: set[str] = set()
@@ -159,7 +160,7 @@ def _plan(
         )
         refuse_if_moved(row, decision, allowed=("open",))
         if approval.reorder_id in known.ordered:
-            message = f"order line {known.ordered[approval.reorder_id].id} answers this already"
+            message = f"order line {known.ordered[approval.reorder_id].id} orders this need already"
             raise Conflict(message)
         item = known.items.get(row.inv_key)
         if item is None:
@@ -200,7 +201,7 @@ def _parts(
         if not supplier:
             refuse("supplier", None, "an order needs a supplier: set one on the item first")
         if part.supplier and not known.terms[supplier].is_named:
-            refuse("supplier", supplier, "a supplier that we know; add it first")
+            refuse("supplier", supplier, "an existing supplier; add it first")
         refuse_inactive(known.terms[supplier])
         checks.not_past("due_on", part.due_on, known.now)
         checked.append(Part(part.units, supplier, part.due_on))

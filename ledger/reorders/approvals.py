@@ -9,8 +9,8 @@ from datetime import date
 class Part:
     """One order line of an approval.
 
-    `supplier` None means that of the proposal or, if it has none, of the item. `due_on` None means
-    the day that follows from the lead time when the order is sent.
+    `supplier` None means the supplier of the proposal or, if it has none, of the item. `due_on`
+    None means the day that follows from the lead time when the order is sent.
     """
 
     units: int
@@ -20,7 +20,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ApproveReorder:
-    """A request to order the need `reorder_id`, as its revision `shown_revision` was shown.
+    """A request to order the need `reorder_id`; the person saw its revision `shown_revision`.
 
     `units` is the quantity to order, None for the proposed quantity. `parts` None orders it as one
     line. Otherwise there is one line per part, and the parts must add up to the quantity.
@@ -70,7 +70,7 @@ class Ordered:
 
 @dataclass(frozen=True, slots=True)
 class OrderedBefore:
-    """The first order line of an earlier approval of the same need; this one wrote nothing.
+    """The first order line of an earlier approval of the same need; the new one wrote nothing.
 
     `units` is the whole quantity that the earlier approval ordered.
     """

@@ -3,8 +3,8 @@
 The job that approves needs and the desk of the buyer use the same functions, so the desk shows the
 reasons that stop the job.
 
-A group is all needs for one supplier and location. Its value is the sum over the needs without any
-other reason to wait. If that is below the supplier's minimum, all of them wait.
+A group is all needs for one supplier and location. Its value is the sum over the needs that have no
+other reason to wait. If this sum is below the supplier's minimum, all needs of the group wait.
 """
 
 from collections import defaultdict
@@ -34,7 +34,8 @@ class Case:
     """An open need, with all values that the conditions compare.
 
     `*_us` are microseconds; an age is None if it is unknown. `weekday` is 0 on Monday, in UTC.
-    `requested_units` is the quantity in the read model, None if that has another need.
+    `requested_units` is the need's quantity in the read model, None if the read model has another
+    need of the item.
     """
 
     reorder_id: str
@@ -113,7 +114,7 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
     elif case.requested_units != case.quantity_units:
         yield Reason("state_differs", "the newest stock figures ask for another quantity")
     if is_stale(case.pipeline_age_us):
-        yield Reason("pipeline_stale", "the pipeline has shown no sign of life for 60 s")
+        yield Reason("pipeline_stale", "a part of the pipeline sent no heartbeat for 60 s")
 
 
 def reasons_to_wait(cases: Iterable[Case]) -> dict[str, tuple[Reason, ...]]:

@@ -1,9 +1,9 @@
 """Sends that a person can take back: "approve and send" takes effect ten seconds later.
 
-The command checks every need or draft order as the execution will, and writes one row of
-`app.pending_send` with an item for each that can be sent. Nothing else is written: no decision, no
-order line. The automation executes the row after its deadline (`ledger.automation.sends`), so it
-doesn't depend on an open page. Until then `cancel_send` releases all of its items.
+The command checks every need or draft order as the execution will. It writes one row of
+`app.pending_send`, with an item for each need or order that can be sent, and no decision or order
+line. The automation executes the row after its deadline (`ledger.automation.sends`), so no page has
+to stay open. Until then `cancel_send` releases all of its items.
 
 A need or order is an item of one waiting send at most, by a unique index. Locks are taken in this
 order: the row of a send, then what `ledger.reorders.approval` locks.
@@ -34,7 +34,7 @@ NEED, ORDER = "need", "order"
 
 @dataclass(frozen=True, slots=True)
 class DraftOrder:
-    """A draft order to send, as its version `shown_version` was shown."""
+    """A draft order to send; the person saw its version `shown_version`."""
 
     order_ref: str
     shown_version: str
@@ -44,7 +44,8 @@ class DraftOrder:
 class Announced:
     """A send that waits: its id, its number of items, and what was refused at once.
 
-    `send_id` is None if everything was refused. A refused order has its reference as `reorder_id`.
+    `send_id` is None if everything was refused. `reorder_id` of a refused draft order is its
+    `order_ref`.
     """
 
     send_id: int | None
@@ -103,7 +104,7 @@ def send_needs(
     """Record that needs are to be approved and sent in ten seconds, each at its shown revision.
 
     A need that can't be ordered is refused with its reason and doesn't stop the others. The needs
-    of one supplier and location become one order, apart from the draft that collects others.
+    of one supplier and location become a new order, which doesn't include the lines of a draft.
     Raise `ServiceError` unless there are 1 to 500 needs.
     """
     approver = Approver(
@@ -213,7 +214,7 @@ def _announce(
 
 
 def _taken(items: Sequence[_Item]) -> dict[str, str | None]:
-    """Return the items that another waiting send has, with its person.
+    """Return the items that another waiting send has: the person who made that send, by subject.
 
     The subjects are locked, so no other send can add one of them meanwhile.
     """
@@ -271,7 +272,7 @@ def _announced(document: ResultDocument) -> Announced:
 def cancel_send(
     *, send_id: int, actor: str | None = None, command_id: UUID | None = None
 ) -> Cancelled:
-    """Cancel a waiting send; nothing is ordered or sent. Return how many items are free again.
+    """Cancel a waiting send; nothing is ordered or sent. Return the number of released items.
 
     The deadline itself doesn't matter: a send that the automation has not executed yet can be
     cancelled. Raise `Conflict` for a send that has ended, `ServiceError` for an unknown one.
@@ -331,7 +332,7 @@ def _refuse_ended(send: _Send) -> None:
     messages = {
         "sent": f"It is too late to undo: the orders were sent{at}. Cancel their lines on Orders",
         "cancelled": f"{person(send.ended_by)} has already undone this send{at}",
-        "lapsed": f"This send has lapsed{at}",
+        "lapsed": f"The automation did not run in time, so this send has ended unsent{at}",
     }
     raise Conflict(messages[send.status])
 

@@ -37,7 +37,7 @@ from ledger.reorders.approvals import (
 from ledger.reorders.pending import refusal_reason
 
 # After a rejection or a short order, the item opens no new need for a time (docs/domain.md 5.3).
-# By the episode's state: the status of the closed need that caused it.
+# The status of the closed need that caused this, by the state of the item's episode.
 HELD_AFTER: Final = {"held-rejected": "rejected", "held-short": "accepted"}
 
 
@@ -165,9 +165,9 @@ def reject_reorder(
 ) -> int:
     """Reject a need; return the decision's id.
 
-    For seven days the rules then open no new need for the item. The hold ends earlier if somebody
-    resumes it, the policy changes, or the stock rises well above the reorder point (docs/domain.md
-    5.3).
+    For seven days the rules then open no new need for the item. This hold ends earlier if a person
+    resumes the need, the policy changes, or the stock rises well above the reorder point
+    (docs/domain.md 5.3).
     """
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
     decision = Decision(REORDERS, reorder_id, "reject", shown_revision, actor, None, given)
@@ -204,7 +204,7 @@ def resume_reorder(
     opens again with the same id if the item still needs units. A rejected or ordered need stays
     closed; if the item still needs units, the rules open a new one.
 
-    Raise `ServiceError` for an unknown need, `Conflict` if it holds nothing back.
+    Raise `ServiceError` for an unknown need, `Conflict` if its hold has ended or it has none.
     """
     decision = Decision(REORDERS, reorder_id, "resume", shown_revision, actor)
 
@@ -231,7 +231,7 @@ def _refuse_if_not_held(row: NeedProposal, decision: Decision) -> None:
     state = episode.episode_state if episode and episode.reorder_id == decision.proposal else ""
     if HELD_AFTER.get(state) != row.status:
         message = (
-            f"{decision.proposal} is {row.status} and holds nothing back any more,"
+            f"{decision.proposal} is {row.status} and no longer stops new needs of the item,"
             f" since {moment_text(row.updated_at)}"
         )
         raise Conflict(message)

@@ -126,7 +126,7 @@ def test_a_chain_that_was_written_again_as_a_whole_is_found_by_the_head_outside(
     ledger.execute(CHAIN_AGAIN)
 
     assert found(ledger) == []
-    again = "the hash kept outside differs: the chain was written again"
+    again = "the hash in the file outside of Postgres differs: the chain was written again"
     assert found(ledger, outside) == [(5, None, again)]
 
 

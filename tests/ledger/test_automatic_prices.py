@@ -51,8 +51,8 @@ FINE: dict[str, Any] = {
         ({}, {"has_rule_price_that_day": True}, "that day already"),
         ({}, {"is_stopped": True}, "stopped"),
         ({}, {"settled_since_us": NOW_US - MINUTE_US + 1}, "within the last minute"),
-        ({}, {"pipeline_age_us": MINUTE_US + 1}, "no sign of life"),
-        ({}, {"pipeline_age_us": None}, "no sign of life"),
+        ({}, {"pipeline_age_us": MINUTE_US + 1}, "no heartbeat"),
+        ({}, {"pipeline_age_us": None}, "no heartbeat"),
     ],
 )
 def test_each_condition_holds_on_one_side_and_objects_on_the_other(
@@ -136,7 +136,7 @@ def test_no_price_is_written_by_rule_while_the_pipeline_is_stale(
     ledger.execute(spoil)
 
     assert write_due() == 0
-    assert objections_to([due])[due] == "the pipeline has shown no sign of life for 60 s"
+    assert objections_to([due])[due] == "a part of the pipeline sent no heartbeat for 60 s"
 
 
 def test_a_policy_that_changes_while_a_price_is_written_is_heard(

@@ -109,7 +109,7 @@ def test_a_split_need_is_answered_by_its_first_line_alone(
         ([Part(30), Part(18)], "add up to 42"),
         ([Part(37), Part(5)], "multiple of the pack"),
         ([Part(42), Part(0)], "whole number from 1"),
-        ([Part(42, "NOBODY")], "a supplier that we know"),
+        ([Part(42, "NOBODY")], "an existing supplier"),
         ([Part(6)] * 5 + [Part(1)] * 6 + [Part(6)], "at most 10 order lines"),
     ],
 )
@@ -280,7 +280,7 @@ def test_a_need_that_another_line_answers_already_is_not_ordered_again(
 ) -> None:
     write(ledger, "purchase_order_line", reorder_id=proposal)
 
-    with pytest.raises(Conflict, match="answers this already"):
+    with pytest.raises(Conflict, match="orders this need already"):
         services.approve_reorder(ApproveReorder(proposal, 1))
 
 

@@ -101,7 +101,7 @@ def test_a_closed_need_that_holds_nothing_back_stays_closed(
     answered(ledger, status)
     hold(ledger, held, holder)
 
-    with pytest.raises(Conflict, match=f"is {status} and holds nothing back any more"):
+    with pytest.raises(Conflict, match=f"is {status} and no longer stops new needs"):
         services.resume_reorder(reorder_id=need)
 
 
