@@ -32,7 +32,7 @@ Stores = Literal["single", "country"]
 T = TypeVar("T")
 
 BATCH_ROWS: Final = 5_000
-# With a rate, batches are so small that four a second are written: stock then changes steadily.
+# With a rate, a batch has the lines of a quarter of a second, so that stock changes steadily.
 BATCHES_PER_S: Final = 4
 RANGE_ROWS: Final = 2_000
 LISTED_BAD_ROWS: Final = 1_000
@@ -49,7 +49,7 @@ _NEXT_STEP: Final = (
 
 
 class Imported(NamedTuple):
-    """The progress of an import: `done` of `of` items, or later of lines (`what`)."""
+    """The progress of an import: `done` of `of`. `what` is "items" first and "lines" later."""
 
     what: str
     done: int
@@ -120,7 +120,7 @@ class ImportReport:
             f"{self.rows} rows: {self.inserted} lines written, {self.already_there} were there"
             f" already, {self.refused} refused; {self.keys} keys, {self.keys_ranged} newly ranged;"
             f" {self.units_sold} units sold, {self.units_returned} returned,"
-            f" revenue {self.revenue_minor} minor; {self.seconds} s{summed}{listed}"
+            f" revenue {self.revenue_minor} minor units; {self.seconds} s{summed}{listed}"
             + (f"\n  and {unlisted} more" if unlisted else "")
             + (_NEXT_STEP if self.refused else "")
         )

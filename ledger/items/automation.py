@@ -25,7 +25,7 @@ def set_automation(
     """Change columns of `AUTOMATION` in an item's policy.
 
     `shown` has the values that the person saw, by column. If one of them has changed since,
-    nothing is written and the `Conflict` names them. Return the changed columns as
+    nothing is written and the `Conflict` names it. Return the changed columns as
     {column: [before, after]}; a column that already has its new value is left out.
     """
     for name in changes:

@@ -1,6 +1,6 @@
 """Ranging of items at locations, and changes of their policies (`retail.item_location`).
 
-The workers decide about a key only if it has such a row, and with the values in it.
+The workers decide about a key only if it has a row in this table, and use the values of that row.
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,7 +78,7 @@ def policy_columns() -> frozenset[str]:
 def _checked(policy: Mapping[str, object]) -> dict[str, object]:
     unknown = sorted(set(policy) - policy_columns())
     if unknown:
-        refuse("policy", unknown[0], "no such column of a policy, or not one that people may set")
+        refuse("policy", unknown[0], "the name of a policy column that people may set")
     return dict(policy)
 
 
@@ -183,7 +183,8 @@ def set_policies(
     values = _checked(changes)
     if not values or not keys:
         return 0
-    # A refusal is explained with defaults for the other columns, because they differ by key.
+    # The check that explains a refusal uses defaults for the other columns, because these columns
+    # have different values for different keys.
     with checks.named_policies([{"status": "active", **values}]), ledger_transaction():
         return _update(list(keys), values, actor)
 
@@ -198,7 +199,7 @@ def _update(keys: list[str], values: Mapping[str, object], actor: str | None) ->
 
 
 def locked_item(*, location: str, sku: str) -> LockedItem:
-    """Return a ranged item, locked until the transaction ends; raise `ServiceError` for others."""
+    """Return an item, locked until the transaction ends; raise `ServiceError` if not ranged."""
     inv_key = checks.key(location, sku)
     require_store(location)
     found = fetch_one("SELECT * FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)

@@ -164,7 +164,7 @@ def move_due_date(
 def _due_day(line: OrderLine, due_on: date | None) -> date | None:
     """Return `due_on` if the line allows it, or None for no change.
 
-    Raise `ServiceError` for a draft's day that is past, or a day before that of the order.
+    Raise `ServiceError` for a past day of a draft, or for a day before the line was ordered.
     """
     if due_on is None:
         return None
@@ -301,8 +301,8 @@ def received_for_order(line_id: int, *, without_shipment: int | None = None) -> 
 def open_order_units(line: OrderLine, *, without_shipment: int | None = None) -> int:
     """Return the open units of a locked line: max(0, expected - cancelled - received).
 
-    Expected are the confirmed units, else the ordered ones. `without_shipment` leaves out the
-    receipt with this id.
+    Expected are the confirmed units or, if none are confirmed, the ordered units.
+    `without_shipment` leaves out the receipt with this id.
     """
     promised = line.confirmed_units
     return orders_status.open_units(

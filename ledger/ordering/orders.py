@@ -158,7 +158,7 @@ def check_order(*, order_ref: str, below_minimum_allowed: bool, shown_version: s
 def _sendable(
     order_ref: str, shown_version: str | None, *, allowed: bool
 ) -> tuple[Sequence[OrderLine], datetime]:
-    """Return the locked draft lines of an order and the time; raise what stops the sending."""
+    """Return the locked draft lines of an order and the time; raise the error that stops a send."""
     lines = _locked_drafts(order_ref, shown_version)
     _refuse_terms(order_ref, lines, allowed=allowed)
     now = database_now()
@@ -239,7 +239,7 @@ def _refuse_terms(order_ref: str, lines: Sequence[OrderLine], *, allowed: bool) 
     value = _value_minor(lines)
     if value < least and not allowed:
         rule = (
-            f"worth {money_text(least)} or more, the supplier's minimum, or ticked to go below it"
+            f"worth {money_text(least)} or more, the supplier's minimum, or tick to send below it"
         )
         refuse("order", f"{order_ref} worth {money_text(value)}", rule)
 

@@ -53,9 +53,9 @@ ALLOWED: Final[Mapping[tuple[Status, Action], Status | Literal["gone"]]] = Mappi
 )
 WHY_NOT: Final[Mapping[Status, str]] = MappingProxyType(
     {
-        "draft": "is a draft that was not ordered yet; change, date, send or delete it instead",
-        "sent": "was sent to the supplier; confirm, date, receive or cancel it instead",
-        "confirmed": "is confirmed; confirm it again, date, receive or cancel it instead",
+        "draft": "is a draft that was not ordered yet; change, send or delete it instead",
+        "sent": "was sent to the supplier; confirm, receive or cancel it, or move its due day",
+        "confirmed": "is confirmed; confirm it again, receive or cancel it, or move its due day",
         "closed": "is closed and has no open units; the purchasing lead can open it again",
     }
 )

@@ -1,7 +1,7 @@
 """Detection of probable typing errors in prices, like 2499.00 for 24.99.
 
-A person has to confirm such a price. The rules allow every price from 0.01 on that is not below the
-floor (docs/domain.md 0, 6.4), so nothing is forbidden here, and programs need no confirmation.
+A person has to confirm such a price. Nothing is forbidden here, because the rules allow every price
+from 0.01 on that is not below the floor (docs/domain.md 0, 6.4). Programs need no confirmation.
 
 The limit is a factor of two, inclusive. It accepts usual changes, half price included, and detects
 a missing decimal point, an extra digit and most transposed digits.
@@ -24,7 +24,7 @@ SELECT min(cost_minor) FILTER (WHERE cost_minor > 0) AS least_cost_minor,
        min(regular_minor) AS least_regular_minor, max(regular_minor) AS most_regular_minor
 FROM retail.item_location WHERE sku = %s AND inv_key <> %s
 """
-_ASK: Final = "unless you tick that it is meant"
+_ASK: Final = "unless you tick that the amount is correct"
 PRICE: Final = "price_minor"
 COST: Final = "cost_minor"
 REGULAR: Final = "regular_minor"
@@ -68,8 +68,8 @@ def require_plausible(price_minor: int, usual: int | None) -> None:
 def require_plausible_policy(sku: str, inv_key: str, policy: Mapping[str, object]) -> None:
     """Raise `ImplausiblePrice` for a cost or regular price that differs from other locations.
 
-    It differs if it is below half of their lowest or above twice their highest value. If no other
-    location has a regular price, it must be at most ten times the cost instead.
+    An amount differs if it is below half of their lowest or above twice their highest value. If no
+    other location has a regular price, the regular price must be at most ten times the cost.
     """
     known = read_one(_Elsewhere, _ELSEWHERE, sku, inv_key) or _Elsewhere()
     limits = (

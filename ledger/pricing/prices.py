@@ -1,7 +1,7 @@
 """Writes of prices. The prices of an item form a timeline, to which rows are only appended.
 
-No price is below the item's floor when it is written. The floor is computed at every write, under a
-lock on the item, because cost or tax may have risen since a person saw it (docs/domain.md 6.4).
+No price is below the item's floor when it is written (docs/domain.md 6.4). The floor is computed at
+every write, under a lock on the item, because cost or tax may have risen since the page was loaded.
 """
 
 from collections import Counter
@@ -127,7 +127,7 @@ def _newest_as_shown(inv_key: str, shown_price_id: int | None) -> TimelineRow | 
     if newest is None:
         refuse("shown_price_id", shown_price_id, "the newest price of this item")
     message = (
-        f"{inv_key} has another price since: {money_text(newest.price_minor)} from"
+        f"{inv_key} has got another price since: {money_text(newest.price_minor)} from"
         f" {moment_text(newest.effective_from)} on, {newest.kind}, {newest.origin}"
     )
     raise Conflict(message)
@@ -189,7 +189,7 @@ def set_first_prices(*, prices: Sequence[FirstPrice], actor: str | None = None) 
     """Write initial prices in one statement; return their number.
 
     Raise `Conflict` if a key has a price already or is given twice, `ServiceError` if a price is
-    below its floor. Nothing is written then.
+    below its floor. After an error nothing is written.
     """
     columns = ("location", "sku", "price_minor", "floor_minor", "effective_from", "kind")
     with ledger_transaction():
@@ -230,8 +230,8 @@ def roll_back_price(
     is now below the floor becomes the floor.
 
     The new row takes effect with the next window. If the newest price is scheduled for later, the
-    new row gets the same time. Of two rows with the same time the one with the greater id counts,
-    so the scheduled price never takes effect.
+    new row gets the same time. Of two rows with the same time, the row with the greater id is in
+    force, so the scheduled price never takes effect.
 
     Raise `Conflict` if the newest price is a rollback itself, if nothing precedes it, or if the
     person saw another price (`shown_price_id`).

@@ -32,7 +32,7 @@ class PriceWritten:
 
 @dataclass(frozen=True, slots=True)
 class PriceWrittenBefore:
-    """The price that an earlier approval of the proposal wrote; this one wrote nothing."""
+    """The price that an earlier approval of the proposal wrote; the new approval wrote nothing."""
 
     price_id: int
     price_minor: int
@@ -76,8 +76,9 @@ def approve_price(
         item = locked_item(location=row.location, sku=row.sku)
         begins = max(moment_of(row.effective_at_us), next_window_start(database_now()))
         price = Price(row.new_minor, row.step, "rule", begins, proposal_id)
-        # Insert the price before the decision, so that its record comes first. A proposal ends 48
-        # hours after its time, with the next record of its key: that must be the price.
+        # Insert the price before the decision, so that its record comes first. Once a proposal's
+        # time is 48 hours ago, the next record of its key ends it: as expired, unless that record
+        # is its price.
         write_price(item, price, actor=actor)
         write_decision(row, decision)
         return _approval(proposal_id, repeated=False)
@@ -116,7 +117,7 @@ def reject_price(
 ) -> int:
     """Reject a proposal; return the decision's id.
 
-    The rules propose no price for the item for the time of its policy's cool-down.
+    The rules then propose no price for the item until the cool-down of its policy has passed.
     """
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
     decision = Decision(PRICES, proposal_id, "reject", shown_revision, actor, None, given)

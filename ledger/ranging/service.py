@@ -18,7 +18,7 @@ from ledger.kernel.transactions import fetch_value
 from ledger.ordering.supplier_terms import terms_of
 from ledger.pricing.plausibility import require_plausible_policy
 
-# A till may have sold at a location that nobody has described. Its items can be ranged too.
+# A till may have sold at a location that has no row in `retail.location`. Its items can be ranged.
 _IS_LOCATION: Final = """
 SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
     OR EXISTS (SELECT FROM retail.item_location WHERE location = %s)
@@ -81,7 +81,7 @@ def range_new_item(
 
 def _check(item: NewItem, inv_key: str) -> None:
     if not fetch_value(_IS_LOCATION, item.location, item.location, inv_key):
-        refuse("location", item.location, "a location that we know")
+        refuse("location", item.location, "an existing location")
     _refuse_unknown_supplier(item.policy.get("supplier"))
     if len(item.name) > LONGEST_NAME:
         refuse("name", item.name[:40], f"at most {LONGEST_NAME} characters")
@@ -89,4 +89,4 @@ def _check(item: NewItem, inv_key: str) -> None:
 
 def _refuse_unknown_supplier(code: object) -> None:
     if code is not None and not terms_of({str(code)})[str(code)].is_named:
-        refuse("supplier", code, "a supplier that we know; add it first")
+        refuse("supplier", code, "an existing supplier; add it first")

@@ -118,8 +118,9 @@ def correct_receipt(
     The status of the order line follows. A receipt of 0 units needs a reason.
 
     Raises:
-        ServiceError: another person received it, or a value breaks a rule.
-        Conflict: it isn't received yet, is older than 48 h, or has changed since `shown_version`.
+        ServiceError: another person received the goods, or a value breaks a rule.
+        Conflict: the goods aren't received yet, or arrived more than 48 h ago. Or the receipt has
+            changed since `shown_version`.
     """
     delivered.check()
 

@@ -40,12 +40,12 @@ class ShipmentLine(Stamped):
 
     @property
     def left_at(self) -> datetime:
-        """The shipping time; SQL requires one for a shipped row. Raise `LookupError` without."""
+        """The shipping time, which SQL requires for a shipped row; `LookupError` for others."""
         return _required(self.shipped_at, f"shipment line {self.id} has no shipping time")
 
     @property
     def arrived_at(self) -> datetime:
-        """The time of receipt; SQL requires one for a received row. Raise `LookupError` without."""
+        """The time of receipt, which SQL requires for a received row; `LookupError` for others."""
         return _required(self.received_at, f"shipment line {self.id} has no receiving time")
 
 

@@ -83,14 +83,14 @@ def receive_shipment(
     `shipment_line_id` is the supplier's shipment. Without one, the goods were not announced, and
     `purchase_order_line_id` is the order line.
 
-    The line is locked. On-order falls by `order_units` = min(arrived, open units), where damaged
-    units have arrived too. Extra units enter stock and change no other order. A line without open
+    The line is locked. On-order falls by `order_units` = min(arrived, open units); arrived units
+    include damaged ones. Extra units enter stock and change no other order. A line without open
     units is closed.
 
     Raises:
         ServiceError: no such shipment or line, or 0 units without a reason.
         Conflict: the shipment was received already, or the line is a draft. Or its open units
-            differ from `shown_open_units`: somebody may have received this delivery already.
+            differ from `shown_open_units`: another person may have received this delivery.
     """
 
     def work() -> Written:

@@ -63,7 +63,8 @@ def write_pair(
 def locked_transfer(shipment_line_id: int) -> LockedTransfer:
     """Return the transfer to which this row belongs, locked until the transaction ends.
 
-    Either row identifies it. Raise `Conflict` if it was cancelled or isn't one row each.
+    Either row identifies it. Raise `Conflict` if the transfer was cancelled, or if it isn't exactly
+    one leaving and one arriving row.
     """
     reference: str | None = fetch_value(
         "SELECT max(transfer_ref) FROM retail.shipment_line"

@@ -29,9 +29,9 @@ def receive_transfer(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Receive a transfer; return shipped minus arrived units, where damaged units have arrived.
+    """Receive a transfer; return shipped minus arrived units. Damaged units have arrived too.
 
-    Unless that is 0, a reason is needed. `shipment_line_id` is the arriving row.
+    A difference other than 0 needs a reason. `shipment_line_id` is the arriving row.
 
     Raises:
         ServiceError: no such row, or no reason for a difference.
@@ -65,11 +65,12 @@ def correct_transfer_receipt(
 ) -> int:
     """Replace `actor`'s own receipt, within 48 h; return shipped minus arrived units.
 
-    One update reverses the old receipt and books the new one. Without a new time, the old one is
+    One update reverses the old receipt and books the new one. Without a new time, the old time is
     kept.
 
     Raises:
-        ServiceError: another person received it, it is older, or a difference has no reason.
+        ServiceError: another person received the transfer, the receipt is older than 48 h, or a
+            difference has no reason.
         Conflict: the transfer is not received.
     """
     delivered.check()
@@ -98,7 +99,7 @@ def correct_transfer_receipt(
 def _receive(arriving: ShipmentLine, delivered: Delivered, actor: str | None) -> _Lost:
     lost = arriving.shipped_units - delivered.arrived_units
     if lost and not (delivered.discrepancy_reason or "").strip():
-        refuse("discrepancy_reason", None, f"{lost} units differ, a reason is needed")
+        refuse("discrepancy_reason", None, f"shipped minus arrived units is {lost}: give a reason")
     write_receipt(arriving.id, delivered, 0, actor)
     log_receipt(arriving.inv_key, arriving.id, delivered, actor)
     return _Lost(lost)

@@ -1,8 +1,8 @@
 """The route of a transfer, and the checks of a new transfer.
 
 Source and destination must both range the item. The units must be on hand at the source and not be
-promised to customers or other transfers. A person who ships may confirm that more units have left,
-because goods that have left are a fact, and the recorded stock may be wrong.
+promised to customers or other transfers. A person who ships may confirm that more units have left.
+Goods that have left are a fact, and the recorded stock may be wrong.
 """
 
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class Route:
 def refuse_unranged(route: Route) -> None:
     """Raise `ServiceError` unless source and destination range the item.
 
-    It names the location that doesn't, or the SKU if no location has it.
+    The error names the location that doesn't range the item, or the SKU if no location has it.
     """
     keys = {"source": f"{route.source}|{route.sku}"}
     keys["destination"] = f"{route.destination}|{route.sku}"
@@ -86,7 +86,7 @@ def _refuse_end(field: str, inv_key: str) -> None:
     if known is None or not known.sku_locations:
         refuse("sku", sku, "an item that some location has")
     if not known.location_known:
-        refuse(field, location, "a location that we know")
+        refuse(field, location, "an existing location")
     refuse(field, location, f"a location that has {sku}: have it ranged there first")
 
 
@@ -97,7 +97,8 @@ def refuse_beyond_stock(
 
     Promised units are those allocated to customers and those of planned transfers. `besides` is the
     leaving row of this transfer, which is left out. `or_else` is a next step to add to the message.
-    A key that is no longer ranged is not checked. Its row stays locked until the transaction ends.
+    A key that is no longer ranged is not checked. The item's row stays locked until the transaction
+    ends.
     """
     # The lock is a statement of its own, so that the next one sees what others have committed.
     execute("SELECT id FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)

@@ -136,10 +136,10 @@ def test_the_lead_may_too(ledger: psycopg.Connection) -> None:
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [
-        ({"location": "NOWHERE"}, "a location that we know"),
+        ({"location": "NOWHERE"}, "an existing location"),
         ({"location": ""}, "a location is 1 to 24"),
         ({"sku": "a|b"}, "printable and has no |"),
-        ({"supplier": "NOBODY"}, "a supplier that we know"),
+        ({"supplier": "NOBODY"}, "an existing supplier"),
         ({"opening": "many"}, "one of zero, unknown"),
         ({"name": "x" * 201}, "at most 200 characters"),
         ({"pack_units": "0"}, "a whole number from 1 to 1,000,000"),

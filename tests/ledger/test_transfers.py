@@ -109,7 +109,7 @@ def test_loss_is_what_was_shipped_less_what_arrived(
 def test_lost_or_found_units_need_a_reason(ledger: psycopg.Connection, received: int) -> None:
     transfer = shipped()
 
-    with pytest.raises(ServiceError, match="a reason is needed"):
+    with pytest.raises(ServiceError, match="give a reason"):
         services.receive_transfer(
             shipment_line_id=transfer.in_id,
             delivered=Delivered(received, discrepancy_reason="  "),

@@ -59,8 +59,8 @@ def written(ledger: psycopg.Connection) -> int:
     ("changes", "field", "value", "rule"),
     [
         ({"sku": "NOPE"}, "sku", "NOPE", "an item that some location has"),
-        ({"source": "NOWHERE"}, "source", "NOWHERE", "a location that we know"),
-        ({"destination": "NOWHERE"}, "destination", "NOWHERE", "a location that we know"),
+        ({"source": "NOWHERE"}, "source", "NOWHERE", "an existing location"),
+        ({"destination": "NOWHERE"}, "destination", "NOWHERE", "an existing location"),
         ({"source": "M"}, "source", "M", "a location that has S"),
         ({"destination": "M"}, "destination", "M", "a location that has S"),
         ({"destination": "N"}, "destination", "N", "a location that has S"),
