@@ -1,8 +1,8 @@
 """Tokens with which programs use the API as a person or a service account.
 
-A token has 32 random bytes. The table keeps their SHA-256 hash, so nobody can use a copy of the
-database as tokens. A token has scopes and an end. It never has more rights than its owner: each
-request needs the right of its scope, and reads the owner's stores only (`webui.api.access`).
+A token has 32 random bytes. The table keeps their SHA-256 hash, so a copy of the database contains
+no usable tokens. A token has scopes and an expiry. It never has more rights than its owner: each
+request needs the right of its scope, and reads only the owner's stores (`webui.api.access`).
 """
 
 import hashlib
@@ -93,7 +93,11 @@ class ApiToken:
 
 @dataclass(frozen=True, slots=True)
 class TokenUse:
-    """A request with a valid token: its owner, and the requests of this minute with this one."""
+    """A request with a valid token `id`, and the person who owns the token.
+
+    `requests` counts the token's requests of this minute, this one included. The next minute begins
+    in `wait_s` seconds.
+    """
 
     id: int
     person_id: int
@@ -104,7 +108,7 @@ class TokenUse:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """The id and the end of a new row."""
+    """The id and the expiry of a new token."""
 
     id: int
     expires_at: datetime
@@ -119,7 +123,7 @@ SELECT id, name, scopes, created_at, created_by, expires_at, ended_at, used_at,
        ended_at IS NULL AND expires_at > clock_timestamp() AS is_valid
 FROM app.api_token WHERE person_id = %s ORDER BY id DESC LIMIT 100
 """
-# Finds and counts in one statement, so the limit holds for all web processes together.
+# One statement finds the token and counts the request, so all web processes share the limit.
 _USED: Final = """
 UPDATE app.api_token t SET used_at = clock_timestamp(),
     requests = CASE WHEN t.minute = now.minute THEN t.requests + 1 ELSE 1 END, minute = now.minute

@@ -33,5 +33,5 @@ def decrypted(user_id: int, text: str) -> str:
 
 
 def is_encrypted(text: str) -> bool:
-    """Return True if `text` is encrypted; earlier sources stored secrets in plain text."""
+    """Return True if `text` is encrypted; earlier releases stored secrets in plain text."""
     return text.startswith(_PREFIX)

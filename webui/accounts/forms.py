@@ -41,7 +41,7 @@ class CodeForm(forms.Form):
     code = forms.CharField()
 
     def clean_code(self) -> str:
-        """Return the code without blanks. Codes are compared as ASCII, so others are refused."""
+        """Return the code without blanks. Refuse other characters than ASCII, which no code has."""
         code = str(self.cleaned_data["code"]).replace(" ", "")
         if not code.isascii():
             message = "a code has ASCII characters only"

@@ -1,8 +1,7 @@
 """Access check before every view: it requires a rule of the view and sets the scope of the request.
 
 A view declares its rule with `webui.accounts.roles.requires`; `UNGUARDED` lists the addresses of
-logins and probes, which see no store. Everything else is refused, so an address without a rule
-denies access.
+logins and probes, which see no store. A request for any other address without a rule is refused.
 """
 
 from collections.abc import Callable
@@ -49,7 +48,7 @@ class Gate(MiddlewareMixin):
         kwargs: dict[str, Any],
     ) -> HttpResponse | None:
         """Enter the user's scope, and refuse a requested location outside it."""
-        # With its namespace: an address `admin:login` would not be the login.
+        # The name includes its namespace, so `admin:login` is not taken for the address `login`.
         name = request.resolver_match.view_name if request.resolver_match else None
         if name in UNGUARDED | STREAMS:
             return None

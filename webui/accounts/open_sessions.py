@@ -11,7 +11,7 @@ from ledger.kernel.transactions import execute, fetch_column
 from ledger.kernel.unscoped_rows import read_all
 from webui.accounts.attempts import hashed
 
-# Names of browsers and systems by their mark in the User-Agent; the first match counts.
+# Names of browsers and systems by a text that the User-Agent contains; the first match counts.
 _BROWSERS: Final = {
     "Edg": "Edge",
     "OPR": "Opera",

@@ -47,7 +47,7 @@ class NoKnownWords:
 
     def get_help_text(self) -> str:
         """Return the rule in a sentence."""
-        return "Names of the company, of roles and of you don't count towards the length."
+        return "Your name and the names of company and roles don't count towards the length."
 
 
 class NoDecoratedCommon(CommonPasswordValidator):

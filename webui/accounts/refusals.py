@@ -25,7 +25,7 @@ KINDS: Final = {400: "malformed", 403: "forbidden", 429: "too many"}
 REASON: Final = "refused_because"
 NO_ACCOUNT: Final = "not logged in"
 UNKNOWN: Final = "unknown account"
-# Limit of rows with their own address per hour, account and source; further ones share a row.
+# Limit of addresses with a row each, per hour, account and source; further addresses share a row.
 MOST_ADDRESSES: Final = 100
 FURTHER: Final = "further addresses"
 _LONGEST: Final = 200
@@ -102,7 +102,7 @@ def _clean(text: str) -> str:
 
 
 class Refusals(MiddlewareMixin):
-    """Record refused requests of pages, exports, streams and commands."""
+    """Middleware that records refused requests of pages, exports, streams and commands."""
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase

@@ -87,7 +87,7 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     SETTLE_REJECTED: frozenset({OPERATOR}),
     # Texts of errors name addresses and accounts.
     SEE_ERRORS: frozenset({OPERATOR, ANALYST}),
-    # Everybody sees their own actions. These see those of others too.
+    # Each person sees their own actions. These roles also see the actions of other people.
     SEE_AUDIT: frozenset({OPERATOR, ANALYST}),
     SEE_AUDIT_OF_STORES: frozenset({MANAGER}),
     # Managers look after the store associates of their own stores, operators after all people.

@@ -29,7 +29,7 @@ _ALL: Final = "SELECT user_id, secret FROM app.second_factor"
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A person's secret as the table has it: encrypted, or in plain text by earlier sources."""
+    """A person's secret in the table: encrypted, or in plain text from an earlier release."""
 
     user_id: int
     secret: str
@@ -115,7 +115,7 @@ def accept(user: User, text: str) -> str | None:
 
 
 def state_of(user_id: int) -> str:
-    """Return "none", "set" or "unreadable": the last needs a reset."""
+    """Return "none", "set", or "unreadable", which needs a reset."""
     secret = _stored_secret(user_id)
     if secret is None:
         return "none"
@@ -127,7 +127,7 @@ def state_of(user_id: int) -> str:
 
 
 def encrypt_stored() -> int:
-    """Encrypt secrets that earlier sources stored in plain text; return their number."""
+    """Encrypt secrets that earlier releases stored in plain text; return their number."""
     found = [stored for stored in read_all(_Stored, _ALL) if not is_encrypted(stored.secret)]
     for stored in found:
         _store_encrypted(stored.user_id, stored.secret)

@@ -22,7 +22,7 @@ WHERE session_key = %s
 
 
 class SessionStore(DatabaseStore):
-    """A database session that also fills these columns."""
+    """A database session that also writes the columns person, browser, source and last use."""
 
     @override
     def save(self, must_create: bool = False) -> None:

@@ -45,7 +45,7 @@ def _change(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     except (ServiceError, Conflict) as refusal:
         refused = refusal_text(refusal) if isinstance(refusal, ServiceError) else f"{refusal}."
         return _shown(request, user, status=WRONG, refused=refused, form=form)
-    # Shown by this answer only: a reload asks the browser whether to create another one.
+    # Only this answer shows the token. On a reload the browser asks whether to send the form again.
     return _shown(request, user, new=new)
 
 

@@ -165,7 +165,7 @@ def minutes(attempt: Attempt) -> int:
 
 
 class OwnPage(Protocol):
-    """A function that renders a page about the own account with the values in `context`."""
+    """A function that renders a page about one's own account with the values in `context`."""
 
     def __call__(
         self, request: HttpRequest, user: User, *, status: int = 200, **context: object

@@ -1,9 +1,9 @@
 """Middleware that sends texts compressed: pages, scripts, styles, JSON and CSV.
 
 An attacker who can add text to a page and see its compressed size could guess a secret in it
-(BREACH). Two things prevent that: Django masks the CSRF token anew for every page, and its
+(BREACH). Two things prevent that: Django masks the CSRF token differently on every page, and its
 middleware adds up to 100 random bytes to every answer. Other secrets, such as a new token, are on
-pages that answer one form and show nothing that somebody else has sent.
+pages that answer one form and show nothing that another person has sent.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator
@@ -30,7 +30,10 @@ class CompressTexts(GZipMiddleware):
     """
 
     def process_request(self, request: HttpRequest) -> None:
-        """Let a browser ask for a file by the weak tag that its compressed form has."""
+        """Replace a weak ETag in `If-None-Match` of a file by the file's own, strong ETag.
+
+        A browser has the weak one if it received the file compressed.
+        """
         tag = request.META.get("HTTP_IF_NONE_MATCH", "")
         if request.path.startswith(settings.STATIC_URL) and tag.startswith("W/"):
             request.META["HTTP_IF_NONE_MATCH"] = tag.removeprefix("W/")
@@ -58,5 +61,5 @@ def _is_file(response: StreamingHttpResponse) -> bool:
 
 
 async def _joined(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Yield one chunk: Django compresses each chunk of an asynchronous answer by itself."""
+    """Yield all chunks as one, because Django compresses each chunk separately."""
     yield b"".join([chunk async for chunk in chunks])

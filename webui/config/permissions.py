@@ -1,4 +1,4 @@
-"""Header `Permissions-Policy`: no page uses the camera unless its view says so."""
+"""Header `Permissions-Policy`: a page may use the camera only if its view has set this header."""
 
 from typing import Final
 

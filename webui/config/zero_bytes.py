@@ -15,7 +15,7 @@ class RefuseZeros(MiddlewareMixin):
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """Return a refusal for such an address or form, or None to continue."""
+        """Return a refusal for a zero character or a foreign character set, or None to continue."""
         charset = (request.content_params or {}).get("charset", "utf-8")
         if charset.lower() not in _CHARSETS:
             return _refused("Send forms in UTF-8. Nothing was changed.")
