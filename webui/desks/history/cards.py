@@ -63,7 +63,7 @@ class Run:
 
 
 def card_of(found: Request, actor: str) -> Card:
-    """Return the request for the page of this person."""
+    """Return the request as a card for a page of the person `actor`."""
     given = found.given
     # A statement or an approval is long; the command below the title has it.
     about = ", ".join(text for name, text in given.items() if name not in _LONG)
@@ -84,7 +84,10 @@ _LONG: Final = frozenset({"statement", "approval"})
 
 
 def newest_cards(actor: str, *chosen: str, most: int = MOST_SHOWN) -> list[Card]:
-    """Return the newest requests of these kinds, or of all but explanations of keys."""
+    """Return the newest requests of the kinds `chosen` as cards.
+
+    Without `chosen`, return those of all kinds but explanations of keys.
+    """
     wanted = [*chosen] or [kind for kind in KINDS if kind != kinds.EXPLAIN]
     return [card_of(one, actor) for one in newest_requests(wanted, most)]
 
@@ -95,7 +98,7 @@ def runs_of(found: Snapshot | None) -> list[Run]:
 
 
 def run_of_revision(runs: Sequence[Run], revision: int) -> str:
-    """Return the newest comparable run of a revision, or an empty text."""
+    """Return the name of the newest comparable run of a revision, or an empty text."""
     fit = (one.run for one in runs if one.is_comparable and one.logic_revision == revision)
     return next(fit, "")
 

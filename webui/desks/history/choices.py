@@ -13,7 +13,10 @@ _MOST_GROUPS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A filter as a link: its text, number of rows, money of B less A, meaning, and address."""
+    """A filter as a link: its text, meaning and address, and the number of its rows.
+
+    `delta_minor` is the money of B minus that of A, in minor units.
+    """
 
     text: str
     count: int
@@ -30,7 +33,7 @@ def url_of(wanted: Filters, **more: object) -> str:
 
 
 def kind_choices(document: Mapping[str, Any], wanted: Filters) -> list[Choice]:
-    """Return reorders and prices with their numbers of differences."""
+    """Return the choices reorders and prices, each with its number of differences."""
     return [
         Choice(
             title,

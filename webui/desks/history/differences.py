@@ -97,7 +97,7 @@ def difference(request: HttpRequest, number: int) -> HttpResponse:
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def key(request: HttpRequest, number: int) -> HttpResponse:
-    """Show every difference of one key, and the first record at which both sides part."""
+    """Show every difference of one key, and the first record at which the two sides differ."""
     found, document = _comparison(number)
     inv_key = query_text(request, "key", 60)
     rows = [

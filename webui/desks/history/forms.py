@@ -24,7 +24,7 @@ class AskForm(PageForm):
 
 
 class ActForm(PageForm):
-    """The confirmation or the end of a request."""
+    """The confirmation or the cancellation of a request."""
 
     action = CodeField((CONFIRM, CANCEL))
     command_id = UuidField()

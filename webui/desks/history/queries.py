@@ -25,7 +25,7 @@ SELECT d.rank, d.kind, d.how, d.inv_key, d.store, d.supplier, d.reason, d.week, 
        d.detail
 FROM app.history_difference d {_FITS} ORDER BY d.rank LIMIT %(most)s OFFSET %(behind)s
 """  # noqa: S608 -- constants of this module
-_COUNT: Final = f"SELECT count(*) FROM app.history_difference d {_FITS}"  # noqa: S608 -- as above
+_COUNT: Final = f"SELECT count(*) FROM app.history_difference d {_FITS}"  # noqa: S608 -- constants of this module
 _PROOFS: Final = """
 SELECT p.finished_at, p.run, p.base, p.logic_revision, p.keys_compared, p.keys_differing,
        p.decisions_compared, p.decisions_differing, p.seconds, p.digest,
@@ -56,7 +56,7 @@ class Row:
 
     @property
     def sku(self) -> str:
-        """Return the item."""
+        """Return the SKU."""
         return self.inv_key.partition("|")[2]
 
     @property
@@ -72,7 +72,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RecordedProof:
-    """One proof: the compared keys and decisions, and those that differ."""
+    """One proof: the numbers of compared and of differing keys and decisions.
+
+    `named` has the first differing keys and decisions.
+    """
 
     finished_at: datetime
     run: str
@@ -119,7 +122,7 @@ class Filters:
 
 
 def difference_rows(request: int, wanted: Filters, *, behind: int = 0) -> list[Row]:
-    """Return 50 rows of a comparison after the first `behind`, largest money first."""
+    """Return 50 rows of a comparison, largest money first; skip the first `behind` rows."""
     given = wanted.parameters(request) | {"most": PAGE_ROWS, "behind": behind}
     return select(_ROWS, given, Row)
 

@@ -28,8 +28,8 @@ _MOST_REQUESTS: Final = 100
 _WITH_APPROVAL: Final = (kinds.SHADOW, kinds.CUTOVER)
 _ABOUT: Final = {
     kinds.PUBLISH: "Fill the changelogs of the revision from its newest run.",
-    kinds.SHADOW: "Start its workers beside the stack, and compare three times.",
-    kinds.CUTOVER: "Compare once more. Then the desks show the needs of this revision alone.",
+    kinds.SHADOW: "Start the revision's workers beside the stack, and compare three times.",
+    kinds.CUTOVER: "Compare once more. Then the desks show only the needs of this revision.",
     kinds.ROLLBACK: "Let the former revision decide again.",
 }
 DONE_TEXTS: Final = {APPROVED: "Approved.", "rejected": "Rejected.", "withdrawn": "Withdrawn."}
@@ -39,7 +39,8 @@ DONE_TEXTS: Final = {APPROVED: "Approved.", "rejected": "Rejected.", "withdrawn"
 class Step:
     """One step after the approval: what it does, its command, and its newest request.
 
-    `is_due` is True if it may be asked for: a roll-back after the switch, the others before it.
+    `is_due` is True if a person may ask for the step now: for a rollback after the switch, for the
+    other steps before it.
     """
 
     kind: str

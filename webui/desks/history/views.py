@@ -22,7 +22,7 @@ from webui.shell.commands import run_and_redirect, run_command
 from webui.shell.desk import Refusal
 from webui.shell.page import render_page
 
-# Answers of commands that no page of their own shows: label and field of the report.
+# Fields of a command's report that the page of its request shows, in this order.
 _SHOWN: Final = (
     *("run", "digest", "records", "keys", "units", "seconds", "directory", "revision", "code"),
     *("verdict", "requested_by", "former", "records_written", "equal", "changed", "unapproved"),

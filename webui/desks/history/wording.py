@@ -21,7 +21,7 @@ KINDS: Final[Mapping[str, str]] = {
     kinds.QUESTION: "Ask a question",
     kinds.QUERY: "Query history",
 }
-# How a difference is called on the page, and what it means.
+# By class of difference: its name on the page, and its meaning.
 CLASSES: Final[Mapping[str, str]] = {
     "only_a": "Only A",
     "only_b": "Only B",
@@ -38,7 +38,7 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 DIMENSIONS: Final = ("store", "supplier", "reason", "week")
 REORDER, PRICE = "reorder", "price"
-# Their cells are shown in another unit, or state it.
+# Suffixes that a heading leaves out: its cells are in another unit, or state their unit.
 _ENDS: Final = ("_minor", "_micro", "_centidays")
 KIND_TITLES: Final[Mapping[str, str]] = {REORDER: "Reorders", PRICE: "Prices"}
 
@@ -74,6 +74,6 @@ def cell_text(name: str, cell: Any) -> str:  # noqa: ANN401 -- a JSON value
     return str(micro_text(cell) if name.endswith("_micro") else units_text(cell))
 
 
-def is_number(cell: Any) -> bool:  # noqa: ANN401 -- as above
+def is_number(cell: Any) -> bool:  # noqa: ANN401 -- a JSON value
     """Return True for a number, which no text and no truth value is."""
     return isinstance(cell, int | float) and not isinstance(cell, bool)
