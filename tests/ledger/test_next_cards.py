@@ -65,7 +65,7 @@ def test_a_need_leads_to_the_one_behind_it_and_says_what_became_of_it(needs: lis
     assert answer.status_code == 302
     place = "/reorders/?view=open&location=L#R%3AL%7CS2%3A1-2"
     assert answer["Location"] == place
-    assert "Rejected. The need is held" in html(client.get(place))
+    assert "Rejected. For seven days the rules open no new need" in html(client.get(place))
 
 
 def test_a_refused_decision_stays_at_its_own_card(needs: list[str]) -> None:

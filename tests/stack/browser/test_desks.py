@@ -114,7 +114,7 @@ def test_a_rejected_need_leaves_the_desk_with_its_reason(
 
     full.get_by_role("button", name="Reject").click()
 
-    expect(page.get_by_text("Rejected. The need is held")).to_be_visible()
+    expect(page.get_by_text("Rejected. For seven days")).to_be_visible()
     expect(card(page, proposal)).to_have_count(0)
     page.goto(f"{doors.base}/reorders/?view=closed&location={shop.location}")
     expect(card(page, proposal)).to_contain_text("delisted next week")

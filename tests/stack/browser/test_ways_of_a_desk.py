@@ -43,7 +43,7 @@ def test_a_decision_goes_on_at_the_next_card_and_stays_there(
 
     expect(following).to_be_focused()
     expect(following).to_be_in_viewport()
-    said = page.get_by_text("Rejected. The item is left alone")
+    said = page.get_by_text("Rejected. The rules propose no price")
     expect(said).to_be_in_viewport(ratio=1)
     # What a keyboard meets next is in this card.
     page.keyboard.press("Tab")

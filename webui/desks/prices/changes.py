@@ -32,7 +32,7 @@ ORDER BY c.id DESC LIMIT %(rows)s OFFSET %(start)s
 
 @dataclass(frozen=True, slots=True)
 class PriceChange:
-    """One written price and the one before it."""
+    """One written price and the price before it."""
 
     id: int
     inv_key: str

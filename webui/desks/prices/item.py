@@ -96,7 +96,7 @@ def _execute(command: Command, location: str, sku: str) -> str:
                 reason=reason,
             )
             set_price(wanted, actor=command.actor, command_id=command.command_id)
-            return "Written: it holds from the next ten-minute window on."
+            return "Written: the price applies from the next ten-minute window on."
         case "rollback":
             roll_back_price(
                 location=location,
@@ -106,7 +106,7 @@ def _execute(command: Command, location: str, sku: str) -> str:
                 actor=command.actor,
                 command_id=command.command_id,
             )
-            return "Rolled back: the price before holds again, from its window on."
+            return "Rolled back: the previous price applies again. The timeline shows from when on."
         case unknown:
             field, rule = "action", "manual, emergency or rollback"
             raise ServiceError(field, unknown, rule)

@@ -9,7 +9,7 @@ from webui.shell.listing import Sort
 
 PAGE_ROWS: Final = 40
 MOST_COUNTED: Final = 1000
-# The unrounded effect of a week. Its order is that of `PriceProposal.week_effect_minor`.
+# The effect on the margin of a week, not rounded. It sorts like `PriceProposal.week_effect_minor`.
 _UNIT: Final = "((r.new_minor - r.old_minor)::numeric * 10000 / (10000 + il.tax_bp))"
 _WEEK: Final = f"({_UNIT} * coalesce(s.demand_rate_micro, il.initial_rate_micro))"
 # Each order ends with the id, so that no two pages share a row.
@@ -51,7 +51,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Number of rows of all pages, at most 1,001, and their effect on the margin of a week."""
+    """The number of rows of all pages, at most 1,001, and the signals of these rows."""
 
     rows: int
     signals: list[str]

@@ -87,9 +87,10 @@ def priced_item(inv_key: str) -> PricedItem | None:
 
 
 def prior_prices(inv_key: str, *, prior_rule: str) -> dict[int, int | None]:
-    """Return, by row id, the lowest price of the 30 days before each shown row that cuts the price.
+    """Return the prior price of each shown row that cuts the price, by row id.
 
-    None where the rule finds no price. Rows beyond the 200 shown ones count too.
+    That is the lowest price of the 30 days before the cut, None if the rule finds no price. It may
+    come from a row that is older than the 200 shown ones.
     """
     whole = timeline(inv_key)
     found = {}

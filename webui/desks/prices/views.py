@@ -165,7 +165,7 @@ def _execute(command: Command) -> str:
             return _approved(command.proposal, approve_price(**common))
         case "reject":
             reject_price(**common, reason=command.reason)
-            return "Rejected. The item is left alone for one cool-down."
+            return "Rejected. The rules propose no price for the item during its cool-down."
         case "snooze":
             snooze = SnoozeForm(command.typed)
             snooze_price(**common, until_at=snooze.length())

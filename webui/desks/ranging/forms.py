@@ -19,7 +19,7 @@ OPENINGS: Final = (
 
 
 class FormerField(HiddenField):
-    """An input of former pages, also an empty one: a form that has it is out of date."""
+    """An input of earlier versions of the page. A form that has it, even empty, is refused."""
 
     @override
     def to_python(self, value: object) -> None:
@@ -34,7 +34,7 @@ class PolicyForm(PageForm):
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data)
-        # Former pages asked for hundredths, under the full names of the columns.
+        # Earlier versions of the page asked for hundredths, under the full names of the columns.
         former = [field.column for field in FIELDS if field.has_decimals]
         self.fields |= {column: FormerField(required=False) for column in former}
         self.fields |= {field.name: field.form_field() for field in FIELDS}
@@ -59,7 +59,7 @@ class ItemForm(PolicyForm):
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data)
-        # Behind the policy, so that a page shows what is wrong with the policy first.
+        # Last, so that a page shows refused fields of the policy first.
         self.fields["command_id"] = self.fields.pop("command_id")
 
     def item(self) -> NewItem:

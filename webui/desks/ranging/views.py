@@ -50,7 +50,7 @@ def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpR
         "suppliers": suppliers(),
         "sections": shown_sections(form),
         "openings": OPENINGS,
-        # An item that has facts already has goods on a shelf without a count.
+        # If the item has facts, goods may be on the shelf that were never counted.
         "opening": form.get("opening") or (ZERO if on_hand is None else "unknown"),
         "on_hand_units": on_hand,
         "name": form.get("name") or select_value(_NAME, {"sku": sku}) or "",

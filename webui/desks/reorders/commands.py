@@ -48,14 +48,14 @@ def execute(command: Command, *, odd_units_allowed: bool) -> str:
             return _transferred(command)
         case "reject":
             reject_reorder(**common, reason=command.reason)
-            return "Rejected. The need is held for seven days."
+            return "Rejected. For seven days the rules open no new need for this item."
         case "snooze":
             snooze = SnoozeForm(command.typed)
             snooze_reorder(**common, until_at=snooze.length())
             return f"Snoozed for {counted_text(snooze.cleaned()['days'], 'day')}."
         case "resume":
             resume_reorder(**common)
-            return "Resumed: the need is weighed again."
+            return "Resumed: the rules check the need again."
         case unknown:
             field, rule = "action", "approve, split, transfer, reject, snooze or resume"
             raise ServiceError(field, unknown, rule)
@@ -120,8 +120,8 @@ class Picked:
 def approve_one(form: PicksForm, user: User | AnonymousUser) -> str:
     """Approve the need whose button was pressed; return the message.
 
-    The form has one id for all of its rows. The row's own id follows from it, so a double click is
-    one command, and a click in the next row is another one.
+    The form has one command id for all of its rows. The command id of a row is computed from it and
+    the need. So a double click is one command, and a click in the next row is another command.
     """
     values = form.cleaned()
     needs, bad = form.with_units([values["one"]])

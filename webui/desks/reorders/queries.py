@@ -24,7 +24,10 @@ _VERSION: Final = f"""SELECT ({selectors.version_sql("reorder_proposal")}) || '/
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Counts are capped at `most`; `version` changes with any proposal of the desk."""
+    """The counts around the table, capped at `most`, and the choices of its filters.
+
+    `version` changes with any need or send.
+    """
 
     version: str
     open_count: int

@@ -1,8 +1,8 @@
 """The table of needs: its rows in the order of a column, page by page, and its totals.
 
-Open needs have two sections: those that a buyer should look at, and routine ones. The rule is
-`inventory.replenishment.attention`. The list filters and sorts by it, so SQL has the rule once
-more; a test compares both.
+Open needs have two sections: needs that a buyer should look at, and routine needs. The rule is
+`inventory.replenishment.attention`. The list filters and sorts by this rule, so it is also written
+in SQL; a test compares the two.
 """
 
 from collections.abc import Mapping, Sequence

@@ -65,7 +65,7 @@ APPROVE: Final = Column("", "Approve", "do", is_hidden=True)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A need with what a person typed in its row, the reason why that was refused, and its pick."""
+    """A need, the packs that a person typed in its row, the reason of a refusal, and its tick."""
 
     need: NeedRow
     packs: int | str
@@ -230,7 +230,10 @@ def _section(
 
 
 def _total_of(wanted: Wanted, shown: Sequence[NeedRow]) -> Total | None:
-    """Return the total of these rows: a section may close before the totals are read."""
+    """Return the total of the shown rows, for a section that the totals don't have.
+
+    Its needs may have closed between the two queries.
+    """
     if wanted.view == "closed":
         return None
     value = sum(need.value_minor for need in shown)
@@ -283,7 +286,7 @@ def _back(request: HttpRequest) -> str:
 
 
 def after_decision(request: HttpRequest, reorder_id: str) -> str:
-    """Return the address of the list at the row behind this need; call it before the decision.
+    """Return the address of the list, at the row after this need. Call this before the decision.
 
     Without the row, a long list would scroll to its top after every decision.
     """
