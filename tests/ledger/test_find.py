@@ -111,7 +111,7 @@ def test_a_code_that_the_catalogue_lacks_is_found_in_ones_own_stores(
     pages = [client.get("/find/?q=unnamed").content.decode() for client in (here, there)]
 
     assert ["data-sku=" in page for page in pages] == [False, True]
-    assert "Nothing is called" in pages[0]
+    assert "No item is called" in pages[0]
 
 
 def test_scan_takes_whole_codes_in_either_case(shops: psycopg.Connection) -> None:

@@ -113,9 +113,9 @@ def test_the_page_leads_to_the_desks_that_this_person_may_enter() -> None:
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("/items/M/S", "There is no location M . Known are L"),
-        ("/items/L/s", "SKUs keep their case. Did you mean S"),
-        ("/items/L/T", "No location knows an item T"),
+        ("/items/M/S", "There is no location M . The locations are L"),
+        ("/items/L/s", "Capital and small letters matter in an SKU. Did you mean S"),
+        ("/items/L/T", "No location has an item T"),
     ],
 )
 def test_an_unknown_key_says_which_half_is_unknown(path: str, said: str) -> None:

@@ -11,9 +11,9 @@ from webui.desks.orders.lines import OPEN_UNITS_SQL
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Number of items, those of them that are urgent, their money, and the oldest of them.
+    """The number of items, the number of urgent ones, their money, and the time of the oldest.
 
-    `money_minor` is None if the cost of an item is unknown.
+    `money_minor` is in minor units, None if the cost of an item is unknown.
     """
 
     items: int
@@ -24,7 +24,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class DueTotal:
-    """Deliveries that are due: their number, those overdue, units, and the earliest day."""
+    """Deliveries that are due: number, number of overdue ones, units, and the earliest due day."""
 
     items: int
     urgent: int
@@ -34,7 +34,7 @@ class DueTotal:
 
 @dataclass(frozen=True, slots=True)
 class TaskTotal:
-    """The open tasks of one kind."""
+    """The number of open tasks of one kind and role, and the time of the oldest."""
 
     kind: str
     role: str
@@ -62,7 +62,7 @@ SELECT count(DISTINCT l.order_ref)::int AS items, 0 AS urgent,
        min(l.recorded_at) AS oldest
 FROM retail.purchase_order_line l
 WHERE l.status = 'draft' AND {_AT.format("l.location")}
-"""  # noqa: S608 -- as above
+"""  # noqa: S608 -- constants of this module
 # Urgent: two proposals for one item, of which at most one can be approved.
 PRICES: Final = f"""
 SELECT count(*)::int AS items, count(*) FILTER (WHERE few.same > 1)::int AS urgent,
@@ -71,13 +71,13 @@ FROM (SELECT r.opened_at, count(*) OVER (PARTITION BY r.inv_key) AS same
       FROM app.price_proposal r
       WHERE r.status = 'open' AND r.decided_action IS NULL AND {_AT.format("r.location")}
       LIMIT {COUNTED_TO}) few
-"""  # noqa: S608 -- as above
+"""  # noqa: S608 -- constants of this module
 COUNTS: Final = f"""
 SELECT count(*)::int AS items, 0 AS urgent, NULL::bigint AS money_minor,
        min(few.recorded_at) AS oldest
 FROM (SELECT c.recorded_at FROM retail.stock_count c
       WHERE c.status = 'draft' AND {_AT.format("c.location")} LIMIT {COUNTED_TO}) few
-"""  # noqa: S608 -- as above
+"""  # noqa: S608 -- constants of this module
 ADJUSTMENTS: Final = f"""
 SELECT count(*)::int AS items, 0 AS urgent,
        CASE WHEN bool_and(few.value_minor IS NOT NULL) THEN
@@ -85,7 +85,7 @@ SELECT count(*)::int AS items, 0 AS urgent,
        min(few.requested_at) AS oldest
 FROM (SELECT r.value_minor, r.requested_at FROM app.adjustment_request r
       WHERE r.status = 'waiting' AND {_AT.format("r.location")} LIMIT {COUNTED_TO}) few
-"""  # noqa: S608 -- as above
+"""  # noqa: S608 -- constants of this module
 # Transfers on their way to the person's stores. Urgent: due before today.
 ARRIVING: Final = f"""
 SELECT count(*)::int AS items,
@@ -95,14 +95,14 @@ SELECT count(*)::int AS items,
 FROM (SELECT a.due_on, a.shipped_at FROM retail.shipment_line a
       WHERE a.leg = 'transfer_in' AND a.status = 'shipped' AND {_AT.format("a.location")}
       LIMIT {COUNTED_TO}) few
-"""  # noqa: S608 -- as above
+"""  # noqa: S608 -- constants of this module
 TO_SHIP: Final = f"""
 SELECT count(*)::int AS items, 0 AS urgent, NULL::bigint AS money_minor,
        min(few.recorded_at) AS oldest
 FROM (SELECT l.recorded_at FROM retail.shipment_line l
       WHERE l.leg = 'transfer_out' AND l.status = 'planned' AND {_AT.format("l.location")}
       LIMIT {COUNTED_TO}) few
-"""  # noqa: S608 -- as above
+"""  # noqa: S608 -- constants of this module
 _DUE: Final = f"""
 SELECT count(*)::int AS items, count(*) FILTER (WHERE few.is_overdue)::int AS urgent,
        coalesce(sum(few.units), 0)::bigint AS units, min(few.due_on) AS due_on
@@ -116,7 +116,7 @@ FROM (SELECT sum({OPEN_UNITS_SQL})::bigint AS units, min(l.due_on) AS due_on,
         AND l.due_on <= (clock_timestamp() AT TIME ZONE 'UTC')::date
         AND {_AT.format("l.location")}
       GROUP BY l.order_ref, l.location LIMIT {COUNTED_TO}) few
-"""  # noqa: S608 -- as above
+"""  # noqa: S608 -- constants of this module
 _TASKS: Final = f"""
 SELECT each.kind, each.role, few.items, few.oldest
 FROM (SELECT DISTINCT t.role, t.kind FROM app.task t
@@ -127,19 +127,22 @@ CROSS JOIN LATERAL (
         SELECT t.opened_at FROM app.task t
         WHERE t.cleared_at IS NULL AND t.opened_at IS NOT NULL AND t.role = each.role
           AND t.kind = each.kind AND {_AT.format("t.location")} LIMIT {COUNTED_TO}) mine) few
-"""  # noqa: S608 -- as above
+"""  # noqa: S608 -- constants of this module
 
 
 def total(sql: str, location: str) -> Total:
-    """Return the total of one of the queries above at a location, or at all of the scope."""
+    """Return the total of one of the queries above.
+
+    Count at `location`, or at all locations of the scope if it is empty.
+    """
     return select_one(sql, {"location": location}, Total) or Total(0, 0, None, None)
 
 
 def due_deliveries(location: str) -> DueTotal:
-    """Return the orders whose delivery is due today or overdue."""
+    """Return the total of the orders whose delivery is due today or overdue."""
     return select_one(_DUE, {"location": location}, DueTotal) or DueTotal(0, 0, 0, None)
 
 
 def tasks(roles: tuple[str, ...], location: str) -> list[TaskTotal]:
-    """Return the open tasks of these roles by kind."""
+    """Return the totals of the open tasks of these roles, one for each role and kind."""
     return select(_TASKS, {"roles": list(roles), "location": location}, TaskTotal)

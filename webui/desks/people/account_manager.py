@@ -75,7 +75,10 @@ class AccountManager:
 
 
 def account_manager_of(user: User) -> AccountManager:
-    """Return the logged-in person as a manager; an operator of some stores manages those."""
+    """Return the logged-in person as a manager.
+
+    An operator who works only in some stores manages only the store staff of these stores.
+    """
     scope = stores_of(user)
     manages_all = MANAGE_PEOPLE in abilities(user) and scope.everywhere
     return AccountManager(user.get_username(), scope, manages_all)

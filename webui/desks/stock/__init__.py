@@ -1,1 +1,1 @@
-"""Pages for stock: the list, and the page that explains one number."""
+"""Pages for stock: the list, and the page that explains the figures of one item."""

@@ -1,4 +1,4 @@
-"""The page that explains one number, with the form for parts of the item's policy."""
+"""The page that explains the figures of one item, with the form for parts of its policy."""
 
 import time
 from dataclasses import dataclass

@@ -65,7 +65,7 @@ def tab_of(request: HttpRequest) -> str:
 def tab_context(
     tab: str, shown: Shown, may: frozenset[str], refusal: Refusal | None
 ) -> dict[str, Any]:
-    """Return what the template of the tab needs, beside the header of the page."""
+    """Return the context of the tab's template, without the header of the page."""
     if tab == "policy":
         return policy_card(shown.policy, may, refusal)
     return _TABS[tab](shown)

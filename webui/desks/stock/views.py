@@ -96,7 +96,7 @@ class ListedRow:
     def sells_slowly(self) -> bool:
         """True if the supply lasts longer than a year, although units were sold in the 24 hours.
 
-        "Hardly sells" beside these sales would be a contradiction.
+        The list then shows "over a year", because "hardly sells" would contradict these sales.
         """
         return self.sold_units > 0 and is_beyond_a_year(self.row.cover_centidays)
 

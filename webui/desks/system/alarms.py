@@ -28,7 +28,7 @@ ADVICE: Final = {
     "Read model": ("Restart the projector.", "inventory restart projector"),
     "Screen": ("Restart the web process.", "inventory restart web"),
     "By rule": (
-        "Restart the automation. No rule approves anything.",
+        "Restart the automation. Until then no rule approves orders or prices.",
         "inventory restart automation",
     ),
 }
@@ -84,7 +84,7 @@ def _of_stage(link: Link, now_us: int) -> Alarm:
 
 
 def _since(link: Link, now_us: int) -> int | None:
-    """Return the time of the stage's newest data, else that of an error of the last hour."""
+    """Return the time of the stage's newest data, else the time of an error of the last hour."""
     if link.age_us is not None:
         return now_us - link.age_us
     at_us = us_of(link.error.at) if link.error else 0

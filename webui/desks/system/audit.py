@@ -1,7 +1,7 @@
 """Entries of the audit log: who changed what, when, from which value to which.
 
-Operators and analysts see all entries of their stores. Managers see those of their stores.
-Everybody sees their own.
+Operators, analysts and managers see the entries of their stores. Each person also sees their own
+entries at any store.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ _MOVED: Final = frozenset(
 )
 _PAIR: Final = 2
 _CENTIDAYS: Final = "_centidays"
-# Fields that hold the value before an action: by the field that holds the value after it.
+# The field with the value before an action, by the field with the value after it.
 _BEFORE: Final = {"limit_minor": "before_minor", "price_minor": "was_minor", "is_on": "was_on"}
 _ENTRIES: Final = """
 SELECT a.id, a.at, a.actor, a.action, a.subject, a.detail, a.command_id
@@ -88,7 +88,7 @@ class Entry(LoggedAction):
 
     @property
     def changes(self) -> list[Change]:
-        """The values of the action, with those before it where the log has them."""
+        """The values that the action wrote, with the values before it if the log has them."""
         before_names = {name for after, name in _BEFORE.items() if after in self.detail}
         return [
             self._change(name, value)
@@ -129,7 +129,7 @@ def _text(name: str, value: object) -> str:
 def entries(wanted: AuditFilter, whose: str, actor: str, before: int | None) -> list[Entry]:
     """Return up to 51 entries, newest first, with an id below `before` if it is given.
 
-    With `whose` "mine", the entries are those of `actor` at any store. Else they are those of the
+    With `whose` "mine", return entries of `actor` at any store. Otherwise return entries of the
     stores in the scope of the request.
 
     Raises:

@@ -36,7 +36,7 @@ class LastError:
 
 
 def last_errors() -> list[LastError]:
-    """Return the last error of each service, newest first, with that of this process's feed."""
+    """Return the last error of each service, newest first, and of this process's live feed."""
     found = select(_ERRORS, {}, LastError)
     if HUB.failed_at_us is not None:
         at = datetime.fromtimestamp(HUB.failed_at_us / 1_000_000, UTC)

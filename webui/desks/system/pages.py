@@ -69,7 +69,7 @@ def proofs(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def audit(request: HttpRequest) -> HttpResponse:
-    """List the actions of people and rules, newest first: one's own, or those of more people."""
+    """List actions, newest first: the person's own, or those of all people and rules in scope."""
     choices = log.choices(abilities(request.user))
     whose = _given(request, "whose")
     whose = whose if whose in choices else choices[0]

@@ -57,7 +57,10 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Prover:
-    """The service that proves each night at `hour`; None if it never ran or proofs are off."""
+    """The last report of the service that makes a proof each night at `hour`.
+
+    All fields are None if it never reported; `hour` is None if proofs are off.
+    """
 
     at: datetime | None = None
     hour: str | None = None

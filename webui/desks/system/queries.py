@@ -11,7 +11,7 @@ from ledger.kernel.sink_positions import as_of_by_partition
 RUNNING, UNKNOWN = "RUNNING", "UNKNOWN"
 # State of the status pill: a partition without a worker is down, a restoring one is slow.
 STATES = {RUNNING: "ok", "RESTORING": "slow", UNKNOWN: "down"}
-MOST_BEHIND_S = 30.0  # docs/roles/operator.md alarms from here on
+MOST_BEHIND_S = 30.0  # the alarm threshold of docs/roles/operator.md
 _URGENCY: Final = ("down", "slow", "ok")
 
 
@@ -62,7 +62,7 @@ class WorkerRow:
 
 
 def partition_rows(answered: Sequence[dict[str, Any]], now_us: int) -> list[PartitionRow]:
-    """Return a row for each partition of a worker's map, or rows without workers for no map."""
+    """Return a row for each partition of a worker's map; without a map, rows without a worker."""
     read_model = as_of_by_partition(ON_HAND_CHANGELOG)
     held = answered or tuple(_without_worker(range(PARTITIONS)))
     return [_partition_row(row, now_us, read_model.get(row["partition"])) for row in held]
@@ -91,7 +91,10 @@ def _partition_row(row: dict[str, Any], now_us: int, read_model_us: int | None) 
 
 
 def by_urgency(held: Iterable[PartitionRow]) -> list[PartitionRow]:
-    """Return the partitions without a worker first, then by waiting records, then by number."""
+    """Return the partitions without a worker first, then restoring and late ones, then the others.
+
+    Within each of these groups they are ordered by waiting records, most first, then by number.
+    """
     return sorted(
         held, key=lambda row: (_URGENCY.index(row.state), -(row.lag_records or 0), row.number)
     )

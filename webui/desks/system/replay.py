@@ -1,8 +1,8 @@
 """Replay of rejected records, each once, with the ledger's state for comparison.
 
-The transaction that sends a record also marks it, so an unmarked record is not sent. If the commit
-fails after the broker has acknowledged the record, a second attempt sends it twice. Within the
-ring's two minutes, workers apply it once.
+The transaction that sends a record also marks it, so a record that can't be marked is not sent. If
+the commit fails after the broker has acknowledged the record, a second attempt sends it twice.
+Workers apply it once if both arrive within two minutes (docs/domain.md 4).
 """
 
 from collections.abc import Sequence

@@ -11,7 +11,7 @@ SLOT: Final = "retail_cdc"
 # the WAL, and the log has to be captured again.
 WARN_PERMILLE: Final = 250
 ALARM_PERMILLE: Final = 500
-# The limit that counts where Postgres has none: the disk is finite.
+# The limit that is assumed if Postgres has none, because the disk is finite.
 ASSUMED_LIMIT_BYTES: Final = 4 << 30
 _LOST: Final = frozenset({"lost", "unreserved"})
 _SLOT: Final = """

@@ -116,7 +116,8 @@ def settle(request: HttpRequest, record_id: str) -> HttpResponse:
     try:
         return answer(request, _settle, show, reverse("rejected", args=[record_id]))
     except KafkaException as failure:
-        messages.error(request, f"Kafka did not accept it ({failure}). Nothing was settled.")
+        kept = "The record still waits for a decision. Try again."
+        messages.error(request, f"Kafka did not accept the record ({failure}). {kept}")
         return HttpResponseRedirect(reverse("rejected", args=[record_id]))
 
 
