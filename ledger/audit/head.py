@@ -30,7 +30,7 @@ VALUES (%s, 'audit_accepted', 'action_log', %s)
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A place (1, 2, 3 …) of the chain and its hash in hexadecimal; 0 and "" if it is empty."""
+    """A place (1, 2, 3 …) of the chain and its hash in hexadecimal; 0 and "" if there is none."""
 
     place: int = 0
     hash: str = ""

@@ -88,7 +88,7 @@ def unavailable_sign(reason: str) -> int:
 
 
 def worth_of(*, wanted: Adjust) -> tuple[int | None, bool]:
-    """Return the value at cost in minor units, and True if another person has to approve it.
+    """Return the adjustment's value at cost in minor units, and True if it needs an approval.
 
     The value is None if the cost is unknown; the adjustment then needs an approval.
     """

@@ -55,7 +55,10 @@ class WaitingDraft:
 
     @property
     def counter(self) -> str | None:
-        """The name of the person who counted, else of the writer: other systems name only that."""
+        """The name of the person who counted.
+
+        A count of another system may not name this person. Then it is the name of the writer.
+        """
         return self.counted_by or self.recorded_by
 
     @property

@@ -18,7 +18,7 @@ class LedgerError(Exception):
 
 
 class ServiceError(LedgerError):
-    """A value that breaks `rule`, which is in words; nothing was written."""
+    """Refusal of a value; `rule` is a text that names the valid values. Nothing was written."""
 
     def __init__(self, field: str, value: object, rule: str) -> None:
         self.field = field

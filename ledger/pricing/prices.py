@@ -224,7 +224,9 @@ def roll_back_price(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Undo the newest price of an item: write the price and step before it again; return its id.
+    """Undo the newest price of an item: write the previous price and step again.
+
+    Return the id of the new row.
 
     If no price precedes the newest one, the item returns to its regular price, step 0. A price that
     is now below the floor becomes the floor.

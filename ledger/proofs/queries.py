@@ -30,7 +30,7 @@ SELECT coalesce(
 
 
 def proven_runs(code: str, revision: int, *, limit: int) -> list[str]:
-    """Return up to `limit` runs without a difference from the live state, newest first.
+    """Return the names of up to `limit` runs that were equal to the live state, newest first.
 
     `code` is the digest of the rules' sources, `revision` the logic revision.
     """
@@ -46,7 +46,7 @@ def is_full_proof_due(code: str, revision: int) -> bool:
 
 
 def differing_runs() -> list[str]:
-    """Return the newest run that differed from the live state, as a list of at most one."""
+    """Return the name of the newest run that differed from the live state, in a list, or []."""
     return [str(run) for run in fetch_column(_DIFFERING)]
 
 

@@ -207,7 +207,7 @@ def _receive_announced(
 
 
 def line_of_shipment(shipment_id: int) -> int | None:
-    """Return the id of the order line of a supplier's shipment, None if it has none.
+    """Return the id of the order line of a supplier's shipment, None if it has no line.
 
     The id never changes, so it is read without a lock. Raise `ServiceError` if there is no such
     shipment.
