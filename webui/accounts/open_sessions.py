@@ -42,7 +42,7 @@ _NOTED_EVERY_S: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class OpenSession:
-    """One session; `number` names it on a page, because its key would give access to it."""
+    """One session. Pages name it by `number`, because its key would give access to the session."""
 
     number: str
     browser: str

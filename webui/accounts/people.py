@@ -43,7 +43,7 @@ def add_person(*, name: str, roles: Collection[str], places: StoreAccess, actor:
 
 
 def add_service(*, name: str, roles: Collection[str], places: StoreAccess, actor: str) -> None:
-    """Create an account for another system: it has tokens and never a login."""
+    """Create an account for another system. The system uses tokens, and nobody can log in."""
     with ledger_transaction():
         _added(name, roles, places, actor)
 
@@ -213,7 +213,7 @@ def set_region(*, location: str, region: str, actor: str) -> None:
 
 
 def check_password_rules(password: str, user: User) -> None:
-    """Raise `ServiceError` for a password that breaks a rule; the message doesn't contain it."""
+    """Raise `ServiceError` for a password that breaks a rule. The error has no password in it."""
     try:
         validate_password(password, user)
     except ValidationError as problem:

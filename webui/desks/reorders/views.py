@@ -75,7 +75,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What a person sent that was refused, in full or in part, to show it in its rows again."""
+    """The input of a person that was refused, in full or in part. Its rows show the input again."""
 
     refusal: Refusal | None
     form: PicksForm | None

@@ -226,7 +226,7 @@ def _worker_state(url: str) -> str:
 
 
 def read_model() -> Link:
-    """Return the link of the read model: the projector's lag, and its oldest partition's age."""
+    """Return the link of the read model: the projector's lag, and the oldest age of a partition."""
     age_us = select_value(
         """SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - min(as_of_us)
            FROM read_model.sink_position WHERE sink = 'projector' AND topic = %(topic)s""",
