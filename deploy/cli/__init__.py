@@ -1,1 +1,1 @@
-"""The `inventory` command: one module per group of subcommands, thin calls, late imports."""
+"""The `inventory` command: one module per group of subcommands. Functions import when called."""

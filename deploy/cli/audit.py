@@ -85,14 +85,14 @@ def accept(
         connection.commit()
         now = head.newest(connection)
     head.write(path, now)
-    output.console.print(f"entry {now.place} is the end of the log from now on, see {path}")
+    output.console.print(f"entry {now.place} is the newest of the audit log; its hash is in {path}")
 
 
 @audit.command()
 def refused(
     *,
     hours: Annotated[
-        int, typer.Option(min=1, max=2_160, help="Hours to look back, up to now.")
+        int, typer.Option(min=1, max=2_160, help="Number of hours to look back from now.")
     ] = 24,
     account: Annotated[str, typer.Option(help="User name: show one account only.")] = "",
     most: Annotated[int, typer.Option(min=1, max=100_000, help="Largest number of rows.")] = 200,

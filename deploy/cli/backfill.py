@@ -26,7 +26,8 @@ VerifyFrom = Annotated[
     typer.Option(
         "--from",
         metavar="RUN",
-        help="Start from the states of this finished run, or of the last proof with last-proven.",
+        help="Start from the states of this finished run. last-proven: the run of the newest proof "
+        "without a difference.",
     ),
 ]
 _RUN_COLUMNS: Final = (
@@ -76,8 +77,9 @@ def run(
 
     With --code, --ref or --set the run uses the rules of another revision. `backfill publish` can
     then fill the changelogs of that revision from the run. `backfill plan` shows what a run would
-    do. A run that could not be published is refused, unless --what-if allows it. With --from only
-    the states are complete. Such a run can't be published, or compared by `backfill diff`.
+    do. A run that could not be published is refused, unless --what-if allows it. A run with --from
+    has every state, but only the decisions after that run. So it can't be published, and `backfill
+    diff` can't compare it.
     """
     filters = (key, store, item, supplier)
     request = options.request_of(engine, until, buckets, filters, archive, base)
@@ -110,9 +112,9 @@ def verify(
     conf: Conf = None,
     json: Json = False,
 ) -> None:
-    """Recompute every key and compare the bytes with the live workers' at the same offsets.
+    """Recompute every key and compare its bytes with those of the live workers at the same offset.
 
-    With --from only the decisions after that run are compared with the proposals.
+    With --from, only decisions made after the end of that run are compared with the proposals.
     """
     option_checks.check_choice("--engine", engine, ENGINES)
     load_environment()
@@ -129,7 +131,7 @@ def verify(
 
 
 def _base(name: str) -> Any:  # noqa: ANN401 -- its class is imported only by commands that need it
-    """Return the run `name`, or for `last-proven` that of the newest equal proof.
+    """Return the run `name`, or for `last-proven` the run of the newest proof without a difference.
 
     Raises:
         StackError: no proof of these rules is recorded.
@@ -176,8 +178,8 @@ def publish(
 def compact(*, json: Json = False) -> None:
     """Merge small archive files into files of 64 to 256 MiB, so that runs read them faster.
 
-    The former archive stays in `former`. A running archiver continues after it. Earlier runs can
-    still be queried and compared, but not published.
+    The former archive stays in `former`. A running archiver continues in the new archive. Earlier
+    runs can still be queried and compared, but not published.
     """
     archive = default_home() / "archive"
     _refuse_empty(archive)
@@ -256,9 +258,9 @@ def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by command
     return Connections()
 
 
-def cluster_of(master: str | None, conf: list[str] | None) -> Any:  # noqa: ANN401 -- as below
+def cluster_of(master: str | None, conf: list[str] | None) -> Any:  # noqa: ANN401 -- its class is late
     """Return the Spark cluster of these options."""
-    from analytics.engines.spark import DEFAULT_MASTER, Cluster  # noqa: PLC0415 -- late like its user
+    from analytics.engines.spark import DEFAULT_MASTER, Cluster  # noqa: PLC0415 -- only with a run
 
     return Cluster(master or DEFAULT_MASTER, option_checks.parse_pairs("--conf", conf or []))
 

@@ -122,7 +122,7 @@ def _settings(*, needs_stack: bool = False) -> "Connections":
 
 
 def _use_archive(named: str) -> None:
-    """Read the named archive. One that can't be read compares nothing: exit code 2."""
+    """Use the archive `named`. If its address is refused, nothing is compared: exit code 2."""
     from analytics.archive.storage import NoArchive  # noqa: PLC0415 -- loads the file format
     from analytics.backfill.diff.compared_runs import KEPT, NotComparable  # noqa: PLC0415 -- Parquet
 
@@ -133,7 +133,7 @@ def _use_archive(named: str) -> None:
 
 
 def _load_environment() -> None:
-    """Set the addresses of the running stack. Without one, nothing can be compared."""
+    """Set the addresses of the running stack. Without a running stack, nothing can be compared."""
     from analytics.backfill.diff.compared_runs import KEPT, NotComparable  # noqa: PLC0415 -- Parquet
 
     try:
@@ -183,7 +183,7 @@ def _written(found: "Diff[Sides]", out: Path | None, html: Path | None) -> list[
 
 
 def _as_json(found: "Diff[Sides]", shown: _Shown) -> dict[str, Any]:
-    """Return the report with groups and rows; `rows_not_shown` counts the others by kind."""
+    """Return the report with groups and rows; `rows_not_shown` counts the omitted rows by kind."""
     from analytics.backfill.diff.revised import KINDS  # noqa: PLC0415 -- as in `_compare`
 
     page = {"limit": shown.limit, "offset": shown.offset}

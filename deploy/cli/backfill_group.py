@@ -37,10 +37,10 @@ backfill: Final = typer.Typer(
 
 
 def register(app: typer.Typer) -> None:
-    """Add the group. The modules of its commands add these to it."""
+    """Add the group. Each module of a command adds its command to the group."""
     app.add_typer(backfill, name="backfill")
 
 
 def add_command(function: Callable[..., Any]) -> None:
-    """Add the command that is named like its function, to its panel."""
+    """Add `function` as a command with the function's name, in its panel of the help."""
     backfill.command(rich_help_panel=_PANEL_OF[function.__name__])(function)

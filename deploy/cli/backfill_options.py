@@ -40,15 +40,18 @@ Conf = Annotated[
     ),
 ]
 Python = Annotated[
-    str, typer.Option(help="Python interpreter with the packages that --code needs.")
+    str,
+    typer.Option(
+        help="Python interpreter with the packages that --code needs. Default: this command's."
+    ),
 ]
 Until = Annotated[
     str | None,
     typer.Option(
         metavar="WHEN",
         help="End of the history: that of a run (its name, last, or the number of a logic revision "
-        "for its newest run), a time such as 2026-03-02T06:00 (UTC), or archived. "
-        "Default: all committed records.",
+        "for its newest run), a time such as 2026-03-02T06:00 (UTC), or archived for the last "
+        "archived record. Default: all committed records.",
     ),
 ]
 Buckets = Annotated[
@@ -239,7 +242,7 @@ def offline_settings() -> "Connections":
 
 
 def change_of(origin: "Origin") -> "Change":
-    """Return the change, with a tree below the home if it has none of its own."""
+    """Return the change that `origin` names. New source trees are written below the home."""
     from analytics.backfill.change.changed import change_of as found  # noqa: PLC0415 -- git, trees
 
     change = found(origin, default_home() / "backfill" / "trees")

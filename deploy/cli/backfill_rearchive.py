@@ -125,7 +125,7 @@ def _refuse_truncated(settings: "Connections") -> None:
 
 
 def _read(former: Path) -> "list[FormerPartition]":
-    """Read all files of a former archive; of a large one it takes minutes."""
+    """Read all files of a former archive. This takes minutes for a large archive."""
     from analytics.archive.rebuilt import former_partitions  # noqa: PLC0415 -- loads the format
 
     found = []

@@ -77,8 +77,8 @@ def withdraw(digest: Digest, *, by: By, reason: Reason, json: Json = False) -> N
     """Take back an approval, with a reason. `backfill cutover` then refuses the difference.
 
     The person who requested the review, the one who approved it, and operators may do so. A second
-    person may approve it again. What has been switched already stays: `backfill rollback` goes
-    back.
+    person may approve it again. A switch that was made already stays: `backfill rollback` reverses
+    it.
     """
     connect_django()
     from ledger.reviews.service import withdraw_review  # noqa: PLC0415 -- needs Django set up
@@ -139,7 +139,7 @@ def _named(digest: str) -> "Review":
     if len(found) != 1:
         message = (
             f"{digest!r}: expected {_LEAST_CHARS} or more characters of the digest of one review, "
-            f"found {len(found)}"
+            f"found {len(found)} reviews"
         )
         raise StackError(message, repair="inventory backfill reviews")
     return found[0]

@@ -38,15 +38,26 @@ Days = Annotated[
     str, typer.Option(help="Weekdays (UTC) on which orders are placed, such as mon,thu.")
 ]
 LeadTimes = Annotated[
-    str, typer.Option(help="Lead times: history (by supplier, else the policy's) or policy.")
+    str,
+    typer.Option(
+        help="Lead times: history (drawn from those of the supplier; without any, the policy's) or "
+        "policy."
+    ),
 ]
 Demand = Annotated[
-    str, typer.Option(help="Demand: estimated (adds times without stock) or recorded.")
+    str,
+    typer.Option(
+        help="Demand: estimated (recorded sales, plus an estimate for times without stock) or "
+        "recorded."
+    ),
 ]
 Parameters = Annotated[
-    str, typer.Option(help="Parameters before changes: log (over time) or latest.")
+    str,
+    typer.Option(
+        help="Parameters to which a scenario's changes apply: log (each at its time) or latest."
+    ),
 ]
-Seed = Annotated[int, typer.Option(help="Number that draws among lead times of history.")]
+Seed = Annotated[int, typer.Option(help="Seed of the lead times that are drawn from history.")]
 Buckets = Annotated[
     int | None, typer.Option(help="Parts of each partition. Default: by the number of records.")
 ]
@@ -55,7 +66,10 @@ Processes = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(file_okay=False, help="Directory for the result. Default: in the home."),
+    typer.Option(
+        file_okay=False,
+        help="Directory for the result. Default: simulations/simulation-… of INVENTORY_HOME.",
+    ),
 ]
 
 
@@ -91,7 +105,8 @@ def simulate(
     """Simulate the archived history with other parameters: fill rate, stock, orders, margin.
 
     Purchase orders and receipts of history are replaced by those that follow from the decisions of
-    the rules. Nothing is published and no stack is needed. The baseline always runs, too.
+    the rules. Nothing is published and no stack is needed. The baseline, a scenario without
+    changes, always runs, too.
     """
     from analytics.engines.selection import Selection  # noqa: PLC0415 -- loads Parquet
     from analytics.simulation import engine as engines  # noqa: PLC0415 -- loads Parquet
@@ -129,7 +144,7 @@ def _refuse_wrong(
 def _assumptions(
     minutes: int, order_days: str, lead_times: str, demand: str, parameters: str, seed: int
 ) -> "Assumptions":
-    from analytics.simulation import assumptions as known  # noqa: PLC0415 -- as above
+    from analytics.simulation import assumptions as known  # noqa: PLC0415 -- loads the rules
 
     option_checks.check_choice("--lead-times", lead_times, known.LEAD_TIMES)
     option_checks.check_choice("--demand", demand, known.DEMANDS)
@@ -144,7 +159,7 @@ def _assumptions(
 def _scenarios(
     changes: Sequence[str], conditions: Sequence[str], file: Path | None
 ) -> "tuple[Scenario, ...]":
-    from analytics.simulation import scenarios as known  # noqa: PLC0415 -- as above
+    from analytics.simulation import scenarios as known  # noqa: PLC0415 -- loads the rules
 
     if conditions and not changes:
         message = f"--where {conditions[0]!r} without --set: nothing would change"

@@ -104,9 +104,9 @@ def rollback(
     timeout: Timeout = 300.0,
     json: options.Json = False,
 ) -> None:
-    """Let the former revision decide again. It needs no approval.
+    """Let the former revision decide again. No approval is needed.
 
-    Its workers must run and have caught up. After a rollback there is no way back but `cutover`.
+    The former revision's workers must run and have caught up. To undo a rollback, use `cutover`.
     Orders that people made meanwhile are facts in the log, so the former revision knows them.
     """
     load_environment()
@@ -125,7 +125,11 @@ def rollback(
 
 
 def _refuse_deciding(settings: "Connections", number: int) -> int:
-    """Return the deciding revision; raise `StackError` if it is the one to compare with it."""
+    """Return the deciding revision.
+
+    Raises:
+        StackError: `number` is the deciding revision, or that of this stack's own workers.
+    """
     from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
     from inventory.revision import LOGIC_REVISION  # noqa: PLC0415 -- as above
 

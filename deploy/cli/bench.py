@@ -77,8 +77,8 @@ def bench_pipeline(
 
 
 def _screen() -> "Screen | None":
-    """Return the demo's stock page in a browser. Print a reason and return None without one."""
-    from bench.screen import Screen  # noqa: PLC0415 -- late on purpose
+    """Return the demo's stock page in a browser. If a part is missing, print it and return None."""
+    from bench.screen import Screen  # noqa: PLC0415 -- only this command needs it
     from deploy.stack.proof import PERSON, logins  # noqa: PLC0415 -- loads a web client
 
     home = Home(default_home())
@@ -105,7 +105,7 @@ def bench_policy(
         message = f"--items {items}: expected {LEAST_ITEMS} or more, one of each class"
         raise StackError(message)
     option_checks.check_int("--days", days)
-    from bench import policy  # noqa: PLC0415 -- late like the others
+    from bench import policy  # noqa: PLC0415 -- only this command needs it
 
     report = policy.run(seed=seed, number=items, days=days, progress=output.errors.print)
     if json:
@@ -143,7 +143,11 @@ def bench_simulate(
     seed: Annotated[int | None, typer.Option(help="Run this seed only.")] = None,
     workers: Annotated[int, typer.Option(help="Number of parallel processes.")] = 1,
     keep: Annotated[
-        str | None, typer.Option(help="Steps/faults of --start's history to keep, by index: 0,3/1.")
+        str | None,
+        typer.Option(
+            help="Run only these steps and faults of the history of --start, by index from 0. "
+            "0,3/1 keeps two steps and one fault."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -158,7 +162,7 @@ def bench_simulate(
     if seed is not None:
         option_checks.check_int("--seed", seed, least=0)
         start, seeds = seed, 1
-    from bench import simulate  # noqa: PLC0415 -- late like the others
+    from bench import simulate  # noqa: PLC0415 -- only this command needs it
 
     if keep is not None:
         kept = _parse_kept(keep)

@@ -1,4 +1,4 @@
-"""`inventory bench faults --all`: every known fault, on a stack that it starts itself."""
+"""`inventory bench faults --all`: every known fault, on a stack that the command starts itself."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,7 +39,7 @@ def run(only: str, *, json: bool) -> bool:
 
 
 def chosen(only: str) -> "tuple[Fault, ...]":
-    """Return the faults whose names hold one of the comma-separated texts of `only`.
+    """Return the faults whose names contain one of the comma-separated texts of `only`.
 
     Raises:
         StackError: no fault has such a name.
@@ -69,7 +69,7 @@ def _possible(
 
 
 def _no_other_disk(scratch_disk: scratch.ScratchDirectory) -> str:
-    """Return the reason if the repair of a full disk could name no directory, else ""."""
+    """Return a reason if no other disk has room for the home, else ""."""
     from deploy.stack.home import Home  # noqa: PLC0415 -- beside its only use
     from deploy.stack.room import larger_disk  # noqa: PLC0415 -- as above
 
@@ -86,7 +86,7 @@ def _outcomes(stack: "StackUnderTest", faults: "tuple[Fault, ...]") -> "Iterator
     for outcome in every_fault.run(stack, faults, progress):
         yield outcome
         if not outcome.ok and stack.status()["exit_code"] != 0:
-            progress(f"{outcome.fault}: the stack has problems; the next fault gets a new one")
+            progress(f"{outcome.fault}: the stack has problems; a new one is started")
             stack.inventory("reset", "--yes")
             _start(stack)
     found = every_fault.search_everything(stack)
@@ -113,7 +113,7 @@ def _start(stack: "StackUnderTest") -> None:
     """Start the stack and wait until it has processed what was written at its start.
 
     Raises:
-        StackError: it did not start, or `verify` doesn't end with 0 without any fault.
+        StackError: the stack did not start, or `verify` failed although no fault was caused.
     """
     done = stack.inventory(*_UP)
     if done.code:
@@ -123,5 +123,5 @@ def _start(stack: "StackUnderTest") -> None:
         done = stack.inventory("verify")
         if done.code == 0:
             return
-    message = f"verify ended with {done.code} before any fault: {done.text[-800:]}"
+    message = f"verify ended with exit code {done.code} before any fault: {done.text[-800:]}"
     raise StackError(message, repair="inventory bench faults --all")

@@ -66,7 +66,7 @@ def bench_backfill(
 
 
 def _clusters(scratch: Path) -> "Clusters":
-    from bench.backfill.run import Standalone  # noqa: PLC0415 -- as above
+    from bench.backfill.run import Standalone  # noqa: PLC0415 -- loads Arrow and the trading code
 
     @contextmanager
     def started(workers: int) -> "Iterator[Standalone]":

@@ -51,13 +51,19 @@ def bench_faults(
     freeze: Annotated[float, typer.Option(help="Seconds that a process stays frozen.")] = 20.0,
     every: Annotated[
         float | None,
-        typer.Option(help="Seconds between faults. Default: wait until no key is behind."),
+        typer.Option(
+            help="Seconds between faults. Default: wait until workers show a sale after the fault."
+        ),
     ] = None,
     every_kind: Annotated[
         bool, typer.Option("--all", help="Cause every known fault once, on a separate stack.")
     ] = False,
     only: Annotated[
-        str, typer.Option(help="With --all: parts of names, separated by commas.")
+        str,
+        typer.Option(
+            help="With --all: cause only faults whose name contains one of these texts, separated "
+            "by commas."
+        ),
     ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

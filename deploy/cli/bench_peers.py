@@ -37,7 +37,7 @@ def bench_peers(
         option_checks.check_int(f"--{name}", number)
     option_checks.check_seconds("--timeout", timeout, least=1)
     from bench.peers.run import Plan, run  # noqa: PLC0415 -- loads clients, numpy and trading code
-    from deploy.peers import environments, services  # noqa: PLC0415 -- late like their user
+    from deploy.peers import environments, services  # noqa: PLC0415 -- only this command needs them
 
     progress = output.errors.print
     made = environments.make((peer.environment for peer in chosen), progress)
@@ -52,7 +52,7 @@ def bench_peers(
 
 
 def _chosen(text: str) -> "list[Peer]":
-    from bench.peers.catalogue import BY_NAME, PEERS  # noqa: PLC0415 -- late like the bench
+    from bench.peers.catalogue import BY_NAME, PEERS  # noqa: PLC0415 -- loads clients
 
     if text == "all":
         return list(PEERS)

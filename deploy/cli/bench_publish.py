@@ -28,7 +28,7 @@ def bench_publish(
     from bench import publishing  # noqa: PLC0415 -- loads Arrow and the trading code
     from bench.backfill.archive import Size  # noqa: PLC0415 -- as above
     from bench.watch import BenchFailed  # noqa: PLC0415 -- as above
-    from deploy.peers import environments, services  # noqa: PLC0415 -- late like their user
+    from deploy.peers import environments, services  # noqa: PLC0415 -- only this command needs them
 
     size = Size(records or 3 * keys, keys, seed)
     made = environments.make(["ours"], output.errors.print)

@@ -19,7 +19,10 @@ def bench_verify(
     load: Annotated[int, typer.Option(help="Sale lines a second during the run.")] = 165,
     seed: Annotated[int, typer.Option(help="Seed of the random sales.")] = 1,
     plant_every: Annotated[
-        int, typer.Option(help="Plant one wrong row in every Nth round; its kind changes.")
+        int,
+        typer.Option(
+            help="Write one wrong row in every Nth round. The kinds of wrong rows take turns."
+        ),
     ] = 2,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for lagging readers.")] = 300.0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -57,7 +60,8 @@ def bench_verify(
         output.as_json(report.as_json())
     else:
         title = (
-            f"{report.lines} sale lines in {report.seconds:.0f} s, at rest exit {report.at_rest}"
+            f"{report.lines} sale lines in {report.seconds:.0f} s; comparison after the last sale: "
+            f"exit code {report.at_rest}"
         )
         output.table(title, run.COLUMNS, report.rows())
     raise typer.Exit(report.exit_code)
@@ -67,7 +71,7 @@ class Owners(RunningHome):
     """The workers of a home by the partitions that they serve."""
 
     def pid_of_owner(self, partition: int) -> int | None:
-        """Return the process of the worker that serves the partition, None between two owners."""
+        """Return the pid of the worker that serves the partition, None while no worker does."""
         from deploy.stack import worker_queries  # noqa: PLC0415 -- other commands start without it
 
         for row in worker_queries.partitions(self.settings):

@@ -33,7 +33,7 @@ def bench_workers(
         option_checks.check_int(f"--{name}", number)
     option_checks.check_seconds("--timeout", timeout, least=1)
     from bench.scaling.run import Plan, run  # noqa: PLC0415 -- loads clients and trading code
-    from deploy.peers import environments, services  # noqa: PLC0415 -- late like their user
+    from deploy.peers import environments, services  # noqa: PLC0415 -- only this command needs them
 
     progress = output.errors.print
     form = _compiled(progress) if compiled else {}

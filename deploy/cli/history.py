@@ -21,7 +21,7 @@ Sku = Annotated[
 ]
 Where = Annotated[str, typer.Option(metavar="LOCATION", help="Store or warehouse, such as UCI.")]
 
-MOST_HOPS: Final = 1008  # a week of windows, as far back as the windows read go
+MOST_HOPS: Final = 1008  # windows of ten minutes in a week
 
 
 class Printable(Protocol):
@@ -132,7 +132,7 @@ def fold(
     prints verdict and outputs of each record, then the final state of each key. At an invalid line
     it stops with exit code 2, the line number and the reason.
     """
-    from cdc.contracts.history import HistoryError, fold_history  # noqa: PLC0415 -- late on purpose
+    from cdc.contracts.history import HistoryError, fold_history  # noqa: PLC0415 -- loads the rules
 
     option_checks.check_int("--every", every)
     if sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""Output of an answer from the history: times as text in UTC, exact numbers as numbers."""
+"""Output of an answer from the history: times as text in UTC, decimals as numbers."""
 
 import csv
 import sys
@@ -32,7 +32,7 @@ def _texts(row: Sequence[Any]) -> list[Any]:
 
 
 def _plain(cell: Any) -> Any:  # noqa: ANN401 -- of any SQL type
-    """Return a time as ISO text in UTC and an exact number as a number."""
+    """Return a time as ISO text in UTC, a decimal as a float, and any other value unchanged."""
     if isinstance(cell, datetime):
         return cell.isoformat(sep=" ").replace("+00:00", "Z")
     return float(cell) if isinstance(cell, Decimal) else cell

@@ -68,7 +68,7 @@ def check_choice(option: str, value: str, known: Sequence[str]) -> None:
     """Refuse a value that is not in `known`.
 
     Raises:
-        StackError: the message names option, value and every known one.
+        StackError: the message names option, value and every known value.
     """
     if value not in known:
         message = f"{option} {value!r}: expected {_choices(known)}"
@@ -80,9 +80,10 @@ def _choices(known: Sequence[str]) -> str:
 
 
 def interpreter(python: str) -> str:
-    """Return the Python to start: this one for an empty `python`. Paths are relative to here.
+    """Return the Python to start: `python`, or this process's if it is empty.
 
-    The command runs in another tree, where `.venv/bin/python` would be that tree's.
+    A relative path is made absolute. The command runs in another tree, where `.venv/bin/python`
+    would be that tree's.
     """
     if not python:
         return sys.executable

@@ -147,7 +147,7 @@ def stores(
     if none is bool(store or region or everywhere):
         message = (
             "stores: expected --store, --region or --everywhere, or --none alone; "
-            f"{name} keeps theirs"
+            f"the locations of {name} are unchanged"
         )
         raise StackError(message, repair="inventory people stores --help")
     places = _places(store, region, everywhere=everywhere)

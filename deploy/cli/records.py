@@ -107,7 +107,7 @@ def rejected_replay(
     else:
         columns = ("id", "reason", "inv_key", "op", "row", "ledger_units", "level_units", "settled")
         shown = [[getattr(preview, name) for name in columns] for preview in found]
-        output.table("rejected beside the ledger", columns, shown)
+        output.table("rejected records, with the units of ledger and workers", columns, shown)
     if not yes:
         output.errors.print(_WARNING)
         raise typer.Exit(1)
@@ -134,7 +134,7 @@ def _rows(
     environment: Mapping[str, str], statement: str, values: Mapping[str, object]
 ) -> list[dict[str, Any]]:
     import psycopg  # noqa: PLC0415 -- only verbs that ask Postgres need the driver
-    from psycopg.rows import dict_row  # noqa: PLC0415 -- late like the driver
+    from psycopg.rows import dict_row  # noqa: PLC0415 -- as above
 
     url = environment["INVENTORY_READ_DATABASE_URL"]
     try:

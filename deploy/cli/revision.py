@@ -25,7 +25,7 @@ Timeout = Annotated[
     typer.Option(
         min=1,
         max=option_checks.LONGEST_S,
-        help="Seconds for both revisions to reach the same offsets.",
+        help="Seconds to wait until both revisions have reached the same offsets.",
     ),
 ]
 Approval = Annotated[
@@ -97,16 +97,21 @@ def start(
         shadow_home = shadow.start(Home(default_home()), number, chosen, workers)
     except shadow.OtherRules as error:
         raise _kept_if_deciding(error, number) from error
-    output.console.print(f"logic revision {number} runs beside; its logs are in {shadow_home.logs}")
+    output.console.print(
+        f"logic revision {number} runs beside the stack; its logs are in {shadow_home.logs}"
+    )
 
 
 def _kept_if_deciding(error: StackError, number: int) -> StackError:
-    """Return the error. The state of the deciding revision can't be deleted: name another step."""
+    """Return `error`, with another step for the deciding revision: its state can't be deleted."""
     from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
 
     if active(_settings()) != number:
         return error
-    message = f"{error}; it decides, so its state is kept: give these rules another number"
+    message = (
+        f"{error}; logic revision {number} decides, so its state is kept: give these rules another "
+        "number"
+    )
     return StackError(message, repair="inventory revision list")
 
 
@@ -115,7 +120,9 @@ def compare(
     number: Number,
     *,
     states: Annotated[bool, typer.Option(help="Compare the state of every key, too.")] = False,
-    limit: Annotated[int, typer.Option(min=0, help="Differences in full.")] = _DEFAULT_ROWS,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Number of differences to list in full.")
+    ] = _DEFAULT_ROWS,
     timeout: Timeout = 300.0,
     json: Json = False,
 ) -> None:
@@ -190,8 +197,8 @@ def retire(
     output.console.print(f"logic revision {number}: {gone}")
 
 
-def show_switch(settings: Any, request: "SwitchRequest", *, json: bool) -> None:  # noqa: ANN401 -- as above
-    """Switch the deciding revision, and print the comparison that preceded."""
+def show_switch(settings: Any, request: "SwitchRequest", *, json: bool) -> None:  # noqa: ANN401 -- its class is late
+    """Switch the deciding revision, and print the comparison made before the switch."""
     from deploy.revisions.promote import promote as switch  # noqa: PLC0415 -- reads topics
 
     found = switch(settings, request, report=output.errors.print)
@@ -218,5 +225,5 @@ def _show_comparison(report: dict[str, Any], *, json: bool) -> None:
         output.table("", ("kind", "key", "how", "differs in", "former", "new"), rows)
     if refused:
         output.table(
-            "Records that are no decisions", ("place and reason",), [(r,) for r in refused]
+            "Records that are no decisions", ("position and reason",), [(r,) for r in refused]
         )

@@ -27,7 +27,7 @@ _NO_RUN: Final = "none"
 class Source:
     """The history to query: a run or `none`, the whole archive, and a directory of a diff.
 
-    `out` is another directory for the tables than the home.
+    `out` is the directory for the tables; None takes the default one.
     """
 
     run: str
@@ -43,7 +43,7 @@ class Source:
 
 
 def query(source: Source, statement: str, name: str, form: Form) -> None:
-    """Answer a statement or a question in the form, or open a shell if both are empty.
+    """Print the answer to a statement or a question in the form, or open a shell if both are empty.
 
     Raises:
         StackError: the statement is refused, with the message of DuckDB.
@@ -92,7 +92,7 @@ def session(source: Source) -> Iterator[tuple[DuckHistory, History]]:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Replace an error of the history by its message and the next step."""
+    """Replace an error of the history by a `StackError` with its message and the next step."""
     try:
         yield
     except QueryRefused as error:

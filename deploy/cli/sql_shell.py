@@ -126,5 +126,5 @@ def _schema(name: str) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return a text of the reference page without its marks."""
+    """Return a text of the reference page without Markdown's marks."""
     return text.replace("`", "").replace("\\|", "|")

@@ -42,8 +42,8 @@ def _print_step(step: dict[str, Any]) -> None:
 def start_options(home: Home, workers: int, only: str, seed_data: str | None) -> Options:
     """Return the checked options of `up`. Without `seed_data` a demo home starts as a demo again.
 
-    With `only`, such a home neither trades nor gets data, because the named services may not
-    suffice.
+    With `only`, a demo home neither trades nor gets data, because trading needs services that
+    `only` may leave out.
     """
     is_demo = seed_data == "demo" or (seed_data is None and home.has_demo())
     options = Options(
@@ -89,7 +89,7 @@ def up(
 ) -> None:
     """Start the stack. It writes only below INVENTORY_HOME, by default .inventory."""
     from deploy.stack import class_data  # noqa: PLC0415 -- only this verb needs the JVM parts
-    from streams.settings import WorkerSettings  # noqa: PLC0415 -- and what a worker is made of
+    from streams.settings import WorkerSettings  # noqa: PLC0415 -- only this verb needs it
 
     home = _home()
     options = start_options(home, DEFAULT_WORKERS if workers is None else workers, only, seed_data)
@@ -238,7 +238,9 @@ def prune(
     for path, size in unread.unread(home):
         output.console.print(f"  {size / (1 << 20):>9.1f} MB  {path}")
     if not yes:
-        message = f"{unread.prunable(home) / (1 << 20):.1f} MB would be deleted; nothing was"
+        message = (
+            f"{unread.prunable(home) / (1 << 20):.1f} MB would be deleted; nothing was deleted"
+        )
         raise StackError(message, repair=unread.PRUNE)
     output.console.print(f"deleted {unread.prune(home) / (1 << 20):.1f} MB")
 
