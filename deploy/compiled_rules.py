@@ -38,7 +38,7 @@ _PREFIX: Final = "rules-"
 _NAME_CHARS: Final = 16
 _OUTPUT_CHARS: Final = 2_000
 _PATH: Final = "PYTHONPATH"
-_SAFE_PATH: Final = "PYTHONSAFEPATH"  # without it the working directory, the tree, comes first
+_SAFE_PATH: Final = "PYTHONSAFEPATH"  # without it Python imports from the working directory first
 _HEADERS: Final = "sudo apt-get install -y python3-dev"
 _LOAD: Final = """
 from streams.rules import are_compiled

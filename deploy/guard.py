@@ -78,7 +78,7 @@ class Guard:
 
 def _environment() -> dict[str, str]:
     """Return the container's variables, with the number of the log's generation."""
-    from deploy.stack.home import Home, default_home  # noqa: PLC0415 -- as the probes
+    from deploy.stack.home import Home, default_home  # noqa: PLC0415 -- only to start a child
 
     return {"INVENTORY_GENERATION": str(Home(default_home()).generation), **os.environ}
 
@@ -90,7 +90,7 @@ def _exit_code(code: int) -> int:
 
 def alive_probe(name: str, variables: Mapping[str, str]) -> ServiceProbe:
     """Return the `alive` probe of the service `name` in this container."""
-    from deploy.stack.context import WORKER_PREFIX  # noqa: PLC0415 -- as the probes
+    from deploy.stack.context import WORKER_PREFIX  # noqa: PLC0415 -- loads the stack's modules
     from deploy.stack.probes import probes_of  # noqa: PLC0415 -- loads every part's client
 
     port = "INVENTORY_WORKER_PORT" if name.startswith(WORKER_PREFIX) else "INVENTORY_WEB_PORT"

@@ -1,7 +1,7 @@
-"""Generator of `requirements/*.txt` from `pyproject.toml`: exact versions, hashes, no addresses.
+"""Generator of `requirements/*.txt` from `pyproject.toml`: exact versions and hashes, no URLs.
 
-`dev.txt` holds everything and decides the versions. It constrains the smaller files, so any of them
-are consistent together. The bench's peers and the S3 server of the tests are resolved separately,
+`dev.txt` holds everything and decides the versions. It constrains the smaller files, so a package
+has one version in all files. The bench's peers and the S3 server of the tests are resolved apart,
 each from its `.in`. The resolver's own lock file is not kept, because it records where packages
 came from.
 """

@@ -46,7 +46,7 @@ BROKER: Final = {
     "transaction.state.log.min.isr": "1",
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
-    # The default buffer of 128 MiB does not fit the local heap; without it nothing is compacted.
+    # The default buffer of 128 MiB does not fit the local heap, so nothing would be compacted.
     "log.cleaner.dedupe.buffer.size": "8388608",
     "log.segment.bytes": "67108864",
 }
@@ -115,8 +115,7 @@ def properties(settings: dict[str, str]) -> str:
     """Return `settings` as a Java properties file in ASCII.
 
     Java reads such a file as Latin-1. So each non-ASCII character is written as its UTF-16 code
-    units:
-    a backslash, `u` and four hexadecimal digits. A backslash is doubled.
+    units, each as a backslash, `u` and four hexadecimal digits. A backslash is doubled.
     """
     return "".join(f"{name}={_escaped(value)}\n" for name, value in settings.items())
 

@@ -84,10 +84,10 @@ class RebuildReport:
 def rebuild(
     home: Home, settings: Connections, *, timeout_s: float, report: Progress
 ) -> RebuildReport:
-    """Delete the workers' changelogs, offsets and files, and wait until they folded all again.
+    """Delete the workers' changelogs, offsets and files. Wait until workers have replayed the log.
 
     Raises:
-        StackError: no stack is ready, the source topic is incomplete, or it took too long.
+        StackError: no stack is ready, the source topic is incomplete, or the replay took too long.
     """
     began = time.monotonic()
     refuse_truncated_source(settings)
@@ -153,7 +153,7 @@ def _paused(home: Home, report: Progress) -> Iterator[tuple[str, ...]]:
 
 
 def _fingerprints(settings: Connections) -> tuple[States, str]:
-    """Return every key's state, or none and the reason why it can't be read."""
+    """Return every key's state and "", or no state and the reason why the states are unreadable."""
     live = LiveState(settings)
     try:
         live.refresh()

@@ -1,7 +1,7 @@
 """Fetch the JVM parts with Maven, and refuse every file that is not listed.
 
 The directory is named by the hash of `pom.xml` and `jars.sha256`. So a changed version or list
-means a new directory. An existing directory was complete and verified when it was renamed.
+means a new directory. A directory gets this name only when its files are complete and verified.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ class Artifacts:
 
     @property
     def class_path(self) -> str:
-        """Return every library in a fixed order; AppCDS refuses an archive of another order."""
+        """Return every library in a fixed order: class-data archives are valid for this order."""
         return ":".join(str(jar) for jar in sorted((self.root / "libs").glob("*.jar")))
 
     @property

@@ -34,7 +34,7 @@ BUILT: Final = "pyspark"
 _DECIDING: Final = (BUILT, "setuptools")
 _DIGEST: Final = "sha256"
 _NAME_CHARS: Final = 16
-_PYTHON: Final = ((3, 11), (3, 13))  # from, and before
+_PYTHON: Final = ((3, 11), (3, 13))  # oldest version, and the first one that is too new
 _COMPLETE: Final = ".complete"
 _WAIT_S: Final = 1800.0  # building PySpark takes minutes on a slow machine
 _POLL_S: Final = 0.2
@@ -80,7 +80,7 @@ def installer() -> Path:
 
 
 def key(lock: str) -> str:
-    """Return the name of the wheel that `lock` requires."""
+    """Return a hash of what `lock` requires for the wheel; the directory of the wheel has it."""
     locked = entries(lock)
     return _name("\n".join(locked[name] for name in _DECIDING))
 
@@ -99,7 +99,7 @@ def wheel(lock: str, programs: Path) -> Path:
 
 
 def _kept(target: Path) -> Path | None:
-    """Return the wheel that an earlier installation built, if it is unchanged."""
+    """Return the wheel that an earlier installation built, or None if it is missing or changed."""
     found = next(target.glob("*.whl"), None)
     if found is None or not (target / _DIGEST).exists():
         return None

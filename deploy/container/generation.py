@@ -3,7 +3,7 @@
 The local command moves the files of a stopped broker. Here the broker runs, so the topics, the
 workers' group and the connector's offsets are deleted. The next steps are those of a local start:
 every row of Postgres is captured into empty topics while nothing reads them. After an interruption
-the setup refuses to start the services until this has run again.
+the setup refuses to start the services until this command has run again.
 """
 
 import sys
@@ -99,7 +99,7 @@ def wait_released(url: str, within_s: float) -> None:
     """Wait until nothing streams through the connector's slot any more.
 
     Raises:
-        StackError: something still does after `within_s` seconds.
+        StackError: a connector still uses the slot after `within_s` seconds.
     """
     deadline = time.monotonic() + within_s
     while slot_active(url):

@@ -75,7 +75,7 @@ def main() -> None:
     """Set everything up, in the order of the local stack.
 
     Raises:
-        StackError: the capture is damaged or was interrupted; the log then has no readers.
+        StackError: the capture is damaged or was interrupted. No service then reads the log.
     """
     server = server_of()
     refuse_half_captured()

@@ -29,7 +29,7 @@ def archive(home: Home) -> Row:
 
 
 def _checked(directory: Path) -> str:
-    """Return the number of files, and of those whose content was read."""
+    """Return a text with the number of files and the number whose checksums were checked."""
     refuse_lost_manifest(directory)
     manifest = Manifest(directory)
     refuse_missing(manifest)

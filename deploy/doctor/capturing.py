@@ -41,7 +41,7 @@ def _damage(connection: Connection, part: str) -> Damage | None:
 
 
 def resuming(home: Home) -> str:
-    """Return the command that ends a requested or protective stop, empty if there is none."""
+    """Return the command for a capture that is paused or damaged, "" if it is neither."""
     with reading(home) as connection:
         if paused_by(connection):
             return RESUME

@@ -42,7 +42,7 @@ def run(home: Home) -> list[Row]:
 
 
 def stack_rows(home: Home, seen: StackState) -> list[Row]:
-    """Return the rows of the running stack and of its disk, without those of the doctor only."""
+    """Return the rows of the running stack and of its disk, without checks for the doctor only."""
     if not seen.runtime.running:
         return []
     checks = [check for check in running.CHECKS if check not in running.DOCTOR_ONLY]
@@ -50,7 +50,7 @@ def stack_rows(home: Home, seen: StackState) -> list[Row]:
 
 
 def _by_cause(rows: list[Row]) -> list[Row]:
-    """Give every failing row the repair of a full disk: until then, no other repair works."""
+    """If the disk is full, give every failing row its repair: no other repair works before."""
     full = next((row for row in rows if row.name == "disk" and row.verdict == "failure"), None)
     if full is None:
         return rows
@@ -84,7 +84,10 @@ def _run_check(home: Home, seen: StackState, check: Check) -> Row:
 
 
 def _unanswered(home: Home, seen: StackState, check: Check, text: str, part: str = "") -> Row:
-    """Return the row of a check without an answer from `part`, or from any part that is down."""
+    """Return the row of a check that got no answer.
+
+    Its repair restarts `part`. Without a known part it restarts each service that is not ready.
+    """
     ways = {each.service: each.repair for each in halted(home)}
     down = [part] if part in seen.states else seen.not_ready
     restart = joined(service_failure(home, seen, name, ways)[1] for name in down) or RESTART_ALL

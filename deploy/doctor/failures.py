@@ -91,7 +91,7 @@ class Failure(Enum):
 
 
 def row_of(found: str, failures: list[tuple[Failure, str]], name: str = "") -> Row:
-    """Return the row of these failures with their commands; its verdict is the worst of theirs."""
+    """Return one row for `failures`, with all their commands and the worst of their verdicts."""
     verdicts = {failure.value.verdict for failure, _ in failures}
     return Row(
         name or failures[0][0].value.row,

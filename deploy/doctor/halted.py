@@ -14,7 +14,7 @@ from deploy.stack.home import Home
 from deploy.stack.runtime import ServiceRuntime, read_runtime
 from streams.exit_codes import meaning_of, repair_of_code
 
-# A worker that ended repeatedly counts as well once it ran twice as long as the last time.
+# A worker that ended repeatedly counts as healthy once it ran twice as long as the last time.
 _UNSETTLED_S: Final = 120.0
 _LEAST_S: Final = 20.0
 _OFTEN: Final = 2
@@ -56,7 +56,7 @@ def _keeps_ending(entry: ServiceRuntime) -> bool:
         return True
     ran_s = time.time() - (entry.started_at or 0.0)
     settled_s = min(max(_LEAST_S, 2 * entry.lived_s), _UNSETTLED_S)
-    # A signal came from outside, so the service is well again once it runs.
+    # A signal came from outside, so the service counts as healthy once it runs again.
     return (entry.last_exit or 0) > 0 and entry.ends_in_a_row >= _OFTEN and ran_s < settled_s
 
 

@@ -104,7 +104,7 @@ def memory(home: Home) -> Row:
 
 
 def rules(home: Home) -> Row:
-    """Check that workers run the sources, or machine code compiled from exactly these."""
+    """Check that workers run the sources, or machine code compiled from exactly these sources."""
     is_left = compiled_rules.is_stale(home.path)
     form = "machine code" if compiled_rules.present(home.path) else "the sources"
     found = "the sources, because the compiled rules are of other sources" if is_left else form

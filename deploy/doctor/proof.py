@@ -9,7 +9,8 @@ from deploy.doctor.row import Row, ok
 from deploy.stack.home import Home
 
 OLDEST: Final = timedelta(hours=36)  # a night and a half: one proof was missed
-# The prover writes the hour, or null if proofs are off, and the time from which nights count.
+# The prover's row has the hour, null if proofs are off. It also has the time of the newest proof,
+# or of the creation of `app.proof` if there was none.
 _NEWEST: Final[LiteralString] = """
 SELECT clock_timestamp(), s.detail->>'hour', s.detail->>'last_us', p.finished_at, p.run,
        p.keys_compared, p.keys_differing, p.decisions_differing,
@@ -22,7 +23,7 @@ LEFT JOIN (SELECT * FROM app.proof ORDER BY id DESC LIMIT 1) p ON true
 
 
 class _Found(NamedTuple):
-    """The newest proof and the prover's row; None without one."""
+    """The newest proof and the prover's heartbeat. Fields of an absent row are None."""
 
     now: datetime
     hour: str | None
@@ -36,7 +37,7 @@ class _Found(NamedTuple):
 
     @property
     def last_at(self) -> datetime:
-        """Return the time of the newest proof, or the time from which nights count."""
+        """Return the time of the newest proof, or the time since when nights without one count."""
         if self.finished_at is not None:
             return self.finished_at
         last_us = self.last_us

@@ -139,7 +139,7 @@ def lag(home: Home) -> Row:
 
 
 def _restart_reader(name: str) -> str:
-    """Return the restart of a reader: it cures a stuck one and only delays a busy one."""
+    """Return the command that restarts a reader. This only delays a reader that is busy."""
     is_workers = name == APP_ID
     return "inventory workers restart --rolling" if is_workers else f"inventory restart {name}"
 
@@ -195,5 +195,5 @@ CHECKS: Final = (
     archive,
     proof,
 )
-# What these find doesn't stop a service: the doctor names it, `status` doesn't.
+# Checks of `doctor` that `status` leaves out, because no problem that they find stops a service.
 DOCTOR_ONLY: Final = (lag, freshness, archive)

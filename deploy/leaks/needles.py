@@ -8,7 +8,7 @@ from typing import Final
 
 from deploy.stack.home import Home
 
-# Shorter ones would match unrelated text.
+# Shorter secrets would match unrelated text.
 _SHORTEST: Final = 8
 Needles = Mapping[str, tuple[bytes, ...]]
 

@@ -1,7 +1,7 @@
 """The process that proves every night, and executes requests of the analyst desk, until SIGTERM.
 
 A proof takes minutes to hours. It runs in a child with a low priority, so that workers and pages
-get the processor first. The lock of a proof admits one at a time, from any process.
+get the processor first. A lock admits one proof at a time, whichever process runs it.
 """
 
 import subprocess
@@ -25,7 +25,7 @@ from deploy.stack.processes import end_child
 SERVICE: Final = "prover"
 _PAUSE_S: Final = 1.0
 _ASK_AGAIN_S: Final = 30.0
-_TRY_AGAIN_S: Final = 900.0  # after a proof that could not be compared
+_TRY_AGAIN_S: Final = 900.0  # after a proof that could compare nothing
 _RECORDED: Final = (0, 1)
 _US: Final = 1_000_000
 
@@ -74,7 +74,7 @@ class Prover:
 
 
 def newest_proof_s() -> float | None:
-    """Return the time of the newest proof, as `proven_since` does; None without a database."""
+    """Return `proven_since` in seconds since 1970, or None if Postgres doesn't answer."""
     from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 
     from ledger.proofs.queries import proven_since  # noqa: PLC0415 -- as above

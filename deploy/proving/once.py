@@ -34,7 +34,7 @@ def main() -> int:
     from deploy.proving.proof import prove_and_record  # noqa: PLC0415 -- needs Django set up
 
     found = Connections()
-    # The process holds one role's password, which may read the proposals too.
+    # The process has the password of one role only; this role may read the proposals, too.
     settings = found.model_copy(update={"read_database_url": found.database_url})
     try:
         proof = prove_and_record(

@@ -13,7 +13,7 @@ from inventory.revision import LOGIC_REVISION
 from ledger.proofs.queries import differing_runs, is_full_proof_due, proven_runs
 from ledger.proofs.service import RecordProof, record_proof
 
-_KEPT: Final = 2  # proven runs: the next base, and one in case that one is damaged
+_KEPT: Final = 2  # proven runs: the base of the next proof, and a spare if that run is damaged
 
 Progress = Callable[[int, int, str], None]
 

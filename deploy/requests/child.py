@@ -13,12 +13,12 @@ from typing import IO, Any, Final
 from cdc.contracts.history_requests import COMPARE, EXPLAIN, QUERY, QUESTION
 
 MOST_BYTES: Final = 8_000_000
-# The rows of a comparison, of which Postgres keeps each as a row.
+# A comparison prints many rows, and each becomes a row in Postgres.
 MOST_BYTES_OF: Final = {COMPARE: 64_000_000}
 _LINES: Final = 12
 _DAY_S: Final = 86_400.0
 _SHORT_S: Final = 600.0
-# A person waits for these; the others may take hours.
+# A person waits for these kinds; the others may take hours, up to a day.
 LIMIT_S: Final = {EXPLAIN: _SHORT_S, QUESTION: _SHORT_S, QUERY: _SHORT_S}
 _PLAIN: Final = {"NO_COLOR": "1", "TERM": "dumb"}
 
@@ -27,7 +27,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The end of a command: its exit code, the last lines of standard error, its JSON or None."""
+    """Result of a command: its exit code, the last lines of standard error, its JSON or None."""
 
     exit_code: int
     messages: str
@@ -54,7 +54,7 @@ class Running:
         self._process.terminate()
 
     def wait(self, report: Report) -> Output:
-        """Report each line of standard error, and return the end of the command."""
+        """Report each line of standard error, and return the result when the command has ended."""
         kept: deque[str] = deque(maxlen=_LINES)
         self._timer.start()
         try:
@@ -78,7 +78,7 @@ def _lines(stream: IO[bytes] | None) -> Iterator[str]:
 
 
 def _document(written: IO[bytes], most: int) -> tuple[Any, str]:
-    """Return the printed JSON and a problem. Several documents become a list."""
+    """Return the printed JSON, and the problem or "". Several documents become a list."""
     size = written.seek(0, os.SEEK_END)
     if size > most:
         return None, f"The result has {size:,} bytes, more than {most:,}. Ask for fewer rows."

@@ -1,4 +1,4 @@
-"""The command line of a request: the documented command, its output as JSON, and source trees.
+"""The command line of a request: the documented command with `--json`, and with a source tree.
 
 A run by other rules has its source tree below `backfill/trees`. A page names no path, so the tree
 is the one whose rules have the hash of the run's plan.
@@ -32,7 +32,7 @@ _RUNS: Final = {EXPLAIN: ("a", "b"), PUBLISH: ("revision",), SHADOW: ("revision"
 def command_line(
     settings: Connections, kind: str, arguments: Mapping[str, str], actor: str
 ) -> tuple[str, ...]:
-    """Return the process that executes a request of `actor`.
+    """Return the command line that executes a request of `actor`.
 
     Raises:
         Damage: a run that the arguments name doesn't exist.

@@ -1,7 +1,7 @@
 """Execute the open requests one after another, then end: `python -m deploy.requests.once`.
 
-A child process gives its memory back. Its session in Postgres holds the lock of the executor, so
-a request that has started and not ended under this lock belongs to a process that is gone.
+A child process gives its memory back. Its session in Postgres holds the lock of the executor. So
+when it gets the lock, the process of any request that has started and not ended is gone.
 """
 
 import os
@@ -56,7 +56,7 @@ def execute_all(settings: Connections) -> int:
 
 
 def _executed(settings: Connections, taken: Any) -> Any:  # noqa: ANN401 -- types of late imports
-    from ledger.requests.execution import Ended  # noqa: PLC0415 -- as above
+    from ledger.requests.execution import Ended  # noqa: PLC0415 -- needs Django set up
 
     try:
         command = command_line(settings, taken.kind, taken.given, taken.requested_by)

@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 
 class Runner:
-    """The running process, and the earliest times of the next question and the next snapshot."""
+    """The running process, and the earliest times of the next query and the next snapshot."""
 
     def __init__(self, settings: Connections, command: tuple[str, ...] = COMMAND) -> None:
         self._settings = settings
@@ -42,7 +42,7 @@ class Runner:
     def step(self, now_s: float) -> None:
         """Start the process if a request is open, note its end, and write a snapshot if it is due.
 
-        A lost database is logged, and the next step tries again.
+        If the connection to Postgres is lost, this step logs it, and the next one tries again.
         """
         from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 
@@ -74,7 +74,7 @@ class Runner:
                 self._child = subprocess.Popen(self._command)  # noqa: S603 -- our own module
 
     def _write_snapshot(self) -> None:
-        from ledger.requests.execution import write_snapshot  # noqa: PLC0415 -- as above
+        from ledger.requests.execution import write_snapshot  # noqa: PLC0415 -- needs Django set up
 
         try:
             found = snapshot_of(self._settings)

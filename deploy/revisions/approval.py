@@ -2,8 +2,8 @@
 
 An approval names the digest of a difference between two runs. The switch compares the revisions
 again, at the present end of the log. Each key that differs then must be one that differed in the
-approved runs. A single other key lapses the approval, because nobody has seen that difference. The
-approver may have accepted a number of such keys beforehand, because trade goes on.
+approved runs. With a single other key the approval lapses, because nobody has seen that difference.
+The approver may have accepted a number of such keys beforehand, because trade goes on.
 """
 
 from collections.abc import Mapping
@@ -97,7 +97,7 @@ def approval_of(connection: Connection, digest: str, *, former: int, revision: i
     """Return the approval whose digest begins with `digest`, of these two revisions.
 
     Raises:
-        StackError: there is none, or it is of other revisions, undecided, rejected or lapsed.
+        StackError: no review of these revisions has this digest, or it is not approved now.
     """
     if len(digest) < _LEAST_CHARS:
         message = (
@@ -151,9 +151,10 @@ def refuse_other_review(connection: Connection, revision: int, code: str) -> Non
 def refuse_changed(
     connection: Connection, approval: Approval, *, former: int, revision: int
 ) -> None:
-    """Raise `StackError` unless the review still has this approval, and keep it until the commit.
+    """Raise `StackError` unless the review still has this approval.
 
-    The caller's transaction holds the lock of the review's verdicts.
+    The caller's transaction then holds the lock of the review's verdicts. So the approval can't
+    change before the commit.
     """
     connection.execute(_LOCK, (approval.review,))
     if approval_of(connection, approval.digest, former=former, revision=revision) != approval:
@@ -167,7 +168,7 @@ def refuse_changed(
 def refuse_unapproved(
     connection: Connection, approval: Approval | None, found: Comparison, *, by: str
 ) -> None:
-    """Raise `StackError` if keys differ that the approval doesn't contain, and lapse it.
+    """Raise `StackError` if keys differ that the approval lacks, and record that it has lapsed.
 
     The approval's growth is the number of such keys that are accepted. Without an approval no key
     may differ.

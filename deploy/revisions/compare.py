@@ -89,10 +89,10 @@ def compare(
     *,
     report: Progress = no_report,
 ) -> Comparison:
-    """Compare the pending decisions after everything that is in the log now.
+    """Compare the pending decisions once both revisions have read what is in the log now.
 
     Raises:
-        StackError: one of the two revisions did not reach that offset in time.
+        StackError: one of the two revisions did not read that far in time.
     """
     deadline = time.monotonic() + timeout_s
     first = _at_barrier(settings, former, fresh, deadline, report)
@@ -134,7 +134,7 @@ def _at_barrier(
 def _confirmed(
     second: Comparison, former: Decisions, fresh: Decisions, suspected: set[DecisionKey]
 ) -> Comparison:
-    """Return the second comparison; a key that differed in both differs, even if it moved."""
+    """Return the second comparison. A key that differed both times counts even if it has moved."""
     known = {_key_of(difference) for difference in second.differences}
     found = [one for one in _differences(former, fresh) if one.how != EXPLANATION]
     lasting = [entry for entry in found if _key_of(entry) in known | suspected]

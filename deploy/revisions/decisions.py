@@ -25,8 +25,8 @@ DecisionKey = tuple[str, str]  # topic's kind and inv_key
 class Decisions:
     """The newest decision of each key, and the offsets up to which the topics were read.
 
-    `refresh` reads on. `refused` holds position and reason of every record that is no decision of
-    the revision.
+    `refresh` continues at these offsets. `refused` holds position and reason of every record that
+    is no decision of the revision.
     """
 
     settings: Connections

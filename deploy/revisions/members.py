@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def remaining_members(bootstrap: str, revision: int) -> int:
-    """Return the number of workers of the revision, once it is 0 or has been more for 10 s.
+    """Return the number of workers of the revision. Wait up to 10 s until it is 0.
 
     A member that ended without leaving stays in the group until its session times out.
     """
@@ -41,7 +41,7 @@ def retry_while_young(query: Callable[[], T]) -> T:
     """Return the result of `query`; retry while a new topic or broker is not available yet.
 
     Raises:
-        KafkaException: another error, or still this one after 30 s.
+        KafkaException: the query fails for another reason, or still fails after 30 s.
     """
     deadline = time.monotonic() + _WAIT_S
     while True:

@@ -16,7 +16,7 @@ from cdc.contracts.topics import STOCK_EVENTS, output_topics
 from cdc.settings import Connections
 from deploy.errors import StackError
 
-_TAIL: Final = 64  # offsets: a chunk ends its levels with the header, then comes a marker
+_TAIL: Final = 64  # offsets to read back: a chunk's last level has the header, then comes a marker
 _EVERY_S: Final = 0.5
 
 Offsets = Mapping[int, int]
@@ -97,7 +97,7 @@ def wait_past(
     """Return once the revision's state includes everything before the barrier.
 
     Raises:
-        StackError: it does not in time; the message has the number of missing records.
+        StackError: the state lacks records at `deadline`; the message has their number.
     """
     catching_up = CatchingUp(revision)
     while missing := behind(reached(settings, revision), barrier):
@@ -113,10 +113,12 @@ def wait_past_moment(
 ) -> None:
     """Return once the state of these partitions includes everything committed before `moment_us`.
 
-    A record committed later, at the latest a heartbeat, follows it in the log.
+    This is certain once the state includes a record that was committed at `moment_us` or later.
+    Without trade, the next heartbeat is such a record.
 
     Raises:
-        StackError: it does not in time; the message names the partitions.
+        StackError: the state of a partition has no such record at `deadline`; the message names the
+            partitions.
     """
     while waiting := _before(moment_us, committed_progress(settings, revision), numbers):
         if time.monotonic() > deadline:

@@ -43,7 +43,7 @@ class SwitchRequest:
     """A person's request that `revision` becomes the deciding one.
 
     `approval` is the digest of an approved difference; without one no key may differ.
-    `accepts_any` switches whatever differs, to go back. `without_comparison` is for a stack whose
+    A rollback sets `accepts_any`: any key may differ. `without_comparison` is for a stack whose
     workers of the former revision don't run.
     """
 
@@ -142,7 +142,7 @@ def _switch_now(
     with connect(settings) as connection, connection.transaction():
         switch(connection, change)
         if approval is not None and change.former is not None:
-            # A person may have withdrawn it meanwhile, or another command have lapsed it.
+            # The approval may have been withdrawn or have lapsed meanwhile.
             refuse_changed(connection, approval, former=change.former, revision=change.revision)
         propose_only(connection, *fresh.pending(), ordered)
         move_positions(connection, Actuator.name, fresh.next_offsets())
@@ -175,9 +175,9 @@ def _approval(settings: Connections, request: SwitchRequest, former: int) -> App
 
 
 def _orders_known_to(settings: Connections, revision: int, deadline: float) -> frozenset[str]:
-    """Return the approved needs of the former revision whose orders `revision` has seen.
+    """Return the approved needs of the former revision, once `revision` has read their orders.
 
-    Workers of the former revision would close them, but they may not run.
+    Workers of the former revision would close these needs, but those workers may not run.
     """
     with connect(settings) as connection, connection.transaction():
         needs, asked_us = approved(connection)

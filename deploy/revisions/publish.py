@@ -1,8 +1,8 @@
 """Publication of a backfill: a logic revision starts at the end of a run, without a replay.
 
-The run has every state. This code's workers write it, so the operator runs the code of that
-revision. Nothing is overwritten: changelogs with any content other than this run's own unfinished
-publication are left unchanged, and the error names the reason.
+The run has the state of every key. The workers' code for changelogs writes it, so the operator runs
+the code of that revision. Nothing is overwritten. Only empty changelogs are filled, and those that
+this run has filled in part. The error for all others names the reason.
 """
 
 import asyncio
@@ -195,10 +195,10 @@ def _have_records(settings: Connections) -> bool:
 
 
 def _marked(mark: Path) -> Mapping[str, str] | None:
-    """Return the topic ids that an earlier attempt recorded, None without one.
+    """Return the topic ids that an earlier attempt recorded, None if there was no earlier attempt.
 
     Raises:
-        UnreadableRecord: the file is damaged, or of another release.
+        UnreadableRecord: the file is damaged, or another release has written it.
     """
     if not mark.exists():
         return None

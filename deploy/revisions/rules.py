@@ -53,10 +53,10 @@ def addresses(settings: Connections, revision: int) -> list[str]:
 
 
 def _reported(settings: Connections, revision: int, deadline: float) -> list[WorkerRules]:
-    """Return the answers of all workers, once they have taken every partition together.
+    """Return the answers of all workers, once every partition has a worker that answers.
 
     Raises:
-        StackError: they have not in time; the message names the partitions.
+        StackError: partitions have no such worker at `deadline`; the message names them.
     """
     while True:
         asked = [worker_rules(settings, url) for url in addresses(settings, revision)]

@@ -1,7 +1,7 @@
 """Comparison of the states of every key under two logic revisions, byte for byte.
 
-Parts that may differ are left out: the revision's number, and data that depends on the cut of
-chunks (the rows in a level record, and the position of a window row, which is its chunk's).
+Parts that may differ are left out: the revision's number, and data that depends on where a worker
+cuts the log into chunks. These are the rows in a level record, and the position of a window row.
 """
 
 import time

@@ -154,7 +154,9 @@ class Context:
         return found
 
     def environment(self, service: str = "", **extra: str) -> dict[str, str]:
-        """Return a child's environment: inherited variables that are no stack's, plus its own.
+        """Return a child's environment: its own variables, and inherited ones.
+
+        Inherited `INVENTORY_*` variables are left out, unless an operator may set them.
 
         Without a service, the child gets only the stack variables in `extra`.
         """

@@ -1,9 +1,10 @@
 """Record of errors and restores in Postgres, for the page System.
 
-The supervisor alone sees every process end. This thread compares its counts with those of the last
-round and writes the last error of each service to `read_model.service_error`. It reads the restores
-of the workers from their logs and adds them to `read_model.restore`. While Postgres is down, it
-keeps the newest error of each service, and at most 1,000 restores.
+The supervisor alone sees every process end. It counts crashes and repairs of each service. This
+thread compares these counts with those of the last round, and writes the last error of each service
+to `read_model.service_error`. It reads the restores of the workers from their logs and adds them to
+`read_model.restore`. While Postgres is down, it keeps the newest error of each service, and at most
+1,000 restores.
 """
 
 import json

@@ -54,8 +54,8 @@ class StackState:
 def observe(home: Home) -> StackState:
     """Return the current state; this takes up to about 3 s.
 
-    A suspended Postgres accepts connections and never answers, so nothing is sent to one whose
-    process doesn't run.
+    A suspended Postgres accepts connections and never answers. So Postgres gets no query while its
+    process is suspended or gone.
     """
     runtime = read_runtime(home)
     states = {name: _process_state(entry) for name, entry in runtime.services.items()}

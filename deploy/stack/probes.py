@@ -58,7 +58,7 @@ def probes_of(name: str, url: str | None, database_url: str, connect_password: s
         return Probes(
             lambda _: connect_ready(url or "", connect_password), lambda _: http_alive(url or "")
         )
-    if name == "web":  # its readiness is that of Postgres, so without one it is not asked
+    if name == "web":  # without Postgres it can't be ready, so it gets no query
         return Probes(
             lambda _: bool(database_url) and http_ok(f"{url}/readyz"),
             lambda _: http_ok(f"{url}/livez"),
@@ -71,7 +71,7 @@ def probes_of(name: str, url: str | None, database_url: str, connect_password: s
 
 
 def _both(probe: ServiceProbe) -> Probes:
-    """Return probes that are one and the same, so that a caller need not run it twice."""
+    """Return `probe` as `ready` and as `alive`. A caller then runs it once for both."""
     return Probes(probe, probe)
 
 

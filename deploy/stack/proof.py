@@ -24,7 +24,8 @@ _TIMEOUT_S: Final = 60.0
 _CATCH_UP_S: Final = 180.0
 _ATTEMPTS: Final = 3
 PERSON: Final = ANALYST  # sees every store
-# A shop's item with more than 5 units. The demo sells items too, so each attempt takes another.
+# An item of a shop, with more than 5 units. The demo may sell it, too, at the same moment. So each
+# attempt takes another item.
 _QUIET_KEY: Final = """
 SELECT inv_key, location, sku, price_minor FROM read_model.stock
 WHERE stock_known AND policy_active AND on_hand_units > 5 AND price_minor IS NOT NULL
@@ -109,7 +110,7 @@ def _await_present() -> None:
 def _quiet_key(attempt: int) -> tuple[str, str, str, int]:
     from django.db import connection  # noqa: PLC0415 -- Django is set up by now
 
-    from bench.retailer.catalogue import STORES  # noqa: PLC0415 -- the same
+    from bench.retailer.catalogue import STORES  # noqa: PLC0415 -- as above
 
     deadline = time.monotonic() + _TIMEOUT_S
     while time.monotonic() < deadline:
@@ -127,8 +128,8 @@ def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
     """Record one sale; return None if another sale of the same item arrived at the same time."""
     from django.contrib.auth.models import User  # noqa: PLC0415 -- Django is set up by now
 
-    from ledger.services import RecordSale, record_sale  # noqa: PLC0415 -- the same
-    from webui.live.stream import sign_keys  # noqa: PLC0415 -- the same
+    from ledger.services import RecordSale, record_sale  # noqa: PLC0415 -- as above
+    from webui.live.stream import sign_keys  # noqa: PLC0415 -- as above
 
     key, location, sku, price_minor = _quiet_key(attempt)
     token = sign_keys(User.objects.get(username=PERSON).pk, [key])

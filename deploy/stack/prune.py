@@ -33,7 +33,7 @@ def prune(home: Home) -> int:
     for path, _ in found:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-            if path.name.startswith("generation-"):  # its name holds the number
+            if path.name.startswith("generation-"):  # the name records the number
                 path.mkdir(mode=0o700)
         else:
             path.unlink(missing_ok=True)

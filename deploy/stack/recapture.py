@@ -1,8 +1,9 @@
 """Steps in Postgres before a new capture, and the check that the capture is complete.
 
-A capture that fails starts again by itself, behind the slot of the first attempt. A row written in
-between is then in the second snapshot and in the stream, and would be counted twice. The connector
-does not report this, but the log then has more records than Postgres has rows.
+A capture that fails starts again by itself with a second snapshot, but with the slot of the first
+attempt. A row written between the two attempts is then in the second snapshot and in the stream,
+and would be counted twice. The connector does not report this, but the log then has more records
+than Postgres has rows.
 """
 
 import time
@@ -43,8 +44,8 @@ _FORGET: Final[tuple[LiteralString, ...]] = (
     SET status = 'cancelled', reason = 'generation', updated_at = clock_timestamp()
     WHERE status IN ('open', 'snoozed')""",
 )
-# A captured row is a state and no event, so it opens no need. So each policy is written again
-# unchanged, without its triggers, and every key decides again.
+# A captured row is a state and no event, so it opens no need. To make every key decide again, each
+# policy is written again unchanged, without its triggers.
 _DECIDE_AGAIN: Final[tuple[LiteralString, ...]] = (
     "SET LOCAL session_replication_role = replica",
     "UPDATE retail.item_location SET status = status",

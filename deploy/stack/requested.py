@@ -50,8 +50,8 @@ class RequestedState:
     def restarted(self, name: str, done: int = 0) -> "RequestedState":
         """Return the request with one more restart of the service `name`, after `done` restarts.
 
-        The supervisor's process still has its count after the file was deleted. So `done` is the
-        lower bound.
+        After the file was deleted, its count is 0, but the supervisor's process still has `done`.
+        The new count is above both.
         """
         times = max(done, self.restarts.get(name, 0)) + 1
         return replace(self, restarts={**self.restarts, name: times})
@@ -96,7 +96,7 @@ class Requests:
     """Execution of requests in the supervisor's process; other services are not affected.
 
     A new worker gets a port and joins the group by itself. `leave` removes the static membership of
-    a worker that has ended. The group would keep its partitions until the session times out.
+    a worker that has ended. Otherwise its partitions have no worker until its session times out.
     """
 
     def __init__(

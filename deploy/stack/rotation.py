@@ -43,7 +43,7 @@ class Rotation(threading.Thread):
 def rotate(path: Path, limit: int = LOG_LIMIT) -> bool:
     """Copy a file above `limit` bytes to `NAME.log.1` and truncate it. Return True if it did.
 
-    If the disk has no room for the copy, the file is truncated without one above twice the limit.
+    If the disk has no room for the copy, a file above twice the limit is truncated without a copy.
 
     Raises:
         OSError: the copy failed, and the file is not above twice the limit.

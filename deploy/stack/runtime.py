@@ -85,7 +85,7 @@ class Runtime:
 
 
 def read_runtime(home: Home) -> Runtime:
-    """Return the supervisor's report, else the state in its file; an empty one without either.
+    """Return the supervisor's report, else the state in its file, else an empty state.
 
     Raises:
         StackError: the file is damaged, or another release has written it.

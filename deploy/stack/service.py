@@ -16,8 +16,8 @@ class Service:
 
     `ready` takes the pid and probes by the service's own protocol. While `is_progressing` is True,
     the start has no time limit: the service makes progress by itself. `alive` is called while the
-    service runs; after too many results of False it is restarted. `at_start` returns variables that
-    may differ between two starts.
+    service runs. After too many results of False, the supervisor restarts the service. `at_start`
+    returns variables that may differ between two starts.
     """
 
     name: str

@@ -54,7 +54,7 @@ VARIABLES_OF_SERVICES: Final = {
 
 
 def service_variables(service: str) -> ServiceVariables:
-    """Return the needs of a service. All workers share one entry; unknown services need nothing."""
+    """Return the variables of a service. Workers share one entry; unknown services have none."""
     if service.startswith("worker-"):
         return WORKER
     return VARIABLES_OF_SERVICES.get(service, ServiceVariables(()))

@@ -12,7 +12,7 @@ from cdc.logs import configure_logging
 from deploy.stack.django import setup_django
 
 RATE: Final = 2  # sale lines a second
-# They answer half of the proposals, each after a minute. People at the pages answer the others.
+# The demo's people answer half of the proposals, each after a minute. Visitors answer the others.
 LEFT_PERMILLE: Final = 500
 PATIENCE_S: Final = 60
 

@@ -30,7 +30,7 @@ _LIBRARIES: Final = f"{_PACKAGE}.libs/"
 # Postgres runs as the first of these that exists when we are root.
 _ACCOUNTS: Final = ("postgres", "nobody")
 _SHARED: Final = ("/var/cache/retail-inventory", "/var/tmp/retail-inventory")  # noqa: S108 -- root's own directory, checked in `_is_ours`
-# Where root is the only account of a user namespace, another namespace gives it another number.
+# In a user namespace whose only account is root, a nested one gives the process another user id.
 _OTHER_ID: Final = "unshare --user --map-user=1000 --map-group=1000"
 _NAME_CHARS: Final = 16
 _LIMIT_S: Final = 20.0
