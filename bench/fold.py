@@ -110,7 +110,7 @@ class FoldReport:
         lines += ["", f"{'log':<9} {'keys':>8} {'bytes a key':>11} {'level':>6} {'row':>5} rows"]
         lines += [_size_row(case) for case in self.cases]
         if self.growth is not None:
-            lines += ["", f"cost at most keys over cost at fewest: {self.growth:.2f}"]
+            lines += ["", f"cost of a record, most keys divided by fewest keys: {self.growth:.2f}"]
         return "\n".join(lines)
 
     __str__ = as_text

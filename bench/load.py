@@ -41,7 +41,7 @@ class Load:
     def markers(self, partitions: int) -> dict[str, int]:
         """Return one SKU per partition.
 
-        A line of each, written last, proves that all before it arrived.
+        A line of each SKU is written last. Its arrival proves that all earlier lines arrived.
         """
         found: dict[str, int] = {}
         number = 0

@@ -3,7 +3,7 @@
 Sustained: lines are offered at a rate for some seconds. The clock stops when the workers'
 acknowledged state contains the last of them on every partition. Latency: single lines at a low
 rate, each under a separate key, from the commit until the state is acknowledged and until the read
-model shows it. Then under the rows of an open page, until a browser has painted the number.
+model shows it. Then lines for the rows of an open page, until a browser has painted the number.
 """
 
 import time
@@ -28,7 +28,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Sustained:
-    """One offered rate: lines, seconds until all of them were acknowledged, and the drain after."""
+    """One offered rate: its lines, and the seconds until all of them were acknowledged.
+
+    `drain_s` is the part of these seconds after the last line was written.
+    """
 
     offered_per_s: int
     lines: int

@@ -36,7 +36,7 @@ _BATCH: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """One kind of restore; `memory_mb` is the growth of the process."""
+    """One kind of restore; `memory_mb` is the growth of the process's memory."""
 
     way: str
     seconds: float

@@ -2,8 +2,8 @@
 
 A real browser shows the stock list of the benchmark's own location; single lines are committed at a
 rate, spread over the rows. The page records the wall clock at the frame after each change of a
-cell. Changes of a cell coalesce, so a commit counts as shown when its cell first shows it or a
-later one.
+cell. Changes of a cell coalesce. So a commit counts as shown when its cell first shows this or a
+later commit.
 """
 
 import time
@@ -139,7 +139,7 @@ def _open_list(screen: Screen, location: str) -> Iterator[Any]:
 
 
 def _wait(page: Any, lines: int) -> None:  # noqa: ANN401 -- the browser's type is not always installed
-    from playwright.sync_api import TimeoutError as NotShown  # noqa: PLC0415 -- as above
+    from playwright.sync_api import TimeoutError as NotShown  # noqa: PLC0415 -- a development tool
 
     try:
         page.wait_for_function(_ALL_SHOWN, arg=lines, timeout=_DEADLINE_MS)

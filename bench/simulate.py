@@ -74,8 +74,8 @@ class Report:
 def run(*, start: int, seeds: int, workers: int, progress: Progress) -> Report:
     """Simulate `seeds` histories; shorten the first failing ones.
 
-    SIGINT and SIGTERM end it after the current batch, a second one at once. The report has the
-    number of finished seeds, and no process is left.
+    SIGINT or SIGTERM ends the simulation after the current batch, a second signal at once. The
+    report has the number of finished seeds, and no process is left.
     """
     report = Report(start)
     try:
@@ -115,9 +115,9 @@ def _run(
 
 @contextmanager
 def _signals() -> Iterator[Sequence[int]]:
-    """Yield a list of the signals that have arrived; a second one of a kind raises at once.
+    """Yield a list of the signals that have arrived. A second signal of a kind raises at once.
 
-    The first raises no exception: one that is raised in a destructor is printed and swallowed.
+    The first signal raises no exception: Python would print and swallow one in a destructor.
     """
     arrived: list[int] = []
 
@@ -128,7 +128,7 @@ def _signals() -> Iterator[Sequence[int]]:
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.getsignal(number) for number in numbers}
     for number in numbers:
-        if before[number] is not signal.SIG_IGN:  # as in the background of a script
+        if before[number] is not signal.SIG_IGN:  # ignored in the background of a script
             signal.signal(number, note)
     try:
         yield arrived
@@ -150,7 +150,7 @@ def replay(seed: int, kept: Kept | None = None) -> Found | None:
 
 
 def failing_seeds(batch: tuple[int, int]) -> list[int]:
-    """Return those of `size` seeds from `first` on that violate a promise."""
+    """Return the seeds of a batch (first seed, number of seeds) that violate a promise."""
     with silent(), Disk() as disk:
         return _failing_on(disk, batch)
 
@@ -207,7 +207,7 @@ def _follow_parent() -> None:
 def _in_child(batch: tuple[int, int]) -> list[int]:
     """Return the failing seeds of a batch; a process that is terminated leaves no files."""
     with silent(), Disk() as disk:
-        # Not by an exception: one that is raised in a destructor is printed and swallowed.
+        # End without an exception: Python would print and swallow one in a destructor.
         signal.signal(signal.SIGTERM, lambda *_: _end_child(disk))
         found = _failing_on(disk, batch)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -1,6 +1,6 @@
 """One measured recomputation in a process of its own: `python -m bench.backfill.engine`.
 
-Arguments: the directory of a run, and the address of a Spark master or nothing.
+Arguments: the directory of a run, and the address of a Spark master, if Spark is to compute it.
 """
 
 import json

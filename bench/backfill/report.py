@@ -12,10 +12,10 @@ _HEAD: Final = (
 )
 _LEGEND: Final = (
     "a core: records per CPU second of the computing processes.",
-    "of fold: a core over decode, dedupe and fold of `bench fold`.",
-    "whole: a core over `bench fold` from bytes to bytes.",
+    "of fold: `a core`, divided by the rate of `bench fold` for decode, dedupe and fold.",
+    "whole: `a core`, divided by the rate of `bench fold` from bytes to bytes.",
     "orch.: share of the CPU time of driver and JVMs, start included.",
-    "sums: units sold per key only. Nothing is checked (but by dict), folded or written.",
+    "sums: tools that only add up units sold per key. Only dict checks the files.",
 )
 
 

@@ -1,7 +1,8 @@
 """The part of the job that other tools can do, over the same archive: `python -m …rivals NAME DIR`.
 
 The part: units sold per key, from new sale lines, summed over their before- and after-images. No
-tool here checks files, folds decisions or writes states. So its rate is an upper bound.
+tool here folds decisions or writes states, and only `dict` checks the files. So the rate of each
+tool is an upper bound.
 """
 
 import json
@@ -80,7 +81,7 @@ RIVALS: Final[dict[str, tuple[Callable[[Path], Sums], str]]] = {
 
 
 def missing(name: str) -> str:
-    """Return the name of the package that a rival lacks here, or nothing."""
+    """Return the name of the package that a rival needs and that is not installed, else ""."""
     needed = RIVALS[name][1]
     return needed if needed and find_spec(needed) is None else ""
 
@@ -110,7 +111,7 @@ class _Session:
         self._session.stop()
 
 
-def _expr(text: str) -> Any:  # noqa: ANN401 -- as above
+def _expr(text: str) -> Any:  # noqa: ANN401 -- pyspark is imported late
     from pyspark.sql.functions import expr  # noqa: PLC0415 -- slow
 
     return expr(text)

@@ -46,7 +46,10 @@ Clusters = Callable[[int], AbstractContextManager[Standalone]]  # by number of w
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Records per CPU second of `bench fold`: decode, dedupe and fold; and from bytes to bytes."""
+    """Rates of `bench fold` in records per CPU second.
+
+    `applied` measures decode, dedupe and fold. `whole` measures a record from bytes to bytes.
+    """
 
     applied: float
     whole: float

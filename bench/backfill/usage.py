@@ -28,7 +28,7 @@ class Cost:
 
 @dataclass(slots=True)
 class Sampler:
-    """A sampler of processes until the measured one ends; the last sample of each one counts."""
+    """A sampler of processes until the measured one ends; each process's last sample counts."""
 
     driver: int
     others: Sequence[int] = ()  # processes of a cluster, whose CPU time so far does not count

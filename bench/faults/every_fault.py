@@ -88,7 +88,7 @@ def _note_failure(done: FinishedCommand, outcome: Outcome) -> None:
 def _wait_until_shown(
     stack: StackUnderTest, expected: Expected, outcome: Outcome, began: float
 ) -> bool:
-    """Poll `status` until it is right, for up to 5 s after the fault.
+    """Poll `status` for up to 5 s after the fault, until it shows the damage or all is repaired.
 
     Return True if the stack had no problem by then.
     """

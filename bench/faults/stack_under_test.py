@@ -163,7 +163,7 @@ class StackUnderTest:
     def topic_id(self, name: str) -> str | None:
         """Return the id that the broker gave the topic, None without such a topic."""
         try:
-            admin = self.admin  # its answers end with it
+            admin = self.admin  # kept, because its futures fail once it is deleted
             found = admin.describe_topics(TopicCollection([name]), request_timeout=5)
             return str(found[name].result().topic_id)
         except KafkaException:

@@ -59,7 +59,7 @@ def _remove_topic(label: str, name: str) -> Fault:
         )
 
     def cause(stack: StackUnderTest) -> None:
-        admin = stack.admin  # its answers end with it
+        admin = stack.admin  # kept, because its futures fail once it is deleted
         admin.delete_topics([name])[name].result()
 
     return Fault(f"remove topic {label}", cause, prepare, heals=False)

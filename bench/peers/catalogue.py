@@ -83,7 +83,7 @@ def _worker_begun(context: PeerContext) -> Callable[[], bool]:
 def _worker_ready(context: PeerContext) -> Callable[[], bool]:
     """Return a condition that is true once the worker restored all partitions.
 
-    It asks by HTTP, because a restored worker repeats no completed work.
+    The condition queries the worker by HTTP: a restored worker writes nothing that would show it.
     """
     port = context.services.worker_environment[_WORKER_PORT]
 
@@ -105,7 +105,7 @@ PEERS: Final = (
     Peer(
         name="engine",
         title="this engine, common job",
-        what="a worker's shell, fence and transactions around a small fold; chunks of 10,000",
+        what="a worker's consumer, fencing and transactions, with a small fold; chunks of 10,000",
         environment="ours",
         command=lambda _: _module("engine_common"),
         position=_group_position,
@@ -115,7 +115,7 @@ PEERS: Final = (
     Peer(
         name="worker",
         title="this engine, all rules",
-        what="the worker as it is; three more records a key begin its input: policy, price, count",
+        what="the worker, all rules; three records a key come first: policy, price and count",
         environment="ours",
         command=lambda _: ("-m", "streams.worker"),
         position=_group_position,
@@ -132,7 +132,7 @@ PEERS: Final = (
     Peer(
         name="plain",
         title="confluent-kafka loop",
-        what="consume 20,000, fold, produce the changelog, flush, commit; no fence, no group",
+        what="consume 20,000, fold, produce the changelog, flush, commit; no fencing, no group",
         environment="ours",
         command=lambda _: _module("plain_loop"),
         position=_group_position,
@@ -155,7 +155,7 @@ PEERS: Final = (
     Peer(
         name="kstreams",
         title="Kafka Streams 4.3.1",
-        what="Java DSL, one thread, stores in memory, changelogs and cache of 10 MB as they come",
+        what="Java DSL, one thread, stores in memory, default changelogs, default cache of 10 MB",
         environment="kstreams",
         command=lambda _: ("peers.Peer",),
         position=_group_position,
@@ -164,7 +164,7 @@ PEERS: Final = (
     Peer(
         name="faust",
         title="Faust 0.15.3 tables",
-        what="stock agent, table and windowed table in memory, JSON changelogs",
+        what="standard agent, table and windowed table in memory, JSON changelogs",
         environment="ours",
         command=lambda _: _module("faust_tables"),
         position=_group_position,

@@ -15,8 +15,8 @@ SALES: Final = "peers.sales"
 class Services:
     """The services of a benchmark: a broker, Postgres if needed, and a function to start a child.
 
-    `launchers` has the start of a command per environment ("ours", "quix", …). An environment that
-    could not be created is in `missing` instead, with the reason.
+    `launchers` has the first words of a command line per environment ("ours", "quix", …). An
+    environment that could not be created is in `missing` instead, with the reason.
     """
 
     bootstrap: str

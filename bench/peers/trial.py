@@ -159,9 +159,9 @@ def _measured(peer: Peer, context: PeerContext, records: int, timeout_s: float) 
 
 
 def _restored(peer: Peer, context: PeerContext, timeout_s: float) -> float:
-    """Return the seconds from a start with an empty directory to the first record after it.
+    """Return the seconds from a start with an empty directory to the first processed record.
 
-    A peer that reports the end of its restore is timed by that report.
+    If a peer reports the end of its restore, the time of that report counts.
     """
     step_back(context.services.bootstrap, context.name, context.topic)
     again = context.directory.with_name(f"{context.directory.name}-restore")

@@ -1,7 +1,7 @@
 """Preparations before a run: goods for the expected demand, and promotion prices.
 
-The goods of a busy day are ordered and received beforehand, by ordinary facts. The seed decides how
-much too few or too many they are.
+The goods of a busy day are ordered and received beforehand, by ordinary facts. The seed decides by
+how many units they are too few or too many.
 """
 
 from math import ceil

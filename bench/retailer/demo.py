@@ -75,7 +75,7 @@ def seed_demo(
 
 
 def _started_at() -> datetime:
-    """Return the midnight at which the history ends; an interrupted run keeps its own."""
+    """Return the midnight at which the history ends; a continued run keeps its first one."""
     written: datetime | None = fetch_value(
         "SELECT max(occurred_at) FROM retail.stock_count"
         " WHERE kind = 'opening' AND location = ANY(%s)",

@@ -40,7 +40,7 @@ MISCOUNTED_PERCENT: Final = 2
 OFFLINE_EVENINGS_PERMILLE: Final = 8
 EVENING_HOUR: Final = 17
 PRICE_MINOR_STEP: Final = 50
-FORGOTTEN_DAYS: Final = 25  # in this many last days no forgotten key is reordered
+FORGOTTEN_DAYS: Final = 25  # forgotten keys are not reordered in the last 25 days
 
 
 @dataclass(slots=True)

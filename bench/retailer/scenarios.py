@@ -10,10 +10,10 @@ from ledger.services import ServiceError
 class Scenario:
     """Shares of the sale lines, and other events per hundred lines.
 
-    With `is_limited`, customers buy only what is on the shelf and goods are bought in before the
-    run (`bought_in`: least and most of the expected units, in permille). Then people work too:
-    buyers, suppliers, store staff, managers. Other scenarios only write lines; stock may fall below
-    zero.
+    With `is_limited`, customers buy only what is on the shelf, and goods are bought in before the
+    run (`bought_in`: least and most of the expected units, in permille). Simulated buyers,
+    suppliers, store staff and managers work during the run. Other scenarios only write lines; stock
+    may fall below zero.
     """
 
     about: str
@@ -57,7 +57,7 @@ SCENARIOS: Final = {
         untidy=4,
     ),
     "till-offline": Scenario(
-        "stores lose their line for a while and send their sales late",
+        "stores lose their connection for a while and send their sales late",
         offline_permille=350,
         late=0.02,
         late_mean_s=2700.0,

@@ -80,7 +80,7 @@ class Traded:
         )
         prices = (
             f"{self.prices_approved} approved, {self.prices_rejected} rejected,"
-            f" {self.prices_set} set by hand, {self.at_the_floor} stopped by the floor"
+            f" {self.prices_set} set by hand, {self.at_the_floor} stopped by the floor price"
         )
         return [
             ("scenario, seed", f"{self.scenario}, {self.seed}"),

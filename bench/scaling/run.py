@@ -78,7 +78,7 @@ class Report:
 
     @property
     def gain(self) -> float:
-        """Rate of two workers over that of one, of the medians."""
+        """Median rate of two workers, divided by the median rate of one."""
         one, two = (median(run.rate for run in self.of(count)) for count in COUNTS)
         return two / one
 

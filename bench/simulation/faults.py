@@ -36,14 +36,14 @@ CUT_LEVELS: Final = "truncate levels"
 LEAVE_OUT: Final = "fetch leaves a record out"
 FETCH_TWICE: Final = "fetch gives records twice"
 
-FETCHES: Final = (LEAVE_OUT, FETCH_TWICE)  # of two seeks in a row, whose records meet in one chunk
+FETCHES: Final = (LEAVE_OUT, FETCH_TWICE)  # two seeks in a row put records of both into one chunk
 LOSSES: Final = (
     CUT,
     REMAKE,
     CUT_ROWS,
     CUT_LEVELS,
-)  # permanent: halting is correct, continuing is not
-DAMAGES: Final = (TEAR, FLIP, AGE, SWAP, SPOOF)  # the worker is killed too, and restarts with them
+)  # permanent: a worker that needs the lost records must halt
+DAMAGES: Final = (TEAR, FLIP, AGE, SWAP, SPOOF)  # the worker is killed and restarts with these
 _KINDS: Final = {
     KILL: 6,
     SLEEP: 4,
@@ -61,7 +61,7 @@ _KINDS: Final = {
     SPOOF: 1,
     WIPE: 1,
 }
-# Snapshots of changelogs that have been replaced since.
+# Weights of faults in histories that delete changelogs. Snapshots then outlive their changelogs.
 _REBUILDING: Final = {WIPE: 2, KILL: 1, MOVE: 1, AGE: 1, COMPACT: 1, SLEEP: 1}
 # Faults that are dangerous in sequence. With independent faults, two workers that sleep in a row
 # occurred at a critical moment in one of 20,000 histories. The first letter is the target of the
@@ -85,7 +85,7 @@ _KEEPING: Final = (
     ((KEEP, "a"), (KEEP, "a"), (KEEP, "a")),
     ((KEEP, "a"), (STOP, "aa")),
     ((KEEP, "a"), (SLOW, "a"), (KILL, "aa")),
-    ((KEEP, "a"), (SLOW, "a"), (KILL, "aa"), (KILL, "aa")),  # again: its case is the rarest
+    ((KEEP, "a"), (SLOW, "a"), (KILL, "aa"), (KILL, "aa")),  # with a second kill: the rarest case
     ((KEEP, "a"), (KILL, "aa"), (KEEP, "a")),
 )
 _HELD: Final = {KEEP: (5, 10, 20, 40, 80), SLOW: (80,)}

@@ -105,7 +105,7 @@ class Process:
         self.asleep_until = until
 
     def hold(self, effect: str, until: int) -> None:
-        """Delay such an effect until that step of the scheduler."""
+        """Delay every effect of this name until that step of the scheduler."""
         self.held_until[effect] = until
 
     def is_held(self, step: int) -> bool:
@@ -113,7 +113,7 @@ class Process:
         return max(self.asleep_until, *self.held_until.values(), 0) > step
 
     def fail_at(self, effect: str) -> None:
-        """Make the broker fail at the next such effect."""
+        """Make the broker fail at the next effect of this name."""
         self._fails_at = effect
 
     def fail_next_fetch(self, how: str) -> None:
@@ -157,7 +157,7 @@ class Process:
         """Stop as a worker does on SIGTERM: finish the current chunk, save, release all partitions.
 
         Raises:
-            Stopped: it is done.
+            Stopped: always, once all partitions are released.
         """
         self._stopping = True
         async with AsyncExitStack() as stack:
@@ -178,7 +178,7 @@ class Process:
             self._writers.pop(partition, None)
 
     async def close(self) -> None:
-        """Close all of them."""
+        """Close all producers."""
         self._writers.clear()
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:

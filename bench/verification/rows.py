@@ -79,7 +79,7 @@ _PROPOSALS: Final = Counter(("app", "reorder_proposal"), "revision", "revision")
 
 @contextmanager
 def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterator[Planted]:
-    """Leave a number one too large; its row keeps its offset, so the key's next one replaces it."""
+    """Leave a number that is 1 too large. The row keeps its offset: the next row replaces it."""
     found = connection.execute(which.change(), {"key": key}).fetchone()
     if found is None:
         problem = f"{'.'.join(which.table)} has no row of {key}"

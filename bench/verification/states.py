@@ -38,7 +38,7 @@ _NOTHING_MOVED: Final[dict[str, object]] = {
 class Target:
     """The stack under test: its addresses, the location that trades, and its workers.
 
-    `owner` returns the process that serves a partition, None between two owners.
+    `owner` returns the pid of the worker that serves a partition, None while no worker does.
     """
 
     settings: Connections
@@ -50,7 +50,7 @@ class Target:
         """Return once everything committed before this call is applied and shown.
 
         Raises:
-            PlantFailed: not within `timeout_s`.
+            PlantFailed: that takes longer than `timeout_s` seconds.
         """
         with self.reading() as connection:
             try:
@@ -157,7 +157,7 @@ def _changed(content: bytes, units: int) -> bytes:
 
 
 def _newest(settings: Connections, topic: str, key: str, prefix: bytes) -> tuple[bytes, bytes]:
-    """Return topic key and content of the partition's newest record whose key begins so."""
+    """Return topic key and content of the newest record whose topic key begins with `prefix`."""
     newest: tuple[bytes, bytes] | None = None
     for message in _after(settings, topic, partition_of(key.encode(), settings.partitions), None):
         is_of_key = message.key() == prefix or prefix.endswith(b"@")

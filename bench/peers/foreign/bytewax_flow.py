@@ -1,9 +1,9 @@
 """The job on Bytewax: parse, one stateful step per key, recovery store on; runs in its environment.
 
 Windows are implemented in the step, because Bytewax's own `fold_window` did not finish a third of
-this input in three minutes. It has no changelog: the recovery store (SQLite) is the durable part.
-So its last outputs are written to a file for the comparison, after `done` has ended the
-measurement.
+this input in three minutes. Bytewax has no changelog: the recovery store (SQLite) is the durable
+part. So this program writes its last outputs to a file for the comparison, after `done` has ended
+the measurement.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """The common job on this project's engine: a worker's consumer and producers, and a small fold.
 
-As in a worker, Faust manages the membership and its consumer passes chunks on. A transactional
-producer for each partition fences former owners before the restore, and a chunk is one transaction.
+As in a worker, Faust manages the group membership, and Faust's consumer delivers chunks. A
+transactional producer for each partition fences former owners before the restore. A chunk is one
+transaction.
 Left out: the rules, the dedupe ring, snapshots, queries and the watchdog.
 """
 

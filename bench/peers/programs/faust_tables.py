@@ -1,8 +1,8 @@
-"""Stock Faust as in its documentation: one agent, one table, one windowed table.
+"""Faust as in its documentation: one agent, one table, one windowed table.
 
 Only settings that the job needs differ from the defaults: no standby, a commit every second as for
-the other peers, and no expiry. Faust expires windows by the wall clock and would drop those of
-another day.
+the other peers, and no expiry. Faust expires windows by the wall clock and would drop windows of
+an earlier day.
 """
 
 from datetime import datetime

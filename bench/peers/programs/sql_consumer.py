@@ -1,8 +1,8 @@
 """A consumer without a stream engine: consume, add up in Python, COPY, upsert.
 
 Sums and offsets are in one transaction of Postgres, so every line counts exactly once, and there is
-nothing to restore. Lines of closed windows are dropped by the newest business time of their
-partition.
+nothing to restore. A window closes when the newest business time of its partition is past its end
+plus grace. Later lines for that window are dropped.
 """
 
 import os

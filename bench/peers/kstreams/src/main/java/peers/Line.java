@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.time.LocalDate;
 import org.apache.kafka.common.errors.SerializationException;
 
-/** What the job needs of a sale line. */
+/** The fields of a sale line that the job needs. */
 record Line(long units, long soldAtMs) {
   private static final JsonFactory JSON = new JsonFactory();
 

@@ -25,7 +25,7 @@ import org.apache.kafka.streams.state.BuiltInDslStoreSuppliers;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.WindowStore;
 
-/** The job on Kafka Streams: one thread, stores in memory, changelogs and cache as they come. */
+/** The job on Kafka Streams: one thread, stores in memory, default changelogs, default cache. */
 public final class Peer {
   private Peer() {}
 
