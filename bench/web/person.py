@@ -8,9 +8,11 @@ import django
 def main() -> None:
     """Create the person."""
     django.setup()
-    from ledger import people  # noqa: PLC0415 -- needs Django's setup
+    from django.contrib.auth.models import User  # noqa: PLC0415 -- needs Django's setup
 
-    person, _ = people.User.objects.get_or_create(username=sys.argv[1])
+    from ledger import people  # noqa: PLC0415 -- needs it too
+
+    person, _ = User.objects.get_or_create(username=sys.argv[1])
     person.set_password(sys.stdin.readline().strip())
     person.save()
     person.groups.set([people.create_roles()["buyer"]])

@@ -109,6 +109,6 @@ def test_a_service_that_ends_at_once_is_told_with_its_last_words(tmp_path) -> No
 
     with (
         pytest.raises(StackError, match="broker did not start: no room"),
-        services._started(service, home),
+        services.started(service, home),
     ):
         pass

@@ -69,7 +69,7 @@ OUTGOING = {
     "cdc/capture/reconciler.py": "errors of the client above",
     "streams/query/peers.py": "workers, at addresses of their group",
     "ledger/webhooks/posting.py": "receivers of webhooks, at the checked addresses of the next one",
-    "ledger/webhooks/targets.py": "names of receivers, resolved and checked against private networks",
+    "ledger/webhooks/targets.py": "names of receivers, resolved and checked",
 }
 CLIENTS = {"httpx", "aiohttp", "urllib.request", "http.client", "ftplib", "socket"}
 # Patterns that are not one literal: each is made of names in the sources, not of requests.

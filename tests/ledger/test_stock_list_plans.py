@@ -96,8 +96,10 @@ def scans(work: Callable[[], object]) -> Iterator[tuple[str, str, float]]:
     for sql, given in asked:
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", given)
-            [plan] = cursor.fetchone() or ()
-        yield from stock_scans((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
+            row = cursor.fetchone()
+        assert row is not None
+        plan = json.loads(row[0]) if isinstance(row[0], str) else row[0]
+        yield from stock_scans(plan[0]["Plan"])
 
 
 def stock_scans(node: dict[str, Any]) -> Iterator[tuple[str, str, float]]:
