@@ -78,8 +78,7 @@ def run(
     With --code, --ref or --set the run uses the rules of another revision. `backfill publish` can
     then fill the changelogs of that revision from the run. `backfill plan` shows what a run would
     do. A run that could not be published is refused, unless --what-if allows it. A run with --from
-    has every state, but only the decisions after that run. So it can't be published, and `backfill
-    diff` can't compare it.
+    has every state, but only later decisions. It can't be published or compared by `backfill diff`.
     """
     filters = (key, store, item, supplier)
     request = options.request_of(engine, until, buckets, filters, archive, base)

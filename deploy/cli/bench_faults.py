@@ -51,19 +51,14 @@ def bench_faults(
     freeze: Annotated[float, typer.Option(help="Seconds that a process stays frozen.")] = 20.0,
     every: Annotated[
         float | None,
-        typer.Option(
-            help="Seconds between faults. Default: wait until workers show a sale after the fault."
-        ),
+        typer.Option(help="Seconds between faults. Default: until workers show a later sale."),
     ] = None,
     every_kind: Annotated[
         bool, typer.Option("--all", help="Cause every known fault once, on a separate stack.")
     ] = False,
     only: Annotated[
         str,
-        typer.Option(
-            help="With --all: cause only faults whose name contains one of these texts, separated "
-            "by commas."
-        ),
+        typer.Option(help="With --all: only faults whose names contain one of these, with commas."),
     ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

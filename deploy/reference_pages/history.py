@@ -26,7 +26,7 @@ def page() -> str:
         *(f"| [`{table.name}`](#{table.name}) | {table.grain} |" for table in TABLES),
         "",
         "## Questions",
-        "`inventory sql --question NAME` answers the question NAME. The files are in",
+        "`inventory sql --question` answers one of these questions by its name. The files are in",
         "`analytics/questions`.",
         "",
         "| name | question |\n|---|---|",
