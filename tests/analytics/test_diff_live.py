@@ -309,7 +309,7 @@ def test_a_key_has_both_explanations_at_its_last_record(home: Home, workers: Wor
     assert shown.about == f"last record before the end of {run}"
     assert shown.a.found is not None
     assert (shown.a.found.verdict, shown.a.problem) == ("published", "")
-    assert "name its source tree with --code" in shown.b.problem
+    assert "name the run's source tree with --code" in shown.b.problem
     written = [line[1:] for line in shown.lines() if line[0] == "Written by the run"]
     assert ("Quantity", "48", "54") in written
     assert ("Order quantity", "Quantity", "48", "") in shown.lines()

@@ -245,7 +245,7 @@ def test_an_archive_is_of_one_topic_for_ever(tmp_path: Path) -> None:
     write_source_id(tmp_path, "two")
     refuse_other_source(tmp_path, "one")
 
-    with pytest.raises(BrokenArchive, match="id one, the broker's has two: it was deleted"):
+    with pytest.raises(BrokenArchive, match="id one, but the broker's topic has id two"):
         refuse_other_source(tmp_path, "two")
 
     (tmp_path / SOURCE).write_text("{}")

@@ -59,8 +59,8 @@ def test_no_two_bad_records_are_one_change_that_was_sent_twice() -> None:
 
 
 def test_faults_are_chosen_by_parts_of_their_names_and_an_unknown_one_is_refused() -> None:
-    assert [fault.name for fault in chosen("kill web, drop")] == [
-        "kill web",
+    assert [fault.name for fault in chosen("kill projector, drop")] == [
+        "kill projector",
         "drop publication",
         "drop slot",
     ]
