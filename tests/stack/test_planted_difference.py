@@ -97,8 +97,8 @@ def page(opener: OpenerDirector, url: str, form: bytes | None = None) -> str:
         return str(answer.read().decode())
 
 
-def system_page(own: RunningStack, opener: OpenerDirector) -> str:
-    return page(opener, f"{own.runtime.services['web'].url}/system/")
+def system_page(own: RunningStack, opener: OpenerDirector, part: str = "") -> str:
+    return page(opener, f"{own.runtime.services['web'].url}/system/{part}")
 
 
 def alter_a_level(own: RunningStack, key: str) -> None:
@@ -119,9 +119,8 @@ def assert_shown_as_different(own: RunningStack, browser: OpenerDirector, key: s
     assert (alarm["verdict"], alarm["repair"]) == ("failure", "inventory backfill prove --full")
     assert alarm["found"].endswith(f"1 keys and 0 decisions differ: {key}")
     assert own.cli("doctor").returncode == 2
-    shown = system_page(own, browser)
-    assert "Different" in shown
-    assert f"<code>{key}</code>" in shown
+    assert "Different" in system_page(own, browser)
+    assert f"<code>{key}</code>" in system_page(own, browser, "proofs/")
 
 
 def proved_after_the_restore(own: RunningStack) -> subprocess.CompletedProcess[str]:
