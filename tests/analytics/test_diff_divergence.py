@@ -82,7 +82,7 @@ def test_both_rules_explain_the_first_record_at_which_they_differ(home: Home, tr
 def test_without_its_tree_a_run_has_the_terms_that_it_wrote(home: Home, tree: Path) -> None:
     other = found_in(home, two_runs.one_pack_more, Trees((tree,)))
 
-    assert "name its source tree with --code" in other.b.problem
+    assert "name the run's source tree with --code" in other.b.problem
     lines = {(section, label): (a, b) for section, label, a, b in different(other)}
     assert lines["Written by the run", "Reorder point s"] == ("", "20")
     assert other.a.found is not None

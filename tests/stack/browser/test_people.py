@@ -102,6 +102,7 @@ def test_a_shared_device_changes_the_person_with_a_name_and_a_password(doors: Do
     expect(page.get_by_label("User name")).to_have_value("associate")
     expect(page.get_by_label("Password")).to_be_focused()
     faults = faults_of(page)
+    page.set_viewport_size({"width": 1280, "height": 900})
     page.keyboard.type(password)
     page.keyboard.press("Enter")
     page.wait_for_url("**/tasks/?for=all")
