@@ -5,18 +5,18 @@ same job at once, so no leader is elected. After a lost database connection the 
 other error ends the process, and the supervisor restarts it.
 """
 
-import json
 import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import django
 import structlog
 
 from cdc.logs import configure_logging
 from cdc.processes import RETRY_AFTER_S, stop_event
+from ledger.kernel.service_process import limit_connections, report_alive
 
 SERVICE: Final = "automation"
 PAUSE_S: Final = 1.0
@@ -28,19 +28,6 @@ class Job(NamedTuple):
     work: Callable[[], int]
     every_s: float
 
-
-# Without these limits, a job would wait for a dead server until TCP's own timeouts, for minutes.
-CONNECTION_OPTIONS: Final[Mapping[str, Any]] = {
-    "connect_timeout": 5,
-    "tcp_user_timeout": 10_000,
-    "application_name": "inventory-automation",
-}
-LONGEST_STATEMENT: Final = " -c statement_timeout=60000"
-ALIVE: Final = """
-INSERT INTO read_model.service_heartbeat (service, pid, at, detail)
-VALUES (%s, %s, clock_timestamp(), %s::jsonb)
-ON CONFLICT (service) DO UPDATE SET pid = excluded.pid, at = excluded.at, detail = excluded.detail
-"""
 
 log = structlog.get_logger(__name__)
 
@@ -73,7 +60,7 @@ def run(due: Mapping[str, Job], stop: threading.Event, *, pause_s: float = PAUSE
     next_s: dict[str, float] = dict.fromkeys(due, 0.0)
     while not stop.is_set():
         try:
-            _alive(done)
+            report_alive(SERVICE, done)
             for name, job in due.items():
                 if not stop.is_set() and time.monotonic() >= next_s[name]:
                     done[name] = _timed(name, job)
@@ -94,28 +81,12 @@ def _timed(name: str, job: Job) -> int:
     return changed
 
 
-def _alive(done: Mapping[str, int]) -> None:
-    from django.db import connection  # noqa: PLC0415 -- after setup
-
-    with connection.cursor() as cursor:
-        cursor.execute(ALIVE, (SERVICE, os.getpid(), json.dumps(done)))
-
-
-def _limit_connection() -> None:
-    """Add the connect, TCP and statement timeouts of jobs to the pages' database settings."""
-    from django.db import connection  # noqa: PLC0415 -- after setup
-
-    options = connection.settings_dict["OPTIONS"]
-    options |= CONNECTION_OPTIONS
-    options["options"] += LONGEST_STATEMENT
-
-
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.config.settings")
     django.setup()
     configure_logging(service=SERVICE)
-    _limit_connection()
+    limit_connections(SERVICE, statement_s=60)
     stop = stop_event()
     due = jobs()
     log.info("automation_started", jobs=list(due))

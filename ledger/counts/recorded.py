@@ -39,7 +39,7 @@ def record_counts(
     actor: str,
     command_id: UUID | None = None,
 ) -> CountsRecorded:
-    """Record counts of a location; they wait for approval by somebody else.
+    """Record counts of a location; they wait for the approval of another person.
 
     Raise `ServiceError` for the first item that breaks a rule; nothing is written then.
     """

@@ -5,37 +5,25 @@ may run at once. After a lost database connection the loop reconnects. Any other
 process, and the supervisor restarts it.
 """
 
-import json
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Final
+from typing import Final
 
 import django
 import structlog
 
 from cdc.logs import configure_logging
 from cdc.processes import RETRY_AFTER_S, stop_event
+from ledger.kernel.service_process import limit_connections, report_alive
 
 SERVICE: Final = "webhooks"
 PAUSE_S: Final = 0.5
 CLEAN_EVERY_S: Final = 300.0
 MOST_THREADS: Final = 8
 MOST_A_TURN: Final = 50
-# Without these limits, a thread waits minutes for a dead server, as long as TCP's own timeouts.
-CONNECTION_OPTIONS: Final[Mapping[str, Any]] = {
-    "connect_timeout": 5,
-    "tcp_user_timeout": 10_000,
-    "application_name": "inventory-webhooks",
-}
-LONGEST_STATEMENT: Final = " -c statement_timeout=30000"
-ALIVE: Final = """
-INSERT INTO read_model.service_heartbeat (service, pid, at, detail)
-VALUES (%s, %s, clock_timestamp(), %s::jsonb)
-ON CONFLICT (service) DO UPDATE SET pid = excluded.pid, at = excluded.at, detail = excluded.detail
-"""
 
 log = structlog.get_logger(__name__)
 
@@ -67,7 +55,7 @@ class Sender:
         """Execute one round: heartbeat, revocations, new messages, a thread per due webhook."""
         from ledger.webhooks import sender  # noqa: PLC0415 -- after setup
 
-        _alive({"sending": len(self.sending), "sent": self.sent})
+        report_alive(SERVICE, {"sending": len(self.sending), "sent": self.sent})
         self._collect()
         sender.end_revoked()
         if time.monotonic() >= self._clean_at_s:
@@ -98,28 +86,12 @@ class Sender:
             connection.close()
 
 
-def _alive(detail: Mapping[str, int]) -> None:
-    from django.db import connection  # noqa: PLC0415 -- after setup
-
-    with connection.cursor() as cursor:
-        cursor.execute(ALIVE, (SERVICE, os.getpid(), json.dumps(detail)))
-
-
-def _limit_connection() -> None:
-    """Add the time limits of jobs to the pages' database settings, for every thread."""
-    from django.db import connections  # noqa: PLC0415 -- after setup
-
-    options = connections.settings["default"]["OPTIONS"]
-    options |= CONNECTION_OPTIONS
-    options["options"] += LONGEST_STATEMENT
-
-
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.config.settings")
     django.setup()
     configure_logging(service=SERVICE)
-    _limit_connection()
+    limit_connections(SERVICE, statement_s=30)
     stop = stop_event()
     log.info("webhooks_started")
     Sender(stop).run()

@@ -171,7 +171,7 @@ def _place(after: str) -> tuple[str, int]:
     "/counts", auth=Token(COUNTS_WRITE, COUNT), response=CountsRecorded, operation_id="recordCounts"
 )
 def record(request: HttpRequest, body: RecordCounts, command_id: CommandId) -> CountsRecorded:
-    """Record counts of a location; each waits for the approval of somebody else.
+    """Record counts of a location; each waits for the approval of another person.
 
     A count of an item replaces those that wait. One refused item refuses the whole request.
     """

@@ -118,7 +118,7 @@ class Receipt(Schema):
 
 
 class Delivery(Schema):
-    """What an order still expects, and its newest 200 receipts."""
+    """The open lines of an order with their expected deliveries, and its newest 200 receipts."""
 
     order_ref: str
     location: str

@@ -8,7 +8,7 @@ from ledger.kernel.refusal_text import person
 
 @dataclass(frozen=True, slots=True)
 class LoggedAction:
-    """What every entry of the audit log has."""
+    """Time, person and action of one entry of the audit log."""
 
     at: datetime
     actor: str | None
