@@ -1,6 +1,7 @@
 """The local engine: units over a pool of processes."""
 
 import os
+import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -63,7 +64,10 @@ def _result(done: Future[Result | UnitFailed]) -> Result | UnitFailed:
 
 
 def _begin_child() -> None:
-    """Make this child process end when the driver ends or is killed."""
+    """Make this child process end at SIGTERM, and when the driver ends or is killed."""
+    # After a child was killed, the pool ends the others by SIGTERM and waits for them. A Python
+    # handler could wait for a lock for ever, such as the one of a coverage measurement.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     Thread(target=_follow_parent, daemon=True).start()
 
 

@@ -98,7 +98,3 @@ class Report:
         """Return the median minutes from need to order in history; None if no need was answered."""
         waited = sorted(self.found.answered_minutes.elements())
         return waited[(len(waited) - 1) // 2] if waited else None
-
-
-def _difference(found: int | None, base: int | None) -> int | None:
-    return None if found is None or base is None else found - base

@@ -247,7 +247,7 @@ def wait_streaming(
     """
     return _until(
         client.state,
-        lambda state: state.running and slot_active(database_url),
+        lambda state: _not_streaming(state, database_url),
         timeout_s=timeout_s,
     )
 
@@ -260,21 +260,30 @@ def wait_captured(client: ConnectClient, database_url: str, *, timeout_s: float)
     Raises:
         CaptureError: the end is not stored after `timeout_s`, or the connector has failed for 60 s.
     """
-    return _until(
-        client.state,
-        lambda state: state.running and slot_active(database_url) and client.snapshot_ended(),
-        timeout_s=timeout_s,
-    )
+
+    def missing(state: ConnectorState) -> str:
+        if problem := _not_streaming(state, database_url):
+            return problem
+        return "" if client.snapshot_ended() else "the end of its snapshot is not stored"
+
+    return _until(client.state, missing, timeout_s=timeout_s)
+
+
+def _not_streaming(state: ConnectorState, database_url: str) -> str:
+    """Return what keeps the connector from streaming; empty if it streams."""
+    if not state.running:
+        return "its task does not run"
+    return "" if slot_active(database_url) else f"slot {SLOT} is not active"
 
 
 def _until(
     read_state: Callable[[], ConnectorState],
-    accept: Callable[[ConnectorState], bool],
+    missing: Callable[[ConnectorState], str],
     *,
     timeout_s: float,
     failed_for_s: float = _FAILED_FOR_S,
 ) -> ConnectorState:
-    """Read the state every 0.1 s until `accept` returns True, and return it.
+    """Read the state every 0.1 s until `missing` returns an empty text, and return the state.
 
     Raises:
         CaptureError: `timeout_s` is over, or the connector has been failed for `failed_for_s`.
@@ -283,13 +292,14 @@ def _until(
     began = alive_at = time.monotonic()
     while True:
         state, now = read_state(), time.monotonic()
-        if accept(state):
+        problem = missing(state)
+        if not problem:
             return state
         alive_at = alive_at if state.failed else now
         if now - began > timeout_s or now - alive_at > failed_for_s:
             message = (
-                f"connector {CONNECTOR} is not streaming after {now - began:.0f} s: "
-                f"connector {state.connector}, task {state.task}, slot {SLOT} not active\n"
+                f"connector {CONNECTOR} is not ready after {now - began:.0f} s: {problem} "
+                f"(connector {state.connector}, task {state.task})\n"
                 f"{state.trace[:2000]}"
             )
             raise CaptureError(message)

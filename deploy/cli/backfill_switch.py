@@ -128,13 +128,17 @@ def _refuse_deciding(settings: "Connections", number: int) -> int:
     """Return the deciding revision.
 
     Raises:
-        StackError: `number` is the deciding revision, or that of this stack's own workers.
+        StackError: `number` is the deciding revision, or that of this stack's own workers; or no
+            revision decides yet.
     """
     from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
     from inventory.revision import LOGIC_REVISION  # noqa: PLC0415 -- as above
 
     former = active(settings)
-    if former is None or number in (former, LOGIC_REVISION):
+    if former is None:
+        message = "no revision decides yet, because no worker has started; nothing was started"
+        raise StackError(message, repair="inventory up --detach")
+    if number in (former, LOGIC_REVISION):
         message = (
             f"logic revision {number} decides, or is that of this stack's own workers; "
             "nothing was started"

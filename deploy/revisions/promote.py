@@ -102,7 +102,8 @@ def _former(settings: Connections, request: SwitchRequest) -> int:
     """
     revision, former = request.revision, active(settings)
     if former is None or former == revision:
-        message = f"logic revision {revision} can't take over from {former}; nothing was switched"
+        reason = "no revision decides yet" if former is None else "it decides already"
+        message = f"logic revision {revision} can't take over: {reason}; nothing was switched"
         raise StackError(message, repair="inventory revision list")
     if not request.without_comparison:
         return former

@@ -132,8 +132,8 @@ def test_the_application_may_pause_and_record_and_nothing_else(owner, till) -> N
 def test_a_failing_start_prints_no_trace_of_java() -> None:
     trace = "io.debezium.DebeziumException: offset is no longer available on the server\n\tat io.A"
 
-    old = refusal(f"connector retail-cdc is not streaming after 60 s\n{trace}")
-    other = refusal("connector retail-cdc is not streaming after 60 s\nlogin failed\n\tat io.A")
+    old = refusal(f"connector retail-cdc is not ready after 60 s\n{trace}")
+    other = refusal("connector retail-cdc is not ready after 60 s\nlogin failed\n\tat io.A")
 
     assert (str(old).splitlines(), old.repair) == ([str(old)], CAPTURE_AGAIN)
     assert (str(other).splitlines(), other.repair) == ([str(other)], UP)
