@@ -50,7 +50,10 @@ def read_model_offsets() -> dict[int, int]:
 
 
 def encrypt_stored_secrets() -> None:
-    """Encrypt authenticator secrets in clear text; each later login retries its own secret."""
+    """Encrypt the authenticator secrets that an earlier release stored in plain text.
+
+    A secret that is missed here is encrypted when its person next logs in.
+    """
     from webui.accounts.second_factor import encrypt_stored  # noqa: PLC0415 -- needs Django's setup
 
     # A key generated for this process alone would make the secrets unreadable for ever.

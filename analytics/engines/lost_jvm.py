@@ -31,6 +31,17 @@ def without_traces() -> Iterator[None]:
         root.removeHandler(handler)
 
 
+def silence_accumulators(server: Any) -> None:  # noqa: ANN401 -- a server class of pyspark
+    """Keep pyspark's server of accumulators from printing a traceback when the JVM has ended."""
+    print_trace = server.handle_error
+
+    def handle_error(request: Any, client: Any) -> None:  # noqa: ANN401 -- as in socketserver
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            print_trace(request, client)
+
+    server.handle_error = handle_error
+
+
 def refuse(master: str, error: Exception) -> None:
     """Raise `EngineFailed` if this process's JVM has ended, which then is the cause of `error`."""
     if isinstance(error, Damage) or type(error).__name__ == _OF_A_LIVING_JVM:

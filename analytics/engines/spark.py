@@ -91,6 +91,7 @@ def _opened(home: Path, cluster: Cluster) -> Iterator[Any]:
         session = None
         try:
             session = _session(cluster, home)
+            lost_jvm.silence_accumulators(session.sparkContext._accumulatorServer)  # noqa: SLF001 -- it has no other name
             session.sparkContext.addPyFile(str(write_zip(home / "code")))
             yield session.sparkContext
         except Exception as error:
