@@ -19,7 +19,7 @@ def test_a_jvm_that_ends_while_it_reports_accumulators_prints_no_traceback(
     server = _start_update_server(TOKEN, is_unix_domain_sock=False)
     try:
         silence_accumulators(server)
-        port = int(server.server_address[1])
+        port = server.socket.getsockname()[1]
         with socket.create_connection(("localhost", port)) as jvm:
             jvm.sendall(TOKEN.encode())
             jvm.shutdown(socket.SHUT_WR)
