@@ -53,7 +53,7 @@ def test_a_buyer_sees_needs_with_their_money_before_hurried_tasks(
         "Unknown item",
     ]
     assert [row[1] for row in found] == ["Now", "Now", "Later"]
-    assert found[0][3] == "10.00"
+    assert found[0][3] == "€10.00"
     assert [row[5].partition(":")[0] for row in found] == [
         "Approve needs",
         "Open held needs",

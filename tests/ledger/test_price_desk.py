@@ -54,7 +54,12 @@ def test_a_row_has_old_and_new_price_margins_signal_and_limits() -> None:
     cells = [unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)]
     minus = "\N{MINUS SIGN}"
     assert cells[1] == f"9.99 → 8.49 {minus}15.0 %"
-    assert cells[2:6] == [f"{minus}1.24", f"{minus}21.70", "overstock", "allowed ending, floor"]
+    assert cells[2:6] == [
+        f"{minus}1.24",
+        f"{minus}21.70",
+        "too much stock",
+        "allowed ending, floor",
+    ]
     assert 'aria-sort="descending"' in page
     assert "3 proposed prices" in page
 

@@ -28,6 +28,8 @@ from webui.desks.prices.changes import price_changes
 from webui.desks.prices.forms import ON, StopForm
 from webui.desks.prices.listing import PAGE_ROWS, Filters, like
 from webui.desks.prices.paging import filters_of, heads_of, pages_of
+from webui.desks.prices.wording import SIGNAL_WORDS, clamps_text
+from webui.desks.sends.templatetags.needs import currency_mark
 from webui.readmodel import proposals as selectors
 from webui.readmodel.choices import locations
 from webui.readmodel.decision_terms import lines
@@ -43,14 +45,6 @@ VIEWS: Final = {
     "snoozed": "Snoozed",
     "closed": "Closed",
     "changes": "Price changes",
-}
-_CLAMPS: Final = {
-    "ending": "allowed ending",
-    "ending_up": "next allowed ending",
-    "floor": "floor",
-    "max_step": "largest step",
-    "max_off": "largest markdown",
-    "ceiling": "largest raise",
 }
 
 
@@ -68,12 +62,15 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     shown = (
         _changes(filters) if filters.view == "changes" else _proposals(request, filters, refusal)
     )
+    stores = locations()
     context = {
         "filters": filters,
         "views": VIEWS,
         "tab_query": urlencode({k: v for k, v in filters.as_query().items() if k != "view"}),
         "open_count": selectors.desk_count("price_proposal"),
-        "locations": locations(),
+        "locations": stores,
+        "places": {store.code: store.name for store in stores},
+        "currency_mark": currency_mark(),
         "switch": price_stop(),
         "version": version_before,
         "version_url": reverse("prices-version"),
@@ -115,7 +112,8 @@ def _row(proposal: selectors.PriceProposal, filters: Filters) -> dict[str, Any]:
     return {
         "proposal": proposal,
         "change": f"{sign}{abs(permille) // 10}.{abs(permille) % 10} %",
-        "clamps": [_CLAMPS.get(clamp, clamp.replace("_", " ")) for clamp in proposal.clamps],
+        "signal": SIGNAL_WORDS.get(proposal.signal, proposal.signal),
+        "clamps": clamps_text(proposal.clamps),
         "shows_forms": proposal.status == "open" and proposal.actionable,
         "open_url": f"?{urlencode(query)}#{quote(proposal.proposal_id, safe='')}",
         "command_id": uuid4(),

@@ -234,7 +234,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         COUNT,
     ),
     kinds.PHANTOM_SUSPECT: Kind(
-        "Phantom suspect", _phantom, "Look at the shelf, count it", _count, COUNT
+        "May be missing from the shelf", _phantom, "Look at the shelf, count it", _count, COUNT
     ),
     kinds.UNKNOWN_ITEM: Kind(
         "Unknown item",

@@ -1,0 +1,16 @@
+"""The pricing desk has words for everything that a rule can name."""
+
+from inventory.pricing.signals import SIGNALS
+from webui.desks.prices.wording import SIGNAL_WORDS, clamps_text
+
+
+def test_each_signal_has_words() -> None:
+    assert set(SIGNAL_WORDS) == set(SIGNALS)
+
+
+def test_an_unknown_limit_is_shown_by_its_code() -> None:
+    assert clamps_text(["floor", "max_off", "new_limit"]) == [
+        "floor",
+        "largest markdown",
+        "new limit",
+    ]
