@@ -9,6 +9,7 @@ from ledger.kernel.unscoped_rows import read_all
 
 MOST_COUNTED: Final = 1000
 MOST_DEAD: Final = 50
+BY_A_PERSON: Final = "stopped by "  # the beginning of such a reason; the name follows
 
 # `waiting` also counts events of a stopped webhook that are no messages yet, of every store.
 _WEBHOOKS: Final = f"""
@@ -36,6 +37,30 @@ FROM (SELECT id FROM app.webhook WHERE id = ANY(%s)) w CROSS JOIN LATERAL (
     ORDER BY d.id LIMIT {MOST_DEAD}) m
 ORDER BY m.webhook_id, m.id
 """  # noqa: S608 -- constants of this module
+# Of webhooks that a person stopped nothing is reported: it was meant.
+_TROUBLE: Final = f"""
+SELECT (SELECT count(*) FROM app.webhook WHERE status = 'active')::int AS active,
+       (SELECT count(*) FROM app.webhook WHERE status = 'stopped'
+           AND NOT starts_with(stop_reason, %s))::int AS halted,
+       dead.messages, dead.oldest
+FROM (SELECT count(*)::int AS messages, min(few.failed_at) AS oldest FROM (
+    SELECT m.failed_at FROM app.webhook_message m JOIN app.webhook w ON w.id = m.webhook_id
+    WHERE m.status = 'dead' AND w.status <> 'deleted' LIMIT {MOST_COUNTED}) few) dead
+"""  # noqa: S608 -- constants of this module
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Webhooks that need a person: halted ones, and messages that were given up.
+
+    `halted` counts webhooks that the sender stopped. `messages` ends at 1,000; `oldest` is the time
+    of the oldest of them.
+    """
+
+    active: int
+    halted: int
+    messages: int
+    oldest: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +96,11 @@ class DeadMessage:
     failed_at: datetime | None
     attempts: int
     problem: str
+
+
+def trouble() -> Trouble:
+    """Return what a person has to look at, over all webhooks."""
+    return read_all(Trouble, _TROUBLE, BY_A_PERSON)[0]
 
 
 def webhooks(*, person_id: int | None = None, webhook_id: int | None = None) -> list[Webhook]:

@@ -23,6 +23,7 @@ from ledger.kernel.transactions import database_now, execute, fetch_value, log_a
 from ledger.kernel.unscoped_rows import read_one
 from ledger.webhooks.events import test_message
 from ledger.webhooks.messages import insert_messages
+from ledger.webhooks.queries import BY_A_PERSON
 from ledger.webhooks.signing import new_secret, sealed
 from ledger.webhooks.targets import check_url
 
@@ -152,7 +153,7 @@ def stop_webhook(which: Which) -> None:
 
     def work(hook: _Locked) -> None:
         if hook.status == ACTIVE:
-            _set_status(hook.id, STOPPED, f"stopped by {which.actor}")
+            _set_status(hook.id, STOPPED, f"{BY_A_PERSON}{which.actor}")
 
     _command(which, "stop_webhook", work)
 

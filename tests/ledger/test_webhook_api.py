@@ -162,6 +162,7 @@ def test_an_operator_sees_deliveries_and_errors_and_acts_on_every_webhook(
     shown = client.get(PAGE).content.decode()
     for text in (f"Webhook {hook} of buyer", "none yet", "status 503", "need.opened", "L|S"):
         assert text in shown, text
+    assert "1 webhook message given up" in client.get("/system/").content.decode()
     message = import_module("ledger.webhooks.queries").dead_messages([hook])[0].message_id
     assert acted(client, hook, "replay", message=message).status_code == 302
     assert acted(client, hook, "test").status_code == 302

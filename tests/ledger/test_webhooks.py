@@ -170,6 +170,10 @@ def test_a_message_is_dead_after_the_last_attempt_and_a_person_replays_it(
     assert receiver.types == ["need.opened", "need.revised"]  # the key continues without it
     [listed] = queries.webhooks()
     assert (listed.waiting, listed.dead, listed.problem) == (0, 1, "status 503")
+    registry.stop_webhook(registry.Which(hook.id, "olga"))
+    found = queries.trouble()
+    assert (found.active, found.halted, found.messages) == (0, 0, 1)
+    registry.resume_webhook(registry.Which(hook.id, "olga"))
 
     which = registry.Which(hook.id, "olga")
     assert registry.replay_messages(which, message_id=dead.message_id) == 1
@@ -235,6 +239,7 @@ def test_a_receiver_that_is_gone_stops_its_webhook_and_a_redirect_is_not_followe
     assert [request.path for request in receiver.requests] == ["/hooks?from=ledger"] * 2
     assert (hook.status, hook.stop_reason) == ("stopped", "the receiver answered 410 Gone")
     assert (hook.problem, hook.waiting) == ("status 410", 2)
+    assert queries.trouble().halted == 1
 
 
 def test_only_events_of_the_owner_s_stores_are_sent(

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from ledger.tasks import kinds
+from ledger.webhooks.queries import trouble
 from webui.accounts.roles import (
     APPROVE_COUNTS,
     DECIDE_PRICES,
@@ -107,7 +108,12 @@ def _transfers(location: str) -> Iterable[Waiting]:
 def _system(_location: str) -> Iterable[Waiting]:
     """Yield the alarms that the database alone shows; the page System probes the rest."""
     proof = last_proof()
-    raised = [*alarms.of_slot(slot()), *alarms.of_proofs(proof, prover()), *alarms.of_stop()]
+    raised = [
+        *alarms.of_slot(slot()),
+        *alarms.of_proofs(proof, prover()),
+        *alarms.of_stop(),
+        *alarms.of_webhooks(trouble()),
+    ]
     for alarm in raised:
         urgency = NOW if alarm.severity == alarms.BAD else TODAY
         url = alarm.url or reverse("system")

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from cdc.contracts.times import us_of
 from ledger.kernel.rows import select_one
+from ledger.webhooks.queries import MOST_COUNTED, Trouble
 from webui.desks.system.probes import DOWN, OK, Link
 from webui.desks.system.proofs import Proof, Prover
 from webui.desks.system.slot import Slot
@@ -148,6 +149,21 @@ def of_rejected() -> list[Alarm]:
     since = us_of(found.oldest) if found.oldest else None
     url = f"{reverse('rejected-records')}?{urlencode({'state': 'waiting'})}"
     return [Alarm(WARN, what, since, "Replay or dismiss each of them.", url=url)]
+
+
+def of_webhooks(found: Trouble) -> list[Alarm]:
+    """Return an alarm for webhooks that the sender stopped, and one for messages given up."""
+    url, raised = reverse("webhooks"), list[Alarm]()
+    if found.halted:
+        what = f"{counted_text(found.halted, 'webhook')} stopped by the sender; its events wait"
+        action = "Read its reason, then resume or delete it."
+        raised.append(Alarm(WARN, what, None, action, url=url))
+    if found.messages:
+        more = " or more" if found.messages >= MOST_COUNTED else ""
+        what = f"{counted_text(found.messages, 'webhook message')}{more} given up"
+        since = us_of(found.oldest) if found.oldest else None
+        raised.append(Alarm(WARN, what, since, "Repair the receiver, then replay them.", url=url))
+    return raised
 
 
 def of_stop() -> list[Alarm]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from cdc.contracts.times import us_of
 from ledger.kernel.transactions import database_now
+from ledger.webhooks.queries import Trouble, trouble
 from webui.desks.system import alarms
 from webui.desks.system.alarms import Alarm
 from webui.desks.system.last_errors import LastError, last_errors, other_errors
@@ -37,6 +38,7 @@ class Overview:
     partitions: list[PartitionRow]
     map_problem: str
     others: list[LastError]
+    webhooks: Trouble
 
 
 def overview() -> Overview:
@@ -46,7 +48,7 @@ def overview() -> Overview:
     now_us = us_of(database_now())
     found = partition_map()
     held = partition_rows(found.rows, now_us)
-    proof, schedule, wal = last_proof(), prover(), slot()
+    proof, schedule, wal, webhooks = last_proof(), prover(), slot(), trouble()
     raised = [
         *alarms.of_stages(links, now_us),
         *alarms.of_slot(wal),
@@ -55,6 +57,7 @@ def overview() -> Overview:
         *alarms.of_proofs(proof, schedule),
         *alarms.of_rejected(),
         *alarms.of_stop(),
+        *alarms.of_webhooks(webhooks),
     ]
     return Overview(
         links=links,
@@ -69,4 +72,5 @@ def overview() -> Overview:
         partitions=held,
         map_problem=found.problem,
         others=other_errors(errors),
+        webhooks=webhooks,
     )
