@@ -46,13 +46,15 @@ WHERE line.status = 'sent' AND line.ordered_units > line.cancelled_units
   AND line.recorded_at < clock_timestamp() - make_interval(secs => %s)
 ORDER BY line.id LIMIT %s
 """
-# Orders of the history arrive on the promised day, not in the first minute.
+# Orders of the history arrive on the promised day, not in the first minute. Those that are late
+# already, and transfers that are stuck, wait for people at the pages.
 _TO_SHIP: Final = """
 SELECT line.id, line.supplier, line.confirmed_units - line.cancelled_units
 FROM retail.purchase_order_line AS line
 WHERE line.status = 'confirmed' AND line.confirmed_units > line.cancelled_units
   AND line.recorded_at < clock_timestamp() - make_interval(secs => %s)
-  AND (line.order_ref NOT LIKE 'PO-H-%%' OR line.due_on <= current_date)
+  AND (line.order_ref NOT LIKE 'PO-H-%%' OR
+    line.due_on BETWEEN line.recorded_at::date AND current_date)
   AND NOT EXISTS (SELECT FROM retail.shipment_line AS goods
                   WHERE goods.purchase_order_line_id = line.id)
 ORDER BY line.id LIMIT %s
@@ -64,6 +66,7 @@ FROM retail.shipment_line AS goods
 LEFT JOIN retail.purchase_order_line AS line ON line.id = goods.purchase_order_line_id
 WHERE goods.leg = %s AND goods.status = 'shipped'
   AND goods.shipped_at < clock_timestamp() - make_interval(secs => %s)
+  AND goods.shipped_at > goods.recorded_at - interval '5 days'
 ORDER BY goods.id LIMIT %s
 """
 _RECEIVED_BY_OTHERS: Final = """

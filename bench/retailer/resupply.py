@@ -18,6 +18,10 @@ from ledger.services import PastOrder, PastReceipt, PastTransfer, ShortLine
 LOST_PERMILLE: Final = 25
 NEXT_DAY_PERCENT: Final = 85
 MOST_LATE_DAYS: Final = 6
+# The first goods after these days don't arrive before the history ends: people look for them.
+STUCK_FROM_DAY: Final = HISTORY_DAYS - 9
+LATE_FROM_DAY: Final = HISTORY_DAYS - 12
+NEVER: Final = 1_000
 
 
 @dataclass(slots=True)
@@ -70,6 +74,7 @@ class Resupply:
         self._transfers: dict[int, list[PastTransfer]] = defaultdict(list)
         self._ordered: dict[int, list[PastOrder]] = defaultdict(list)
         self.orders = self.transfers = 0
+        self.stuck_transfer = self.late_order = ""
 
     def arrive(self, number: int, today: Day) -> None:
         """Unload the deliveries that are due this morning, and file last evening's orders."""
@@ -112,6 +117,8 @@ class Resupply:
             return
         random = self._random
         days = 1 if random.randrange(100) < NEXT_DAY_PERCENT else 2
+        if number >= STUCK_FROM_DAY and not self.stuck_transfer:
+            self.stuck_transfer, days = f"T-H-{self.transfers + 1}", NEVER
         lost = 1 if units > 1 and random.randrange(1000) < LOST_PERMILLE else 0
         source.move(-units)
         self._shelves[key.inv_key].on_order += units
@@ -140,12 +147,16 @@ class Resupply:
         """Order from the supplier; some orders are confirmed short, late or damaged."""
         item, random = key.item, self._random
         supplier = self._suppliers[item.supplier]
-        ordered = -(-missing // item.pack_units) * item.pack_units
+        ordered = -(-missing // key.pack_units) * key.pack_units
         confirmed = ordered
-        if ordered > item.pack_units and random.randrange(1000) < supplier.short_permille:
-            confirmed -= item.pack_units
+        if ordered > key.pack_units and random.randrange(1000) < supplier.short_permille:
+            confirmed -= key.pack_units
         days, promised = max(2, self._days(supplier)), supplier.lead_days
         self.orders += 1
+        if number >= LATE_FROM_DAY and not self.late_order:
+            self.late_order, days = f"PO-H-{self.orders}", NEVER
+        elif number + promised < HISTORY_DAYS <= number + days:
+            promised = days  # the supplier has named the later day
         order = PastOrder(
             location=key.location,
             sku=item.sku,

@@ -35,6 +35,11 @@ FAMILY_SHARES: Final = (62, 12, 8, 6, 6, 6)
 COMPUTED_PERCENT: Final = 40
 ADVISED_PERCENT: Final = 30
 SLOW_BELOW: Final = 0.35
+# Below this demand a store keeps one unit on the shelf, and orders the next one when it is sold.
+SOLD_IN_A_MONTH: Final = 1 / 30
+# Share of the stores' keys whose routine needs the rules approve, and the largest value of a need.
+AUTOMATIC_PERCENT: Final = 75
+AUTOMATIC_MINOR: Final = 40_000
 # The end of a store key's history, with shares in per cent.
 FATES: Final = ("miscounted", "forgotten", "too_much", "ordinary")
 FATE_SHARES: Final = (2, 4, 4, 90)
@@ -69,6 +74,18 @@ class PlannedKey:
     reorder_point_units: int
     order_up_to_units: int
     price_mode: str
+    auto_max_minor: int = 0
+
+    @property
+    def is_slow(self) -> bool:
+        """Return True if so few units are sold that each one is planned for itself."""
+        return self.daily_units < SLOW_BELOW
+
+    @property
+    def pack_units(self) -> int:
+        """Return the units of a pack. A warehouse opens packs for stores, as do some suppliers."""
+        is_opened = self.is_store and (self.is_slow or not self.item.is_direct)
+        return 1 if is_opened else self.item.pack_units
 
     @property
     def inv_key(self) -> str:
@@ -122,19 +139,22 @@ def _assortments(seed: int, items: list[Item], size: Size) -> Iterator[tuple[str
 def _store_key(seed: int, store: str, item: Item, daily: float) -> PlannedKey:
     random = Random(f"{seed}:key:{store}|{item.sku}")  # noqa: S311 -- a demo, not a secret
     family = random.choices(FAMILIES_DRAWN, FAMILY_SHARES)[0]
+    is_slow = daily < SLOW_BELOW
     is_computed = bool(family.computed) and random.randrange(100) < COMPUTED_PERCENT
     lead = LEAD_DAYS_DIRECT if item.is_direct else 2
-    reorder_point = max(1, ceil(daily * (lead + 3)))
+    reorder_point = 0 if daily < SOLD_IN_A_MONTH else max(1, ceil(daily * (lead + 3)))
+    further = 1 if is_slow or not family.computed else max(4, ceil(daily * 21))
     return PlannedKey(
         location=store,
         item=item,
         daily_units=daily,
         fate=random.choices(FATES, FATE_SHARES)[0],
         family=family.code,
-        levels="computed" if is_computed else "fixed",
+        levels="computed" if is_computed and not is_slow else "fixed",
         reorder_point_units=reorder_point,
-        order_up_to_units=reorder_point + (1 if not family.computed else max(4, ceil(daily * 21))),
+        order_up_to_units=reorder_point + further,
         price_mode="advise" if random.randrange(100) < ADVISED_PERCENT else "off",
+        auto_max_minor=AUTOMATIC_MINOR if random.randrange(100) < AUTOMATIC_PERCENT else 0,
     )
 
 
@@ -157,8 +177,7 @@ def _warehouse_key(seed: int, item: Item, drawn: float) -> PlannedKey:
 
 def policy(key: PlannedKey) -> dict[str, object]:
     """Return the columns of `item_location`, with decisions off: history decides nothing."""
-    item = key.item
-    slow = key.daily_units < SLOW_BELOW
+    item, slow = key.item, key.is_slow
     return {
         "clock_mode": "replayed",
         "replenish_family": OFF.code,
@@ -170,7 +189,7 @@ def policy(key: PlannedKey) -> dict[str, object]:
         "levels": key.levels,
         "reorder_point_units": key.reorder_point_units,
         "order_up_to_units": key.order_up_to_units,
-        "order_quantity_units": item.pack_units,
+        "order_quantity_units": key.pack_units,
         "lead_time_centidays": 100 * (LEAD_DAYS_DIRECT if item.is_direct else 2),
         "lead_time_sd_centidays": 100,
         "review_centidays": 700,
@@ -184,11 +203,14 @@ def policy(key: PlannedKey) -> dict[str, object]:
         "order_days_mask": 0b0101010 if FAMILIES[key.family].is_periodic else 127,
         "supplier": item.supplier,
         "cost_minor": item.cost_minor,
-        "pack_units": item.pack_units,
+        "pack_units": key.pack_units,
+        # One unit of a slow item lasts for months: that is no reason to ask a buyer.
+        "guard_days": 1_000 if slow else 120,
+        "auto_max_minor": key.auto_max_minor,
         "regular_minor": item.regular_minor,
         "margin_permille": MARGIN_PERMILLE,
         "tax_bp": TAX_BP,
         "endings": [49, 99],
-        "overstock_days": 240 if slow else 84,
+        "overstock_days": 720 if slow else 84,
         "idle_days": 75 if slow else 28,
     }

@@ -9,7 +9,15 @@ from bench.retailer.catalogue import DEPARTMENTS, STORES, WAREHOUSES, catalogue,
 from bench.retailer.demand import Demand
 from bench.retailer.history import plan_history, promoted_minor
 from bench.retailer.history_values import History
-from bench.retailer.retailer import HISTORY_DAYS, SIZES, PlannedKey, plan, size_named
+from bench.retailer.retailer import (
+    HISTORY_DAYS,
+    SIZES,
+    SLOW_BELOW,
+    PlannedKey,
+    plan,
+    policy,
+    size_named,
+)
 from bench.retailer.scenarios import SCENARIOS, scenario_named
 from bench.retailer.seasons import open_hours, promotions, season_factor
 from bench.retailer.shelves import Shelves, unrecorded_units
@@ -126,6 +134,33 @@ def test_goods_come_short_late_damaged_and_get_lost(demo) -> None:
     assert any(row.reason == "lost in transit" for row in transfers)
     assert any(row.received_at is None for row in transfers)
     assert set(orders) > {row.order_ref for row in receipts}
+
+
+def test_a_late_order_and_a_stuck_transfer_wait_for_people(demo) -> None:
+    _, history = demo
+    orders = [row for day in history.days.values() for row in day.orders]
+    received = {row.order_ref for day in history.days.values() for row in day.receipts}
+    transfers = [row for day in history.days.values() for row in day.transfers]
+
+    late = [row for row in orders if row.order_ref not in received and row.due_on < MIDNIGHT]
+    stuck = [
+        row
+        for row in transfers
+        if row.received_at is None and row.shipped_at < MIDNIGHT - timedelta(days=5)
+    ]
+
+    assert len(late) == len(stuck) == 1
+
+
+def test_a_store_orders_no_more_than_it_sells_in_some_months(demo) -> None:
+    keys, _ = demo
+
+    for key in keys:
+        if key.is_store:
+            planned = policy(key)
+            least = key.order_up_to_units - key.reorder_point_units + key.pack_units - 1
+            assert least <= max(2, 60 * key.daily_units) + key.pack_units, key
+            assert planned["pack_units"] == 1 or key.daily_units >= SLOW_BELOW
 
 
 def test_every_day_has_sales_within_opening_hours_and_none_is_of_tomorrow(demo) -> None:
