@@ -10,7 +10,8 @@ from typing import Final
 from django.db import models
 from typing_extensions import override
 
-from cdc.contracts.tables import LOCATION, PRODUCT, SUPPLIER
+from cdc.contracts.tables import GTIN, LOCATION, PRODUCT, SUPPLIER, SUPPLIER_CODE
+from ledger.items.codes import LONGEST_NUMBER
 from ledger.items.reference import (
     KINDS_OF_LOCATION,
     LONGEST_ADDRESS,
@@ -22,6 +23,9 @@ from ledger.items.reference import (
 )
 from ledger.kernel.checks import LONGEST_SKU
 
+# A GTIN as a person or scanner writes it, with blanks or within the other elements of a symbol.
+LONGEST_TYPED: Final = 100
+_INACTIVE: Final = "A code that isn't active is found by no scan and no search."
 _KINDS: Final = [(kind, kind.capitalize()) for kind in KINDS_OF_LOCATION]
 
 
@@ -101,6 +105,63 @@ class Supplier(models.Model):
         db_table = _quoted(SUPPLIER)
         default_permissions = ()
         ordering = ("code",)
+
+    @override
+    def __str__(self) -> str:
+        return self.code
+
+
+class Gtin(models.Model):
+    """A GTIN of a product, or of a case of it."""
+
+    code = models.CharField(
+        "GTIN",
+        primary_key=True,
+        max_length=LONGEST_TYPED,
+        help_text="The 8, 12, 13 or 14 digits below the bars. It can't be changed later.",
+    )
+    sku = models.CharField("SKU", max_length=LONGEST_SKU)
+    pack_units = models.PositiveIntegerField(
+        "units", default=1, help_text="Units that one scan counts: more than 1 for an outer case."
+    )
+    is_active = models.BooleanField("active", default=True, help_text=_INACTIVE)
+
+    class Meta:
+        """Options for Django: SQL creates the table, and `webui` checks the rights."""
+
+        managed = False
+        db_table = _quoted(GTIN)
+        default_permissions = ()
+        ordering = ("code",)
+        verbose_name = "GTIN"
+
+    @override
+    def __str__(self) -> str:
+        return self.code
+
+
+class SupplierCode(models.Model):
+    """The number of a product at a supplier; `code` is `supplier|number`."""
+
+    code = models.CharField(primary_key=True, max_length=LONGEST_SUPPLIER + 1 + LONGEST_NUMBER)
+    supplier = models.CharField(
+        max_length=LONGEST_SUPPLIER, help_text="The code of a supplier. It can't be changed later."
+    )
+    number = models.CharField(
+        max_length=LONGEST_NUMBER,
+        help_text="As the supplier's papers have it. It can't be changed later.",
+    )
+    sku = models.CharField("SKU", max_length=LONGEST_SKU)
+    is_active = models.BooleanField("active", default=True, help_text=_INACTIVE)
+
+    class Meta:
+        """Options for Django: SQL creates the table, and `webui` checks the rights."""
+
+        managed = False
+        db_table = _quoted(SUPPLIER_CODE)
+        default_permissions = ()
+        ordering = ("code",)
+        verbose_name = "supplier's code"
 
     @override
     def __str__(self) -> str:

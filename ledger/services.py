@@ -50,6 +50,7 @@ from ledger.history.service import (
     record_past_receipts,
     record_past_transfers,
 )
+from ledger.items.codes import DescribeGtin, DescribeSupplierCode, name_codes
 from ledger.items.names import name_locations, name_products, name_suppliers
 from ledger.items.reference import (
     DescribeLocation,
@@ -145,9 +146,11 @@ __all__ = [
     "ConfirmOrderLine",
     "Conflict",
     "Delivered",
+    "DescribeGtin",
     "DescribeLocation",
     "DescribeProduct",
     "DescribeSupplier",
+    "DescribeSupplierCode",
     "DraftOrder",
     "Entry",
     "FirstPrice",
@@ -209,6 +212,7 @@ __all__ = [
     "mark_reviewed",
     "move_due_date",
     "move_transfer_due_date",
+    "name_codes",
     "name_locations",
     "name_products",
     "name_suppliers",

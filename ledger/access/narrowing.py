@@ -26,6 +26,7 @@ _BY_KEY: Final = f"split_part(inv_key, '|', 1) {_MINE}"
 COMPANY: Final = frozenset(
     {
         *("retail.product", "retail.supplier", "retail.pipeline_heartbeat"),
+        *("retail.gtin", "retail.supplier_code"),
         *("read_model.sink_position", "read_model.heartbeat", "read_model.service_heartbeat"),
         *("read_model.service_error", "read_model.restore"),
         *("app.setting", "app.command", "app.inbox_mark", "app.revision_switch"),

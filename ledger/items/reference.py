@@ -1,4 +1,4 @@
-"""Commands of operators that add or change one product, location or supplier.
+"""Commands of operators that add or change one product, location, supplier or code of a product.
 
 Each command writes one entry to the audit log. A code never changes and no row is deleted, because
 facts contain the codes. Imports use `ledger.items.names`, which adds many rows and changes none.
@@ -11,6 +11,7 @@ from uuid import UUID
 
 from cdc.contracts.tables import LOCATION, PRODUCT, SUPPLIER
 from ledger.access.scope import require_company
+from ledger.items.codes import DescribeGtin, DescribeSupplierCode, refuse_taken
 from ledger.kernel import checks
 from ledger.kernel.bulk_insert import Moved, moved_columns
 from ledger.kernel.errors import Conflict, refuse
@@ -80,7 +81,9 @@ class DescribeSupplier:
         _check_line("name", checks.text("name", self.name), LONGEST_NAME)
 
 
-Describe = DescribeProduct | DescribeLocation | DescribeSupplier
+Describe = (
+    DescribeProduct | DescribeLocation | DescribeSupplier | DescribeGtin | DescribeSupplierCode
+)
 
 
 def added(command: type[Describe]) -> str:
@@ -109,6 +112,9 @@ def add_reference(
     action = added(type(command))
 
     def work() -> Done:
+        if isinstance(command, DescribeGtin | DescribeSupplierCode):
+            refuse_taken(command)
+            command.require_rows()
         _insert(command)
         detail = {name: [None, value] for name, value in _described(command).items()}
         log_action(actor=actor, action=action, subject=command.code, detail=detail)
@@ -137,6 +143,8 @@ def change_reference(
     def work() -> Moved:
         before = _locked(command)
         _refuse_moved(before, shown or {})
+        if isinstance(command, DescribeGtin | DescribeSupplierCode):
+            command.require_rows()
         moved = moved_columns(asdict(before), _described(command))
         if moved:
             _update(command, {name: after for name, (_, after) in moved.items()})

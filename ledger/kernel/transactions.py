@@ -25,6 +25,7 @@ UNIQUE_MESSAGES: Final = {
     "price_change_proposal_unique": "a price was written for this proposal already",
     "price_change_one_rule_a_day": "this item already has a rule-made price on that day",
     "item_location_key_unique": "the item is ranged here already",
+    "supplier_code_letters": "the supplier has this code already, in other letters",
     "pending_item_once": "this is being sent already",
 }
 

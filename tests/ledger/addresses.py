@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
+from tests.ledger import admin_addresses
 from tests.ledger.planted import SUPPLIER, Store
 
 Form = dict[str, Any]
@@ -74,6 +75,7 @@ COMPANY: dict[str, str] = {
 }
 # What concerns every store: only for people who work everywhere.
 COMPANY_PAGES: dict[str, str] = {
+    **admin_addresses.PAGES,
     "people-refused": "/people/refused/",
     "webhooks": "/system/webhooks/",
     "history": "/history/",
@@ -87,16 +89,6 @@ COMPANY_PAGES: dict[str, str] = {
     "history-questions": "/history/questions/",
     "history-answer": "/history/answers/900002/",
     "history-answer-csv": "/history/answers/900002.csv",
-    "index": "/admin/",
-    "app_list": "/admin/ledger/",
-    "auth_user_changelist": "/admin/auth/user/",
-    "auth_group_changelist": "/admin/auth/group/",
-    "ledger_product_changelist": "/admin/ledger/product/",
-    "ledger_location_changelist": "/admin/ledger/location/",
-    "ledger_supplier_changelist": "/admin/ledger/supplier/",
-    "ledger_product_history": "/admin/ledger/product/MINEPRODUCT/history/",
-    "ledger_location_history": "/admin/ledger/location/MINE-1/history/",
-    "ledger_supplier_history": f"/admin/ledger/supplier/{SUPPLIER}/history/",
 }
 # One record of a store.
 PAGES: dict[str, Callable[[Store], str]] = {
@@ -201,6 +193,7 @@ FORMS: dict[str, Callable[[Store], tuple[str, Form]]] = {
 }
 # Changes of what holds in every store: only for people who work everywhere.
 COMPANY_FORMS: dict[str, tuple[str, Form]] = {
+    **admin_addresses.FORMS,
     "counts-limit": ("/counts/limit", {"limit": "50.00", "shown_minor": 10_000}),
     "prices-stop": ("/prices/stop", {"stop": "1"}),
     "webhooks-act": ("/system/webhooks/act", {"webhook": 1, "action": "stop"}),
@@ -211,24 +204,6 @@ COMPANY_FORMS: dict[str, tuple[str, Form]] = {
         {"action": "approved", "reason": "checked", "growth": 0},
     ),
     "supplier-terms": ("/suppliers/terms", {"supplier": SUPPLIER}),
-    "ledger_product_add": ("/admin/ledger/product/add/", {"code": "NEW", "name": "New"}),
-    "ledger_product_change": (
-        "/admin/ledger/product/MINEPRODUCT/change/",
-        {"name": "Other", "department": "", "shown": "{}"},
-    ),
-    "ledger_location_add": (
-        "/admin/ledger/location/add/",
-        {"code": "NEW-1", "name": "New", "kind": "store", "address": ""},
-    ),
-    "ledger_location_change": (
-        "/admin/ledger/location/MINE-1/change/",
-        {"name": "Other", "kind": "store", "address": "", "shown": "{}"},
-    ),
-    "ledger_supplier_add": ("/admin/ledger/supplier/add/", {"code": "NEW", "name": "New"}),
-    "ledger_supplier_change": (
-        f"/admin/ledger/supplier/{SUPPLIER}/change/",
-        {"name": "Other", "shown": "{}"},
-    ),
 }
 
 

@@ -12,6 +12,7 @@ from ledger import services
 from ledger.services import DescribeLocation, DescribeProduct, DescribeSupplier
 from tests.ledger.addresses import COMPANY_FORMS, COMPANY_PAGES
 from tests.ledger.pages import person
+from tests.ledger.planted import plant_codes
 
 ADMIN = {name: path for name, path in COMPANY_PAGES.items() if path.startswith("/admin/")}
 FORMS = {name: form for name, form in COMPANY_FORMS.items() if form[0].startswith("/admin/")}
@@ -20,11 +21,12 @@ MUG = "/admin/ledger/product/MUG/change/"
 
 @pytest.fixture
 def rows(ledger: psycopg.Connection) -> psycopg.Connection:
-    """A product, a location and a supplier, without entries in the audit log."""
+    """A product with two codes, a location and a supplier, without entries in the audit log."""
     ledger.execute("DELETE FROM app.refusal")
     services.add_reference(DescribeProduct("MUG", "Mug", "Kitchen"))
     services.add_reference(DescribeLocation("DC-1", "Depot", "warehouse", "Quay 1\nHamburg"))
     services.add_reference(DescribeSupplier("ACME", "Acme"))
+    plant_codes(ledger, "MUG")
     ledger.execute("DELETE FROM app.action_chain; DELETE FROM app.action_log")
     return ledger
 

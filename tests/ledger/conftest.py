@@ -18,7 +18,13 @@ PROBE_S = 0.2
 
 EMPTIED = (
     *(f"retail.{table}" for table in VALID),
-    *("retail.product", "retail.location", "retail.supplier"),
+    *(
+        "retail.gtin",
+        "retail.supplier_code",
+        "retail.product",
+        "retail.location",
+        "retail.supplier",
+    ),
     *("app.reorder_proposal", "app.price_proposal", "app.command", "app.action_log"),
     *("app.action_chain", "app.decision_event", "app.api_token"),
     *("app.webhook_message", "app.webhook"),

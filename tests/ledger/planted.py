@@ -18,6 +18,8 @@ from tests.ledger.rows import price_proposal, reorder_proposal, write
 
 PERSON = "visitor"
 SUPPLIER = "ACME"
+GTIN = "04006381333931"
+NUMBER = "N-1"
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,18 @@ def plant_history(connection: psycopg.Connection) -> None:
     )
 
 
+def plant_codes(connection: psycopg.Connection, sku: str) -> None:
+    """Write one code of each kind, unless another store's product has it."""
+    connection.execute(
+        "INSERT INTO retail.gtin (code, sku) VALUES (%s, %s) ON CONFLICT DO NOTHING", (GTIN, sku)
+    )
+    connection.execute(
+        "INSERT INTO retail.supplier_code (code, supplier, number, sku) VALUES (%s, %s, %s, %s)"
+        " ON CONFLICT DO NOTHING",
+        (f"{SUPPLIER}|{NUMBER}", SUPPLIER, NUMBER, sku),
+    )
+
+
 def plant(connection: psycopg.Connection, tag: str, on_hand_units: int) -> Store:
     """Write the store's rows; `connection` runs no triggers."""
     plant_history(connection)
@@ -173,6 +187,7 @@ def plant(connection: psycopg.Connection, tag: str, on_hand_units: int) -> Store
     common: dict[str, Any] = {"location": location, "recorded_at": now, "recorded_by": actor}
     put(connection, "retail.location", code=location, name=f"{tag.title()} street")
     put(connection, "retail.product", code=f"{tag}PRODUCT", name=f"{tag.title()} product")
+    plant_codes(connection, f"{tag}PRODUCT")
     for sku in ("ASKED", f"{tag}SECRET"):
         write(connection, "item_location", sku=sku, supplier=SUPPLIER, regular_minor=999, **common)
         _plant_item(connection, sku, on_hand_units, now, common)

@@ -5,7 +5,7 @@ test_hostile_requests.py. Forms are in test_admin_forms.py.
 """
 
 import re
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 from uuid import uuid4
 
 import psycopg
@@ -59,10 +59,11 @@ def test_without_login_or_second_factor_every_address_leads_to_these(
     session.save()
 
     for name, path in {**ADMIN, **{name: path for name, (path, _) in FORMS.items()}}.items():
-        assert visitor.get(path)["Location"] == f"/login/?next={path}", name
+        assert visitor.get(path)["Location"] == f"/login/?next={quote(path)}", name
         assert client.get(path)["Location"] == "/account/second-factor/", name
     for name, (path, fields) in FORMS.items():
-        assert visitor.post(path, sent(fields))["Location"] == f"/login/?next={path}", name
+        sends = visitor.post(path, sent(fields))
+        assert sends["Location"] == f"/login/?next={quote(path)}", name
         assert client.post(path, sent(fields)).status_code == 403, name
     assert audit(rows) == []
 

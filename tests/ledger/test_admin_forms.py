@@ -276,6 +276,14 @@ def test_a_code_of_any_characters_has_its_page(rows: psycopg.Connection) -> None
     assert ("Even",) in rows.execute("SELECT name FROM retail.product").fetchall()
 
 
+def test_the_message_about_a_new_row_has_no_link(rows: psycopg.Connection) -> None:
+    client, path = operator(), "/admin/ledger/product/add/"
+
+    answer = client.post(path, filled(client, path, code="A B", name="Both"), follow=True)
+
+    assert "The product “A B” was added successfully." in text(answer)
+
+
 def test_a_zero_character_is_refused_before_the_form(rows: psycopg.Connection) -> None:
     client = operator()
 

@@ -1,8 +1,8 @@
-"""Addresses of the admin. Importing `admin` registers its tables."""
+"""Addresses of the admin. Importing `admin` and `codes` registers its tables."""
 
 from django.urls import path
 
-from webui.desks.reference import admin  # noqa: F401 -- registers the tables
+from webui.desks.reference import admin, codes  # noqa: F401 -- registers the tables
 from webui.desks.reference.site import site
 
 urlpatterns = [path("admin/", site.urls)]

@@ -9,11 +9,12 @@ from dataclasses import fields
 from typing import Any, ClassVar, Final
 from uuid import uuid4
 
+from django.contrib import messages
 from django.contrib.admin.options import IS_POPUP_VAR
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import BadRequest
 from django.db.models import Model
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern
 from typing_extensions import override
@@ -86,6 +87,18 @@ class WrittenTable(ReadTable):
             change_reference(command, actor=actor, **sent)
         else:
             add_reference(command, actor=actor, **CommandForm(request.POST).cleaned())
+
+    @override
+    def response_add(self, request: HttpRequest, obj: Model, *_: Any, **__: Any) -> HttpResponse:
+        """Redirect with a message about the new row.
+
+        Django's own message has a link, which leads to a 404 for a code with a space or a `|`.
+        """
+        name = self.opts.verbose_name
+        messages.success(request, f"The {name} “{obj}” was added successfully.")
+        if "_addanother" in PageForm(request.POST).typed:
+            return HttpResponseRedirect(request.path)
+        return self.response_post_save_add(request, obj)
 
     @override
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:

@@ -1,0 +1,141 @@
+"""Codes of products beside their SKU: GTINs in barcodes, and article numbers of suppliers.
+
+`retail.gtin` and `retail.supplier_code` have one row per code (decision 0057). Operators add and
+change rows with `add_reference` and `change_reference`. A GTIN belongs to one product. A supplier's
+code belongs to one product of this supplier.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import ClassVar, Final
+
+from cdc.contracts.tables import GTIN, SUPPLIER_CODE
+from ledger.items.gtin import LENGTH, gtin14, gtin_problem
+from ledger.kernel import checks
+from ledger.kernel.bulk_insert import insert_documents
+from ledger.kernel.errors import refuse
+from ledger.kernel.transactions import fetch_one, fetch_value, ledger_transaction
+
+LONGEST_NUMBER: Final = 64
+MOST_PACK_UNITS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeGtin:
+    """A GTIN of 14 digits. One scan of it is `pack_units` units: more than 1 for an outer case."""
+
+    TABLE: ClassVar = GTIN
+    code: str
+    sku: str
+    pack_units: int = 1
+    is_active: bool = True
+
+    def check(self) -> None:
+        """Raise `ServiceError` with the field that breaks a rule."""
+        if problem := gtin_problem(self.code):
+            refuse("code", self.code, problem)
+        if len(self.code) != LENGTH:
+            refuse("code", self.code, f"{LENGTH} digits, with zeros in front")
+        if problem := checks.sku_problem(self.sku):
+            refuse("sku", self.sku, problem)
+        checks.integer("pack_units", self.pack_units, 1, MOST_PACK_UNITS)
+
+    def require_rows(self) -> None:
+        """Raise `ServiceError` if there is no such product, or the digits are another's SKU."""
+        require_product(self.sku)
+        forms = [self.code[-length:] for length in (8, 12, 13, 14)]
+        sql = "SELECT min(code) FROM retail.product WHERE code = ANY(%s) AND code <> %s"
+        other = fetch_value(sql, [form for form in forms if gtin14_or(form) == self.code], self.sku)
+        if other:
+            refuse("code", self.code, f"these digits are the SKU {other}: a scan finds that item")
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeSupplierCode:
+    """The number of a product at a supplier, as it is on the supplier's papers.
+
+    `code` is `supplier|number`, as `inv_key` is `location|sku`.
+    """
+
+    TABLE: ClassVar = SUPPLIER_CODE
+    code: str
+    supplier: str
+    number: str
+    sku: str
+    is_active: bool = True
+
+    def check(self) -> None:
+        """Raise `ServiceError` with the field that breaks a rule."""
+        checks.text("supplier", self.supplier)
+        checks.text("number", self.number, longest=LONGEST_NUMBER)
+        if not self.number.isprintable() or self.number != self.number.strip(" "):
+            refuse("number", self.number, "printable characters, without a space at either end")
+        if self.code != supplier_code(self.supplier, self.number):
+            refuse("code", self.code, "supplier|number")
+        if problem := checks.sku_problem(self.sku):
+            refuse("sku", self.sku, problem)
+
+    def require_rows(self) -> None:
+        """Raise `ServiceError` if there is no such product or supplier."""
+        require_product(self.sku)
+        sql = "SELECT EXISTS (SELECT FROM retail.supplier WHERE code = %s)"
+        if not fetch_value(sql, self.supplier):
+            refuse("supplier", self.supplier, "no such supplier: add it first, or check its code")
+
+
+DescribeCode = DescribeGtin | DescribeSupplierCode
+
+
+def supplier_code(supplier: str, number: str) -> str:
+    """Return the key of a supplier's code."""
+    return f"{supplier}|{number}"
+
+
+def gtin14_or(text: str) -> str:
+    """Return a GTIN with 14 digits; any other text as it is."""
+    return text if gtin_problem(text) else gtin14(text)
+
+
+def require_product(sku: str) -> None:
+    """Raise `ServiceError` for an SKU that no product has."""
+    if not fetch_value("SELECT EXISTS (SELECT FROM retail.product WHERE code = %s)", sku):
+        refuse("sku", sku, "no such product: add the product first, or check its SKU")
+
+
+def refuse_taken(command: DescribeCode) -> None:
+    """Raise `ServiceError` if there is a row of this code; name its product and state."""
+    table = command.TABLE
+    found = fetch_one(f"SELECT sku, is_active FROM {table} WHERE code = %s", command.code)  # noqa: S608 -- a name of the contract
+    if found is None and isinstance(command, DescribeSupplierCode):
+        # The same letters in another case would be ambiguous for a person who types them.
+        sql = (
+            "SELECT sku, is_active FROM retail.supplier_code"
+            " WHERE supplier = %s AND upper(number) = upper(%s)"
+        )
+        found = fetch_one(sql, command.supplier, command.number)
+    if found is not None:
+        field = "code" if isinstance(command, DescribeGtin) else "number"
+        refuse(field, command.code, taken_text(command, found["sku"], is_active=found["is_active"]))
+
+
+def taken_text(command: DescribeCode, sku: str, *, is_active: bool) -> str:
+    """Return the rule that refuses a code of this product, with the next step."""
+    state = "" if is_active else ", deactivated"
+    if sku == command.sku:
+        return f"{sku} has this code already{state}: change that row"
+    return f"this is a code of {sku}{state}: check the number, or change that row"
+
+
+def name_codes(commands: Sequence[DescribeCode]) -> int:
+    """Add codes in bulk; return the number of new ones. Existing rows are kept.
+
+    Seeds and imports use it. It writes no audit entry.
+    """
+    for command in commands:
+        command.check()
+    added = 0
+    with ledger_transaction():
+        for table in (GTIN, SUPPLIER_CODE):
+            rows = [asdict(command) for command in commands if table == command.TABLE]
+            added += insert_documents(table.partition(".")[2], rows, unless="code")
+    return added

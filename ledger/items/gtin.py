@@ -1,0 +1,83 @@
+"""GTINs, the numbers in barcodes: lengths, check digit, and their places in other barcodes. Pure.
+
+A GTIN has 8, 12, 13 or 14 digits; the last one is a check digit (GS1 General Specifications 7.9).
+Symbols like EAN-8, UPC-A and EAN-13 are short forms: with zeros in front, all have 14 digits.
+`retail.is_gtin` states the rule of 14 digits again for a CHECK; a test compares the two.
+"""
+
+import re
+from typing import Final
+
+LENGTH: Final = 14
+LENGTHS: Final = (8, 12, 13, LENGTH)
+# A number in a form for people, like `4 006381 333931`.
+_SPACED: Final = re.compile(r"[0-9][0-9 -]*\Z")
+# An element string of GS1-128 or DataMatrix begins with the GTIN under 01. Scanners may write the
+# type of the symbol in front, like `]C1`, and programs write parentheses around 01.
+_ELEMENTS: Final = re.compile(r"(?:\][A-Za-z][0-9])?\x1d?(?:\(01\)|01)([0-9]{14})")
+_LINK: Final = re.compile(r"https?://[^\s/]+(?:/[^\s/?#]+)*/01/([0-9]{8,14})(?:[/?#]\S*)?\Z")
+_SYMBOL: Final = re.compile(r"\][A-Za-z][0-9](?=[0-9]+\Z)")
+
+
+def check_digit(digits: str) -> int:
+    """Return the check digit of the digits in front of it.
+
+    Weights are 3, 1, 3, … from the right: 3 for the last digit of `400638133393`, which gives 1.
+    """
+    total = sum(
+        int(digit) * (1 if place % 2 else 3) for place, digit in enumerate(reversed(digits))
+    )
+    return -total % 10
+
+
+def gtin_problem(text: str) -> str | None:
+    """Return the reason why a text without spaces is no GTIN, with the next step, or None."""
+    if not (text.isascii() and text.isdigit()):
+        return "a GTIN has digits only: type the number below the bars"
+    if len(text) not in LENGTHS:
+        return f"a GTIN has 8, 12, 13 or 14 digits, not {len(text)}: compare it with the package"
+    if not text.strip("0"):
+        return "a GTIN is never 0: type the number below the bars"
+    wanted = check_digit(text[:-1])
+    if int(text[-1]) != wanted:
+        return (
+            f"its check digit is {text[-1]}, but these digits need {wanted}:"
+            " compare it with the package, or scan again"
+        )
+    return None
+
+
+def gtin14(text: str) -> str:
+    """Return a GTIN with 14 digits.
+
+    Raises:
+        ValueError: the text is no GTIN (`gtin_problem`).
+    """
+    if problem := gtin_problem(text):
+        raise ValueError(problem)
+    return text.zfill(LENGTH)
+
+
+def digits_in(text: str) -> str:
+    """Return the digits that a scan or a typed text has in the place of a GTIN, else the text.
+
+    `]E04006381333931`, `(01)04006381333931(10)A7`, `https://id.gs1.org/01/04006381333931` and
+    `4 006381 333931` have one. The digits are not checked here.
+    """
+    text = text.strip(" ")
+    for form in (_ELEMENTS, _LINK):
+        if found := form.match(text):
+            return found[1]
+    bare = _SYMBOL.sub("", text)
+    return bare.replace(" ", "").replace("-", "") if _SPACED.match(bare) else bare
+
+
+def shortest(gtin: str) -> str:
+    """Return a GTIN of 14 digits as its symbol shows it: EAN-8, EAN-13 (also UPC-A) or 14 digits.
+
+    A GTIN of UPC-A gets the 13 digits of EAN-13, because both symbols have the same bars.
+    """
+    for length in (8, 13):
+        if not gtin[:-length].strip("0"):
+            return gtin[-length:]
+    return gtin

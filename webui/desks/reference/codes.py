@@ -1,0 +1,82 @@
+"""Codes of products in the admin: GTINs, and numbers of suppliers."""
+
+from typing import ClassVar
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+from typing_extensions import override
+
+from ledger.items.codes import gtin14_or, supplier_code
+from ledger.items.gtin import digits_in
+from ledger.models import Gtin, SupplierCode
+from ledger.services import DescribeGtin, DescribeSupplierCode
+from webui.desks.reference.forms import ReferenceForm
+from webui.desks.reference.site import site
+from webui.desks.reference.written import WrittenTable
+
+
+class GtinForm(ReferenceForm):
+    """The form of a GTIN, which people type or scan in any of its forms."""
+
+    class Meta:
+        """Options of Django: the model and the fields that people fill in."""
+
+        model = Gtin
+        fields = ("code", "sku", "pack_units", "is_active")
+
+    def clean_code(self) -> str:
+        """Return a GTIN with 14 digits; any other text as it is, which the service refuses."""
+        return gtin14_or(digits_in(self.cleaned_data["code"]))
+
+
+@admin.register(Gtin, site=site)
+class GtinAdmin(WrittenTable):
+    """GTINs of products and of their cases."""
+
+    plural = "GTINs"
+    note = "The numbers in barcodes. Import many at once with a CSV file."
+    form = GtinForm
+    kind = DescribeGtin
+    fields = ("code", "sku", "pack_units", "is_active")
+    list_display = ("code", "sku", "pack_units", "state")
+    list_filter = ("is_active",)
+    search_fields = ("code", "sku")
+
+    @override
+    def command(self, row: Gtin) -> DescribeGtin:
+        return DescribeGtin(row.code, row.sku, row.pack_units, row.is_active)
+
+    @admin.display(description="state", ordering="is_active")
+    def state(self, row: Gtin) -> str:
+        """Return whether a scan finds the code."""
+        return "active" if row.is_active else "inactive"
+
+
+@admin.register(SupplierCode, site=site)
+class SupplierCodeAdmin(WrittenTable):
+    """Numbers of products at their suppliers."""
+
+    plural = "Codes of suppliers"
+    note = "Purchase orders print them. Import many at once with a CSV file."
+    kind = DescribeSupplierCode
+    fields = ("supplier", "number", "sku", "is_active")
+    fixed: ClassVar = ("supplier", "number")
+    list_display = ("number", "supplier", "sku", "state")
+    list_filter = ("is_active",)
+    search_fields = ("number", "supplier", "sku")
+
+    @override
+    def command(self, row: SupplierCode) -> DescribeSupplierCode:
+        row.code = supplier_code(row.supplier, row.number)
+        return DescribeSupplierCode(row.code, row.supplier, row.number, row.sku, row.is_active)
+
+    @override
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:
+        fixed = [] if obj is None else self.fixed
+        return [*super().get_readonly_fields(request, obj), *fixed]
+
+    @admin.display(description="state", ordering="is_active")
+    def state(self, row: SupplierCode) -> str:
+        """Return whether a search finds the code."""
+        return "active" if row.is_active else "inactive"
