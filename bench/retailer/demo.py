@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from bench.retailer.catalogue import STORES, WAREHOUSES, Item, suppliers
+from bench.retailer.codes import codes
 from bench.retailer.demo_history import chunks, write_history
 from bench.retailer.history import plan_history
 from bench.retailer.history_values import History
@@ -18,6 +19,7 @@ from ledger.kernel.transactions import database_now, fetch_value, ledger_transac
 from ledger.services import (
     FirstPrice,
     RangedItem,
+    name_codes,
     name_locations,
     name_products,
     name_suppliers,
@@ -95,6 +97,7 @@ def _write_names(items: list[Item], seed: int) -> None:
         by_department[item.department][item.sku] = item.name
     for department, names in by_department.items():
         name_products(names=names, department=department)
+    name_codes(codes(items, seed))
 
 
 def _range(keys: list[PlannedKey], history: History, ends: datetime) -> None:

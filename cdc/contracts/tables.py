@@ -42,7 +42,7 @@ RELATIONS: Final = frozenset(
         *("app.login_count", "app.refusal", "app.second_factor", "app.api_token"),
         *("app.diff_review", "app.diff_review_key", "app.diff_verdict", "app.proof"),
         "app.history_difference",
-        *(REORDER_PROPOSAL, PRICE_PROPOSAL, *FROM_THE_LOG),
+        *(GTIN, SUPPLIER_CODE, REORDER_PROPOSAL, PRICE_PROPOSAL, *FROM_THE_LOG),
     }
 )
 FUNCTIONS: Final = frozenset(

@@ -16,7 +16,7 @@ from uuid import UUID
 from inventory.reports.conditions import is_variance_due
 from ledger.access.scope import require_store
 from ledger.counts.count_sheet import OpenSheet, Tally, locked_sheet, open_tallies
-from ledger.items.names import check_known
+from ledger.items.scanned import scanned_item
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, ServiceError, refuse
 from ledger.kernel.idempotency import Written, run_command
@@ -38,7 +38,8 @@ MOST_ENTRIES: Final = 500
 class Entry:
     """One scan: an item and its units. The scanning device generates `entry_id`.
 
-    `counted_at` None means now.
+    `sku` may be another code of the item; then its SKU is stored. With the code of an outer case,
+    `units` are cases. `counted_at` None means now.
     """
 
     entry_id: UUID
@@ -171,19 +172,19 @@ def submit_sheet(*, sheet_id: int, actor: str) -> Submitted:
 
 
 def _store(sheet: OpenSheet, entry: Entry, now: datetime) -> None:
-    checks.key(sheet.location, entry.sku)
     checks.integer("units", entry.units)
+    item = scanned_item(sheet.location, entry.sku)
+    units = checks.integer("units", entry.units * item.pack_units)
     counted_at = checks.check_business_time("counted_at", entry.counted_at) or now
     if not checks.is_correctable(counted_at, now):
         refuse("counted_at", counted_at, "at most 48 h ago: count again")
-    check_known(sheet.location, entry.sku)
     execute(
         "INSERT INTO app.count_entry (entry_id, sheet_id, sku, units, counted_at)"
         " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (entry_id) DO NOTHING",
         entry.entry_id,
         sheet.id,
-        entry.sku,
-        entry.units,
+        item.sku,
+        units,
         # The device's clock may be fast, and a count can't be in the future.
         min(counted_at, now),
     )

@@ -47,7 +47,7 @@ class DescribeGtin:
         sql = "SELECT min(code) FROM retail.product WHERE code = ANY(%s) AND code <> %s"
         other = fetch_value(sql, [form for form in forms if gtin14_or(form) == self.code], self.sku)
         if other:
-            refuse("code", self.code, f"these digits are the SKU {other}: a scan finds that item")
+            refuse("code", self.code, sku_text(other))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,11 @@ def taken_text(command: DescribeCode, sku: str, *, is_active: bool) -> str:
     if sku == command.sku:
         return f"{sku} has this code already{state}: change that row"
     return f"this is a code of {sku}{state}: check the number, or change that row"
+
+
+def sku_text(sku: str) -> str:
+    """Return the rule that refuses a GTIN whose digits are the SKU of another product."""
+    return f"these digits are the SKU {sku}, and a scan finds that item first: check the number"
 
 
 def name_codes(commands: Sequence[DescribeCode]) -> int:

@@ -4,9 +4,12 @@
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 from ledger.kernel.errors import refuse
 from ledger.kernel.transactions import execute, fetch_value, ledger_transaction
+
+UNKNOWN: Final = "not in the catalogue: ask for the item to be added"
 
 
 def name_products(*, names: Mapping[str, str], department: str = "") -> int:
@@ -40,13 +43,18 @@ def _name(table: str, names: Mapping[str, str], column: str, *, value: str | boo
         )
 
 
-def check_known(location: str, sku: str) -> None:
-    """Raise `ServiceError` for an SKU that is neither ranged at `location` nor a known product."""
-    known = fetch_value(
+def is_known(location: str, sku: str) -> bool:
+    """Return True for an SKU that is ranged at `location`, or that a product has."""
+    known: bool = fetch_value(
         "SELECT EXISTS (SELECT FROM retail.item_location WHERE inv_key = %s)"
         " OR EXISTS (SELECT FROM retail.product WHERE code = %s)",
         f"{location}|{sku}",
         sku,
     )
-    if not known:
-        refuse("sku", sku, "not in the catalogue: ask for the item to be added")
+    return known
+
+
+def check_known(location: str, sku: str) -> None:
+    """Raise `ServiceError` for an SKU that is neither ranged at `location` nor a known product."""
+    if not is_known(location, sku):
+        refuse("sku", sku, UNKNOWN)

@@ -110,6 +110,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "webui/live/stream.py _event": SHOWN,
     "webui/api/problems.py answer_problem": SHOWN,
     "webui/api/problems.py seen": SHOWN,
+    "webui/desks/receiving/codes.py scan_codes": SHOWN,
     "webui/desks/reference/written.py WrittenTable._shown": SHOWN,
     "webui/desks/stock/explained.py state_of": READ,
     "webui/desks/stock/policy.py policy_card": SHOWN,

@@ -45,6 +45,7 @@ LISTS: dict[str, str] = {
     "stock-export": "/stock.csv",
     "find": "/find/?q=ASKED",
     "scan": "/scan/?q=ASKED",
+    "scan-code": "/scan/code?q=ASKED",
     "labels": "/labels/?sku=ASKED",
     "tasks": "/tasks/?for=all",
     "counts": "/counts/",
@@ -220,9 +221,12 @@ def _item(kind: str) -> Callable[[Store], str]:
     return lambda s: f"/api/v1/{kind}/{s.location}/ASKED"
 
 
+# The catalogue is the same for every store, so its lists name none.
+API_CATALOGUE = frozenset({"api-listCodes"})
 # Lists of the API: they show the owner's own stores.
 API_LISTS: dict[str, str] = {
     "api-listStock": "/api/v1/stock",
+    "api-listCodes": "/api/v1/codes",
     "api-listNeeds": "/api/v1/needs",
     "api-listOrders": "/api/v1/orders",
     "api-listPrices": "/api/v1/prices",

@@ -67,7 +67,7 @@ def test_a_sheet_is_opened_scanned_and_handed_in(shelf: psycopg.Connection) -> N
     sheet = int(opened.headers["Location"].split("/")[3])
     assert opened.headers["Location"].endswith("?sku=S")
     for _ in range(3):
-        assert scan(ann, sheet, ("S", 6)).json() == {"refused": []}
+        assert scan(ann, sheet, ("S", 6)).json() == {"refused": [], "stored": []}
     assert 'value="S"' in ann.get(f"/counts/sheets/{sheet}/?sku=S").content.decode()
     ended = post(ann, f"/counts/sheets/{sheet}/submit")
 

@@ -18,6 +18,7 @@ from webui.config.environment import WebEnvironment
 from webui.desks.orders.document import Buyer, csv_text, decimal_text, file_name
 from webui.desks.orders.lines import order_lines
 from webui.desks.orders.order import header
+from webui.readmodel.codes import ItemCode
 from webui.shell.spreadsheet import safe_text
 
 
@@ -83,10 +84,11 @@ def test_no_cell_of_the_csv_is_a_formula(ledger: psycopg.Connection, start: str)
         replace(head, location_name=hostile, supplier=hostile),
         [replace(line, name=hostile)],
         Buyer(hostile, hostile, "EUR"),
+        {line.sku: [ItemCode(line.sku, hostile, hostile, "Acme", 1)]},
     )
 
     [_, cells] = list(csv.reader(io.StringIO(written, newline="")))
-    assert [cells[column] for column in (2, 4, 7, 15, 16)] == ["'" + hostile] * 5
+    assert [cells[column] for column in (2, 4, 7, 15, 16, 17)] == ["'" + hostile] * 6
     assert written.endswith("\r\n")
 
 

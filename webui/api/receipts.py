@@ -80,7 +80,7 @@ class DuePage(Schema):
 
 
 class DueFilters(Schema):
-    """Filters of the list; `q` is an order or a SKU."""
+    """Filters of the list; `q` is an order or a code of an item."""
 
     location: Location = ""
     q: Annotated[str, Field(max_length=200)] = ""

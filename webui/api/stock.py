@@ -1,5 +1,6 @@
 """Stock of items at locations, as the stock list shows it."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -24,11 +25,24 @@ from webui.api.answers import (
     split_page,
     time_of,
 )
+from webui.readmodel.codes import ItemCode as KnownCode
+from webui.readmodel.codes import codes_of
 from webui.readmodel.stock import Place, StockRow, stock_page, stock_rows
 from webui.readmodel.stock_filters import Filters
 
 Status = Literal["negative", "out", "low", "over", "ok"]
 router = Router(tags=["stock"])
+
+
+class ItemCode(Schema):
+    """A code of an item: a GTIN of 14 digits, or the number of the item at a `supplier`.
+
+    One scan of a GTIN is `pack_units` units: more than 1 for an outer case.
+    """
+
+    code: str
+    supplier: str | None
+    pack_units: int
 
 
 class StockItem(Schema):
@@ -52,6 +66,7 @@ class StockItem(Schema):
     price_minor: int | None
     currency: str
     as_of: datetime | None
+    codes: list[ItemCode]
 
 
 class StockPage(Aged):
@@ -70,7 +85,9 @@ class StockAnswer(Aged):
 class StockFilters(Schema):
     """Filters of the list; an empty one filters nothing."""
 
-    q: Annotated[str, Field(max_length=100, description="Words of SKU, name or location.")] = ""
+    q: Annotated[
+        str, Field(max_length=100, description="Words of SKU, name or location, or a whole code.")
+    ] = ""
     location: Location = ""
     supplier: Annotated[str, Field(max_length=64, description=SUPPLIER)] = ""
     status: Annotated[Literal["", Status], Field(description="Only items in this state.")] = ""
@@ -85,7 +102,7 @@ def list_stock(request: HttpRequest, given: Query[StockFilters]) -> StockPage:
     found = stock_page(filters, place=Place(position_of(given.after)), rows=given.limit + 1)
     rows, following = split_page(found.rows, given.limit, lambda row: row.inv_key)
     keys = [row.inv_key for row in rows]
-    return StockPage(items=[stock_item(row) for row in rows], next=following, **age_of(keys))
+    return StockPage(items=stock_items(rows), next=following, **age_of(keys))
 
 
 @router.get(
@@ -101,9 +118,19 @@ def get_stock(request: HttpRequest, location: str, sku: str) -> StockAnswer:
     if not rows:
         message = f"{key} has no stock: no fact of this item at this location is known"
         raise Http404(message)
-    return StockAnswer(item=stock_item(rows[0]), **age_of([key]))
+    return StockAnswer(item=stock_items(rows)[0], **age_of([key]))
 
 
-def stock_item(row: StockRow) -> StockItem:
-    """Return a row of the read model as the `StockItem` of an answer."""
-    return described(StockItem, row, currency=currency(), as_of=time_of(row.as_of_us))
+def stock_items(rows: Sequence[StockRow]) -> list[StockItem]:
+    """Return rows of the read model as the `StockItem`s of an answer."""
+    codes = codes_of([row.sku for row in rows])
+    return [_stock_item(row, codes[row.sku]) for row in rows]
+
+
+def _stock_item(row: StockRow, codes: Sequence[KnownCode]) -> StockItem:
+    given = [
+        ItemCode(code=code.code, supplier=code.supplier or None, pack_units=code.pack_units)
+        for code in codes
+    ]
+    common = {"currency": currency(), "as_of": time_of(row.as_of_us), "codes": given}
+    return described(StockItem, row, **common)

@@ -17,6 +17,7 @@ from typing_extensions import override
 from webui.accounts.gate import API_RULES
 from webui.accounts.roles import GROUPS_OF
 from webui.api import (
+    codes,
     counts,
     decisions,
     needs,
@@ -96,7 +97,7 @@ api = Api(
 )
 register(api)
 for module in (
-    *(stock, needs, orders, prices, price_stop, counts, receipts, transfers),
+    *(stock, codes, needs, orders, prices, price_stop, counts, receipts, transfers),
     *(decisions, webhooks),
 ):
     api.add_router("", module.router)

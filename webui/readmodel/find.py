@@ -4,13 +4,22 @@ A person sees the available units of all stores, so that they can send a custome
 transfer (decision 0046). Everything else, like prices and policies, stays within their own stores.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from ledger.access.scope import EVERYWHERE, within
+from ledger.items.names import UNKNOWN
+from ledger.items.scanned import (
+    MATCHES_SQL,
+    CodeMatch,
+    active,
+    match_parameters,
+    matches,
+    problem_of,
+)
 from ledger.kernel.rows import select
-from webui.readmodel.product_search import Found, find_products, literal
+from webui.readmodel.product_search import Found, find_products, literal, products_query
 from webui.readmodel.stock import StockRow, stock_rows
 
 MOST_CARDS: Final = 12
@@ -68,7 +77,10 @@ FROM ranked WHERE rank <= %(most)s ORDER BY sku, rank
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A product, its row in the person's store, and its units in others in the chosen order."""
+    """A product, its row in the person's store, and its units in others in the chosen order.
+
+    `matched` is the code that the search was, None if it was the SKU or words.
+    """
 
     sku: str
     name: str
@@ -78,6 +90,7 @@ class Card:
     total: int
     holding: int
     stores: int
+    matched: CodeMatch | None = None
 
     @property
     def more_stores(self) -> int:
@@ -98,27 +111,73 @@ NOTHING: Final = Cards((), similar=False, more=False)
 
 
 def find(text: str, *, mine: str, sort: str = NEAREST) -> Cards:
-    """Return up to 12 products for a search, with their units in the stores."""
-    found, similar = find_products(text, most=MOST_CARDS + 1), False
+    """Return up to 12 products for a search, with their units in the stores.
+
+    Products with exactly this code are first. Codes have no similar codes.
+    """
+    found, codes = _hits(text, *products_query(text, most=MOST_CARDS + 1))
+    similar = False
     if not found:
         found = _unnamed(text)
     if not found:
         found, similar = find_products(text, most=MOST_CARDS + 1, similar=True), True
-    cards = _cards(found[:MOST_CARDS], mine, sort)
+    cards = _cards(found[:MOST_CARDS], mine, sort, codes)
     return Cards(cards, similar=similar and bool(cards), more=len(found) > MOST_CARDS)
 
 
 def exact(code: str, *, mine: str) -> Card | None:
-    """Return the product with this code in upper or lower case, or None."""
-    found = _by_code(code) or _unnamed(code, whole=True)
-    cards = _cards(found[:1], mine, NEAREST)
+    """Return the product with this SKU in upper or lower case, or with this code, or None.
+
+    None also for a number that several suppliers use for different products.
+    """
+    found, codes = _hits(code, _BY_SKU, {"code": code})
+    is_sku = bool(found) and found[0].sku.upper() == code.upper()
+    found = found[:1] if is_sku or len(found) == 1 else []
+    cards = _cards(found or _unnamed(code, whole=True), mine, NEAREST, [] if is_sku else codes)
     return cards[0] if cards else None
 
 
-def _by_code(code: str) -> list[Found]:
-    sql = """SELECT p.code AS sku, p.name, p.department FROM retail.product p
-             WHERE p.code IN (%(code)s, upper(%(code)s)) ORDER BY p.code <> %(code)s LIMIT 1"""
-    return select(sql, {"code": code}, Found)
+def why_not_found(text: str) -> str:
+    """Return the sentence for a code that names no item: what it is, and the next step.
+
+    It is empty for a text that isn't like a code.
+    """
+    problem = problem_of(text, matches(text))
+    return "" if problem == UNKNOWN else f"This is {problem}. Nothing was changed."
+
+
+_BY_SKU: Final = """SELECT p.code AS sku, p.name, p.department FROM retail.product p
+WHERE p.code IN (%(code)s, upper(%(code)s)) ORDER BY p.code <> %(code)s LIMIT 1"""
+# Codes and products in one statement. A row of a product has no code.
+_HITS: Final = f"""
+SELECT 0 AS place, c.* FROM ({MATCHES_SQL}) c
+UNION ALL
+SELECT row_number() OVER (), '', '', '', w.sku, w.name, w.department, 1, true FROM ({{products}}) w
+ORDER BY place, supplier, sku
+"""  # noqa: S608 -- a constant of this project
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit(CodeMatch):
+    """A code, or a product with an empty code, with its place in the list."""
+
+    place: int
+
+
+def _hits(
+    text: str, products: str, parameters: Mapping[str, Any]
+) -> tuple[list[Found], list[CodeMatch]]:
+    """Return the products of a search, each once, and the active codes that the text is.
+
+    The product with this SKU is first, then those of the codes, then those of `products`.
+    """
+    given = {**parameters, **match_parameters(text)}
+    rows = select(_HITS.format(products=products), given, _Hit)
+    codes = active([row for row in rows if row.place == 0])
+    others = [row for row in rows if row.place]
+    first = [row for row in others if row.sku.upper() == text.upper()]
+    found = [Found(row.sku, row.name, row.department) for row in (*first, *codes, *others)]
+    return list({product.sku: product for product in found}.values()), codes
 
 
 def _unnamed(text: str, *, whole: bool = False) -> list[Found]:
@@ -134,7 +193,9 @@ def _unnamed(text: str, *, whole: bool = False) -> list[Found]:
     return select(sql, begins | {"most": MOST_CARDS + 1}, Found) if text else []
 
 
-def _cards(products: Sequence[Found], mine: str, sort: str) -> tuple[Card, ...]:
+def _cards(
+    products: Sequence[Found], mine: str, sort: str, codes: Sequence[CodeMatch]
+) -> tuple[Card, ...]:
     by_sku: dict[str, list[StoreUnits]] = {product.sku: [] for product in products}
     if not by_sku:
         return ()
@@ -144,10 +205,19 @@ def _cards(products: Sequence[Found], mine: str, sort: str) -> tuple[Card, ...]:
         order = _SORTS.get(sort, _SORTS[NEAREST])
         for row in select(_STORES.format(sort=order), given, StoreUnits):
             by_sku[row.sku].append(row)
-    return tuple(_card(found, by_sku[found.sku], own.get(found.sku)) for found in products)
+    matched = {match.sku: match for match in codes}
+    return tuple(
+        _card(found, by_sku[found.sku], own.get(found.sku), matched.get(found.sku))
+        for found in products
+    )
 
 
-def _card(product: Found, rows: Sequence[StoreUnits], mine: StockRow | None) -> Card:
+def _card(
+    product: Found,
+    rows: Sequence[StoreUnits],
+    mine: StockRow | None,
+    matched: CodeMatch | None,
+) -> Card:
     return Card(
         product.sku,
         product.name,
@@ -157,4 +227,5 @@ def _card(product: Found, rows: Sequence[StoreUnits], mine: StockRow | None) -> 
         total=rows[0].total if rows else 0,
         holding=rows[0].holding if rows else 0,
         stores=rows[0].stores if rows else 0,
+        matched=matched,
     )

@@ -57,9 +57,14 @@ LIMIT %(most)s
 
 def find_products(text: str, *, most: int, similar: bool = False) -> list[Found]:
     """Return up to `most` products that match: that code first, then names that begin like it."""
+    return select(*products_query(text, most=most, similar=similar), Found)
+
+
+def products_query(text: str, *, most: int, similar: bool = False) -> tuple[str, dict[str, Any]]:
+    """Return the statement of `find_products` with its parameters."""
     condition, parameters = product_condition(words_of(text), similar=similar)
     parameters |= {"text": text, "begins": f"{literal(text)}%", "most": most}
-    return select(_PRODUCTS.format(condition=condition), parameters, Found)
+    return _PRODUCTS.format(condition=condition), parameters
 
 
 def literal(text: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ledger.items.scanned import gtin_in
 from ledger.kernel.rows import select, select_value
 from webui.readmodel.choices import Choice
 from webui.readmodel.figures import STATUS_SQL, STATUSES
@@ -98,13 +99,16 @@ _ARE_MANY: Final = f"""SELECT count(*) > {_MANY_PRODUCTS} FROM (
 _OF_PRODUCTS: Final = """s.sku IN (
     SELECT p.code FROM retail.product p WHERE {condition}
     UNION SELECT u.sku FROM read_model.stock u WHERE u.sku LIKE %(begins)s
-    UNION SELECT u.sku FROM read_model.stock u WHERE u.sku LIKE %(upper_begins)s)"""
+    UNION SELECT u.sku FROM read_model.stock u WHERE u.sku LIKE %(upper_begins)s
+    UNION SELECT g.sku FROM retail.gtin g WHERE g.code = %(gtin)s AND g.is_active
+    UNION SELECT n.sku FROM retail.supplier_code n
+        WHERE upper(n.number) = upper(%(number)s) AND n.is_active)"""
 
 
 def _search(text: str) -> tuple[list[str], dict[str, Any]]:
     """Return the conditions for the words of a search, in code, name and location.
 
-    The search also finds the beginning of a code that no product has.
+    The search also finds the beginning of a SKU that no product has, and whole codes of products.
     """
     words = words_of(text)
     places = _places(words)
@@ -115,7 +119,12 @@ def _search(text: str) -> tuple[list[str], dict[str, Any]]:
     if len(places) == len(words) > 0:
         return where, parameters
     condition, of_products = product_condition([word for word in words if word not in places])
-    begins = {"begins": f"{literal(text)}%", "upper_begins": f"{literal(text.upper())}%"}
+    begins = {
+        "begins": f"{literal(text)}%",
+        "upper_begins": f"{literal(text.upper())}%",
+        "gtin": gtin_in(text),
+        "number": text,
+    }
     codes = _OF_PRODUCTS.format(condition=condition)
     if select_value(_ARE_MANY.format(condition=condition), of_products):
         codes = f"({codes}) IS TRUE"  # Postgres doesn't make a join of this

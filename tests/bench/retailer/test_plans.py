@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from bench.retailer.catalogue import DEPARTMENTS, STORES, WAREHOUSES, catalogue, suppliers
+from bench.retailer.codes import codes
 from bench.retailer.demand import Demand
 from bench.retailer.history import plan_history, promoted_minor
 from bench.retailer.history_values import History
@@ -22,7 +23,7 @@ from bench.retailer.scenarios import SCENARIOS, scenario_named
 from bench.retailer.seasons import open_hours, promotions, season_factor
 from bench.retailer.shelves import Shelves, unrecorded_units
 from ledger.imports.pace import Pace
-from ledger.services import ServiceError
+from ledger.services import DescribeGtin, ServiceError
 
 MIDNIGHT = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -57,6 +58,24 @@ def test_the_retailer_has_the_size_that_it_says() -> None:
     assert {item.supplier for item in items} == set(suppliers(1))
     assert len({key.inv_key for key in keys}) == len(keys)
     assert len(DEPARTMENTS) == 12
+
+
+def test_every_item_has_codes_of_no_company() -> None:
+    items = catalogue(1)
+
+    made = codes(items, 1)
+
+    assert made == codes(catalogue(1), 1)
+    assert made != codes(catalogue(2), 2)
+    for command in made:
+        command.check()
+    assert len({command.code for command in made}) == len(made)
+    gtins = [command for command in made if isinstance(command, DescribeGtin)]
+    cases = [command for command in gtins if command.pack_units > 1]
+    assert {command.code[:2] for command in gtins} == {"02", "12"}
+    assert len(gtins) - len(cases) == len(made) - len(gtins) == 2_400
+    packs = {item.sku: item.pack_units for item in items if item.pack_units > 1}
+    assert {command.sku: command.pack_units for command in cases} == packs
 
 
 def test_every_planned_price_leaves_the_margin(demo) -> None:

@@ -35,7 +35,7 @@ def open_sheet(visitor: Visitor, shop: Shop) -> Page:
     page = visitor.open(f"/counts/?location={shop.location}")
     page.get_by_role("button", name="Start a sheet").click()
     page.wait_for_url("**/counts/sheets/*/")
-    expect(page.get_by_label("Scan or type an SKU")).to_be_focused()
+    expect(page.get_by_label("Scan or type a code")).to_be_focused()
     return page
 
 

@@ -5,6 +5,7 @@ from typing import Final
 from typing_extensions import override
 
 from inventory.tables.columns import AMOUNT_MAX
+from ledger.items.scanned import typed_sku
 from ledger.services import Adjust
 from webui.shell.fields import (
     CodeField,
@@ -69,7 +70,9 @@ class AdjustForm(PageForm):
 
     def wanted(self) -> Adjust:
         """Return the checked adjustment; raise `ServiceError` with the first refused field."""
-        wanted = Adjust(**self.cleaned())
+        values = self.cleaned()
+        sku = typed_sku(values["location"], values["sku"])
+        wanted = Adjust(**values | {"sku": sku})
         wanted.check()
         return wanted
 

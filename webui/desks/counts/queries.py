@@ -4,9 +4,11 @@ Expected units come from `app.expected_at`, the count rule over the ledger's fac
 changes them as soon as it commits. The pages of a counter read none of them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from ledger.kernel.rows import select, select_one, select_value
 
@@ -76,6 +78,22 @@ class Tally:
     units: int
     entries: int
     is_handed_in: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """An entry as it was stored: a scanned code has become its SKU, and cases units."""
+
+    id: str
+    sku: str
+    units: int
+
+
+def stored(sheet_id: int, entry_ids: Sequence[UUID]) -> list[StoredEntry]:
+    """Return these entries of a sheet."""
+    sql = """SELECT e.entry_id::text AS id, e.sku, e.units FROM app.count_entry e
+             WHERE e.sheet_id = %(sheet)s AND e.entry_id = ANY(%(ids)s)"""
+    return select(sql, {"sheet": sheet_id, "ids": list(entry_ids)}, StoredEntry)
 
 
 def tallies(sheet_id: int) -> list[Tally]:

@@ -177,8 +177,20 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
                 {"id": str(row.entry_id), "field": row.field, "value": row.value, "why": row.why}
                 for row in refused
             ],
+            "stored": _stored(sheet_id, batch),
         }
     )
+
+
+def _stored(sheet_id: int, batch: list[Entry]) -> list[dict[str, object]]:
+    """Return the entries that were stored under their SKU instead of the scanned code."""
+    sent = {str(entry.entry_id): entry for entry in batch}
+    found = selectors.stored(sheet_id, [entry.entry_id for entry in batch])
+    return [
+        {"id": row.id, "sku": row.sku, "units": row.units}
+        for row in found
+        if (row.sku, row.units) != (sent[row.id].sku, sent[row.id].units)
+    ]
 
 
 def _batch(body: bytes) -> list[Entry]:

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,8 +11,10 @@ from django.conf import settings
 from webui.config.environment import WebEnvironment
 from webui.desks.orders.lines import Line
 from webui.desks.orders.order import Header
+from webui.readmodel.codes import ItemCode, numbers_at, unit_gtin
 from webui.shell.spreadsheet import safe_text
 
+Codes = Mapping[str, Sequence[ItemCode]]
 COLUMNS: Final = (
     "order",
     "ordered_on",
@@ -32,6 +34,8 @@ COLUMNS: Final = (
     "currency",
     "buyer",
     "buyer_address",
+    "supplier_code",
+    "gtin",
 )
 
 
@@ -66,12 +70,20 @@ def total_minor(lines: Sequence[Line]) -> int | None:
     return sum(values) if len(values) == len(lines) else None
 
 
-def csv_text(header: Header, lines: Sequence[Line], by: Buyer) -> str:
-    """Return the order as CSV by RFC 4180: one row per line, with the order's data repeated."""
+def numbered(header: Header, lines: Sequence[Line], codes: Codes) -> list[tuple[Line, str]]:
+    """Return each line with the supplier's numbers of its item, or an empty text."""
+    return [(line, numbers_at(codes[line.sku], header.supplier)) for line in lines]
+
+
+def csv_text(header: Header, lines: Sequence[Line], by: Buyer, codes: Codes) -> str:
+    """Return the order as CSV by RFC 4180: one row per line, with the order's data repeated.
+
+    `codes` are the codes of the items by SKU.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    for line in lines:
+    for line, number in numbered(header, lines, codes):
         writer.writerow(
             [
                 safe_text(header.order_ref),
@@ -91,6 +103,8 @@ def csv_text(header: Header, lines: Sequence[Line], by: Buyer) -> str:
                 by.currency,
                 safe_text(by.name),
                 safe_text(by.address),
+                safe_text(number),
+                unit_gtin(codes[line.sku]),
             ]
         )
     return out.getvalue()

@@ -19,7 +19,7 @@ from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, abilities, requires
 from webui.desks.orders import listing
 from webui.desks.orders import queries as selectors
 from webui.desks.orders.commands import act_on
-from webui.desks.orders.document import buyer, csv_text, file_name, total_minor
+from webui.desks.orders.document import buyer, csv_text, file_name, numbered, total_minor
 from webui.desks.orders.forms import ActionForm, SendManyForm
 from webui.desks.orders.lines import Line, order_lines
 from webui.desks.orders.order import Header, header, history
@@ -27,6 +27,7 @@ from webui.desks.orders.queries import Filters
 from webui.desks.sends.templatetags.needs import currency_mark
 from webui.desks.sends.views import sends_of
 from webui.readmodel.choices import locations_and_suppliers
+from webui.readmodel.codes import codes_of
 from webui.shell.commands import next_cards, run_command
 from webui.shell.desk import Refusal
 from webui.shell.keyset import MOST_SUMMED, Place
@@ -245,9 +246,16 @@ def act(request: HttpRequest) -> HttpResponse:
 def document(request: HttpRequest) -> HttpResponse:
     """Show the order as a page to print and send."""
     head, lines = _document(request)
-    context = {"head": head, "lines": lines, "total_minor": total_minor(lines), "buyer": buyer()}
-    context["ordered_at"] = max(line.ordered_at for line in lines)
-    context["is_draft"] = any(line.status == "draft" for line in lines)
+    rows = numbered(head, lines, codes_of([line.sku for line in lines]))
+    context = {
+        "head": head,
+        "rows": rows,
+        "has_numbers": any(number for _, number in rows),
+        "total_minor": total_minor(lines),
+        "buyer": buyer(),
+        "ordered_at": max(line.ordered_at for line in lines),
+        "is_draft": any(line.status == "draft" for line in lines),
+    }
     return render(request, "orders/document.html", context)
 
 
@@ -256,7 +264,8 @@ def document(request: HttpRequest) -> HttpResponse:
 def document_csv(request: HttpRequest) -> HttpResponse:
     """Return the order as a CSV download."""
     head, lines = _document(request)
-    response = HttpResponse(csv_text(head, lines, buyer()), content_type="text/csv; charset=utf-8")
+    text = csv_text(head, lines, buyer(), codes_of([line.sku for line in lines]))
+    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Cache-Control"] = "no-store"
     response["Content-Disposition"] = f'attachment; filename="{file_name(head.order_ref)}"'
     return response

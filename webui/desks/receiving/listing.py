@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
+from ledger.items.scanned import skus_of
 from ledger.kernel.rows import select, select_one
 from webui.desks.orders.lines import ARRIVED_SQL, OPEN_UNITS_SQL, OVERDUE_SQL
 from webui.shell.keyset import Keys, Page, Place, Sortable, cut, parameters
@@ -74,28 +75,32 @@ LEFT JOIN retail.supplier su ON su.code = l.supplier
 LEFT JOIN retail.location lo ON lo.code = l.location
 WHERE l.status IN ('sent', 'confirmed') AND (%(location)s = '' OR l.location = %(location)s)
   AND {OPEN_UNITS_SQL} > 0
-  AND (%(text)s = '' OR l.order_ref = %(text)s OR l.sku = %(text)s)
+  AND (%(text)s = '' OR l.order_ref = %(text)s OR l.sku = %(text)s
+       OR l.sku = ANY(%(coded)s))
 GROUP BY l.order_ref, l.location
 """  # noqa: S608 -- constants of this project
 
 
 def due_page(place: Place, *, location: str, text: str) -> Page[DueOrder]:
-    """Return one page of orders with open units; `text` is an order or a SKU."""
+    """Return one page of orders with open units; `text` is an order or a code of an item."""
     sql = f"""WITH d AS ({_DUE}), shown AS ({KEYS.shown_sql("FROM d WHERE true", place)})
         SELECT d.*, shown.mark FROM d JOIN shown ON shown.key = d.key ORDER BY shown.place"""  # noqa: S608 -- constants of this module
-    given: dict[str, Any] = {"location": location, "text": text}
-    return cut(select(sql, given | parameters(place), DueOrder), place)
+    return cut(select(sql, _given(location, text) | parameters(place), DueOrder), place)
+
+
+def _given(location: str, text: str) -> dict[str, Any]:
+    return {"location": location, "text": text, "coded": skus_of(text)}
 
 
 def due_orders(*, location: str, text: str, skip: int, rows: int) -> list[DueOrder]:
     """Return up to `rows` orders with open units, earliest due first, for the API."""
     sql = f"""SELECT d.*, '' AS mark FROM ({_DUE}) d
         ORDER BY d.due_on NULLS LAST, d.order_ref, d.location LIMIT %(rows)s OFFSET %(skip)s"""  # noqa: S608 -- the query above
-    return select(sql, {"location": location, "text": text, "skip": skip, "rows": rows}, DueOrder)
+    return select(sql, _given(location, text) | {"skip": skip, "rows": rows}, DueOrder)
 
 
 def due_totals(*, location: str, text: str) -> Totals:
     """Return the sums over the orders of all pages."""
     sql = f"""SELECT count(*) AS orders, coalesce(sum(d.open_units), 0)::bigint AS open_units,
         count(*) FILTER (WHERE d.overdue_lines > 0) AS late FROM ({_DUE}) d"""  # noqa: S608 -- the query above
-    return select_one(sql, {"location": location, "text": text}, Totals) or Totals(0, 0, 0)
+    return select_one(sql, _given(location, text), Totals) or Totals(0, 0, 0)

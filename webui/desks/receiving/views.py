@@ -14,6 +14,7 @@ from webui.desks.orders.lines import order_lines
 from webui.desks.orders.order import header
 from webui.desks.receiving import listing
 from webui.desks.receiving import queries as selectors
+from webui.desks.receiving.codes import scan_codes
 from webui.desks.receiving.forms import (
     REASONS,
     CorrectionForm,
@@ -87,6 +88,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     context = {
         "head": head,
         "rows": rows[:PAGE_ROWS],
+        "codes": scan_codes(rows[:PAGE_ROWS]),
         "rows_left": len(rows[PAGE_ROWS:]),
         "drafts": sum(1 for line in lines if line.status == "draft"),
         "report": report,

@@ -46,8 +46,13 @@ def has_barcode(text: str) -> bool:
 
 def bars(text: str) -> tuple[str, int]:
     """Return the bars as an SVG path of height 1, and their width, in modules."""
-    path, place = [], 0
-    for number, width in enumerate(map(int, widths(text))):
+    return path_of(widths(text))
+
+
+def path_of(given: str, start: int = 0) -> tuple[str, int]:
+    """Return widths from `start` on, beginning with a bar, as an SVG path, and where they end."""
+    path, place = [], start
+    for number, width in enumerate(map(int, given)):
         if number % 2 == 0:
             path.append(f"M{place} 0h{width}v1h-{width}z")
         place += width

@@ -2,9 +2,11 @@
 
 from typing import Final
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET
 
+from ledger.items.scanned import scanned_item
+from ledger.kernel.errors import ServiceError
 from webui.accounts.roles import SEE, requires
 from webui.desks.stock.home_store import chosen_store, home_store
 from webui.readmodel import find as selectors
@@ -34,6 +36,7 @@ def find(request: HttpRequest) -> HttpResponse:
         "sort": sort,
         "sorts": _SORTS,
         "found": found,
+        "why": selectors.why_not_found(text) if text and not found.cards else "",
         "locations": stores,
         "mine_name": _name(mine, stores),
     }
@@ -52,11 +55,24 @@ def scan(request: HttpRequest) -> HttpResponse:
         "mine": mine,
         "home": home_store(request),
         "card": card,
+        "why": selectors.why_not_found(text) if text and not card else "",
         "locations": stores,
         "mine_name": _name(mine, stores),
     }
     keys = [card.mine.inv_key] if card and card.mine else []
     return _with_camera(render_page(request, "find/scan.html", context, live_keys=keys))
+
+
+@require_GET
+@requires(SEE)
+def scan_code(request: HttpRequest) -> JsonResponse:
+    """Return the SKU of a scanned code and the units of one scan, or the reason for none."""
+    text = _text(request)
+    try:
+        item = scanned_item("", text)
+    except ServiceError as refused:
+        return JsonResponse({"why": f"{refused.rule}. Nothing was added."})
+    return JsonResponse({"sku": item.sku, "units": item.pack_units})
 
 
 def _text(request: HttpRequest) -> str:

@@ -15,6 +15,7 @@ from webui.desks.stock.forms import PolicyForm
 from webui.desks.stock.policy import change, fields_of
 from webui.desks.stock.tabs import LABELS, Shown, tab_context, tab_of
 from webui.readmodel import explain
+from webui.readmodel.codes import codes_of
 from webui.readmodel.live_key import live_key
 from webui.readmodel.proposals import open_price_of, open_reorder_of
 from webui.readmodel.stock import stock_rows
@@ -89,6 +90,7 @@ def _header(request: HttpRequest, shown: Shown, location: str, sku: str) -> dict
         "sku": sku,
         "item": level,
         "policy": shown.policy,
+        "codes": codes_of([sku])[sku],
         "status": _status_of(shown.inv_key),
         "worker": shown.live,
         "reorder": open_reorder_of(shown.inv_key),

@@ -1,4 +1,4 @@
-"""Shelf labels to print: name, price, code and its barcode."""
+"""Shelf labels to print: name, price, SKU, and the barcode of the GTIN or else of the SKU."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,9 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from ledger.items.gtin import shortest
 from webui.accounts.roles import SEE, requires
 from webui.desks.stock.barcode import bars, has_barcode
+from webui.desks.stock.ean import ean_bars, has_ean
 from webui.desks.stock.home_store import chosen_store
+from webui.readmodel.codes import ItemCode, codes_of, unit_gtin
 from webui.readmodel.stock import PAGE_ROWS, StockRow, stock_rows
 from webui.shell.page import render_page
 
@@ -22,11 +25,15 @@ _MOST_MODULES: Final = 230
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """An item's label; `bars` is an SVG path that is `width` modules wide, empty if none fits."""
+    """An item's label; `bars` is an SVG path that is `width` modules wide, empty if none fits.
+
+    `digits` are those of the GTIN that the bars have, empty if the bars are of the SKU.
+    """
 
     row: StockRow
     bars: str
     width: int
+    digits: str = ""
 
 
 @require_GET
@@ -37,8 +44,9 @@ def labels(request: HttpRequest) -> HttpResponse:
     skus = request.GET.getlist("sku")[:PAGE_ROWS]
     rows = stock_rows([f"{location}|{sku[:32]}" for sku in skus]) if location else []
     copies = _copies(request.GET.get("copies", ""))
+    codes = codes_of([row.sku for row in rows])
     context = {
-        "labels": [label for row in rows for label in [_label(row)] * copies],
+        "labels": [label for row in rows for label in [_label(row, codes[row.sku])] * copies],
         "rows": rows,
         "skus": skus,
         "location": location,
@@ -55,7 +63,10 @@ def labels_url(rows: list[StockRow]) -> str:
     return f"{reverse('labels')}?{urlencode(query)}"
 
 
-def _label(row: StockRow) -> Label:
+def _label(row: StockRow, codes: list[ItemCode]) -> Label:
+    gtin = unit_gtin(codes)
+    if gtin and has_ean(gtin):
+        return Label(row, *ean_bars(gtin), shortest(gtin))
     path, width = bars(row.sku) if has_barcode(row.sku) else ("", 0)
     return Label(row, path, width) if width <= _MOST_MODULES else Label(row, "", 0)
 

@@ -9,6 +9,7 @@ urlpatterns = [
     path("stock.csv", views.export, name="stock-export"),
     path("find/", find.find, name="find"),
     path("scan/", find.scan, name="scan"),
+    path("scan/code", find.scan_code, name="scan-code"),
     path("labels/", labels.labels, name="labels"),
     path("items/policy", item.change_policy, name="item-policy"),
     path("items/<str:location>/<path:sku>", item.item, name="item"),

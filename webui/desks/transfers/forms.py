@@ -1,5 +1,6 @@
 """Forms of the transfers desk, and the route that the reorders desk asks for too."""
 
+from ledger.items.scanned import typed_sku
 from ledger.services import Delivered, Route
 from webui.shell.fields import (
     CodeField,
@@ -30,7 +31,7 @@ class RouteForm(PageForm):
         return Route(
             values["source"],
             values["destination"],
-            values["sku"],
+            typed_sku(values["source"], values["sku"]),
             values["units"],
             values["due_on"],
         )

@@ -1,5 +1,6 @@
-// Receiving with a scanner: each scan of an item adds one unit to its line. Without this script
-// people type the same numbers into the same fields.
+// Receiving with a scanner: each scan of an item adds one unit to its line, or the units of a case.
+// SKUs and the codes of the page's items work without a network; any other code needs the server.
+// Without this script people type the same numbers into the same fields.
 
 export function startDelivery() {
   const form = document.querySelector("form[data-delivery]");
@@ -7,26 +8,55 @@ export function startDelivery() {
   const strip = form.querySelector("[data-pick]");
   const field = form.querySelector("[data-pick-field]");
   const said = form.querySelector("[data-pick-said]");
+  const codes = new Map(Object.entries(JSON.parse(strip.dataset.codes)));
   strip.hidden = false;
   field.focus();
-  field.addEventListener("keydown", (event) => {
+  field.addEventListener("keydown", async (event) => {
     if (event.key !== "Enter") return;
     // A scanner ends its input with Enter, which must never submit the delivery.
     event.preventDefault();
-    const sku = field.value.trim();
-    if (sku) said.textContent = add(form, sku);
+    const text = field.value.trim();
     field.select();
+    if (!text) return;
+    const [sku, scanned] = known(form, codes, text) ?? [];
+    said.textContent = sku ? add(form, sku, scanned) : await ask(form, strip.dataset.ask, text);
   });
 }
 
-/** Add one unit to the first incomplete line of `sku`; return a message with the new count. */
-function add(form, sku) {
-  const rows = [...form.querySelectorAll("[data-sku]")].filter((row) => row.dataset.sku === sku);
-  if (!rows.length) return `${sku} is not on this order. Keep it separate and ask the buyer.`;
+/** Return SKU and units of a code of this page, or undefined. */
+function known(form, codes, text) {
+  if (rowsOf(form, text).length) return [text, 1];
+  return codes.get(/^[0-9]{8,14}$/.test(text) ? text.padStart(14, "0") : text.toUpperCase());
+}
+
+/** Ask the server about a code that the page doesn't know, and add its units; return a message. */
+async function ask(form, address, text) {
+  try {
+    const answer = await fetch(`${address}?${new URLSearchParams({ q: text })}`, { credentials: "same-origin" });
+    const found = await answer.json();
+    if (found.why) return `${text}: ${found.why}`;
+    if (rowsOf(form, found.sku).length) return add(form, found.sku, found.units);
+    return missing(text === found.sku ? text : `${found.sku} (${text})`);
+  } catch {
+    return missing(text);
+  }
+}
+
+function missing(name) {
+  return `${name} is not on this order. Nothing was added. Keep it separate and ask the buyer.`;
+}
+
+function rowsOf(form, sku) {
+  return [...form.querySelectorAll("[data-sku]")].filter((row) => row.dataset.sku === sku);
+}
+
+/** Add units to the first incomplete line of `sku`; return a message with the new count. */
+function add(form, sku, scanned) {
+  const rows = rowsOf(form, sku);
   const inputs = rows.map((row) => row.querySelector("[data-received]"));
   const missing = inputs.find((input, at) => units(input) < expected(rows[at]));
   const input = missing ?? inputs[0];
-  input.value = String(units(input) + 1);
+  input.value = String(units(input) + scanned);
   return `${sku}: ${input.value} of ${expected(input.closest("[data-sku]"))}.`;
 }
 

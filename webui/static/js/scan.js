@@ -147,11 +147,11 @@ class Queue {
       this.tell(`${this.length} not sent.`);
       return "stop";
     }
-    this.done(batch, new Map(said.refused.map((row) => [row.id, row])));
+    this.done(batch, byId(said.refused), byId(said.stored ?? []));
     return "kept";
   }
 
-  done(batch, refused) {
+  done(batch, refused, stored) {
     const answered = new Set(batch.map((entry) => entry.id));
     this.waiting = this.waiting.filter((entry) => !answered.has(entry.id));
     for (const id of answered) localStorage.removeItem(this.prefix + id);
@@ -159,7 +159,8 @@ class Queue {
       const row = refused.get(entry.id);
       if (row) this.refuse(`${entry.sku}: ${row.why}`);
       else this.kept += 1;
-      this.show(entry, row ? "not kept" : "kept");
+      // The server has replaced the code of a package by its SKU, and cases by units.
+      this.show({ ...entry, ...stored.get(entry.id) }, row ? "not kept" : "kept");
     }
     this.tell(`${this.kept} kept${this.isEmpty ? "." : `, ${this.length} on the way.`}`);
   }
@@ -172,10 +173,10 @@ class Queue {
       line = document.createElement("li");
       line.dataset.entry = entry.id;
       line.append(document.createElement("span"), document.createElement("b"));
-      line.firstChild.textContent = `${entry.sku} × ${entry.units}`;
       log.prepend(line);
       while (log.children.length > SHOWN) log.lastChild.remove();
     }
+    line.firstChild.textContent = `${entry.sku} × ${entry.units}`;
     line.dataset.state = state;
     line.lastChild.textContent = state;
   }
@@ -200,6 +201,10 @@ function stored(prefix) {
     .filter((name) => name.startsWith(prefix))
     .map((name) => JSON.parse(localStorage.getItem(name)))
     .sort((one, other) => one.at - other.at);
+}
+
+function byId(rows) {
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 function newId() {

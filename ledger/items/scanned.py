@@ -1,0 +1,142 @@
+"""The product of a scanned or typed code: SKU, GTIN or number of a supplier.
+
+A known SKU is first, then GTINs, then suppliers' numbers in either case. A GTIN also stands within
+an element string or link (`ledger.items.gtin`). Codes are compared as a whole: a wrong digit is
+another product.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ledger.items.gtin import LENGTHS, digits_in, gtin14, gtin_problem, shortest
+from ledger.items.names import UNKNOWN, is_known
+from ledger.kernel import checks
+from ledger.kernel.errors import ServiceError, refuse
+from ledger.kernel.rows import select
+
+LONGEST_SCAN: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CodeMatch:
+    """A row of a code; `supplier` is empty for a GTIN. Name and department are the product's."""
+
+    code: str
+    supplier: str
+    supplier_name: str
+    sku: str
+    name: str
+    department: str
+    pack_units: int
+    is_active: bool
+
+    @property
+    def shown(self) -> str:
+        """The code as the package or the supplier's paper has it."""
+        return self.code if self.supplier else shortest(self.code)
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """The item that a code names, and the units of one scan: more than 1 for an outer case."""
+
+    sku: str
+    pack_units: int = 1
+
+
+# Also a part of the statement of Find. Parameters: `match_parameters`.
+MATCHES_SQL: Final = """
+SELECT g.code, '' AS supplier, '' AS supplier_name, g.sku, p.name, p.department,
+       g.pack_units, g.is_active
+FROM retail.gtin g JOIN retail.product p ON p.code = g.sku WHERE g.code = %(gtin)s
+UNION ALL
+SELECT n.number, n.supplier, s.name, n.sku, p.name, p.department, 1, n.is_active
+FROM retail.supplier_code n JOIN retail.product p ON p.code = n.sku
+JOIN retail.supplier s ON s.code = n.supplier WHERE upper(n.number) = upper(%(number)s)
+"""
+
+
+def gtin_in(text: str) -> str:
+    """Return the GTIN of 14 digits in a text, or an empty text."""
+    digits = digits_in(text)
+    return "" if gtin_problem(digits) else gtin14(digits)
+
+
+def matches(text: str) -> list[CodeMatch]:
+    """Return the codes that a text is, also deactivated ones: first the GTIN, then by supplier."""
+    sql = f"{MATCHES_SQL} ORDER BY supplier, sku"
+    return select(sql, match_parameters(text), CodeMatch) if text.strip() else []
+
+
+def match_parameters(text: str) -> dict[str, str]:
+    """Return the parameters of `MATCHES_SQL` for a text."""
+    text = text.strip()[:LONGEST_SCAN]
+    return {"gtin": gtin_in(text), "number": text}
+
+
+def active(found: Sequence[CodeMatch]) -> list[CodeMatch]:
+    """Return the matches that a scan may use: the GTIN, or else the numbers of suppliers."""
+    usable = [match for match in found if match.is_active]
+    gtins = [match for match in usable if not match.supplier]
+    return gtins or usable
+
+
+def problem_of(text: str, found: Sequence[CodeMatch]) -> str:
+    """Return the reason why a text that is no known SKU names no item, with the next step."""
+    skus = sorted({match.sku for match in active(found)})
+    if len(skus) > 1:
+        return f"a code of {', '.join(skus)}, by different suppliers: type the SKU"
+    if found and not skus:
+        return (
+            f"a deactivated code of {found[0].sku}: scan another code of the item, or type its SKU"
+        )
+    digits = digits_in(text)
+    problem = gtin_problem(digits)
+    if problem and digits.isascii() and digits.isdigit() and len(digits) in LENGTHS:
+        return f"no SKU, and no GTIN: {problem}"
+    return UNKNOWN
+
+
+def scanned_item(location: str, text: str) -> Scanned:
+    """Return the item of a text that a person scanned or typed at a location.
+
+    Raise `ServiceError` for field `sku` if the text names no item, or several.
+    """
+    text = text.strip()
+    not_sku = checks.sku_problem(text)
+    if not not_sku and is_known(location, text):
+        return Scanned(text)
+    found = matches(text) if text.replace("\x1d", "").isprintable() else []
+    usable = active(found)
+    if len({match.sku for match in usable}) != 1:
+        problem = problem_of(text, found)
+        refuse("sku", text, not_sku if not_sku and problem == UNKNOWN else problem)
+    return Scanned(usable[0].sku, usable[0].pack_units)
+
+
+def typed_sku(location: str, text: str) -> str:
+    """Return the SKU of a code, for a form in which a person types units beside it.
+
+    A text that is no code is returned as it is: the command of the form checks it. Raise
+    `ServiceError` for field `sku` for a deactivated, ambiguous or wrong code, and for that of an
+    outer case.
+    """
+    try:
+        item = scanned_item(location, text)
+    except ServiceError as refused:
+        if refused.rule in (UNKNOWN, checks.sku_problem(text)):
+            return text
+        raise
+    if item.pack_units > 1:
+        rule = (
+            f"the code of a case of {item.pack_units:,} × {item.sku}:"
+            " scan one unit, or type the SKU and the units"
+        )
+        refuse("sku", text, rule)
+    return item.sku
+
+
+def skus_of(text: str) -> list[str]:
+    """Return the SKUs that an active code names: one for a GTIN, or one per supplier's number."""
+    return list(dict.fromkeys(match.sku for match in active(matches(text))))

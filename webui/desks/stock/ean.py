@@ -1,0 +1,52 @@
+"""EAN-13 and EAN-8 (ISO/IEC 15420): the bars of a GTIN on a label."""
+
+from typing import Final
+
+from ledger.items.gtin import shortest
+from webui.desks.stock.barcode import path_of
+
+# Widths of space, bar, space, bar of each digit on the left side with odd parity. With even parity
+# they are reversed. On the right side a digit begins with a bar.
+_ODD: Final = ["3211", "2221", "2122", "1411", "1132", "1231", "1114", "1312", "1213", "3112"]
+# The first digit of EAN-13 has no bars: it is the parity of the six digits behind it.
+_PARITY: Final = (
+    *("OOOOOO", "OOEOEE", "OOEEOE", "OOEEEO", "OEOOEE"),
+    *("OEEOOE", "OEEEOO", "OEOEOE", "OEOEEO", "OEEOEO"),
+)
+_GUARD: Final = "111"
+_MIDDLE: Final = "11111"
+# Modules of white that a scanner needs on either side.
+QUIET: Final = 11
+_EAN_8, _EAN_13 = 8, 13
+
+
+def has_ean(gtin: str) -> bool:
+    """Return True if a GTIN of 14 digits has a symbol for tills: not that of an outer case."""
+    return len(shortest(gtin)) in (_EAN_8, _EAN_13)
+
+
+def widths(digits: str) -> str:
+    """Return the widths of bars and spaces in modules, beginning with a bar: 95 modules or 67.
+
+    Raises:
+        ValueError: there are neither 8 nor 13 digits.
+    """
+    if len(digits) == _EAN_8:
+        left, parity = digits[:4], "OOOO"
+    elif len(digits) == _EAN_13:
+        left, parity = digits[1:7], _PARITY[int(digits[0])]
+    else:
+        message = f"EAN has 8 or 13 digits, got {len(digits)}"
+        raise ValueError(message)
+    shapes = [
+        _ODD[int(digit)][:: 1 if side == "O" else -1]
+        for digit, side in zip(left, parity, strict=True)
+    ]
+    right = [_ODD[int(digit)] for digit in digits[len(digits) // 2 + len(digits) % 2 :]]
+    return "".join([_GUARD, *shapes, _MIDDLE, *right, _GUARD])
+
+
+def ean_bars(gtin: str) -> tuple[str, int]:
+    """Return the bars as an SVG path of height 1, and their width with the quiet zones."""
+    path, width = path_of(widths(shortest(gtin)), QUIET)
+    return path, width + QUIET
