@@ -111,6 +111,15 @@ def check_retail_file(file: Path) -> None:
         raise StackError(message)
 
 
+def content_of(file: Path) -> bytes:
+    """Return the content of a file; raise `StackError` if it can't be read."""
+    problem = _problem_of(file)
+    if problem:
+        message = f"{file} {problem}"
+        raise StackError(message)
+    return file.read_bytes()
+
+
 def _problem_of(file: Path) -> str:
     try:
         if file.is_dir():

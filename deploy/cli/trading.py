@@ -1,4 +1,4 @@
-"""Commands that write facts through Postgres: simulate, import-sales."""
+"""Commands that write rows through Postgres: simulate, import-sales, import-codes."""
 
 import sys
 from pathlib import Path
@@ -34,6 +34,7 @@ def register(app: typer.Typer) -> None:
     """Add this module's commands."""
     app.command()(simulate)
     app.command("import-sales")(import_sales)
+    app.command("import-codes")(import_codes)
 
 
 def _progress(done: object) -> None:
@@ -123,6 +124,36 @@ def import_sales(
         output.as_json(report.as_json())
     else:
         output.console.print(str(report))
+
+
+def import_codes(
+    file: Annotated[Path, typer.Argument(help="CSV file: sku,code,supplier,units,active.")],
+    *,
+    dry_run: Annotated[bool, typer.Option(help="Check every row and write nothing.")] = False,
+    json: Json = False,
+) -> None:
+    """Import GTINs and codes of suppliers into Postgres, all rows or none."""
+    content = option_checks.content_of(file)
+    connect_django()
+    from ledger.imports import code_import  # noqa: PLC0415 -- needs Django set up
+    from ledger.imports.code_file import decoded  # noqa: PLC0415 -- as above
+    from ledger.services import LedgerError  # noqa: PLC0415 -- as above
+
+    try:
+        text = decoded(content)
+        plan = code_import.check_codes(text)
+        counts = plan.counts
+        if not (dry_run or plan.bad_rows):
+            counts = code_import.import_codes(text)
+    except LedgerError as error:
+        message = f"{error}. Nothing was imported"
+        raise StackError(message) from error
+    if json:
+        output.as_json(code_import.report(counts, plan.bad_rows, is_written=not dry_run))
+    else:
+        output.console.print(code_import.report_text(counts, plan.bad_rows, is_written=not dry_run))
+    if plan.bad_rows:
+        raise typer.Exit(1)
 
 
 def _rate(text: str) -> float | None:

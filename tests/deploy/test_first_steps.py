@@ -31,6 +31,7 @@ NEED_A_STACK = (
     "query L|S",
     "simulate",
     f"import-sales {__file__}",
+    f"import-codes {__file__}",
     "verify",
     "explain S --location L",
     "sales S --location L",

@@ -194,6 +194,7 @@ FORMS: dict[str, Callable[[Store], tuple[str, Form]]] = {
 }
 # Changes of what holds in every store: only for people who work everywhere.
 COMPANY_FORMS: dict[str, tuple[str, Form]] = {
+    "codes-import": ("/codes/import", {"rows": "sku,code\nA,96385074", "action": "import"}),
     **admin_addresses.FORMS,
     "counts-limit": ("/counts/limit", {"limit": "50.00", "shown_minor": 10_000}),
     "prices-stop": ("/prices/stop", {"stop": "1"}),

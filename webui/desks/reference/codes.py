@@ -34,8 +34,9 @@ class GtinForm(ReferenceForm):
 class GtinAdmin(WrittenTable):
     """GTINs of products and of their cases."""
 
+    import_name = "codes-import"
     plural = "GTINs"
-    note = "The numbers in barcodes. Import many at once with a CSV file."
+    note = "The numbers in barcodes, with 14 digits."
     form = GtinForm
     kind = DescribeGtin
     fields = ("code", "sku", "pack_units", "is_active")
@@ -57,8 +58,9 @@ class GtinAdmin(WrittenTable):
 class SupplierCodeAdmin(WrittenTable):
     """Numbers of products at their suppliers."""
 
+    import_name = "codes-import"
     plural = "Codes of suppliers"
-    note = "Purchase orders print them. Import many at once with a CSV file."
+    note = "Purchase orders print them."
     kind = DescribeSupplierCode
     fields = ("supplier", "number", "sku", "is_active")
     fixed: ClassVar = ("supplier", "number")

@@ -2,7 +2,10 @@
 
 from django.urls import path
 
-from webui.desks.reference import admin, codes  # noqa: F401 -- registers the tables
+from webui.desks.reference import admin, code_import, codes  # noqa: F401 -- registers the tables
 from webui.desks.reference.site import site
 
-urlpatterns = [path("admin/", site.urls)]
+urlpatterns = [
+    path("codes/import", code_import.codes_import, name="codes-import"),
+    path("admin/", site.urls),
+]

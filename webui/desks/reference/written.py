@@ -38,6 +38,8 @@ class WrittenTable(ReadTable):
 
     form = ReferenceForm
     kind: ClassVar[type[Describe]]
+    # The address of a page that imports rows.
+    import_name: ClassVar[str] = ""
 
     def command(self, row: Any) -> Describe:  # noqa: ANN401 -- a row of the table's own model
         """Return the command that describes the row of a checked form."""

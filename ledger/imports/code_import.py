@@ -1,0 +1,214 @@
+"""Import of codes of products from a CSV file: all rows or none.
+
+`check_codes` compares the file with the codes that exist and writes nothing. It returns every wrong
+row at once. `import_codes` writes the file if no row is wrong, with one audit entry per code. An
+import never moves a code to another product: a person changes that row in the admin.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from itertools import chain
+from typing import Final
+from uuid import UUID
+
+from cdc.contracts.tables import GTIN, SUPPLIER_CODE
+from ledger.access.scope import require_company
+from ledger.imports.code_file import CodeRow, code_rows
+from ledger.imports.retail_file import BadRow
+from ledger.items.codes import (
+    DescribeCode,
+    DescribeGtin,
+    gtin14_or,
+    name_codes,
+    sku_text,
+    taken_text,
+)
+from ledger.items.reference import added, changed
+from ledger.kernel.bulk_insert import Moved, moved_columns
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.idempotency import run_command
+from ledger.kernel.transactions import execute, fetch_all, fetch_column, log_action
+
+_LENGTHS: Final = (8, 12, 13, 14)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedCodes:
+    """The numbers of codes that were added and changed, and of those that were there already."""
+
+    added: int
+    changed: int
+    unchanged: int
+
+
+@dataclass(slots=True)
+class CodePlan:
+    """The effect of a file: codes to add, codes to change with their changes, and wrong rows."""
+
+    adds: list[DescribeCode] = field(default_factory=list)
+    changes: list[tuple[type[DescribeCode], str, Moved]] = field(default_factory=list)
+    unchanged: int = 0
+    bad_rows: list[BadRow] = field(default_factory=list)
+
+    @property
+    def counts(self) -> ImportedCodes:
+        """The numbers that an import of this file would return."""
+        return ImportedCodes(len(self.adds), len(self.changes), self.unchanged)
+
+
+def check_codes(text: str) -> CodePlan:
+    """Return the effect of a file without writing anything.
+
+    Raise `ServiceError` for a text that is no such file.
+    """
+    return _planned(text, lock="")
+
+
+def import_codes(
+    text: str, *, actor: str | None = None, command_id: UUID | None = None
+) -> ImportedCodes:
+    """Write the codes of a file; raise `ServiceError`, and write nothing, if a row is wrong."""
+    require_company()
+
+    def work() -> ImportedCodes:
+        plan = _planned(text, lock="FOR UPDATE")
+        if plan.bad_rows:
+            refuse("form", None, f"{len(plan.bad_rows)} rows are wrong, and no row was saved")
+        _write(plan, actor)
+        return plan.counts
+
+    digest = sha256(text.encode()).hexdigest()
+    return run_command(command_id, "import_codes", actor, work, ImportedCodes, content=digest)
+
+
+def report(
+    counts: ImportedCodes, bad_rows: Sequence[BadRow], *, is_written: bool
+) -> dict[str, object]:
+    """Return the result of an import or a check as plain values."""
+    rows = [{"line": bad.line, "reason": bad.reason} for bad in bad_rows]
+    return {**asdict(counts), "bad_rows": rows, "is_written": is_written and not rows}
+
+
+def report_text(counts: ImportedCodes, bad_rows: Sequence[BadRow], *, is_written: bool) -> str:
+    """Return the result of an import or a check for a person."""
+    if bad_rows:
+        listed = "".join(f"\n  line {bad.line}: {bad.reason}" for bad in bad_rows)
+        rows = "row is" if len(bad_rows) == 1 else "rows are"
+        return f"{len(bad_rows)} {rows} wrong; nothing was imported{listed}"
+    done = "" if is_written else "; nothing was written, because this is a dry run"
+    return f"{counts.added} added, {counts.changed} changed, {counts.unchanged} as before{done}"
+
+
+def _write(plan: CodePlan, actor: str | None) -> None:
+    if name_codes(plan.adds) != len(plan.adds):
+        message = "another person has added one of these codes meanwhile"
+        raise Conflict(message)
+    for command in plan.adds:
+        columns = asdict(command)
+        del columns["code"]
+        detail = {name: [None, value] for name, value in columns.items()}
+        log_action(actor=actor, action=added(type(command)), subject=command.code, detail=detail)
+    for kind, code, moved in plan.changes:
+        assignments = ", ".join(f"{name} = %s" for name in moved)
+        execute(
+            f"UPDATE {kind.TABLE} SET {assignments} WHERE code = %s",  # noqa: S608 -- names of the contract and of the class
+            *(after for _, after in moved.values()),
+            code,
+        )
+        log_action(actor=actor, action=changed(kind), subject=code, detail=moved)
+
+
+def _planned(text: str, *, lock: str) -> CodePlan:
+    plan, rows, lines = CodePlan(), list[CodeRow](), dict[str, int]()
+    for row in code_rows(text):
+        if isinstance(row, BadRow):
+            plan.bad_rows.append(row)
+        elif (first := lines.setdefault(_letters(row.command), row.line)) != row.line:
+            plan.bad_rows.append(BadRow(row.line, f"Line {first} has this code already."))
+        else:
+            rows.append(row)
+    known = _Known.of([row.command for row in rows], lock)
+    for row in rows:
+        _plan_row(plan, row, known)
+    plan.bad_rows.sort()
+    return plan
+
+
+def _plan_row(plan: CodePlan, row: CodeRow, known: "_Known") -> None:
+    command = row.command
+    before = known.codes.get(_letters(command))
+    if problem := known.problem_of(command, before):
+        plan.bad_rows.append(BadRow(row.line, f"{problem[:1].upper()}{problem[1:]}."))
+    elif before is None:
+        plan.adds.append(command)
+    else:
+        moved = moved_columns(before, _changeable(command))
+        if moved:
+            plan.changes.append((type(command), str(before["code"]), moved))
+        plan.unchanged += not moved
+
+
+def _changeable(command: DescribeCode) -> dict[str, object]:
+    columns = asdict(command)
+    return {name: columns[name] for name in ("pack_units", "is_active") if name in columns}
+
+
+def _letters(command: DescribeCode) -> str:
+    """Return the code in capital letters: a supplier's number is the same in small ones."""
+    return command.code if isinstance(command, DescribeGtin) else _capitals(command.code)
+
+
+def _capitals(code: str) -> str:
+    supplier, _, number = code.partition("|")
+    return f"{supplier}|{number.upper()}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The rows that a file refers to: its codes as rows, and known SKUs and suppliers."""
+
+    codes: Mapping[str, Mapping[str, object]]
+    skus: frozenset[str]
+    suppliers: frozenset[str]
+
+    @classmethod
+    def of(cls, commands: Iterable[DescribeCode], lock: str) -> "_Known":
+        """Read them in four statements; `lock` is empty or a clause of SELECT."""
+        gtins = [command.code for command in commands if isinstance(command, DescribeGtin)]
+        numbers = [command for command in commands if not isinstance(command, DescribeGtin)]
+        skus = [command.sku for command in commands]
+        forms = [code[-length:] for code in gtins for length in _LENGTHS]
+        rows = chain(
+            fetch_all(
+                f"SELECT code, sku, pack_units, is_active FROM {GTIN} WHERE code = ANY(%s) {lock}",  # noqa: S608 -- a name of the contract, and a literal of this module
+                gtins,
+            ),
+            fetch_all(
+                f"SELECT code, sku, is_active FROM {SUPPLIER_CODE}"  # noqa: S608 -- the same
+                f" WHERE supplier = ANY(%s) AND upper(number) = ANY(%s) {lock}",
+                [command.supplier for command in numbers],
+                [command.number.upper() for command in numbers],
+            ),
+        )
+        found = "SELECT code FROM retail.product WHERE code = ANY(%s)"
+        suppliers = "SELECT code FROM retail.supplier WHERE code = ANY(%s)"
+        return cls(
+            {_capitals(row["code"]) if "|" in row["code"] else row["code"]: row for row in rows},
+            frozenset(fetch_column(found, [*skus, *forms])),
+            frozenset(fetch_column(suppliers, [command.supplier for command in numbers])),
+        )
+
+    def problem_of(self, command: DescribeCode, before: Mapping[str, object] | None) -> str:
+        """Return the reason why a row can't be imported, or an empty text."""
+        if before is not None and before["sku"] != command.sku:
+            return taken_text(command, str(before["sku"]), is_active=bool(before["is_active"]))
+        if command.sku not in self.skus:
+            return f"no product has the SKU {command.sku}: add the product first, or check it"
+        if isinstance(command, DescribeGtin):
+            forms = [command.code[-length:] for length in _LENGTHS]
+            others = {f for f in forms if gtin14_or(f) == command.code} & self.skus - {command.sku}
+            return sku_text(min(others)) if others else ""
+        if command.supplier not in self.suppliers:
+            return f"no supplier has the code {command.supplier}: add it first, or check it"
+        return ""
