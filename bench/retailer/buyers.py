@@ -4,11 +4,11 @@ They use the services of the pages, under actors of their own. Their decision fo
 and the proposal's id; the workers decide which proposals exist.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import structlog
 
@@ -60,15 +60,22 @@ WHERE status = 'open'
 ORDER BY opened_at LIMIT %s
 """
 
+Proposal = TypeVar("Proposal", bound=tuple[Any, ...])
+
 log = structlog.get_logger()
 
 
 class Habits(NamedTuple):
-    """Minimum age of a proposal, decisions per round, and the share left to people."""
+    """Minimum age of a proposal, decisions per round, and the share left to people.
+
+    At most `most_left` needs, and as many prices, are left to people: the newest ones. So the work
+    doesn't grow while nobody is at the pages.
+    """
 
     patience_s: float
     at_once: int
     left_permille: int
+    most_left: int = 20
 
 
 class Need(NamedTuple):
@@ -86,14 +93,18 @@ def is_left_to_people(proposal: str, habits: Habits) -> bool:
     return random.randrange(1000) < habits.left_permille
 
 
+def _mine(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
+    """Return the proposals to decide in this round. `found` begins with the oldest."""
+    mine = [one for one in found if not is_left_to_people(one[0], habits)]
+    left = [one for one in found if is_left_to_people(one[0], habits)]
+    return [*mine, *left[: max(0, len(left) - habits.most_left)]][: habits.at_once]
+
+
 def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
     """Decide open needs, then send the draft orders that collect their lines."""
     # Fetch more than needed: the proposals left to people are the oldest and would fill the list.
     found = rows(_OPEN_NEEDS, [habits.patience_s, 10 * habits.at_once])
-    needs = [
-        need for row in found if not is_left_to_people((need := Need(*row)).reorder_id, habits)
-    ]
-    for need in needs[: habits.at_once]:
+    for need in _mine([Need(*row) for row in found], habits):
         _attempt(done, "reorder", partial(_answer_need, seed, need, done))
     for (order_ref,) in rows(_OWN_DRAFTS, [BUYER, habits.patience_s / 4, habits.at_once]):
         _attempt(done, "send_order", partial(_send, order_ref, done))
@@ -102,8 +113,7 @@ def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
 def decide_prices(seed: int, habits: Habits, done: Traded) -> None:
     """Decide open price proposals."""
     found = rows(_OPEN_PRICES, [habits.patience_s, 10 * habits.at_once])
-    wanted = [row for row in found if not is_left_to_people(row[0], habits)]
-    for proposal, revision in wanted[: habits.at_once]:
+    for proposal, revision in _mine(found, habits):
         _attempt(done, "price", partial(_answer_price, seed, proposal, revision, done))
 
 

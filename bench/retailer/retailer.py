@@ -33,12 +33,12 @@ SERVICE_95: Final = 1_644_854
 FAMILIES_DRAWN: Final = (MIN_MAX, PAR, FIXED_LOT, PERIODIC, PERIODIC_MIN_MAX, COVER)
 FAMILY_SHARES: Final = (62, 12, 8, 6, 6, 6)
 COMPUTED_PERCENT: Final = 40
-ADVISED_PERCENT: Final = 30
+ADVISED_PERCENT: Final = 15
 SLOW_BELOW: Final = 0.35
 # Below this demand a store keeps one unit on the shelf, and orders the next one when it is sold.
 SOLD_IN_A_MONTH: Final = 1 / 30
 # Share of the stores' keys whose routine needs the rules approve, and the largest value of a need.
-AUTOMATIC_PERCENT: Final = 75
+AUTOMATIC_PERCENT: Final = 85
 AUTOMATIC_MINOR: Final = 40_000
 # The end of a store key's history, with shares in per cent.
 FATES: Final = ("miscounted", "forgotten", "too_much", "ordinary")

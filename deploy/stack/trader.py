@@ -11,7 +11,7 @@ import structlog
 from cdc.logs import configure_logging
 from deploy.stack.django import setup_django
 
-RATE: Final = 2  # sale lines a second
+RATE: Final = 1  # sale lines a second
 # The demo's people answer half of the proposals, each after a minute. Visitors answer the others.
 LEFT_PERMILLE: Final = 500
 PATIENCE_S: Final = 60

@@ -62,8 +62,11 @@ def test_buyers_leave_some_needs_to_people_and_wait_before_they_act(
     buyers.decide_reorders(7, EAGER._replace(patience_s=3600.0), done)
     assert done == Traded()
 
+    buyers.decide_reorders(7, EAGER._replace(left_permille=1000, most_left=17), done)
+    assert done.approved + done.rejected + done.snoozed == 3  # the oldest
+
     buyers.decide_reorders(7, EAGER._replace(left_permille=500), done)
-    assert 0 < done.approved + done.rejected + done.snoozed < 20
+    assert 3 < done.approved + done.rejected + done.snoozed < 20
 
 
 def test_suppliers_confirm_ship_and_deliver_and_a_short_line_is_closed(
