@@ -4,17 +4,20 @@ Sustained: lines are offered at a rate for some seconds. The clock stops when th
 acknowledged state contains the last of them on every partition. Latency: single lines at a low
 rate, each under a separate key, from the commit until the state is acknowledged and until the read
 model shows it. Then lines for the rows of an open page, until a browser has painted the number.
+CPU time: each service at rest before the first line, and per line over all lines of the run, until
+the read model shows the last one.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 import psycopg
 
 from bench.load import Load, percentile, planned
 from bench.screen import Pixels, Screen, measure_screen
+from bench.service_cpu import CpuMeter, ServiceCpu, as_table
 from bench.watch import Changelog, ReadModel
 from cdc.settings import Connections
 
@@ -22,6 +25,7 @@ RATES: Final = (2000, 4000, 6000)
 _BATCH: Final = 100
 _KEYS: Final = 5000
 _DRAIN_S: Final = 120.0
+_SHOWN_S: Final = 300.0
 
 Progress = Callable[[str], None]
 
@@ -61,13 +65,14 @@ class PipelineReport:
     sustained: tuple[Sustained, ...]
     latency: Latency
     pixels: Pixels | None
+    cpu: tuple[ServiceCpu, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the report for scripts."""
         return asdict(self)
 
     def as_text(self) -> str:
-        """Return the report as two tables."""
+        """Return the report as tables."""
         lines = ["offered/s     lines   acknowledged/s   drain s"]
         lines += [
             f"{one.offered_per_s:>9} {one.lines:>9} {one.lines_per_s:>16.0f} {one.drain_s:>9.2f}"
@@ -84,16 +89,30 @@ class PipelineReport:
             lines.append(
                 f"painted by a browser        {self.pixels.p50_ms:>9.0f} {self.pixels.p99_ms:>9.0f}"
             )
+        if self.cpu:
+            lines += ["", *as_table(self.cpu)]
         return "\n".join(lines)
 
     __str__ = as_text
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What `run` measures: rates in lines per second, each for `seconds`.
+
+    `processes` maps names of services to pids; their CPU time at rest is measured for `rest_s`.
+    """
+
+    rates: Sequence[int] = RATES
+    seconds: float = 20.0
+    latency_rate: int = 100
+    rest_s: float = 20.0
+    processes: Mapping[str, int] = field(default_factory=dict)
+
+
 def run(
+    plan: Plan,
     *,
-    rates: Sequence[int] = RATES,
-    seconds: float = 20.0,
-    latency_rate: int = 100,
     screen: Screen | None = None,
     settings: Connections | None = None,
     progress: Progress = lambda _text: None,
@@ -104,17 +123,44 @@ def run(
     """
     known = settings or Connections()
     url = known.database_url.get_secret_value()
-    progress(f"latency at {latency_rate} lines/s for {seconds:g} s")
-    latency = measure_latency(known, rate=latency_rate, seconds=seconds)
+    meter = CpuMeter(plan.processes)
+    if plan.processes:
+        progress(f"CPU time at rest for {plan.rest_s:g} s")
+        meter.measure_rest(plan.rest_s)
+    meter.start()
+    progress(f"latency at {plan.latency_rate} lines/s for {plan.seconds:g} s")
+    latency = measure_latency(known, rate=plan.latency_rate, seconds=plan.seconds)
     pixels = None
     if screen is not None:
-        progress(f"pixels at {latency_rate} lines/s for {seconds:g} s")
-        pixels = measure_screen(url, screen, rate=latency_rate, seconds=seconds)
+        progress(f"pixels at {plan.latency_rate} lines/s for {plan.seconds:g} s")
+        pixels = measure_screen(url, screen, rate=plan.latency_rate, seconds=plan.seconds)
     sustained = []
-    for rate in rates:
-        progress(f"{rate} lines/s for {seconds:g} s")
-        sustained.append(measure_sustained(known, rate=rate, seconds=seconds))
-    return PipelineReport(tuple(sustained), latency, pixels)
+    for rate in plan.rates:
+        progress(f"{rate} lines/s for {plan.seconds:g} s")
+        sustained.append(measure_sustained(known, rate=rate, seconds=plan.seconds))
+    progress("waiting for the read model")
+    _wait_until_shown(known)
+    lines = latency.lines + sum(one.lines for one in sustained) + (pixels.lines if pixels else 0)
+    return PipelineReport(tuple(sustained), latency, pixels, meter.per_line(lines))
+
+
+def _wait_until_shown(settings: Connections) -> None:
+    """Write a line in each partition, and return when the read model shows all of them.
+
+    Raises:
+        BenchFailed: the read model lags behind for more than 300 s.
+    """
+    url = settings.database_url.get_secret_value()
+    committed: dict[str, float] = {}
+    with (
+        psycopg.connect(url, autocommit=True) as connection,
+        ReadModel(url, committed) as read_model,
+    ):
+        load = Load(connection)
+        markers = load.markers(settings.partitions)
+        load.insert(list(markers))
+        committed |= {f"{load.location}|{sku}": time.monotonic() for sku in markers}
+        read_model.wait(timeout_s=_SHOWN_S)
 
 
 def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Sustained:

@@ -54,26 +54,36 @@ def bench_pipeline(
     latency_rate: Annotated[
         int, typer.Option(help="Sale lines a second while latency is measured.")
     ] = 100,
+    rest: Annotated[
+        float, typer.Option(help="Seconds for which CPU time is measured before the first line.")
+    ] = 20.0,
     json: Json = False,
 ) -> None:
-    """Measure the time from a commit to the worker's state, the read model and the open page."""
+    """Measure the time from a commit to state, read model and page, and the CPU time of a line."""
     offered = option_checks.parse_ints("--rates", rates, "2000,4000")
     option_checks.check_int("--latency-rate", latency_rate)
     option_checks.check_seconds("--seconds", seconds, least=1)
+    option_checks.check_seconds("--rest", rest, least=1)
     load_environment()
     from bench import pipeline  # noqa: PLC0415 -- reads the environment
 
-    report = pipeline.run(
-        rates=offered,
-        seconds=seconds,
-        latency_rate=latency_rate,
-        screen=_screen(),
-        progress=output.errors.print,
-    )
+    plan = pipeline.Plan(offered, seconds, latency_rate, rest, _processes())
+    report = pipeline.run(plan, screen=_screen(), progress=output.errors.print)
     if json:
         output.as_json(report.as_json())
     else:
         output.plain(report.as_text())
+
+
+def _processes() -> dict[str, int]:
+    """Return the pid of each service of this machine's stack, and of its supervisor."""
+    from bench.service_cpu import SUPERVISOR  # noqa: PLC0415 -- only this command needs it
+
+    runtime = read_runtime(Home(default_home()))
+    if not runtime.running:
+        return {}
+    found = {name: entry.pid for name, entry in runtime.services.items() if entry.pid}
+    return found | {SUPERVISOR: runtime.supervisor_pid}
 
 
 def _screen() -> "Screen | None":

@@ -17,9 +17,8 @@ def test_the_pipeline_bench_times_every_line_until_a_browser_has_painted_it(
             json.dumps({"analyst": people.password}), encoding="utf-8"
         )
 
-    done = stack.cli(
-        "bench", "pipeline", "--rates", "200", "--seconds", "2", "--latency-rate", "50", "--json"
-    )
+    options = "--rates 200 --seconds 2 --latency-rate 50 --rest 2 --json"
+    done = stack.cli("bench", "pipeline", *options.split())
 
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -27,3 +26,7 @@ def test_the_pipeline_bench_times_every_line_until_a_browser_has_painted_it(
     assert report["latency"]["lines"] == 100
     assert report["pixels"]["lines"] == 100
     assert 0 <= report["pixels"]["p50_ms"] <= report["pixels"]["p99_ms"]
+    cpu = {row["service"]: row for row in report["cpu"]}
+    assert {"postgres", "kafka", "connect", "worker-1", "supervisor", "all"} <= cpu.keys()
+    assert cpu["connect"]["line_us"] > 0
+    assert cpu["all"]["rest_percent"] > 0

@@ -1,0 +1,97 @@
+"""CPU time of each service of a running stack: at rest, and per line of a load.
+
+A service at rest polls, writes heartbeats and answers probes. This share grows with the seconds of
+a run and not with its lines, so a slow run would make each line look expensive. It is measured
+alone, before the load, and subtracted from the cost of a line.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from bench.peers.usage import each_usage, usage
+from bench.watch import BenchFailed
+
+SUPERVISOR: Final = "supervisor"
+_ALL: Final = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceCpu:
+    """CPU time of one service, or of all.
+
+    `rest_percent` is the share of one core at rest. `line_us` is the CPU time of the load in µs per
+    line, and `work_us` the same without the share at rest.
+    """
+
+    service: str
+    rest_percent: float
+    line_us: float
+    work_us: float
+
+
+class CpuMeter:
+    """A meter of the processes of a stack; `processes` maps names of services to their pids."""
+
+    def __init__(self, processes: Mapping[str, int]) -> None:
+        self._processes = processes
+        self._rest: dict[str, float] = {}
+        self._before: dict[str, float] = {}
+        self._began = 0.0
+
+    def measure_rest(self, seconds: float) -> None:
+        """Measure each service for `seconds` in which nobody trades."""
+        self.start()
+        time.sleep(seconds)
+        spent, elapsed = self._spent()
+        self._rest = {name: cpu / elapsed for name, cpu in spent.items()}
+
+    def start(self) -> None:
+        """Start to measure a load."""
+        self._before = {name: self._cpu_s(name) for name in self._processes}
+        self._began = time.monotonic()
+
+    def per_line(self, lines: int) -> tuple[ServiceCpu, ...]:
+        """Return the CPU time since `start` for each service, the largest first, then for all.
+
+        Raises:
+            BenchFailed: a service has ended since `start`.
+        """
+        spent, elapsed = self._spent()
+        rest = {name: self._rest.get(name, 0.0) for name in spent}
+        rows = [_row(name, cpu, rest[name], elapsed, lines) for name, cpu in spent.items()]
+        rows.sort(key=lambda row: -row.line_us)
+        return (*rows, _row(_ALL, sum(spent.values()), sum(rest.values()), elapsed, lines))
+
+    def _spent(self) -> tuple[dict[str, float], float]:
+        spent = {name: self._cpu_s(name) - cpu for name, cpu in self._before.items()}
+        for name, cpu in spent.items():
+            if cpu < 0:
+                message = f"{name} has ended, so its CPU time is unknown"
+                raise BenchFailed(message)
+        return spent, time.monotonic() - self._began
+
+    def _cpu_s(self, name: str) -> float:
+        pid = self._processes[name]
+        if name != SUPERVISOR:
+            return usage(pid).cpu_s
+        # The services are its children, and each of them has its own row.
+        alone = each_usage(pid).get(pid)
+        return alone.cpu_s if alone else 0.0
+
+
+def as_table(rows: tuple[ServiceCpu, ...]) -> list[str]:
+    """Return the lines of a table of `rows`."""
+    return [
+        "CPU time       at rest, % of a core   µs per line   without rest",
+        *(
+            f"{row.service:<14} {row.rest_percent:>20.2f} {row.line_us:>13.1f} {row.work_us:>14.1f}"
+            for row in rows
+        ),
+    ]
+
+
+def _row(name: str, cpu_s: float, rest: float, elapsed_s: float, lines: int) -> ServiceCpu:
+    work_s = cpu_s - rest * elapsed_s
+    return ServiceCpu(name, rest * 100, cpu_s * 1e6 / lines, work_s * 1e6 / lines)
