@@ -7,8 +7,9 @@ Postgres, so without Postgres the state of the sink is unknown.
 `alive` decides about restarts: a restart would delay a service that restores its state or waits.
 """
 
+import ssl
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Final
 
@@ -77,19 +78,30 @@ def _both(probe: ServiceProbe) -> Probes:
 
 def http_ok(url: str) -> bool:
     """Return True if `url` answers 200."""
-    try:
-        return httpx.get(url, timeout=_HTTP_S).status_code == HTTPStatus.OK
-    except httpx.HTTPError:
-        return False
+    return _status(url) == HTTPStatus.OK
 
 
 def http_alive(url: str) -> bool:
     """Return True if `url` answers, even with an error status."""
+    return _status(url) is not None
+
+
+def _status(url: str) -> int | None:
+    """Return the status of the answer to a GET, or None without an answer."""
     try:
-        httpx.get(url, timeout=_HTTP_S)
+        return httpx.get(url, timeout=_HTTP_S, verify=_certificates()).status_code
     except httpx.HTTPError:
-        return False
-    return True
+        return None
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Return the certificates to accept, loaded once.
+
+    By default httpx loads them for each request. That takes 20 ms of CPU time, and the supervisor
+    probes every service every 5 s.
+    """
+    return ssl.create_default_context()
 
 
 def connect_ready(url: str, password: str) -> bool:
