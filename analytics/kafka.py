@@ -35,8 +35,12 @@ class TopicUnreadable(RuntimeError):
     """The topic lacks records that the caller needs; reading on would skip them silently."""
 
 
-def consumer(bootstrap: str) -> Consumer:
-    """Return a consumer that reads committed records only and commits nothing."""
+def consumer(bootstrap: str, *, fetch_wait_ms: int = 50) -> Consumer:
+    """Return a consumer that reads committed records only and commits nothing.
+
+    A broker without new records answers a fetch after `fetch_wait_ms`. So long it takes to notice
+    the end of a partition, and so often an idle reader costs a request.
+    """
     return Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -47,7 +51,7 @@ def consumer(bootstrap: str) -> Consumer:
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
             "log_level": _WARNINGS,
-            "fetch.wait.max.ms": 50,
+            "fetch.wait.max.ms": fetch_wait_ms,
             "queued.max.messages.kbytes": 65_536,  # the default would let the client buffer 1 GB
         }
     )

@@ -25,6 +25,7 @@ from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 
 _WAIT_S: Final = 0.5
+_FETCH_WAIT_MS: Final = 500  # a broker with a new record answers at once
 _REPORT_RECORDS: Final = 20_000
 _KEPT: Final = "what is archived is kept, nothing was computed"
 _SHOWS: Final = "`inventory status` shows if broker and archiver run"
@@ -168,7 +169,7 @@ def follow(
         generation=settings.generation,
     )
     starts = checked_starts(settings, writers)
-    client = kafka.consumer(settings.kafka_bootstrap)
+    client = kafka.consumer(settings.kafka_bootstrap, fetch_wait_ms=_FETCH_WAIT_MS)
     client.assign([_assignment(number, starts) for number in range(settings.partitions)])
     _log.info("archiver follows", topic=STOCK_EVENTS, next_offsets=starts)
     request = _FlushRequest(settings.archive_dir / FLUSH)

@@ -69,7 +69,8 @@ class SinkSource:
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
                 "auto.offset.reset": "error",  # a missing offset is a fault, not a restart
-                "fetch.wait.max.ms": 50,
+                # The broker answers as soon as it has a record; it waits only while it has none.
+                "fetch.wait.max.ms": 500,
                 "queued.max.messages.kbytes": 32_768,
                 "allow.auto.create.topics": False,
             }

@@ -30,7 +30,7 @@ from streams.worker.lanes import Handler, Lane
 POLL_S: Final = 1.0
 ROOM_S: Final = 0.1
 # Faust lets the broker wait up to 1.5 s for data. A busy partition would wait for a quiet one.
-FETCH_WAIT_MS: Final = 50
+FETCH_WAIT_MS: Final = 100
 
 TP = Any  # Faust's (topic, partition), without types for the checker
 Fetched = Mapping[TP, Sequence[Any]]
