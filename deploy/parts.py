@@ -79,8 +79,9 @@ CONNECT: Final = {
     "scheduled.rebalance.max.delay.ms": "0",
     "topic.creation.enable": "false",
     "connector.client.config.override.policy": "None",
-    # The default of 5 ms since Kafka 4.0 would delay every change.
-    "producer.linger.ms": "0",
+    # The records of one poll arrive within this time and share a request. The default of 5 ms
+    # since Kafka 4.0 would delay each change more.
+    "producer.linger.ms": "2",
     "producer.compression.type": "lz4",
     "producer.batch.size": "131072",
     "config.providers": "env",
