@@ -1,4 +1,6 @@
-"""Compiled rules: the unchanged files of `inventory/` as machine code, made by mypyc.
+"""Compiled rules: the files of `inventory/` as machine code, made by mypyc.
+
+The statements are those of the sources. `native_values` adds constructors to value classes.
 
 Every process would import compiled files that lie beside the sources. So they are in the home of
 the stack whose workers use them, in a directory named by a hash of the sources. After a change of a
@@ -18,15 +20,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from deploy import native_values
 from deploy.artifacts.prerequisites import COMPILER, require
 from deploy.errors import MissingPrerequisite, StackError
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 COMPILE: Final = "inventory workers compile"
 _RULES: Final = "inventory"
-# Value classes stay interpreted, because the decorator in `value.py` generates them. Columns of
-# `record.py` hold values of any type, for which mypyc has no slot. The ring's members would lose
-# their shared memory, without any gain. Explanations are for pages only.
+# `value.py` makes the value classes with bases, which stay interpreted. Columns of `record.py` hold
+# values of any type, for which mypyc has no slot. The ring's members would lose their shared
+# memory, without any gain. Explanations are for pages only.
 _INTERPRETED: Final = (
     "model/value.py",
     "model/record.py",
@@ -122,7 +125,8 @@ def _move_away(found: Iterable[Path], scratch: str) -> None:
 def _name(tree: Path) -> str:
     """Return a name that depends on sources, interpreter and this module."""
     digest = hashlib.sha256(str(sysconfig.get_config_var("SOABI")).encode())
-    digest.update(Path(__file__).read_bytes())
+    for tool in (__file__, native_values.__file__):
+        digest.update(Path(tool).read_bytes())
     for path in sorted((tree / _RULES).rglob("[!.]*.py")):
         digest.update(str(path.relative_to(tree)).encode())
         digest.update(path.read_bytes())
@@ -149,10 +153,16 @@ def _require_tools(home: Path) -> None:
 
 
 def _build(tree: Path) -> None:
-    """Compile in place, in a separate process without the caller's mypy settings."""
+    """Compile in place, in a separate process without the caller's mypy settings.
+
+    The sources in `tree` get the constructors of their value classes first.
+    """
     rules = tree / _RULES
     left_out = {path for pattern in _INTERPRETED for path in rules.glob(pattern)}
-    sources = sorted(str(path.relative_to(tree)) for path in {*rules.rglob("*.py")} - left_out)
+    compiled = {*rules.rglob("*.py")} - left_out
+    for path in compiled:
+        path.write_text(native_values.with_constructors(path.read_text()))
+    sources = sorted(str(path.relative_to(tree)) for path in compiled)
     options = {"MYPYC_OPT_LEVEL": "3", "MYPYC_DEBUG_LEVEL": "0"}
     _run(["-m", "mypyc", "--config-file=", *sources], tree, options)
     for left in ("build", ".mypy_cache"):
