@@ -92,7 +92,7 @@ def _evaluate(
         floor_minor=floor_minor(policy.cost_minor, policy.margin_permille, policy.tax_bp),
         endings=policy.endings,
     )
-    market = market_of(policy, pricing_inputs(state, now_us, with_recent_sales=True))
+    market = market_of(policy, pricing_inputs(state, now_us))
     step = 0 if row is None else row.step
     is_below = frame.old_minor < frame.floor_minor
     signal = first_signal(policy, market, step, is_below_floor=is_below)
@@ -107,7 +107,7 @@ def _market_lines(evaluation: _Evaluation) -> tuple[Line, ...]:
         note("supply_units", market.supply_units),
         note("demand_rate_micro", market.rate_micro),
         note("cover_centidays", market.cover_centidays()),
-        note("sold_last_24h_units", market.sold_last_24h_units),
+        note("sold_last_24h_units", market.recent_sales.units()),
         note("quiet_windows", market.quiet_windows),
         note("signals_judged", "all" if market.is_observed else "below_floor alone"),
     )

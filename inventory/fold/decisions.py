@@ -4,13 +4,13 @@ from typing import Final
 
 from inventory.fold.clock import raises_review
 from inventory.log.validation import Change
-from inventory.model.arithmetic import DAY_US
 from inventory.model.fact import Fact
 from inventory.model.outputs import Output
 from inventory.model.policy import ItemLocation
-from inventory.model.state import Demand, KeyState, Stock, WindowRow, with_episodes
+from inventory.model.state import Demand, KeyState, Stock, with_episodes
 from inventory.model.windows import evaluation_us
 from inventory.pricing.proposals import PricingInputs, PricingTrigger, next_proposal
+from inventory.pricing.signals import RecentSales
 from inventory.replenishment.needs import (
     ABOVE_REORDER_POINT,
     IDLE,
@@ -88,7 +88,7 @@ def decide(
             after.inv_key,
             after.position,
             price_episode,
-            pricing_inputs(after, now_us, with_recent_sales=trigger.evaluate),
+            pricing_inputs(after, now_us),
             trigger,
         )
         outputs = outputs if price is None else (*outputs, price)
@@ -192,16 +192,11 @@ def _pricing_trigger(before: KeyState, after: KeyState, change: Change) -> Prici
     return _EVALUATE if is_evaluated else _NO_PRICING
 
 
-def pricing_inputs(state: KeyState, now_us: int, *, with_recent_sales: bool) -> PricingInputs:
-    """Return the inputs of a price decision at `now_us`.
-
-    `sold_last_24h_units` is 0 if `with_recent_sales` is False or pricing is off. Only an evaluation
-    reads it, and the sum over 144 windows takes time.
-    """
-    stock, demand, policy = state.stock, state.demand, state.policy
-    with_recent_sales = with_recent_sales and policy is not None and policy.price_mode != "off"
+def pricing_inputs(state: KeyState, now_us: int) -> PricingInputs:
+    """Return the inputs of a price decision at `now_us`."""
+    stock, demand = state.stock, state.demand
     return PricingInputs(
-        policy,
+        state.policy,
         state.timeline,
         stock.on_hand_units,
         stock.in_transit_units,
@@ -210,14 +205,6 @@ def pricing_inputs(state: KeyState, now_us: int, *, with_recent_sales: bool) -> 
         demand.observed_days,
         demand.quiet_windows,
         demand.rate_micro,
-        _sold_last_24h(state.windows, now_us) if with_recent_sales else 0,
+        RecentSales(state.windows, evaluation_us(now_us) or 0),
         now_us,
     )
-
-
-def _sold_last_24h(windows: dict[int, WindowRow], now_us: int) -> int:
-    """Return the units sold in the 144 windows that end in (E - DAY, E] (domain.md 6.1)."""
-    end_us = evaluation_us(now_us) or 0
-    first_us = end_us - DAY_US
-    sold = [row.sold_units for start_us, row in windows.items() if first_us <= start_us < end_us]
-    return sum(sold)

@@ -6,7 +6,6 @@ effects to stock and windows.
 
 from inventory.model.fact import Effect, Fact
 from inventory.model.state import Count
-from inventory.model.windows import complete_before_us
 from inventory.tables.stock_count import StockCount
 
 Effects = tuple[Effect, ...]
@@ -24,14 +23,13 @@ def effects_of(before: Fact | None, after: Fact | None) -> Effects:
     return (old,) if new is None else (old, new)
 
 
-def touches_complete_days(effects: Effects, stream_time_us: int) -> bool:
-    """Return True if a movement or sale line belongs to a day that is already complete.
+def touches_days_before(effects: Effects, complete_us: int) -> bool:
+    """Return True if a movement or sale line belongs to a day before `complete_us`.
 
     The demand of the retained days must then be evaluated again (domain.md 3.3).
     """
     for effect in effects:
-        at_us = effect.at_us
-        if (effect.moved_units or effect.line_units) and at_us < complete_before_us(stream_time_us):
+        if effect.at_us < complete_us and (effect.moved_units or effect.line_units):
             return True
     return False
 

@@ -17,13 +17,14 @@ from inventory.errors import COUNT_BEYOND_HORIZON, LIMIT, Rejected
 from inventory.fold.clock import clock_after
 from inventory.fold.decisions import base_position, decide, levels_after
 from inventory.fold.demand import learn_days, rules_of
-from inventory.fold.effects import approved, effects_of, touches_complete_days
+from inventory.fold.effects import approved, effects_of, touches_days_before
 from inventory.fold.horizon import Passed, pass_days
 from inventory.fold.sales import late_sale, with_effects
 from inventory.fold.stock import after_movements, with_count, without_count
 from inventory.log.dedupe import Admission
-from inventory.log.validation import Change, validate
+from inventory.log.validation import HEARTBEAT_TABLE, Change, validate
 from inventory.model.arithmetic import day_of
+from inventory.model.fact import Fact
 from inventory.model.ids import InvKey, Position
 from inventory.model.outputs import LateSale, Output
 from inventory.model.policy import ItemLocation
@@ -32,10 +33,8 @@ from inventory.model.ranges import check_ranges, check_time
 from inventory.model.record import Record
 from inventory.model.state import KeyState, Stock, WindowRow
 from inventory.model.value import value
-from inventory.model.windows import complete_before_us, has_same_days, horizon_us
-from inventory.tables.pipeline_heartbeat import Heartbeat
+from inventory.model.windows import has_days, retained_days
 from inventory.tables.price_change import PriceChange
-from inventory.tables.stock_count import StockCount
 
 MOST_COUNTS_PER_DAY = 1000
 
@@ -128,7 +127,7 @@ def fold(
     try:
         change = validate(record, admission, is_known_key=state is not None)
         before = KeyState(InvKey(record.key), at) if state is None else state
-        if isinstance(change.after, Heartbeat) or isinstance(change.before, Heartbeat):
+        if record.table == HEARTBEAT_TABLE:
             return Applied(replace(before, position=at))
         return _applied(before, change, record.commit_us, at)
     except Rejected as rejection:
@@ -137,31 +136,33 @@ def fold(
 
 def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> Applied:
     mode, now_us = clock_after(before, change, commit_us)
-    horizon_at_us = horizon_us(now_us)
-    is_count = isinstance(change.after or change.before, StockCount)
-    if is_count:
+    effects = effects_of(change.before, change.after)
+    retained = None if now_us is None else retained_days(now_us)
+    horizon_at_us = None if retained is None else retained[0]
+    if not effects:
         _check_counts(before.stock, change, horizon_at_us)
     # Check before the loop over days: a time far outside the range spans millions of them.
     check_time(now_us)
-    is_new_day = now_us is not None and not has_same_days(before.stream_time_us, now_us)
-    passed = pass_days(before, now_us or 0) if is_new_day else before
-    stock, windows, changed = passed.stock, passed.windows, _NO_ROWS
-    effects = effects_of(change.before, change.after)
-    if is_count:
-        stock = _recounted(stock, windows, change)
-    elif effects:
+    is_same_day = retained is None or has_days(before.stream_time_us, retained)
+    passed = before if is_same_day else pass_days(before, now_us or 0)
+    stock, windows, policy, timeline = passed.stock, passed.windows, before.policy, before.timeline
+    changed = _NO_ROWS
+    if effects:  # rows of counts, policies and prices have none
         stock = after_movements(stock, effects, horizon_at_us)
         windows, changed = with_effects(windows, effects, horizon_at_us, now_us)
-    policy = _policy_after(before, change)
-    timeline = _timeline_after(before, change, now_us)
-    days = passed.days
+    else:
+        stock, policy = _recounted(stock, windows, change), _policy_after(policy, change)
+        timeline = _timeline_after(timeline, change.after)
+    if timeline and now_us is not None:
+        timeline = prune(timeline, now_us)
+    is_past = retained is not None and touches_days_before(effects, retained[1])
     is_ruled = policy is not before.policy or timeline is not before.timeline
-    if now_us is not None and (is_ruled or is_count or touches_complete_days(effects, now_us)):
-        span = horizon_at_us or 0, complete_before_us(now_us)
-        days = learn_days(passed.final_demand, stock, windows, span, rules_of(policy, timeline))
+    days = passed.days
+    if retained and (is_past or is_ruled or stock.counts is not passed.stock.counts):
+        rules = rules_of(policy, timeline)
+        days = learn_days(passed.final_demand, stock, windows, retained, rules)
     demand = days[-1].demand if days else passed.demand
-    # Positional arguments and one constructor call, because each record builds a state.
-    after = KeyState(
+    after = KeyState(  # positional arguments and one call, because each record builds a state
         before.inv_key,
         at,
         before.resent,
@@ -181,8 +182,8 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
     )
     after, outputs = decide(before, after, change)
     check_ranges(before, after, changed, outputs)
-    late, dropped = late_sale(effects, horizon_at_us), _dropped(before, passed)
-    return Applied(after, late, outputs, changed, dropped)
+    late = late_sale(effects, horizon_at_us) if is_past else None
+    return Applied(after, late, outputs, changed, _dropped(before, passed))
 
 
 def _dropped(before: KeyState, passed: KeyState | Passed) -> tuple[int, ...]:
@@ -226,15 +227,12 @@ def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> S
     return stock if new is None else with_count(stock, windows, new)
 
 
-def _policy_after(before: KeyState, change: Change) -> ItemLocation | None:
+def _policy_after(policy: ItemLocation | None, change: Change) -> ItemLocation | None:
     if isinstance(change.after, ItemLocation):
         return change.after
-    return None if isinstance(change.before, ItemLocation) else before.policy
+    return None if isinstance(change.before, ItemLocation) else policy
 
 
-def _timeline_after(before: KeyState, change: Change, now_us: int | None) -> tuple[PriceRow, ...]:
-    """Return the price rows after the record, pruned by domain.md 11.9."""
-    timeline, fact = before.timeline, change.after
-    if isinstance(fact, PriceChange):
-        timeline = add_row(timeline, fact)
-    return timeline if now_us is None else prune(timeline, now_us)
+def _timeline_after(timeline: tuple[PriceRow, ...], fact: Fact | None) -> tuple[PriceRow, ...]:
+    """Return the price rows after the record, not yet pruned."""
+    return add_row(timeline, fact) if isinstance(fact, PriceChange) else timeline

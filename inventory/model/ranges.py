@@ -9,10 +9,10 @@ from dataclasses import fields
 from typing import NoReturn
 
 from inventory.errors import OVERFLOW, Rejected, short_text
-from inventory.model.arithmetic import MAX_STORED
+from inventory.model.arithmetic import MAX_STORED, MIN_STORED
 from inventory.model.outputs import Output, PriceOutput, ReorderOutput
 from inventory.model.policy import ItemLocation
-from inventory.model.state import Demand, KeyState, Stock, WindowRow
+from inventory.model.state import Demand, KeyState
 
 _POLICY_COLUMNS = tuple(column.name for column in fields(ItemLocation))
 _OUTPUT_FIELDS = {
@@ -50,9 +50,30 @@ def check_ranges(
 
 def _check_stock(after: KeyState, changed: tuple[int, ...]) -> None:
     """Check stock, B and the changed rows in one call. Nearly every record changes them."""
-    numbers = (*_stock_numbers(after.stock), after.base_position_units)
+    stock = after.stock
+    numbers: tuple[int, ...] = (
+        stock.on_hand_units,
+        stock.unavailable_units,
+        stock.on_order_units,
+        stock.in_transit_units,
+        stock.sum_movements_units,
+        stock.on_hand_units - stock.sum_movements_units,
+        stock.shrink_units,
+        stock.opening_units,
+        after.base_position_units,
+    )
     for start_us in changed:
-        numbers += _row_numbers(after.windows[start_us])
+        row = after.windows[start_us]
+        numbers = (
+            *numbers,
+            start_us,
+            row.sold_units,
+            row.returned_units,
+            row.sale_lines,
+            row.return_lines,
+            row.revenue_minor,
+            *row.moves.values(),
+        )
     _check("stock", numbers)
 
 
@@ -74,12 +95,10 @@ def check_time(stream_time_us: int | None) -> None:
 
 
 def _check(name: str, numbers: Collection[int]) -> None:
-    # `min` and `max` once each: a loop over every number of every record costs more.
-    low, high = min(numbers), max(numbers)
-    if low < -MAX_STORED:
-        _refuse(name, low)
-    if high > MAX_STORED:
-        _refuse(name, high)
+    for number in numbers:
+        if not MIN_STORED <= number <= MAX_STORED:
+            low = min(numbers)
+            _refuse(name, low if low < MIN_STORED else max(numbers))
 
 
 def _refuse(name: str, found: int) -> NoReturn:
@@ -95,31 +114,6 @@ def _level_numbers(state: KeyState) -> tuple[int, ...]:
         state.order_up_to_units or 0,
         state.episode.until_us or 0,
         state.price_episode.blocked_until_us or 0,
-    )
-
-
-def _stock_numbers(stock: Stock) -> tuple[int, ...]:
-    return (
-        stock.on_hand_units,
-        stock.unavailable_units,
-        stock.on_order_units,
-        stock.in_transit_units,
-        stock.sum_movements_units,
-        stock.sum_variances_units,
-        stock.shrink_units,
-        stock.opening_units,
-    )
-
-
-def _row_numbers(row: WindowRow) -> tuple[int, ...]:
-    return (
-        row.start_us,
-        row.sold_units,
-        row.returned_units,
-        row.sale_lines,
-        row.return_lines,
-        row.revenue_minor,
-        *row.moves.values(),
     )
 
 

@@ -12,6 +12,8 @@ GRACE_US: Final = WINDOW_US
 RETAINED_DAYS_BEFORE_TODAY: Final = 3
 WINDOWS_PER_DAY: Final = 144
 
+_RETAINED_US: Final = RETAINED_DAYS_BEFORE_TODAY * DAY_US
+
 
 def horizon_us(stream_time_us: int | None) -> int | None:
     """Return (day(stream time) - 3)·DAY. The day of the stream time and three more are retained."""
@@ -20,12 +22,22 @@ def horizon_us(stream_time_us: int | None) -> int | None:
     return (stream_time_us // DAY_US - RETAINED_DAYS_BEFORE_TODAY) * DAY_US
 
 
-def has_same_days(old_us: int | None, now_us: int) -> bool:
-    """Return True if horizon and last complete day are the same at both stream times."""
-    if old_us is None:
-        return False
-    is_same = old_us // DAY_US == now_us // DAY_US
-    return is_same and (old_us - GRACE_US) // DAY_US == (now_us - GRACE_US) // DAY_US
+def retained_days(stream_time_us: int) -> tuple[int, int]:
+    """Return [horizon, end of the last complete day) at a stream time, both in µs."""
+    return stream_time_us // DAY_US * DAY_US - _RETAINED_US, complete_before_us(stream_time_us)
+
+
+def has_days(old_us: int | None, days: tuple[int, int]) -> bool:
+    """Return True if `days`, those of a later stream time, are also the days at `old_us`.
+
+    `old_us` is then on the same day, and on the same side of the end of that day's grace.
+    """
+    horizon_at_us, complete_us = days
+    return (
+        old_us is not None
+        and old_us >= horizon_at_us + _RETAINED_US
+        and old_us >= complete_us + GRACE_US
+    )
 
 
 def is_closed(start_us: int, stream_time_us: int | None) -> bool:

@@ -14,6 +14,7 @@ from inventory.pricing.signals import (
     DOWN,
     OBSERVED_DAYS_NEEDED,
     Market,
+    RecentSales,
     Signal,
     effective_at_us,
     first_signal,
@@ -58,7 +59,7 @@ class PricingInputs:
     observed_days: int
     quiet_windows: int
     rate_micro: int | None
-    sold_last_24h_units: int
+    recent_sales: RecentSales
     stream_time_us: int
 
 
@@ -234,7 +235,7 @@ def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
             available_units=available_units, in_transit_units=inputs.in_transit_units
         ),
         rate_micro=demand_micro(policy, inputs.rate_micro),
-        sold_last_24h_units=inputs.sold_last_24h_units,
+        recent_sales=inputs.recent_sales,
         quiet_windows=inputs.quiet_windows,
         is_observed=inputs.stock_known and inputs.observed_days >= OBSERVED_DAYS_NEEDED,
     )
@@ -304,7 +305,7 @@ def _terms(found: _Candidate) -> tuple[tuple[str, int | str | None], ...]:
         ("supply_units", market.supply_units),
         ("demand_rate_micro", market.rate_micro),
         ("cover_centidays", market.cover_centidays()),
-        ("sold_last_24h_units", market.sold_last_24h_units),
+        ("sold_last_24h_units", market.recent_sales.units()),
         ("quiet_windows", market.quiet_windows),
         ("old_minor", frame.old_minor),
         ("regular_minor", frame.regular_minor),

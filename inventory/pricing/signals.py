@@ -1,7 +1,8 @@
 """The signals, conditions on which a rule proposes another price (domain.md 6.1)."""
 
-from inventory.model.arithmetic import MINUTE_US, WINDOW_US, ceil_div
+from inventory.model.arithmetic import DAY_US, MINUTE_US, WINDOW_US, ceil_div
 from inventory.model.policy import ItemLocation
+from inventory.model.state import WindowRow
 from inventory.model.value import value
 
 OBSERVED_DAYS_NEEDED = 14
@@ -24,6 +25,23 @@ class Signal:
 
 
 @value
+class RecentSales:
+    """The sales of the 144 windows that end in (`end_us` - DAY, `end_us`] (domain.md 6.1).
+
+    They are added up only if a signal or a proposal needs them, because few evaluations do.
+    """
+
+    windows: dict[int, WindowRow]
+    end_us: int
+
+    def units(self) -> int:
+        """Return the units sold in these windows."""
+        first_us, end_us = self.end_us - DAY_US, self.end_us
+        rows = self.windows.items()
+        return sum([row.sold_units for start_us, row in rows if first_us <= start_us < end_us])
+
+
+@value
 class Market:
     """The inputs of the signals: stock, supply and demand of the key (domain.md 6.1).
 
@@ -34,7 +52,7 @@ class Market:
     available_units: int
     supply_units: int
     rate_micro: int
-    sold_last_24h_units: int
+    recent_sales: RecentSales
     quiet_windows: int
     is_observed: bool
 
@@ -90,7 +108,7 @@ def _is_scarce(policy: ItemLocation, market: Market) -> bool:
         and market.rate_micro > 0
         and cover is not None
         and cover < policy.scarce_days * 100
-        and 1000 * market.sold_last_24h_units * 1_000_000 >= 1500 * market.rate_micro
+        and 1000 * market.recent_sales.units() * 1_000_000 >= 1500 * market.rate_micro
     )
 
 

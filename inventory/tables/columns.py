@@ -96,13 +96,18 @@ def optional_text(row: Row, column: str) -> str | None:
 
 
 def choice(row: Row, column: str, allowed: tuple[str, ...], default: str | None = None) -> str:
-    """Return one of `allowed`. The column is required if there is no `default`."""
+    """Return the text of `allowed` that equals the column, so that states share one object.
+
+    The column is required if there is no `default`.
+    """
     found = row.get(column)
     if found is None:
         found = default
-    if type(found) is not str or found not in allowed:
-        refuse(column, "one of " + ", ".join(allowed), found)
-    return found
+    if type(found) is str:
+        for text in allowed:
+            if text == found:
+                return text
+    refuse(column, "one of " + ", ".join(allowed), found)
 
 
 def truth(row: Row, column: str, *, default: bool) -> bool:

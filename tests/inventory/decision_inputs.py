@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from inventory.model.arithmetic import DAY_US, HOUR_US, half_even
+from inventory.model.arithmetic import DAY_US, HOUR_US, WINDOW_US, half_even
 from inventory.model.ids import InvKey, Position
 from inventory.model.policy import ItemLocation
 from inventory.model.price_timeline import PriceRow
+from inventory.model.state import WindowRow
 from inventory.pricing.proposals import PricingInputs
+from inventory.pricing.signals import RecentSales
 from inventory.replenishment.needs import ReplenishmentInputs
 from inventory.tables.price_change import PriceChange
 from inventory.tables.price_decision import PriceDecision
@@ -88,6 +90,11 @@ def priced(**columns: Any) -> ItemLocation:
     return policy(**(shared | columns))
 
 
+def sold_recently(units: int) -> RecentSales:
+    """Return recent sales of `units` in one window."""
+    return RecentSales({0: WindowRow(0, sold_units=units)}, WINDOW_US)
+
+
 def market(ranged: ItemLocation | None, *, old: int, step: int = 0, **more: Any) -> PricingInputs:
     """Return inputs of a key with much stock, one unit a day, and `old` in force for long."""
     shared: dict[str, Any] = {
@@ -100,7 +107,7 @@ def market(ranged: ItemLocation | None, *, old: int, step: int = 0, **more: Any)
         "observed_days": 14,
         "quiet_windows": 0,
         "rate_micro": 1_000_000,
-        "sold_last_24h_units": 0,
+        "recent_sales": sold_recently(more.pop("sold_last_24h_units", 0)),
         "stream_time_us": NOW_US + HOUR_US,
     }
     return PricingInputs(**(shared | more))

@@ -21,7 +21,15 @@ from inventory.replenishment.needs import (
     base_position_units,
     next_episode,
 )
-from tests.inventory.decision_inputs import KEY, NOW_US, at, price_word, word, written
+from tests.inventory.decision_inputs import (
+    KEY,
+    NOW_US,
+    at,
+    price_word,
+    sold_recently,
+    word,
+    written,
+)
 from tests.oracle import episode as second_need
 from tests.oracle import prices as second_timeline
 from tests.oracle import pricing as second_price
@@ -173,7 +181,7 @@ class Prices:
             KEY,
             at(offset),
             self.mine,
-            PricingInputs(ranged, self.timeline, *known, rate, sold, stream),
+            PricingInputs(ranged, self.timeline, *known, rate, sold_recently(sold), stream),
             PricingTrigger(evaluate, fact, decision),
         )
         event = second_price.PriceEvent(

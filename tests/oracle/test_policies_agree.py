@@ -13,6 +13,7 @@ from inventory.pricing.proposals import PricingInputs, PricingTrigger, next_prop
 from inventory.replenishment.levels import levels
 from inventory.replenishment.quantity import order_quantity
 from inventory.tables.item_location import parse as item_location
+from tests.inventory.decision_inputs import sold_recently
 from tests.oracle import prices
 from tests.oracle.arithmetic import DAY, HOUR, MINUTE, W
 from tests.oracle.columns import Limit, Row
@@ -105,7 +106,7 @@ def test_the_same_price_is_proposed() -> None:
             observed_days=inputs.observed_days,
             quiet_windows=inputs.quiet_windows,
             rate_micro=inputs.d,
-            sold_last_24h_units=inputs.sold_last_24h,
+            recent_sales=sold_recently(inputs.sold_last_24h),
             stream_time_us=inputs.stream,
         )
         trigger = PricingTrigger(evaluate=True)
