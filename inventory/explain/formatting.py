@@ -20,7 +20,7 @@ TITLES: Final = {
     "hold": "Need",
     "source": "Where this comes from",
 }
-_LABELS: Final = {
+LABELS: Final = {
     "replenish_family": "Rule family",
     "last_count_at_us": "Last count at",
     "movements_since_units": "Movements since",
@@ -137,10 +137,10 @@ def visible_lines(section: Section) -> tuple[Line, ...]:
 def label(line: Line) -> str:
     """Return the label for the line's name.
 
-    A name that `_LABELS` lacks loses its unit and its underscores: `packed_units` is `Packed`.
+    A name that `LABELS` lacks loses its unit and its underscores: `packed_units` is `Packed`.
     """
-    if line.name in _LABELS:
-        return _LABELS[line.name]
+    if line.name in LABELS:
+        return LABELS[line.name]
     name = line.name
     for unit in _ENDS:
         name = name.removesuffix(unit)

@@ -7,6 +7,8 @@ because `ledger.automation.sends` checks it too.
 from dataclasses import dataclass
 from typing import Final
 
+from ledger.messages import gettext_noop
+
 ASSOCIATE: Final = "associate"
 MANAGER: Final = "manager"
 BUYER: Final = "buyer"
@@ -35,11 +37,11 @@ class Role:
 
 
 ROLES: Final = (
-    Role(ASSOCIATE, "Store staff", is_of_store=True),
-    Role(MANAGER, "Store manager", is_of_store=True, sees_tasks_of=(ASSOCIATE,)),
-    Role(BUYER, "Buyer"),
-    Role(LEAD, "Purchasing lead", sees_tasks_of=(BUYER,)),
-    Role(PRICING, "Pricing"),
-    Role(ANALYST, "Analyst"),
-    Role(OPERATOR, "Operator"),
+    Role(ASSOCIATE, gettext_noop("Store staff"), is_of_store=True),
+    Role(MANAGER, gettext_noop("Store manager"), is_of_store=True, sees_tasks_of=(ASSOCIATE,)),
+    Role(BUYER, gettext_noop("Buyer")),
+    Role(LEAD, gettext_noop("Purchasing lead"), sees_tasks_of=(BUYER,)),
+    Role(PRICING, gettext_noop("Pricing")),
+    Role(ANALYST, gettext_noop("Analyst")),
+    Role(OPERATOR, gettext_noop("Operator")),
 )

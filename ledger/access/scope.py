@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from django.core.exceptions import PermissionDenied
 from django.db import connection
 
+from ledger.messages import Message, gettext_noop
+
 if TYPE_CHECKING:  # services are imported before Django is set up, models can't be
     from django.contrib.auth.models import AnonymousUser, User
 
@@ -165,16 +167,17 @@ def require_company() -> None:
     Call this before a change of something that applies to all stores.
     """
     if not current().everywhere:
-        message = (
-            "This applies to every store, but you don't work for all of them. Nothing was changed."
-            " Ask a person who works for the whole company."
+        message = gettext_noop(
+            "This applies to every store, but you don't work for all of them. Nothing was "
+            "changed. Ask a person who works for the whole company."
         )
         raise OutOfScope(message)
 
 
 def _refusal(location: str, field: str) -> str:
-    named = f"{field} {location}" if field else "This record"
-    return (
-        f"{named} belongs to a store that is not one of yours. Nothing was changed."
-        " Choose one of your own stores, or ask an operator for a membership."
+    named = f"{field} {location}" if field else gettext_noop("This record")
+    return Message(
+        "%(named)s belongs to a store that is not one of yours. Nothing was changed. "
+        "Choose one of your own stores, or ask an operator for a membership.",
+        named=named,
     )

@@ -21,6 +21,7 @@ from ledger.kernel.proposal_rows import PRICES, locked_proposal
 from ledger.kernel.rows import select
 from ledger.kernel.sink_positions import as_of_by_partition
 from ledger.kernel.transactions import database_now, ledger_transaction
+from ledger.messages import gettext_noop
 from ledger.pricing.prices import next_window_start
 from ledger.services import LedgerError, approve_price
 
@@ -82,18 +83,36 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
     change = abs(candidate.new_minor - candidate.old_minor) * 1000
     lowest = floor_minor(candidate.cost_minor, candidate.margin_permille, candidate.tax_bp)
     objections = (
-        (candidate.price_mode != "auto", "prices of this item need a person"),
-        (candidate.signal == ALWAYS_A_PERSON, "a price below its floor needs a person"),
-        (change > candidate.auto_permille * candidate.old_minor, "the change is above the limit"),
-        (candidate.new_minor < lowest, "the floor has risen since, and this price is below it"),
-        (candidate.has_rule_price_that_day, "the rules have set a price for that day already"),
-        (candidate.is_stopped, "rule-made prices are stopped"),
-        (now_us - candidate.settled_since_us < SETTLED_US, "it has changed within the last minute"),
+        (candidate.price_mode != "auto", gettext_noop("prices of this item need a person")),
+        (
+            candidate.signal == ALWAYS_A_PERSON,
+            gettext_noop("a price below its floor needs a person"),
+        ),
+        (
+            change > candidate.auto_permille * candidate.old_minor,
+            gettext_noop("the change is above the limit"),
+        ),
+        (
+            candidate.new_minor < lowest,
+            gettext_noop("the floor has risen since, and this price is below it"),
+        ),
+        (
+            candidate.has_rule_price_that_day,
+            gettext_noop("the rules have set a price for that day already"),
+        ),
+        (candidate.is_stopped, gettext_noop("rule-made prices are stopped")),
+        (
+            now_us - candidate.settled_since_us < SETTLED_US,
+            gettext_noop("it has changed within the last minute"),
+        ),
         (
             as_of_us is None or now_us - as_of_us > OLDEST_US,
-            "its stock figures are missing or more than 60 s old",
+            gettext_noop("its stock figures are missing or more than 60 s old"),
         ),
-        (is_stale(candidate.pipeline_age_us), "a part of the pipeline sent no heartbeat for 60 s"),
+        (
+            is_stale(candidate.pipeline_age_us),
+            gettext_noop("a part of the pipeline sent no heartbeat for 60 s"),
+        ),
     )
     return next((why for objects, why in objections if objects), None)
 
@@ -115,7 +134,7 @@ def write_due(*, limit: int = 200) -> int:
 def objections_to(proposals: list[str]) -> dict[str, str]:
     """Return by proposal id why each of these open proposals waits, as a clause for people."""
     return {
-        candidate.proposal_id: why or "the rules will write it within seconds"
+        candidate.proposal_id: why or gettext_noop("the rules will write it within seconds")
         for candidate, why in _judged(_NAMED, proposals)
     }
 

@@ -24,6 +24,7 @@ from ledger.access.scope import EVERYWHERE, NOWHERE, Scope, grants_of
 from ledger.kernel.errors import LedgerError
 from ledger.kernel.transactions import execute, fetch_column, ledger_transaction
 from ledger.kernel.unscoped_rows import read_all, read_one
+from ledger.messages import Message, gettext_noop
 from ledger.ordering.orders import send_order
 from ledger.reorders.approvals import Approver, ApproveReorder, NotOrdered, Ordered, OrderedBefore
 from ledger.reorders.pending import NEED, end_send, ordered_before, refusal_reason
@@ -31,8 +32,12 @@ from ledger.reorders.service import approve_and_send
 
 MOST_A_CALL: Final = 20
 LAPSES_AFTER: Final = timedelta(minutes=15)
-TOO_LATE: Final = "The automation did not run for 15 minutes, so nothing was sent. Send it again"
-NOT_ALLOWED: Final = "{person} may not send orders for {location} any more, so nothing was sent"
+TOO_LATE: Final = gettext_noop(
+    "The automation did not run for 15 minutes, so nothing was sent. Send it again"
+)
+NOT_ALLOWED: Final = gettext_noop(
+    "%(person)s may not send orders for %(location)s any more, so nothing was sent"
+)
 
 log = structlog.get_logger(__name__)
 
@@ -110,7 +115,9 @@ def _lapsed(items: Sequence[_Item]) -> list[_Outcome]:
 def _outcomes(send: _Send, items: Sequence[_Item]) -> list[_Outcome]:
     scope = _scope(send.made_by)
     found = [
-        _Outcome(item.place, None, NOT_ALLOWED.format(person=send.made_by, location=item.location))
+        _Outcome(
+            item.place, None, Message(NOT_ALLOWED, person=send.made_by, location=item.location)
+        )
         for item in items
         if not scope.allows(item.location)
     ]

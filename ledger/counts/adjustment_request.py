@@ -9,6 +9,7 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import execute
 from ledger.kernel.unscoped_rows import read_one
+from ledger.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,13 @@ def locked_request(request_id: int) -> WaitingRequest:
     if request.status != "waiting":
         who, at = person(request.decided_by), request.decision_time
         what = f"{request.quantity_units} {request.reason.replace('_', ' ')}"
-        message = f"{who} has {request.status} this request ({what}) already, {at}"
+        message = Message(
+            "%(who)s has %(status)s this request (%(what)s) already, %(at)s",
+            who=who,
+            status=Message(request.status),
+            what=what,
+            at=at,
+        )
         raise Conflict(message)
     return request
 

@@ -30,6 +30,7 @@ from ledger.kernel.transactions import (
     log_action,
 )
 from ledger.kernel.unscoped_rows import R, read_one
+from ledger.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +178,12 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
         if shown_minor not in (None, before.adjustment_limit_minor):
             now = money_text(before.adjustment_limit_minor)
             who, at = person(before.updated_by), moment_text(before.updated_at)
-            message = f"{who} has set the limit to {now} at {at}, after this page was loaded"
+            message = Message(
+                "%(who)s has set the limit to %(now)s at %(at)s, after this page was loaded",
+                who=who,
+                now=now,
+                at=at,
+            )
             raise Conflict(message)
         execute(
             "UPDATE app.setting SET adjustment_limit_minor = %s, updated_by = %s,"

@@ -16,6 +16,7 @@ from ledger.kernel.idempotency import Done, run_command
 from ledger.kernel.refusal_text import person
 from ledger.kernel.transactions import database_now, execute, log_action
 from ledger.kernel.unscoped_rows import read_one
+from ledger.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +131,23 @@ def _locked_draft(count_id: int) -> LockedCount:
     """Return a draft, locked until the transaction ends; raise `Conflict` for another status."""
     count = locked_count(count_id)
     if count.status == "approved":
-        who, units = person(count.approved_by), f"{count.units:,} units"
-        message = f"{who} has approved count {count_id} of {units} already, {count.write_time}"
+        who, units = person(count.approved_by), Message("%(units)s units", units=f"{count.units:,}")
+        message = Message(
+            "%(who)s has approved count %(count_id)s of %(units)s already, %(write_time)s",
+            who=who,
+            count_id=count_id,
+            units=units,
+            write_time=count.write_time,
+        )
         raise Conflict(message)
     if count.status == "void":
-        again = f"has refused count {count_id}, or has counted again"
-        message = f"{count.writer} {again}, {count.write_time}, so it no longer counts"
+        again = Message("has refused count %(count_id)s, or has counted again", count_id=count_id)
+        message = Message(
+            "%(writer)s %(again)s, %(write_time)s, so it no longer counts",
+            writer=count.writer,
+            again=again,
+            write_time=count.write_time,
+        )
         raise Conflict(message)
     return count
 
@@ -165,16 +177,18 @@ def _refuse_approver(count: WaitingDraft, actor: str) -> None:
 def _refuse_if_moved(count: WaitingDraft, shown_expected_units: int | None) -> None:
     """Refuse a draft older than 48 h, or one whose expected units have changed."""
     if not checks.is_correctable(count.business_at, database_now()):
-        message = (
-            f"count {count.id} is older than 48 h and can't be approved:"
-            " have the item counted again"
+        message = Message(
+            "count %(id)s is older than 48 h and can't be approved: have the item counted again",
+            id=count.id,
         )
         raise Conflict(message)
     if shown_expected_units not in (None, count.expected_units):
-        message = (
-            f"{shown_expected_units} units were expected when this page was loaded, and"
-            f" {count.expected_units} are now, because earlier sales or bookings arrived late;"
-            " check the difference and approve again"
+        message = Message(
+            "%(shown_expected_units)s units were expected when this page was loaded, and "
+            "%(expected_units)s are now, because earlier sales or bookings arrived late; "
+            "check the difference and approve again",
+            shown_expected_units=shown_expected_units,
+            expected_units=count.expected_units,
         )
         raise Conflict(message)
 
@@ -202,12 +216,17 @@ def _check_second_count(count: WaitingDraft) -> None:
     is known (docs/domain.md 8).
     """
     if count.recount_asked:
-        message = f"a second count of {count.inv_key} was requested: have the item counted again"
+        message = Message(
+            "a second count of %(inv_key)s was requested: have the item counted again",
+            inv_key=count.inv_key,
+        )
         raise Conflict(message)
     is_first = count.stock_known and count.recount_of is None
     if is_first and is_variance_due(count.units, count.expected_units):
-        message = (
-            f"the count differs by {count.variance_units:+d} units, and the tolerance is"
-            f" {tolerance_units(count.expected_units)}: a second blind count is needed first"
+        message = Message(
+            "the count differs by %(variance_units)s units, and the tolerance is "
+            "%(expected_units)s: a second blind count is needed first",
+            variance_units=f"{count.variance_units:+d}",
+            expected_units=tolerance_units(count.expected_units),
         )
         raise Conflict(message)

@@ -8,6 +8,7 @@ from ledger.access.scope import require_store
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.unscoped_rows import read_all, read_one
+from ledger.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,19 @@ def locked_sheet(sheet_id: int, actor: str) -> OpenSheet:
         refuse("sheet_id", sheet_id, "no such sheet")
     require_store(sheet.location, field="")
     if sheet.opened_by != actor:
-        refuse("actor", actor, f"this sheet belongs to {sheet.opened_by}: open a sheet of your own")
+        refuse(
+            "actor",
+            actor,
+            Message(
+                "this sheet belongs to %(opened_by)s: open a sheet of your own",
+                opened_by=sheet.opened_by,
+            ),
+        )
     if sheet.submitted_at is not None:
-        message = (
-            f"sheet {sheet_id} was handed in at {moment_text(sheet.submitted_at)}: open a new one"
+        message = Message(
+            "sheet %(sheet_id)s was handed in at %(submitted_at)s: open a new one",
+            sheet_id=sheet_id,
+            submitted_at=moment_text(sheet.submitted_at),
         )
         raise Conflict(message)
     return sheet

@@ -17,6 +17,7 @@ from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, Written, run_command
 from ledger.kernel.transactions import business_time_or_now, database_now, insert, log_action
+from ledger.messages import Message
 
 LONGEST_NOTE: Final = 500
 
@@ -60,7 +61,11 @@ class Adjust:
         checks.integer("quantity_units", self.quantity_units, 1)
         checks.check_business_time("occurred_at", self.occurred_at)
         if len(self.note) > LONGEST_NOTE:
-            refuse("note", self.note[:20], f"at most {LONGEST_NOTE} characters of text")
+            refuse(
+                "note",
+                self.note[:20],
+                Message("at most %(longest_note)s characters of text", longest_note=LONGEST_NOTE),
+            )
         require_store(self.location)
         return checks.key(self.location, self.sku)
 
@@ -110,7 +115,12 @@ def void_count(
     def work() -> Done:
         count = locked_count(count_id)
         if count.status == "void":
-            message = f"{count.writer} has made count {count_id} void already, {count.write_time}"
+            message = Message(
+                "%(writer)s has made count %(count_id)s void already, %(write_time)s",
+                writer=count.writer,
+                count_id=count_id,
+                write_time=count.write_time,
+            )
             raise Conflict(message)
         is_fresh = checks.is_correctable(count.business_at, database_now())
         if count.status == "approved" and not is_fresh:

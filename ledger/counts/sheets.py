@@ -30,6 +30,7 @@ from ledger.kernel.transactions import (
     log_action,
 )
 from ledger.kernel.unscoped_rows import read_all
+from ledger.messages import Message
 
 MOST_ENTRIES: Final = 500
 
@@ -112,7 +113,11 @@ def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple
     An entry whose `entry_id` is stored already is skipped.
     """
     if len(entries) > MOST_ENTRIES:
-        refuse("entries", len(entries), f"at most {MOST_ENTRIES} entries at a time")
+        refuse(
+            "entries",
+            len(entries),
+            Message("at most %(most_entries)s entries at a time", most_entries=MOST_ENTRIES),
+        )
     refused: list[Refused] = []
     with ledger_transaction():
         sheet = locked_sheet(sheet_id, actor)
@@ -139,8 +144,9 @@ def undo_entry(*, sheet_id: int, entry_id: UUID, actor: str) -> None:
             entry_id,
         )
     if not done:
-        message = (
-            f"this entry is not on sheet {sheet_id} any more, or has become a count: count again"
+        message = Message(
+            "this entry is not on sheet %(sheet_id)s any more, or has become a count: count again",
+            sheet_id=sheet_id,
         )
         raise Conflict(message)
 

@@ -9,6 +9,7 @@ from ledger.kernel.bulk_insert import Moved
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_idempotent
 from ledger.kernel.refusal_text import changes_text
+from ledger.messages import Message
 
 AUTOMATION: Final = ("auto_max_minor", "price_mode", "auto_permille")
 
@@ -30,7 +31,9 @@ def set_automation(
     """
     for name in changes:
         if name not in AUTOMATION:
-            refuse("policy", name, f"one of {', '.join(AUTOMATION)}")
+            refuse(
+                "policy", name, Message("one of %(automation)s", automation=", ".join(AUTOMATION))
+            )
 
     def work() -> Moved:
         _refuse_moved(locked_item(location=location, sku=sku), shown)
@@ -42,6 +45,13 @@ def set_automation(
 def _refuse_moved(item: LockedItem, shown: Mapping[str, object]) -> None:
     said = changes_text(item.policy, shown)
     if said:
-        last = f"last by {item.writer}, {item.write_time}"
-        message = f"{item.inv_key} has changed since it was shown, {last}: {said}"
+        last = Message(
+            "last by %(writer)s, %(write_time)s", writer=item.writer, write_time=item.write_time
+        )
+        message = Message(
+            "%(inv_key)s has changed since it was shown, %(last)s: %(said)s",
+            inv_key=item.inv_key,
+            last=last,
+            said=said,
+        )
         raise Conflict(message)

@@ -19,6 +19,7 @@ from ledger.kernel.idempotency import Done, run_command, run_idempotent
 from ledger.kernel.refusal_text import changes_text
 from ledger.kernel.transactions import execute, log_action
 from ledger.kernel.unscoped_rows import read_one
+from ledger.messages import Message
 
 LONGEST_NAME: Final = 200
 LONGEST_DEPARTMENT: Final = 100
@@ -177,7 +178,11 @@ def _locked(command: Describe) -> Describe:
     statement = f"SELECT * FROM {command.TABLE} WHERE code = %s FOR UPDATE"  # noqa: S608 -- a name of the contract
     before = read_one(type(command), statement, command.code)
     if before is None:
-        refuse("code", command.code, f"no such {_noun(type(command))}")
+        refuse(
+            "code",
+            command.code,
+            Message("no such %(command)s", command=Message(_noun(type(command)))),
+        )
     return before
 
 
@@ -194,7 +199,9 @@ def _refuse_moved(before: Describe, shown: Mapping[str, object]) -> None:
     now = asdict(before)
     said = changes_text(now, {name: shown[name] for name in now if name in shown})
     if said:
-        message = f"{before.code} has changed since it was shown: {said}"
+        message = Message(
+            "%(code)s has changed since it was shown: %(said)s", code=before.code, said=said
+        )
         raise Conflict(message)
 
 
@@ -208,6 +215,6 @@ def _check_line(field: str, value: str, longest: int) -> None:
 def _check_lines(field: str, value: str, longest: int) -> None:
     """Refuse a text that is too long, or has a control character other than a line break."""
     if len(value) > longest:
-        refuse(field, value, f"at most {longest} characters")
+        refuse(field, value, Message("at most %(longest)s characters", longest=longest))
     if not value.replace("\n", "").isprintable():
         refuse(field, value, "printable characters only")

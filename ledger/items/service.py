@@ -31,6 +31,7 @@ from ledger.kernel.transactions import (
     log_action,
 )
 from ledger.kernel.unscoped_rows import typed
+from ledger.messages import Message
 
 # Columns that people don't set: keys, and the time and author of the last write.
 FIXED: Final = frozenset({"id", "inv_key", "location", "sku", "recorded_at", "recorded_by"})
@@ -99,7 +100,7 @@ def range_item(
     item = RangedItem(location, sku, policy or {}, opening_units)
     with ledger_transaction():
         if range_items(items=[item], occurred_at=occurred_at, actor=actor) == 0:
-            message = f"{location}|{sku} is ranged already"
+            message = Message("%(location)s|%(sku)s is ranged already", location=location, sku=sku)
             raise Conflict(message)
         log_action(actor=actor, action="range", subject=f"{location}|{sku}", detail=item.policy)
     return f"{location}|{sku}"

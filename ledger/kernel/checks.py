@@ -18,6 +18,7 @@ from inventory.tables.columns import QUANTITY_MAX
 from inventory.tables.item_location import parse as item_location
 from ledger.kernel.errors import ServiceError, refuse
 from ledger.kernel.refusal_text import moment_text
+from ledger.messages import Message, gettext_noop
 
 EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 LOCATION_FORM: Final = re.compile(r"[A-Z0-9-]{1,24}\Z")
@@ -35,17 +36,17 @@ def location_problem(location: str) -> str | None:
     """Return the reason why `location` is no location code, or None."""
     if LOCATION_FORM.match(location):
         return None
-    return "a location is 1 to 24 characters of A-Z, 0-9 and -"
+    return gettext_noop("a location is 1 to 24 characters of A-Z, 0-9 and -")
 
 
 def sku_problem(sku: str) -> str | None:
     """Return the reason why `sku` is no SKU, or None."""
     if not 1 <= len(sku) <= LONGEST_SKU:
-        return f"an SKU has 1 to {LONGEST_SKU} characters"
+        return Message("an SKU has 1 to %(longest_sku)s characters", longest_sku=LONGEST_SKU)
     if not sku.isprintable() or "|" in sku:
-        return "an SKU is printable and has no |"
+        return gettext_noop("an SKU is printable and has no |")
     if sku != sku.strip(" "):
-        return "an SKU has no space at either end"
+        return gettext_noop("an SKU has no space at either end")
     return None
 
 
@@ -63,7 +64,11 @@ def key(location: str, sku: str) -> str:
 def integer(field: str, value: object, low: int = 0, high: int = QUANTITY_MAX) -> int:
     """Return `value` if it is an integer within [low, high]; raise `ServiceError` otherwise."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        refuse(field, value, f"a whole number from {low:,} to {high:,}")
+        refuse(
+            field,
+            value,
+            Message("a whole number from %(low)s to %(high)s", low=f"{low:,}", high=f"{high:,}"),
+        )
     return value
 
 
@@ -79,7 +84,11 @@ def one_of(field: str, value: str, allowed: Collection[str]) -> str:
     """Return `value` if it is in `allowed`; raise `ServiceError` otherwise."""
     if value not in allowed:
         # Pages show codes with spaces: `own use` for `own_use`.
-        refuse(field, value, f"one of {', '.join(sorted(allowed)).replace('_', ' ')}")
+        refuse(
+            field,
+            value,
+            Message("one of %(replace)s", replace=", ".join(sorted(allowed)).replace("_", " ")),
+        )
     return value
 
 
@@ -103,7 +112,7 @@ def refuse_future(field: str, value: datetime | None, now: datetime) -> None:
     mistyped it, and wouldn't notice that the booking got another time.
     """
     if value is not None and value > now + CLOCKS_DIFFER_BY:
-        refuse(field, value, f"a time in the past; now it is {moment_text(now)}")
+        refuse(field, value, Message("a time in the past; now it is %(now)s", now=moment_text(now)))
 
 
 def day_of(at: datetime) -> date:
@@ -119,7 +128,7 @@ def is_past(day: date | None, now: datetime) -> bool:
 def not_past(field: str, value: date | None, now: datetime) -> None:
     """Raise `ServiceError` for a day that is over at `now`; accept None."""
     if is_past(value, now):
-        refuse(field, value, f"not before {day_of(now)}")
+        refuse(field, value, Message("not before %(now)s", now=day_of(now)))
 
 
 def text(field: str, value: str | None, *, longest: int | None = None) -> str:
@@ -130,7 +139,7 @@ def text(field: str, value: str | None, *, longest: int | None = None) -> str:
     if value is None or not value.strip():
         refuse(field, value, "must not be empty")
     if longest is not None and len(value) > longest:
-        refuse(field, value, f"at most {longest} characters")
+        refuse(field, value, Message("at most %(longest)s characters", longest=longest))
     return value
 
 
@@ -157,7 +166,11 @@ def policy_problem(row: Mapping[str, object]) -> ServiceError | None:
     plain = {name: None if isinstance(value, datetime) else value for name, value in row.items()}
     for name, value in plain.items():
         if isinstance(value, int) and value > MAX_STORED:
-            return ServiceError(name, value, f"a whole number of at most {MAX_STORED}")
+            return ServiceError(
+                name,
+                value,
+                Message("a whole number of at most %(max_stored)s", max_stored=MAX_STORED),
+            )
     try:
         item_location(InvKey(""), plain | {"id": 0})
     except Rejected as refusal:

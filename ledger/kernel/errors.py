@@ -12,6 +12,8 @@ from typing import NoReturn
 
 from typing_extensions import override
 
+from ledger.messages import Translate, translated, untranslated
+
 
 class LedgerError(Exception):
     """Base class of the errors by which services refuse a command; nothing was written."""
@@ -39,8 +41,13 @@ class Conflict(LedgerError):
 
     @property
     def text(self) -> str:
-        """The sentences that a page shows to the person."""
-        return f"{self.what_changed}. Nothing was written."
+        """The sentences for the person, in English."""
+        return self.said(untranslated)
+
+    def said(self, translate: Translate) -> str:
+        """Return the sentences for the person in the language of `translate`."""
+        what = translated(self.what_changed, translate)
+        return translate("%(what)s. Nothing was written.") % {"what": what}
 
 
 class FormReused(Conflict):
@@ -49,11 +56,9 @@ class FormReused(Conflict):
     `what_changed` is the complete text: it also has what was not written, and the next step.
     """
 
-    @property
     @override
-    def text(self) -> str:
-        """The sentences that a page shows to the person."""
-        return self.what_changed
+    def said(self, translate: Translate) -> str:
+        return translated(self.what_changed, translate)
 
 
 def refuse(field: str, value: object, rule: str) -> NoReturn:

@@ -19,6 +19,7 @@ from ledger.kernel.errors import FormReused
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import execute, ledger_transaction
 from ledger.kernel.unscoped_rows import R, read_one, typed
+from ledger.messages import Message
 
 # The result of a command as `app.command` stores it: free-form JSON.
 ResultDocument = dict[str, Any]
@@ -149,16 +150,20 @@ def _refuse_reuse(first: _FirstUse, kind: str, actor: str | None, content: objec
     Rows of earlier versions have no content. For these, only the kind is compared.
     """
     is_known = first.content is not None
-    again = "Check the page, and send it again from there."
+    again = Message("Check the page, and send it again from there.")
     if is_known and first.actor != actor:
-        message = (
-            f"{person(first.actor)} has already sent this form, {moment_text(first.at)}."
-            f" Your values weren't written. {again}"
+        message = Message(
+            "%(actor)s has already sent this form, %(at)s. Your values weren't written. %(again)s",
+            actor=person(first.actor),
+            at=moment_text(first.at),
+            again=again,
         )
         raise FormReused(message)
     if first.kind != kind or (is_known and first.content != content_hash(content)):
-        message = (
-            f"This form was already sent with other values, {moment_text(first.at)}."
-            f" The new values weren't written. {again}"
+        message = Message(
+            "This form was already sent with other values, %(at)s. The new values weren't "
+            "written. %(again)s",
+            at=moment_text(first.at),
+            again=again,
         )
         raise FormReused(message)

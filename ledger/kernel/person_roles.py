@@ -5,6 +5,7 @@ from typing import Final
 
 from ledger.kernel.errors import refuse
 from ledger.kernel.transactions import fetch_column
+from ledger.messages import Message
 
 _ROLES: Final = """
 SELECT g.name FROM app.auth_user u
@@ -22,4 +23,8 @@ def require_role(actor: str, roles: Collection[str]) -> None:
     """Raise `ServiceError` unless the person is active and has one of the roles."""
     if not roles_of(actor) & set(roles):
         names = ", ".join(sorted(roles))
-        refuse("actor", actor, f"only active people with one of the roles {names} may do this")
+        refuse(
+            "actor",
+            actor,
+            Message("only active people with one of the roles %(names)s may do this", names=names),
+        )

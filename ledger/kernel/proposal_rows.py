@@ -12,6 +12,7 @@ from ledger.kernel.errors import refuse
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.row_parts import Keyed
 from ledger.kernel.unscoped_rows import read_all, read_one
+from ledger.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,13 @@ class NeedProposal(Proposal):
     @override
     def asks(self) -> str:
         """The proposed quantity as a clause; empty for a closed need."""
-        return "" if self.quantity_units is None else f" and asks for {self.quantity_units:,} units"
+        return (
+            ""
+            if self.quantity_units is None
+            else Message(
+                " and asks for %(quantity_units)s units", quantity_units=f"{self.quantity_units:,}"
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,7 @@ class PriceProposal(Proposal):
     @override
     def asks(self) -> str:
         """The proposed price as a clause."""
-        return f" and asks for {money_text(self.new_minor)}"
+        return Message(" and asks for %(new_minor)s", new_minor=money_text(self.new_minor))
 
 
 P_co = TypeVar("P_co", bound=Proposal, covariant=True)

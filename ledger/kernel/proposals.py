@@ -16,6 +16,7 @@ from ledger.kernel.proposal_rows import REORDERS, Desk, Proposal, locked_proposa
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import database_now, execute, insert, log_action
 from ledger.kernel.unscoped_rows import read_one
+from ledger.messages import Message
 
 FINAL: Final = ("approve", "reject")
 LONGEST_SNOOZE: Final = timedelta(days=90)
@@ -68,16 +69,33 @@ def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ..
     the person's page didn't show it. Only a resume may follow such a snooze.
     """
     if row.decided_action in FINAL:
-        message = f"{row.decider} has already chosen {row.decided_action}, {row.decision_time}"
+        message = Message(
+            "%(decider)s has already chosen %(decided_action)s, %(decision_time)s",
+            decider=row.decider,
+            decided_action=Message(row.decided_action),
+            decision_time=row.decision_time,
+        )
         raise Conflict(message)
     if decision.action == row.decided_action == "resume" and row.is_unanswered:
-        message = f"{row.decider} has already resumed it, {row.decision_time}"
+        message = Message(
+            "%(decider)s has already resumed it, %(decision_time)s",
+            decider=row.decider,
+            decision_time=row.decision_time,
+        )
         raise Conflict(message)
     snoozed = row.decided_action == "snooze"
     if row.status not in allowed:
         why = f": {_snoozed(row, decision)}" if snoozed and row.status == "snoozed" else ""
-        since = "" if why else f", since {moment_text(row.updated_at)}"
-        message = f"{decision.proposal} is {row.status} now{why}{since}"
+        since = (
+            "" if why else Message(", since %(updated_at)s", updated_at=moment_text(row.updated_at))
+        )
+        message = Message(
+            "%(proposal)s is %(status)s now%(why)s%(since)s",
+            proposal=decision.proposal,
+            status=Message(row.status),
+            why=why,
+            since=since,
+        )
         raise Conflict(message)
     if snoozed and row.is_unanswered and decision.action != "resume":
         raise Conflict(_snoozed(row, decision))
@@ -87,9 +105,14 @@ def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ..
 def refuse_other_revision(row: Proposal, decision: Decision) -> None:
     """Raise `Conflict` if the person saw another revision than the newest one."""
     if decision.shown_revision is not None and decision.shown_revision != row.revision:
-        message = (
-            f"{decision.proposal} has changed: you saw revision {decision.shown_revision}, now it"
-            f" is revision {row.revision}{row.asks}, since {moment_text(row.updated_at)}"
+        message = Message(
+            "%(proposal)s has changed: you saw revision %(shown_revision)s, now it is "
+            "revision %(revision)s%(asks)s, since %(updated_at)s",
+            proposal=decision.proposal,
+            shown_revision=decision.shown_revision,
+            revision=row.revision,
+            asks=row.asks,
+            updated_at=moment_text(row.updated_at),
         )
         raise Conflict(message)
 
@@ -115,9 +138,19 @@ def _snoozed(row: Proposal, decision: Decision) -> str:
         row.inv_key,
         decision.proposal,
     )
-    until = f" until {moment_text(snooze.until_at)}" if snooze and snooze.until_at else ""
+    until = (
+        Message(" until %(until_at)s", until_at=moment_text(snooze.until_at))
+        if snooze and snooze.until_at
+        else ""
+    )
     reason = f" ({snooze.reason})" if snooze and snooze.reason else ""
-    return f"{row.decider} has snoozed it{until}{reason}, {row.decision_time}"
+    return Message(
+        "%(decider)s has snoozed it%(until)s%(reason)s, %(decision_time)s",
+        decider=row.decider,
+        until=until,
+        reason=reason,
+        decision_time=row.decision_time,
+    )
 
 
 def write_decision(row: Proposal, decision: Decision, *, units: int | None = None) -> int:
@@ -178,7 +211,11 @@ def answer_need(answer: Answer, *, is_order: bool = False) -> None:
     need = locked_proposal(REORDERS, answer.reorder_id)
     if need.inv_key != answer.inv_key:
         location, _, sku = answer.inv_key.partition("|")
-        refuse("reorder_id", answer.reorder_id, f"a need of {location} for {sku}")
+        refuse(
+            "reorder_id",
+            answer.reorder_id,
+            Message("a need of %(location)s for %(sku)s", location=location, sku=sku),
+        )
     decision = Decision(REORDERS, answer.reorder_id, "approve", answer.shown_revision, answer.actor)
     refuse_if_moved(need, decision, allowed=("open",))
     write_decision(need, decision, units=answer.units)

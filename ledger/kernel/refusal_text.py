@@ -11,30 +11,31 @@ from typing import Final
 
 from inventory.explain.formatting import money_text
 from ledger.kernel.errors import ServiceError
+from ledger.messages import Message, Translate, gettext_noop, joined, translated, untranslated
 
 LONGEST_VALUE: Final = 60
 # Names of fields on pages. Any other field is shown as its own name without the unit suffix.
 LABELS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "quantity_units": "Units",
-        "ordered_units": "Units",
-        "confirmed_units": "Units in all",
-        "price_minor": "Price",
-        "regular_minor": "Regular price",
-        "limit_minor": "Limit",
-        "minimum_order_minor": "Minimum order",
-        "auto_max_minor": "Automatic limit",
-        "auto_permille": "Largest automatic change",
-        "lead_time_centidays": "Lead time",
-        "order_days_mask": "Order days",
-        "is_active": "Active",
-        "occurred_at": "When",
-        "counted_at": "When",
-        "received_at": "When",
-        "until_at": "Until",
-        "due_on": "Due",
-        "discrepancy_reason": "Reason",
-        "sku": "SKU",
+        "quantity_units": gettext_noop("Units"),
+        "ordered_units": gettext_noop("Units"),
+        "confirmed_units": gettext_noop("Units in all"),
+        "price_minor": gettext_noop("Price"),
+        "regular_minor": gettext_noop("Regular price"),
+        "limit_minor": gettext_noop("Limit"),
+        "minimum_order_minor": gettext_noop("Minimum order"),
+        "auto_max_minor": gettext_noop("Automatic limit"),
+        "auto_permille": gettext_noop("Largest automatic change"),
+        "lead_time_centidays": gettext_noop("Lead time"),
+        "order_days_mask": gettext_noop("Order days"),
+        "is_active": gettext_noop("Active"),
+        "occurred_at": gettext_noop("When"),
+        "counted_at": gettext_noop("When"),
+        "received_at": gettext_noop("When"),
+        "until_at": gettext_noop("Until"),
+        "due_on": gettext_noop("Due"),
+        "discrepancy_reason": gettext_noop("Reason"),
+        "sku": gettext_noop("SKU"),
     }
 )
 _ENDS: Final = ("_units", "_minor", "_at", "_on")
@@ -44,7 +45,7 @@ _NOT_ON_FORMS: Final = frozenset({"actor", "form", "command_id", "entries", "pic
 
 def person(name: str | None) -> str:
     """Return the name of a person, or "the system" for rules and imports."""
-    return name or "the system"
+    return name or Message("the system")
 
 
 def moment_text(at: datetime) -> str:
@@ -52,18 +53,19 @@ def moment_text(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def label(field: str) -> str:
+def label(field: str, translate: Translate = untranslated) -> str:
     """Return the name of a field on pages: `Lead time` for `lead_time_centidays`."""
-    name = LABELS.get(field)
+    name = field if isinstance(field, Message) else LABELS.get(field)
     if name is None:
         name = field
         for end in _ENDS:
             name = name.removesuffix(end)
         name = name.replace("_", " ")
+    name = translated(name, translate)
     return name[:1].upper() + name[1:]
 
 
-def value_text(field: str, value: object) -> str:
+def value_text(field: str, value: object, translate: Translate = untranslated) -> str:
     """Return a value as pages show it: `6.49` for 649 minor units; an empty text for None."""
     match value:
         case None | "":
@@ -73,13 +75,14 @@ def value_text(field: str, value: object) -> str:
         case date():
             return value.isoformat()
         case bool():
-            return "yes" if value else "no"
+            return translate("yes") if value else translate("no")
         case int() if field.endswith("_minor"):
             return money_text(value)
         case int():
             return f"{value:,}" if _is_amount(field) else str(value)
         case _:
-            return f"“{_short(str(value))}”"
+            text = translated(value, translate) if isinstance(value, str) else str(value)
+            return f"“{_short(text)}”"
 
 
 def _is_amount(field: str) -> bool:
@@ -92,9 +95,15 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
 
 
-def names_text(fields: Iterable[str]) -> str:
+def _inside(field: str, translate: Translate) -> str:
+    """Return a label inside a sentence. A translation keeps its capitals, as German nouns do."""
+    plain, name = label(field), label(field, translate)
+    return plain.lower() if name == plain else name
+
+
+def names_text(fields: Iterable[str], translate: Translate = untranslated) -> str:
     """Return the names of fields in lower case, as a list: `minimum order, active`."""
-    return ", ".join(label(field).lower() for field in fields)
+    return ", ".join(_inside(field, translate) for field in fields)
 
 
 def changes_text(now: Mapping[str, object], seen: Mapping[str, object]) -> str:
@@ -102,22 +111,43 @@ def changes_text(now: Mapping[str, object], seen: Mapping[str, object]) -> str:
 
     The text is empty if none differs.
     """
-    return ", ".join(
-        f"{names_text([field])} is {_plain(field, now[field])}, was {_plain(field, value)}"
+    changes = [
+        Message(
+            "%(field)s is %(now)s, was %(before)s",
+            field=Message(names_text([field])),
+            now=_plain(field, now[field]),
+            before=_plain(field, value),
+        )
         for field, value in seen.items()
         if now[field] != value
-    )
+    ]
+    return joined(changes) if changes else ""
 
 
 def _plain(field: str, value: object) -> str:
     text = _short(value) if isinstance(value, str) else value_text(field, value)
-    return text or "empty"
+    return text or Message("empty")
 
 
-def refusal_text(error: ServiceError) -> str:
-    """Return a refusal as a sentence: `Units: a whole number from 1 to 1,000,000; got “many”.`."""
+def refusal_message(error: ServiceError) -> str:
+    """Return the same sentence as a `Message`, for a page that shows it among others later."""
     if error.field in _NOT_ON_FORMS:
-        return f"{error.rule[:1].upper()}{error.rule[1:]}."
+        return refusal_text(error)
     value = value_text(error.field, error.value)
-    seen = f"; got {value}" if value else ""
-    return f"{label(error.field)}: {error.rule}{seen}."
+    rule = error.rule if isinstance(error.rule, Message) else Message(error.rule.replace("%", "%%"))
+    parts = {"field": Message(label(error.field)), "rule": rule}
+    if not value:
+        return Message("%(field)s: %(rule)s.", **parts)
+    return Message("%(field)s: %(rule)s; got %(value)s.", **parts, value=value)
+
+
+def refusal_text(error: ServiceError, translate: Translate = untranslated) -> str:
+    """Return a refusal as a sentence: `Units: a whole number from 1 to 1,000,000; got “many”.`."""
+    rule = translated(error.rule, translate)
+    if error.field in _NOT_ON_FORMS:
+        return f"{rule[:1].upper()}{rule[1:]}."
+    parts = {"field": label(error.field, translate), "rule": rule}
+    value = value_text(error.field, error.value, translate)
+    if not value:
+        return translate("%(field)s: %(rule)s.") % parts
+    return translate("%(field)s: %(rule)s; got %(value)s.") % {**parts, "value": value}

@@ -12,6 +12,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from ledger.kernel.checks import check_business_time, refuse_future
 from ledger.kernel.errors import Conflict, ServiceError
+from ledger.messages import gettext_noop
 
 Row = dict[str, Any]
 # Values to write, by column.
@@ -19,14 +20,20 @@ ColumnValues = dict[str, Any]
 
 # Messages for unique indexes, so that a person doesn't read the name of a constraint.
 UNIQUE_MESSAGES: Final = {
-    "sale_line_source_unique": "a sale with this source and source_ref is recorded already",
-    "purchase_order_line_reorder_unique": "this reorder is ordered already",
-    "shipment_line_reorder_unique": "a transfer for this reorder exists already",
-    "price_change_proposal_unique": "a price was written for this proposal already",
-    "price_change_one_rule_a_day": "this item already has a rule-made price on that day",
-    "item_location_key_unique": "the item is ranged here already",
-    "supplier_code_letters": "the supplier has this code already, in other letters",
-    "pending_item_once": "this is being sent already",
+    "sale_line_source_unique": gettext_noop(
+        "a sale with this source and source_ref is recorded already"
+    ),
+    "purchase_order_line_reorder_unique": gettext_noop("this reorder is ordered already"),
+    "shipment_line_reorder_unique": gettext_noop("a transfer for this reorder exists already"),
+    "price_change_proposal_unique": gettext_noop("a price was written for this proposal already"),
+    "price_change_one_rule_a_day": gettext_noop(
+        "this item already has a rule-made price on that day"
+    ),
+    "item_location_key_unique": gettext_noop("the item is ranged here already"),
+    "supplier_code_letters": gettext_noop(
+        "the supplier has this code already, in other letters"
+    ),
+    "pending_item_once": gettext_noop("this is being sent already"),
 }
 
 

@@ -23,6 +23,7 @@ from ledger.kernel.transactions import (
     ledger_transaction,
     log_action,
 )
+from ledger.messages import Message, joined
 from ledger.ordering import status as orders_status
 from ledger.ordering.commands import (
     ConfirmOrderLine,
@@ -91,10 +92,16 @@ def confirm_order_line(
     def change(line: OrderLine, _open: int) -> LineChanges:
         settled = line.cancelled_units + received_for_order(command.line_id)
         if units < settled:
-            rule = f"at least {settled}, because {settled} are received or cancelled already"
+            rule = Message(
+                "at least %(settled)s, because %(settled)s are received or cancelled already",
+                settled=settled,
+            )
             refuse("confirmed_units", units, rule)
         if units > line.ordered_units and not command.beyond_order_allowed:
-            rule = f"at most the {line.ordered_units} ordered, unless you tick that more will come"
+            rule = Message(
+                "at most the %(ordered_units)s ordered, unless you tick that more will come",
+                ordered_units=line.ordered_units,
+            )
             refuse("confirmed_units", units, rule)
         return LineChanges(confirmed_units=units, due_on=_due_day(line, command.due_on))
 
@@ -139,7 +146,11 @@ def restore_order_units(
     def change(line: OrderLine, _open: int) -> LineChanges:
         cancelled = line.cancelled_units
         if units > cancelled:
-            refuse("units", units, f"at most {cancelled}, the cancelled units")
+            refuse(
+                "units",
+                units,
+                Message("at most %(cancelled)s, the cancelled units", cancelled=cancelled),
+            )
         return LineChanges(cancelled_units=cancelled - units)
 
     return apply(LineCommand(line_id, "restore", actor, command_id, shown_version), change, units)
@@ -171,7 +182,14 @@ def _due_day(line: OrderLine, due_on: date | None) -> date | None:
     if line.status == "draft":  # it is ordered on the day on which it is sent
         checks.not_past("due_on", due_on, database_now())
     elif due_on < line.ordered_at.date():
-        refuse("due_on", due_on, f"not before the day of the order, {line.ordered_at:%Y-%m-%d}")
+        refuse(
+            "due_on",
+            due_on,
+            Message(
+                "not before the day of the order, %(ordered_at)s",
+                ordered_at=f"{line.ordered_at:%Y-%m-%d}",
+            ),
+        )
     return due_on
 
 
@@ -226,7 +244,11 @@ def allowed_line(command: LineCommand) -> OrderLine:
     """
     line = locked_line(command.line_id)
     if command.shown_version is not None and command.shown_version != line.version:
-        message = f"order line {command.line_id} has changed since it was shown: {describe(line)}"
+        message = Message(
+            "order line %(line_id)s has changed since it was shown: %(line)s",
+            line_id=command.line_id,
+            line=describe(line),
+        )
         raise Conflict(message)
     orders_status.after(line.status, command.action, line_id=command.line_id)
     return line
@@ -234,15 +256,23 @@ def allowed_line(command: LineCommand) -> OrderLine:
 
 def describe(line: OrderLine) -> str:
     """Return the current values of a line as text, for a person who saw other values."""
-    left = f"{line.writer} left it {line.status} at {line.write_time}"
-    parts = [left, f"{line.ordered_units} ordered"]
+    left = Message(
+        "%(writer)s left it %(status)s at %(write_time)s",
+        writer=line.writer,
+        status=Message(line.status),
+        write_time=line.write_time,
+    )
+    parts: list[str] = [
+        left,
+        Message("%(ordered_units)s ordered", ordered_units=line.ordered_units),
+    ]
     if line.confirmed_units is not None:
-        parts.append(f"{line.confirmed_units} confirmed")
+        parts.append(Message("%(confirmed_units)s confirmed", confirmed_units=line.confirmed_units))
     if line.cancelled_units:
-        parts.append(f"{line.cancelled_units} cancelled")
+        parts.append(Message("%(cancelled_units)s cancelled", cancelled_units=line.cancelled_units))
     if line.due_on:
-        parts.append(f"due {line.due_on}")
-    return ", ".join([*parts, f"{open_order_units(line)} open"])
+        parts.append(Message("due %(due_on)s", due_on=line.due_on))
+    return joined([*parts, Message("%(units)s open", units=open_order_units(line))])
 
 
 def write_line(line_id: int, values: Mapping[str, object], actor: str | None) -> None:
@@ -319,7 +349,10 @@ def refuse_odd_units(field: str, units: int, pack: int, *, allowed: bool) -> Non
         refuse(
             field,
             units,
-            f"a multiple of the pack of {pack}, or ask the purchasing lead to order it",
+            Message(
+                "a multiple of the pack of %(pack)s, or ask the purchasing lead to order it",
+                pack=pack,
+            ),
         )
 
 

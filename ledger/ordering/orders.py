@@ -21,6 +21,7 @@ from ledger.kernel.last_change import LastChange
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import database_now, execute, fetch_column, fetch_value, log_action
 from ledger.kernel.unscoped_rows import read_all, read_one
+from ledger.messages import Message, joined
 from ledger.ordering import status as orders_status
 from ledger.ordering.lines import due_day_of
 from ledger.ordering.order_line import OrderLine, locked_drafts
@@ -192,7 +193,9 @@ def _drafts(order_ref: str) -> Sequence[OrderLine]:
     if sent is None or sent.sent_at is None:
         refuse("order_ref", order_ref, "an order with at least one draft line")
     who, at = person(sent.sent_by), moment_text(sent.sent_at)
-    message = f"{who} has already sent {order_ref}, {at}"
+    message = Message(
+        "%(who)s has already sent %(order_ref)s, %(at)s", who=who, order_ref=order_ref, at=at
+    )
     raise Conflict(message)
 
 
@@ -200,9 +203,13 @@ def _refuse_moved(order_ref: str, lines: Sequence[OrderLine], shown_version: str
     if shown_version in (None, version_of_drafts([line.recorded_at for line in lines])):
         return
     last = _last_change(order_ref, lines)
-    message = (
-        f"{order_ref} has changed since it was shown, by {last.author}:"
-        f" now {len(lines)} draft lines, {_units(lines)} units"
+    message = Message(
+        "%(order_ref)s has changed since it was shown, by %(author)s: now %(lines)s "
+        "draft lines, %(lines_2)s units",
+        order_ref=order_ref,
+        author=last.author,
+        lines=len(lines),
+        lines_2=_units(lines),
     )
     raise Conflict(message)
 
@@ -238,10 +245,19 @@ def _refuse_terms(order_ref: str, lines: Sequence[OrderLine], *, allowed: bool) 
     least = max(terms.minimum_order_minor for terms in all_terms.values())
     value = _value_minor(lines)
     if value < least and not allowed:
-        rule = (
-            f"worth {money_text(least)} or more, the supplier's minimum, or tick to send below it"
+        rule = Message(
+            "worth %(least)s or more, the supplier's minimum, or tick to send below it",
+            least=money_text(least),
         )
-        refuse("order", f"{order_ref} worth {money_text(value)}", rule)
+        refuse(
+            "order",
+            Message(
+                "%(order_ref)s worth %(money_text)s",
+                order_ref=order_ref,
+                money_text=money_text(value),
+            ),
+            rule,
+        )
 
 
 def _refuse_past_days(lines: Sequence[OrderLine], now: datetime) -> None:
@@ -253,10 +269,17 @@ def _refuse_past_days(lines: Sequence[OrderLine], now: datetime) -> None:
     past = [line for line in lines if checks.is_past(line.due_on, now)]
     if not past:
         return
-    named = [f"line {line.id} ({line.sku}, {line.due_on})" for line in past[:MOST_NAMED]]
+    named = [
+        Message("line %(id)s (%(sku)s, %(due_on)s)", id=line.id, sku=line.sku, due_on=line.due_on)
+        for line in past[:MOST_NAMED]
+    ]
     if past[MOST_NAMED:]:
-        named.append(f"{len(past) - MOST_NAMED} more")
-    rule = f"not before {checks.day_of(now)}: move the day of {', '.join(named)}, or delete it"
+        named.append(Message("%(past)s more", past=len(past) - MOST_NAMED))
+    rule = Message(
+        "not before %(now)s: move the day of %(named)s, or delete it",
+        now=checks.day_of(now),
+        named=joined(named),
+    )
     refuse("due_on", past[0].due_on, rule)
 
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from ledger.kernel.errors import Conflict
+from ledger.messages import Message, gettext_noop
 
 Status = Literal["draft", "sent", "confirmed", "closed"]
 Action = Literal[
@@ -53,24 +54,32 @@ ALLOWED: Final[Mapping[tuple[Status, Action], Status | Literal["gone"]]] = Mappi
 )
 WHY_NOT: Final[Mapping[Status, str]] = MappingProxyType(
     {
-        "draft": "is a draft that was not ordered yet; change, send or delete it instead",
-        "sent": "was sent to the supplier; confirm, receive or cancel it, or move its due day",
-        "confirmed": "is confirmed; confirm it again, receive or cancel it, or move its due day",
-        "closed": "is closed and has no open units; the purchasing lead can open it again",
+        "draft": gettext_noop(
+            "is a draft that was not ordered yet; change, send or delete it instead"
+        ),
+        "sent": gettext_noop(
+            "was sent to the supplier; confirm, receive or cancel it, or move its due day"
+        ),
+        "confirmed": gettext_noop(
+            "is confirmed; confirm it again, receive or cancel it, or move its due day"
+        ),
+        "closed": gettext_noop(
+            "is closed and has no open units; the purchasing lead can open it again"
+        ),
     }
 )
 # Participles for "order line 7 can't be …".
 _DONE: Final[Mapping[Action, str]] = MappingProxyType(
     {
-        "change": "changed",
-        "delete": "deleted",
-        "send": "sent",
-        "confirm": "confirmed",
-        "ship": "shipped",
-        "receive": "received",
-        "cancel": "cancelled",
-        "re_date": "given another due day",
-        "restore": "opened again",
+        "change": gettext_noop("changed"),
+        "delete": gettext_noop("deleted"),
+        "send": gettext_noop("sent"),
+        "confirm": gettext_noop("confirmed"),
+        "ship": gettext_noop("shipped"),
+        "receive": gettext_noop("received"),
+        "cancel": gettext_noop("cancelled"),
+        "re_date": gettext_noop("given another due day"),
+        "restore": gettext_noop("opened again"),
     }
 )
 DAY: Final = timedelta(days=1)
@@ -82,7 +91,12 @@ def after(status: Status, action: Action, *, line_id: int) -> Status | Literal["
     """Return the status after `action` if units stay open; raise `Conflict` if it isn't allowed."""
     found = ALLOWED.get((status, action))
     if found is None:
-        message = f"order line {line_id} can't be {_DONE[action]}: it {WHY_NOT[status]}"
+        message = Message(
+            "order line %(line_id)s can't be %(done)s: it %(why_not)s",
+            line_id=line_id,
+            done=Message(_DONE[action]),
+            why_not=Message(WHY_NOT[status]),
+        )
         raise Conflict(message)
     return found
 

@@ -16,6 +16,7 @@ from ledger.kernel.last_change import LastChange
 from ledger.kernel.refusal_text import changes_text, person
 from ledger.kernel.transactions import execute, log_action
 from ledger.kernel.unscoped_rows import read_all, read_one
+from ledger.messages import Message
 
 ANY_DAY: Final = 127
 DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -86,11 +87,15 @@ def below_minimum(
     for (code, location), value in worth.items():
         least, name = terms[code].minimum_order_minor, terms[code].name
         if value < least:
-            rule = (
-                f"worth {money_text(least)} or more, the minimum of {name}: pick more, tick to"
-                " send below it, or approve without sending"
+            rule = Message(
+                "worth %(least)s or more, the minimum of %(name)s: pick more, tick to send "
+                "below it, or approve without sending",
+                least=money_text(least),
+                name=name,
             )
-            named = f"{money_text(value)} for {location}"
+            named = Message(
+                "%(money_text)s for %(location)s", money_text=money_text(value), location=location
+            )
             refused[code, location] = ServiceError("order", named, rule)
     return refused
 
@@ -187,7 +192,12 @@ def _refuse_moved(supplier: LockedSupplier, shown: Mapping[str, object]) -> None
         supplier.code,
     )
     who = last.author if last else person(None)
-    message = f"{supplier.name} has changed since it was shown, by {who}: {said}"
+    message = Message(
+        "%(name)s has changed since it was shown, by %(who)s: %(said)s",
+        name=supplier.name,
+        who=who,
+        said=said,
+    )
     raise Conflict(message)
 
 
@@ -209,4 +219,8 @@ def _check(changes: Mapping[str, object]) -> None:
         if name in limits:
             checks.integer(name, value, *limits[name])
         elif isinstance(value, str) and len(value) > LONGEST_TEXT:
-            refuse(name, value[:40], f"at most {LONGEST_TEXT} characters")
+            refuse(
+                name,
+                value[:40],
+                Message("at most %(longest_text)s characters", longest_text=LONGEST_TEXT),
+            )

@@ -14,6 +14,7 @@ from typing import Final
 from inventory.explain.formatting import money_text
 from ledger.kernel.errors import ServiceError
 from ledger.kernel.unscoped_rows import read_one
+from ledger.messages import Message
 
 FACTOR: Final = 2
 # Largest ratio of regular price to cost. It is checked if no other location has a regular price.
@@ -24,7 +25,7 @@ SELECT min(cost_minor) FILTER (WHERE cost_minor > 0) AS least_cost_minor,
        min(regular_minor) AS least_regular_minor, max(regular_minor) AS most_regular_minor
 FROM retail.item_location WHERE sku = %s AND inv_key <> %s
 """
-_ASK: Final = "unless you tick that the amount is correct"
+_ASK: Final = Message("unless you tick that the amount is correct")
 PRICE: Final = "price_minor"
 COST: Final = "cost_minor"
 REGULAR: Final = "regular_minor"
@@ -61,7 +62,11 @@ def usual_minor(last_minor: int | None, regular_minor: int | None) -> int | None
 def require_plausible(price_minor: int, usual: int | None) -> None:
     """Raise `ImplausiblePrice` for a price below half or above twice `usual`; None allows any."""
     if usual is not None and is_implausible(price_minor, least_minor=usual, most_minor=usual):
-        rule = f"at most twice and at least half of the last price, {money_text(usual)}, {_ASK}"
+        rule = Message(
+            "at most twice and at least half of the last price, %(usual)s, %(ask)s",
+            usual=money_text(usual),
+            ask=_ASK,
+        )
         raise ImplausiblePrice(PRICE, price_minor, rule)
 
 
@@ -82,7 +87,11 @@ def require_plausible_policy(sku: str, inv_key: str, policy: Mapping[str, object
             continue
         if is_implausible(typed, least_minor=least, most_minor=most):
             span = " to ".join(dict.fromkeys((money_text(least), money_text(most))))
-            rule = f"at most twice and at least half of what other locations have, {span}, {_ASK}"
+            rule = Message(
+                "at most twice and at least half of what other locations have, %(span)s, %(ask)s",
+                span=span,
+                ask=_ASK,
+            )
             raise ImplausiblePrice(column, typed, rule)
     if known.most_regular_minor is None:
         _require_plausible_regular(policy.get(REGULAR), policy.get(COST))
@@ -90,5 +99,7 @@ def require_plausible_policy(sku: str, inv_key: str, policy: Mapping[str, object
 
 def _require_plausible_regular(regular: object, cost: object) -> None:
     if isinstance(regular, int) and isinstance(cost, int) and 0 < cost * FACTOR_OF_COST < regular:
-        rule = f"at most ten times the cost, {money_text(cost)}, {_ASK}"
+        rule = Message(
+            "at most ten times the cost, %(cost)s, %(ask)s", cost=money_text(cost), ask=_ASK
+        )
         raise ImplausiblePrice(REGULAR, regular, rule)

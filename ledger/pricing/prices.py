@@ -30,6 +30,7 @@ from ledger.kernel.transactions import (
     ledger_transaction,
     log_action,
 )
+from ledger.messages import Message, gettext_noop
 from ledger.pricing.plausibility import require_plausible, usual_minor
 from ledger.pricing.timeline import PriceStep, TimelineRow, newest_price, step_before
 
@@ -115,7 +116,10 @@ def _beginning(inv_key: str, command: SetPrice, newest: TimelineRow | None) -> d
 
 
 def _priced_already(inv_key: str) -> str:
-    return f"{inv_key} has prices already, so this can't be its first one: set a manual price"
+    return Message(
+        "%(inv_key)s has prices already, so this can't be its first one: set a manual price",
+        inv_key=inv_key,
+    )
 
 
 def _newest_as_shown(inv_key: str, shown_price_id: int | None) -> TimelineRow | None:
@@ -126,9 +130,14 @@ def _newest_as_shown(inv_key: str, shown_price_id: int | None) -> TimelineRow | 
         return newest
     if newest is None:
         refuse("shown_price_id", shown_price_id, "the newest price of this item")
-    message = (
-        f"{inv_key} has got another price since: {money_text(newest.price_minor)} from"
-        f" {moment_text(newest.effective_from)} on, {newest.kind}, {newest.origin}"
+    message = Message(
+        "%(inv_key)s has got another price since: %(price_minor)s from "
+        "%(effective_from)s on, %(kind)s, %(origin)s",
+        inv_key=inv_key,
+        price_minor=money_text(newest.price_minor),
+        effective_from=moment_text(newest.effective_from),
+        kind=Message(newest.kind),
+        origin=newest.origin,
     )
     raise Conflict(message)
 
@@ -152,7 +161,11 @@ def write_price(
     """
     floor = item.floor_minor
     if price.price_minor < floor:
-        refuse("price_minor", price.price_minor, f"not below the floor of {money_text(floor)}")
+        refuse(
+            "price_minor",
+            price.price_minor,
+            Message("not below the floor of %(floor)s", floor=money_text(floor)),
+        )
     before = newest_price(item.inv_key)
     price_id = insert(
         "price_change",
@@ -258,9 +271,10 @@ def roll_back_price(
 
 def _refuse_if_undone(newest: TimelineRow | None) -> None:
     if newest is not None and newest.kind == "rollback":
-        message = (
-            f"The last change is rolled back already, {newest.origin}:"
-            " to get another price, set it by hand"
+        message = Message(
+            "The last change is rolled back already, %(origin)s: to get another price, set "
+            "it by hand",
+            origin=newest.origin,
         )
         raise Conflict(message)
 
@@ -271,7 +285,10 @@ def _predecessor(item: LockedItem, newest: TimelineRow | None) -> PriceStep:
     if before is not None:
         return before
     if newest is None or newest.kind == "initial" or item.regular_minor is None:
-        message = f"{item.inv_key} has no earlier price to go back to: set a price by hand"
+        message = Message(
+            "%(inv_key)s has no earlier price to go back to: set a price by hand",
+            inv_key=item.inv_key,
+        )
         raise Conflict(message)
     return PriceStep(item.regular_minor, 0)
 
@@ -307,5 +324,5 @@ def refuse_while_killed() -> None:
     """
     is_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR SHARE")
     if is_on:
-        message = "the price kill switch is on, so no proposed price can be approved"
+        message = gettext_noop("the price kill switch is on, so no proposed price can be approved")
         raise Conflict(message)

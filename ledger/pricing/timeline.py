@@ -8,6 +8,7 @@ from datetime import datetime
 
 from ledger.kernel.row_parts import Stamped
 from ledger.kernel.unscoped_rows import read_one
+from ledger.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,11 @@ class TimelineRow(PriceStep, Stamped):
     @property
     def origin(self) -> str:
         """Author and time of the write: `written by ann at 2026-11-21 10:42 UTC`."""
-        return f"written by {self.writer} at {self.write_time}"
+        return Message(
+            "written by %(writer)s at %(write_time)s",
+            writer=self.writer,
+            write_time=self.write_time,
+        )
 
 
 def newest_price(inv_key: str) -> TimelineRow | None:

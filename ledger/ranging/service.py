@@ -15,6 +15,7 @@ from ledger.kernel import checks
 from ledger.kernel.errors import refuse
 from ledger.kernel.idempotency import run_command
 from ledger.kernel.transactions import fetch_value
+from ledger.messages import Message
 from ledger.ordering.supplier_terms import terms_of
 from ledger.pricing.plausibility import require_plausible_policy
 
@@ -84,7 +85,11 @@ def _check(item: NewItem, inv_key: str) -> None:
         refuse("location", item.location, "an existing location")
     _refuse_unknown_supplier(item.policy.get("supplier"))
     if len(item.name) > LONGEST_NAME:
-        refuse("name", item.name[:40], f"at most {LONGEST_NAME} characters")
+        refuse(
+            "name",
+            item.name[:40],
+            Message("at most %(longest_name)s characters", longest_name=LONGEST_NAME),
+        )
 
 
 def _refuse_unknown_supplier(code: object) -> None:

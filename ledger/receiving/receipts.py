@@ -16,6 +16,7 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_command
 from ledger.kernel.refusal_text import person
 from ledger.kernel.transactions import business_time_or_now, database_now, execute, log_action
+from ledger.messages import Message, gettext_noop
 from ledger.ordering.lines import follow_receipts, open_order_units
 from ledger.ordering.order_line import locked_line
 from ledger.receiving.receipt_rows import Delivered
@@ -57,7 +58,9 @@ def receive_order(
     If one line is refused, nothing is written. See `receive_shipment` for each line.
     """
     if not 1 <= len(receipts) <= MOST_LINES:
-        refuse("receipts", len(receipts), f"1 to {MOST_LINES} lines")
+        refuse(
+            "receipts", len(receipts), Message("1 to %(most_lines)s lines", most_lines=MOST_LINES)
+        )
 
     def work() -> _Received:
         # Sorted, so that two deliveries lock common lines in the same order and can't deadlock.
@@ -91,7 +94,7 @@ def refuse_delivery(
     The units stay on order.
     """
     given = checks.text("reason", reason)
-    delivered = Delivered(0, 0, discrepancy_reason=f"refused: {given}")
+    delivered = Delivered(0, 0, discrepancy_reason=Message("refused: %(given)s", given=given))
     receipt = LineReceipt(line_id, delivered, shipment_line_id)
     return receive_order(receipts=[receipt], actor=actor, command_id=command_id)[0]
 
@@ -144,20 +147,30 @@ def correct_receipt(
 def _own_fresh_receipt(
     shipment_id: int, shown_version: str | None, actor: str | None
 ) -> ShipmentLine:
-    missing = "no such receipt from a supplier"
+    missing = gettext_noop("no such receipt from a supplier")
     receipt = locked_shipment(shipment_id, "supplier_in", missing=missing)
     if receipt.status != "received":
-        message = f"delivery {shipment_id} is not received yet: receive it instead"
+        message = Message(
+            "delivery %(shipment_id)s is not received yet: receive it instead",
+            shipment_id=shipment_id,
+        )
         raise Conflict(message)
     if receipt.recorded_by != actor:
-        rule = f"only {receipt.writer}, who received it, may correct it: book an adjustment instead"
+        rule = Message(
+            "only %(writer)s, who received it, may correct it: book an adjustment instead",
+            writer=receipt.writer,
+        )
         refuse("actor", actor, rule)
     refuse_old_receipt(receipt, database_now())
     if shown_version not in (None, receipt.version):
-        message = (
-            f"delivery {shipment_id} has changed since it was shown, by {person(actor)},"
-            f" {receipt.write_time}: now {receipt.received_units} received,"
-            f" {receipt.damaged_units} damaged"
+        message = Message(
+            "delivery %(shipment_id)s has changed since it was shown, by %(actor)s, "
+            "%(write_time)s: now %(received_units)s received, %(damaged_units)s damaged",
+            shipment_id=shipment_id,
+            actor=person(actor),
+            write_time=receipt.write_time,
+            received_units=receipt.received_units,
+            damaged_units=receipt.damaged_units,
         )
         raise Conflict(message)
     return receipt
@@ -166,9 +179,10 @@ def _own_fresh_receipt(
 def refuse_old_receipt(receipt: ShipmentLine, now: datetime) -> None:
     """Raise `Conflict` for a receipt whose goods arrived more than 48 h ago."""
     if not checks.is_correctable(receipt.arrived_at, now):
-        message = (
-            f"delivery {receipt.id} was received more than 48 h ago and can't be corrected now:"
-            " book an adjustment for the difference"
+        message = Message(
+            "delivery %(id)s was received more than 48 h ago and can't be corrected now: "
+            "book an adjustment for the difference",
+            id=receipt.id,
         )
         raise Conflict(message)
 

@@ -11,6 +11,7 @@ from ledger.kernel.idempotency import Written, run_command
 from ledger.kernel.row_parts import Stamped
 from ledger.kernel.transactions import business_time_or_now, fetch_column, insert, log_action
 from ledger.kernel.unscoped_rows import read_one
+from ledger.messages import Message, gettext_noop
 from ledger.ordering import status as orders_status
 from ledger.ordering.lines import follow_receipts, open_order_units
 from ledger.ordering.order_line import OrderLine, locked_line
@@ -137,9 +138,13 @@ def _receivable(line_id: int, shown_open_units: int | None) -> tuple[OrderLine, 
     orders_status.after(line.status, "receive", line_id=line_id)
     open_units = open_order_units(line)
     if shown_open_units is not None and shown_open_units != open_units:
-        message = (
-            f"order line {line_id} had {shown_open_units} units open when it was shown,"
-            f" {open_units} are open now{_last_receipt(line_id)}"
+        message = Message(
+            "order line %(line_id)s had %(shown_open_units)s units open when it was shown, "
+            "%(open_units)s are open now%(line_id_2)s",
+            line_id=line_id,
+            shown_open_units=shown_open_units,
+            open_units=open_units,
+            line_id_2=_last_receipt(line_id),
         )
         raise Conflict(message)
     return line, open_units
@@ -156,7 +161,12 @@ def _last_receipt(line_id: int) -> str:
     )
     if newest is None:
         return ""
-    return f": {newest.writer} has received {newest.units}, {newest.write_time}"
+    return Message(
+        ": %(writer)s has received %(units)s, %(write_time)s",
+        writer=newest.writer,
+        units=newest.units,
+        write_time=newest.write_time,
+    )
 
 
 def _receive_unannounced(
@@ -193,7 +203,11 @@ def _receive_announced(
 ) -> int:
     announced = line_of_shipment(shipment_id)
     if line_id is not None and line_id != announced:
-        refuse("shipment_line_id", shipment_id, f"a delivery of order line {line_id}")
+        refuse(
+            "shipment_line_id",
+            shipment_id,
+            Message("a delivery of order line %(line_id)s", line_id=line_id),
+        )
     # Lock the line before the shipment. Otherwise two receipts of one line could deadlock.
     line = None if announced is None else locked_line(announced)
     shipment = _announced(shipment_id)
@@ -224,11 +238,17 @@ def line_of_shipment(shipment_id: int) -> int | None:
 
 def _announced(shipment_id: int) -> ShipmentLine:
     """Return a shipment that is not received yet, locked until the transaction ends."""
-    shipment = locked_shipment(shipment_id, "supplier_in", missing="no such delivery of a supplier")
+    shipment = locked_shipment(
+        shipment_id, "supplier_in", missing=gettext_noop("no such delivery of a supplier")
+    )
     if shipment.status == "received":
-        message = (
-            f"delivery {shipment_id} is received already, {shipment.received_units} by"
-            f" {shipment.writer}, {shipment.write_time}; each delivery is received once"
+        message = Message(
+            "delivery %(shipment_id)s is received already, %(received_units)s by "
+            "%(writer)s, %(write_time)s; each delivery is received once",
+            shipment_id=shipment_id,
+            received_units=shipment.received_units,
+            writer=shipment.writer,
+            write_time=shipment.write_time,
         )
         raise Conflict(message)
     return shipment

@@ -16,6 +16,7 @@ from ledger.kernel.proposal_rows import REORDERS, NeedProposal, locked_needs
 from ledger.kernel.proposals import Decision, refuse_if_moved
 from ledger.kernel.transactions import database_now
 from ledger.kernel.unscoped_rows import read_all
+from ledger.messages import Message
 from ledger.ordering.lines import refuse_odd_units
 from ledger.ordering.orders import refuse_inactive
 from ledger.ordering.supplier_terms import Terms, below_minimum, terms_of
@@ -74,7 +75,11 @@ def known_rows(approvals: Sequence[ApproveReorder], *, is_bulk: bool) -> Known:
     Raise `ServiceError` unless there are 1 to 500 approvals.
     """
     if not 1 <= len(approvals) <= MOST_AT_ONCE:
-        refuse("approvals", len(approvals), f"1 to {MOST_AT_ONCE} proposals at once")
+        refuse(
+            "approvals",
+            len(approvals),
+            Message("1 to %(most_at_once)s proposals at once", most_at_once=MOST_AT_ONCE),
+        )
     known = _read(approvals)
     if is_bulk:
         for need in [*known.proposals.values()]:
@@ -160,7 +165,10 @@ def _plan(
         )
         refuse_if_moved(row, decision, allowed=("open",))
         if approval.reorder_id in known.ordered:
-            message = f"order line {known.ordered[approval.reorder_id].id} orders this need already"
+            message = Message(
+                "order line %(id)s orders this need already",
+                id=known.ordered[approval.reorder_id].id,
+            )
             raise Conflict(message)
         item = known.items.get(row.inv_key)
         if item is None:
@@ -189,10 +197,16 @@ def _parts(
         refuse("parts", 0, "at least one order line")
     if sum(part.units for part in wanted) != total:
         refuse(
-            "parts", sum(part.units for part in wanted), f"order lines that add up to {total} units"
+            "parts",
+            sum(part.units for part in wanted),
+            Message("order lines that add up to %(total)s units", total=total),
         )
     if len(wanted) > MOST_PARTS:
-        refuse("parts", len(wanted), f"at most {MOST_PARTS} order lines for one need")
+        refuse(
+            "parts",
+            len(wanted),
+            Message("at most %(most_parts)s order lines for one need", most_parts=MOST_PARTS),
+        )
     checked = []
     for part in wanted:
         checks.integer("units", part.units, 1)
@@ -216,11 +230,16 @@ def _first_approval(row: NeedProposal, approval: ApproveReorder, known: Known) -
     line = known.ordered.get(row.id)
     if line is None and row.decided_units is None:  # a transfer answered the need
         who, at = row.decider, row.decision_time
-        message = f"{who} has already answered it with a transfer, {at}"
+        message = Message("%(who)s has already answered it with a transfer, %(at)s", who=who, at=at)
         raise Conflict(message)
     if line is None or approval.units not in (None, row.decided_units):
         who, at = row.decider, row.decision_time
-        message = f"{who} has already ordered {row.decided_units}, {at}"
+        message = Message(
+            "%(who)s has already ordered %(decided_units)s, %(at)s",
+            who=who,
+            decided_units=row.decided_units,
+            at=at,
+        )
         raise Conflict(message)
     units = line.ordered_units if row.decided_units is None else row.decided_units
     return OrderedBefore(row.id, (line.id,), units, line.order_ref)

@@ -17,6 +17,7 @@ from inventory.replenishment.attention import SENTENCES
 from inventory.tables.columns import QUANTITY_MAX
 from ledger.kernel.pipeline import LIFE, OLDEST_US, is_stale
 from ledger.kernel.unscoped_rows import read_all
+from ledger.messages import Message, gettext_noop, joined
 from ledger.ordering.supplier_terms import days_of
 
 SETTLED_AFTER_US: Final = 60_000_000
@@ -76,45 +77,64 @@ def own_reasons(case: Case) -> tuple[Reason, ...]:
 
 def _policy(case: Case) -> Iterable[Reason | None]:
     if case.auto_max_minor == 0:
-        yield Reason("no_limit", "automatic orders are not allowed for this item")
+        yield Reason("no_limit", gettext_noop("automatic orders are not allowed for this item"))
     elif case.value_minor > case.auto_max_minor:
         yield Reason(
             "above_limit",
-            f"it costs {_money(case.value_minor)}, more than the item's limit of"
-            f" {_money(case.auto_max_minor)}",
+            Message(
+                "it costs %(value_minor)s, more than the item's limit of %(auto_max_minor)s",
+                value_minor=_money(case.value_minor),
+                auto_max_minor=_money(case.auto_max_minor),
+            ),
         )
     if case.flags:
-        said = " and ".join(SENTENCES.get(flag, flag.replace("_", " ")) for flag in case.flags)
-        yield Reason("flagged", f"it {said}")
+        flags = [Message(SENTENCES.get(flag, flag.replace("_", " "))) for flag in case.flags]
+        yield Reason("flagged", Message("it %(flags)s", flags=joined(flags, " and ")))
     if case.quantity_units > QUANTITY_MAX:
-        yield Reason("too_many", f"no order line takes more than {QUANTITY_MAX:,} units")
+        yield Reason(
+            "too_many",
+            Message(
+                "no order line takes more than %(quantity_max)s units",
+                quantity_max=f"{QUANTITY_MAX:,}",
+            ),
+        )
     if case.quantity_units % case.pack_units:
         yield Reason(
             "odd_units",
-            f"{case.quantity_units} units are no multiple of the pack of {case.pack_units}",
+            Message(
+                "%(quantity_units)s units are no multiple of the pack of %(pack_units)s",
+                quantity_units=case.quantity_units,
+                pack_units=case.pack_units,
+            ),
         )
 
 
 def _supplier(case: Case) -> Iterable[Reason | None]:
     if not case.supplier:
-        yield Reason("no_supplier", "it has no supplier")
+        yield Reason("no_supplier", gettext_noop("it has no supplier"))
         return
     if not case.supplier_active:
-        yield Reason("supplier_inactive", "its supplier is not active")
+        yield Reason("supplier_inactive", gettext_noop("its supplier is not active"))
     if not case.order_days_mask >> case.weekday & 1:
-        days = ", ".join(days_of(case.order_days_mask))
-        yield Reason("not_order_day", f"its supplier takes orders on {days}")
+        days = joined(map(Message, days_of(case.order_days_mask)))
+        yield Reason("not_order_day", Message("its supplier takes orders on %(days)s", days=days))
 
 
 def _freshness(case: Case) -> Iterable[Reason | None]:
     if case.unchanged_us < SETTLED_AFTER_US:
-        yield Reason("unsettled", "it changed less than 60 s ago")
+        yield Reason("unsettled", gettext_noop("it changed less than 60 s ago"))
     if case.stock_age_us is None or case.stock_age_us > OLDEST_US:
-        yield Reason("stock_old", "its stock figures are missing or more than 60 s old")
+        yield Reason(
+            "stock_old", gettext_noop("its stock figures are missing or more than 60 s old")
+        )
     elif case.requested_units != case.quantity_units:
-        yield Reason("state_differs", "the newest stock figures ask for another quantity")
+        yield Reason(
+            "state_differs", gettext_noop("the newest stock figures ask for another quantity")
+        )
     if is_stale(case.pipeline_age_us):
-        yield Reason("pipeline_stale", "a part of the pipeline sent no heartbeat for 60 s")
+        yield Reason(
+            "pipeline_stale", gettext_noop("a part of the pipeline sent no heartbeat for 60 s")
+        )
 
 
 def reasons_to_wait(cases: Iterable[Case]) -> dict[str, tuple[Reason, ...]]:
@@ -138,9 +158,11 @@ def _group_reason(
 ) -> tuple[Reason, ...]:
     if not counts or reached[case.group] >= case.minimum_order_minor:
         return ()
-    text = (
-        f"orders for this supplier and location come to {_money(reached[case.group])}, below its"
-        f" minimum of {_money(case.minimum_order_minor)}"
+    text = Message(
+        "orders for this supplier and location come to %(reached)s, below its minimum "
+        "of %(minimum_order_minor)s",
+        reached=_money(reached[case.group]),
+        minimum_order_minor=_money(case.minimum_order_minor),
     )
     return (Reason("below_minimum", text),)
 

@@ -20,9 +20,10 @@ from ledger.kernel.errors import Conflict, LedgerError, ServiceError, refuse
 from ledger.kernel.idempotency import Done, ResultDocument, run_command, run_idempotent
 from ledger.kernel.proposal_rows import REORDERS
 from ledger.kernel.proposals import last_decision
-from ledger.kernel.refusal_text import moment_text, person, refusal_text
+from ledger.kernel.refusal_text import moment_text, person, refusal_message
 from ledger.kernel.transactions import execute, fetch_value, log_actions
 from ledger.kernel.unscoped_rows import read_all, read_one
+from ledger.messages import Message, gettext_noop
 from ledger.ordering.orders import ToSend, check_order
 from ledger.reorders.approval import check_all
 from ledger.reorders.approvals import Approver, ApproveReorder, NotOrdered, OrderedBefore, ToOrder
@@ -141,7 +142,11 @@ def send_orders(
     `ServiceError` unless there are 1 to 200 orders.
     """
     if not 1 <= len(orders) <= MOST_ORDERS:
-        refuse("orders", len(orders), f"1 to {MOST_ORDERS} orders at once")
+        refuse(
+            "orders",
+            len(orders),
+            Message("1 to %(most_orders)s orders at once", most_orders=MOST_ORDERS),
+        )
     approver = Approver(actor, sends=True, below_minimum_allowed=below_minimum_allowed)
 
     def work() -> ResultDocument:
@@ -170,7 +175,7 @@ def _checked(order: DraftOrder, *, allowed: bool) -> ToSend | NotOrdered:
     except LedgerError as refusal:
         return NotOrdered(order.order_ref, refusal_reason(refusal))
     except OutOfScope:  # in bulk, an order of another store counts as unknown
-        return NotOrdered(order.order_ref, "No such order")
+        return NotOrdered(order.order_ref, gettext_noop("No such order"))
 
 
 def refusal_reason(refusal: LedgerError) -> str:
@@ -179,7 +184,7 @@ def refusal_reason(refusal: LedgerError) -> str:
         case Conflict():
             return refusal.what_changed
         case ServiceError():
-            return refusal_text(refusal)
+            return refusal_message(refusal)
         case _:
             return str(refusal)
 
@@ -187,8 +192,18 @@ def refusal_reason(refusal: LedgerError) -> str:
 def ordered_before(outcome: OrderedBefore) -> str:
     """Return a message: the first person who ordered this need, the units and the time."""
     who, at = last_decision(REORDERS, outcome.reorder_id)
-    units = f"{outcome.units:,} unit{'' if outcome.units == 1 else 's'}"
-    return f"{who} has already ordered {units} as {outcome.order_ref}, {at}"
+    units = (
+        Message("1 unit")
+        if outcome.units == 1
+        else Message("%(units)s units", units=f"{outcome.units:,}")
+    )
+    return Message(
+        "%(who)s has already ordered %(units)s as %(order_ref)s, %(at)s",
+        who=who,
+        units=units,
+        order_ref=outcome.order_ref,
+        at=at,
+    )
 
 
 def _why_not(outcome: OrderedBefore | LedgerError) -> str:
@@ -203,7 +218,8 @@ def _announce(
     taken = _taken(items)
     free = [item for item in items if item.subject not in taken]
     refused = refused + [
-        NotOrdered(subject, f"{person(by)} is sending it already") for subject, by in taken.items()
+        NotOrdered(subject, Message("%(by)s is sending it already", by=person(by)))
+        for subject, by in taken.items()
     ]
     send_id = _write(sorted(free, key=_by_order), approver) if free else None
     return {
@@ -298,7 +314,7 @@ def acknowledge_send(
     def work() -> Done:
         send, _items = _locked(send_id)
         if send.status == "waiting":
-            message = "This send is still waiting: undo it, or wait for its end"
+            message = gettext_noop("This send is still waiting: undo it, or wait for its end")
             raise Conflict(message)
         execute(
             "UPDATE app.pending_send SET seen_at = coalesce(seen_at, clock_timestamp())"
@@ -330,9 +346,16 @@ def _refuse_ended(send: _Send) -> None:
         return
     at = "" if send.ended_at is None else f", {moment_text(send.ended_at)}"
     messages = {
-        "sent": f"It is too late to undo: the orders were sent{at}. Cancel their lines on Orders",
-        "cancelled": f"{person(send.ended_by)} has already undone this send{at}",
-        "lapsed": f"The automation did not run in time, so this send has ended unsent{at}",
+        "sent": Message(
+            "It is too late to undo: the orders were sent%(at)s. Cancel their lines on Orders",
+            at=at,
+        ),
+        "cancelled": Message(
+            "%(ended_by)s has already undone this send%(at)s", ended_by=person(send.ended_by), at=at
+        ),
+        "lapsed": Message(
+            "The automation did not run in time, so this send has ended unsent%(at)s", at=at
+        ),
     }
     raise Conflict(messages[send.status])
 

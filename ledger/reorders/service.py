@@ -25,6 +25,7 @@ from ledger.kernel.proposals import (
 from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.transactions import ledger_transaction
 from ledger.kernel.unscoped_rows import read_one
+from ledger.messages import Message
 from ledger.reorders.approval import order_all
 from ledger.reorders.approvals import (
     ApprovalOutcome,
@@ -224,15 +225,22 @@ def resume_reorder(
 def _refuse_if_not_held(row: NeedProposal, decision: Decision) -> None:
     """Raise `Conflict` unless this closed need still prevents a new one."""
     if row.decided_action == "resume" and row.is_unanswered:
-        message = f"{row.decider} has already resumed it, {row.decision_time}"
+        message = Message(
+            "%(decider)s has already resumed it, %(decision_time)s",
+            decider=row.decider,
+            decision_time=row.decision_time,
+        )
         raise Conflict(message)
     sql = "SELECT episode_state, reorder_id FROM read_model.stock WHERE inv_key = %s"
     episode = read_one(_Episode, sql, row.inv_key)
     state = episode.episode_state if episode and episode.reorder_id == decision.proposal else ""
     if HELD_AFTER.get(state) != row.status:
-        message = (
-            f"{decision.proposal} is {row.status} and no longer stops new needs of the item,"
-            f" since {moment_text(row.updated_at)}"
+        message = Message(
+            "%(proposal)s is %(status)s and no longer stops new needs of the item, since "
+            "%(updated_at)s",
+            proposal=decision.proposal,
+            status=Message(row.status),
+            updated_at=moment_text(row.updated_at),
         )
         raise Conflict(message)
     refuse_other_revision(row, decision)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from cdc.contracts.history_requests import CONFIRMED
 from ledger.kernel.transactions import execute, fetch_column, fetch_value, ledger_transaction
+from ledger.messages import gettext_noop
 from ledger.requests.queries import Request, request_with
 
 KEPT_COMPARISONS: Final = 20
@@ -33,7 +34,9 @@ _INTERRUPTED: Final = """
 UPDATE app.history_request SET finished_at = clock_timestamp(), problem = %s
 WHERE started_at IS NOT NULL AND finished_at IS NULL
 """
-_AGAIN: Final = "The process that executed this request ended. Ask again: finished units are kept."
+_AGAIN: Final = gettext_noop(
+    "The process that executed this request ended. Ask again: finished units are kept."
+)
 _PROGRESS: Final = "UPDATE app.history_request SET progress = %s WHERE id = %s"
 _FINISH: Final = """
 UPDATE app.history_request

@@ -9,9 +9,10 @@ from typing import Any, Final
 from cdc.contracts.history_requests import CONFIRMED
 from ledger.kernel.transactions import fetch_one
 from ledger.kernel.unscoped_rows import read_all, read_one
+from ledger.messages import gettext_noop
 
 WAITING: Final = "waiting"
-TO_CONFIRM: Final = "to confirm"
+TO_CONFIRM: Final = gettext_noop("to confirm")
 RUNNING: Final = "running"
 DONE: Final = "done"
 FAILED: Final = "failed"

@@ -17,6 +17,7 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, Written, run_command
 from ledger.kernel.person_roles import require_role, roles_of
 from ledger.kernel.transactions import execute, fetch_value, log_action
+from ledger.messages import Message
 from ledger.requests.queries import Request, request_with
 from ledger.reviews.service import REVIEWERS
 
@@ -58,7 +59,7 @@ def ask_history(wanted: AskHistory, *, actor: str, command_id: UUID | None = Non
         Conflict: 20 requests are open already.
     """
     if wanted.kind not in FORMS:
-        refuse("kind", wanted.kind, f"one of {', '.join(FORMS)}")
+        refuse("kind", wanted.kind, Message("one of %(forms)s", forms=", ".join(FORMS)))
     require_role(actor, REVIEWERS if wanted.kind == _EXPLAIN else ASKERS)
     arguments = given_arguments(wanted.kind, wanted.arguments)
     if problem := first_problem(wanted.kind, arguments):
@@ -68,7 +69,10 @@ def ask_history(wanted: AskHistory, *, actor: str, command_id: UUID | None = Non
     def work() -> Written:
         execute(_LOCK)
         if fetch_value(_OPEN) >= MOST_OPEN:
-            message = f"{MOST_OPEN} requests are open already: cancel one, or wait for their end"
+            message = Message(
+                "%(most_open)s requests are open already: cancel one, or wait for their end",
+                most_open=MOST_OPEN,
+            )
             raise Conflict(message)
         number = int(fetch_value(_ADD, wanted.kind, json.dumps(arguments), actor))
         detail = {"request": number, **arguments}
@@ -112,7 +116,10 @@ def cancel_request(number: int, *, actor: str, command_id: UUID | None = None) -
     def work() -> Done:
         found = _request(number)
         if actor != found.requested_by and OPERATOR not in roles_of(actor):
-            rule = f"only {found.requested_by}, who asked for it, or an operator may cancel it"
+            rule = Message(
+                "only %(requested_by)s, who asked for it, or an operator may cancel it",
+                requested_by=found.requested_by,
+            )
             refuse("actor", actor, rule)
         _change(_CANCEL, found, actor, "cancelled")
         return Done()
@@ -123,7 +130,7 @@ def cancel_request(number: int, *, actor: str, command_id: UUID | None = None) -
 def _request(number: int) -> Request:
     found = request_with(number)
     if found is None:
-        message = f"there is no request {number}"
+        message = Message("there is no request %(number)s", number=number)
         raise Conflict(message)
     return found
 
@@ -131,7 +138,7 @@ def _request(number: int) -> Request:
 def _change(statement: str, found: Request, actor: str, action: str) -> None:
     if not execute(statement, actor, found.id):
         now = _request(found.id)
-        message = f"request {now.id} is {now.state} already"
+        message = Message("request %(id)s is %(state)s already", id=now.id, state=now.state)
         raise Conflict(message)
     detail = {"request": found.id, **found.given}
     log_action(actor=actor, action=f"{action}_{found.kind}", subject="history", detail=detail)

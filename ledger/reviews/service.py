@@ -17,6 +17,7 @@ from ledger.kernel.idempotency import Done, run_command
 from ledger.kernel.person_roles import require_role, roles_of
 from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.transactions import execute, fetch_column, log_action
+from ledger.messages import Message
 from ledger.reviews.queries import (
     APPROVED,
     REJECTED,
@@ -118,7 +119,11 @@ def decide_review(
         execute(_LOCK, review.id)
         now = review_of(review.digest, review.revision, review.code)
         if now is not None and now.verdict in (APPROVED, REJECTED) and now.decided_at is not None:
-            message = f"{now.decided_by} has {now.verdict} this difference already, "
+            message = Message(
+                "%(decided_by)s has %(verdict)s this difference already, ",
+                decided_by=now.decided_by,
+                verdict=now.verdict,
+            )
             raise Conflict(message + moment_text(now.decided_at))
         if decision.verdict == APPROVED:
             _refuse_other_code(review.revision, review.code)
@@ -154,10 +159,16 @@ def withdraw_review(
         now = review_of(review.digest, review.revision, review.code)
         if now is None or now.verdict != APPROVED:
             found = "gone" if now is None else now.verdict
-            message = f"only an approved review can be withdrawn, and this one is {found}"
+            message = Message(
+                "only an approved review can be withdrawn, and this one is %(found)s", found=found
+            )
             raise Conflict(message)
         if actor not in (now.requested_by, now.decided_by) and OPERATOR not in roles_of(actor):
-            rule = f"only {now.requested_by}, {now.decided_by} or an operator may withdraw it"
+            rule = Message(
+                "only %(requested_by)s, %(decided_by)s or an operator may withdraw it",
+                requested_by=now.requested_by,
+                decided_by=now.decided_by,
+            )
             refuse("actor", actor, rule)
         execute(_DECIDE, review.id, review.requested_by, WITHDRAWN, 0, reason, actor)
         detail = {"digest": review.digest, "revision": review.revision, "reason": reason}

@@ -15,6 +15,7 @@ from ledger.kernel.transactions import (
     fetch_value,
     ledger_transaction,
 )
+from ledger.messages import gettext_noop
 
 
 class RecordSale(NamedTuple):
@@ -97,4 +98,4 @@ def _insert(commands: Sequence[RecordSale], actor: str | None) -> int:
             for command in commands
         ]
     values = [(*command, actor) for command in commands]
-    return insert_many("sale_line", COLUMNS, values, unless="source, source_ref")
+    return insert_many("sale_line", COLUMNS, values, unless=gettext_noop("source, source_ref"))

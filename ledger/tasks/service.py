@@ -17,6 +17,7 @@ from ledger.kernel.idempotency import run_command
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import execute, ledger_transaction, log_action
 from ledger.kernel.unscoped_rows import read_one
+from ledger.messages import Message
 from ledger.tasks.kinds import COUNT_VARIANCE
 
 LONGEST_REASON: Final = 500
@@ -104,9 +105,12 @@ def acknowledge_variance(
 
 def _refuse_if_moved(variance: int, shown: int) -> None:
     if variance != shown:
-        message = (
-            f"the difference was {shown:+d} units when this page was loaded, and is {variance:+d}"
-            " now, because earlier sales or bookings arrived late; check it and choose again"
+        message = Message(
+            "the difference was %(shown)s units when this page was loaded, and is "
+            "%(variance)s now, because earlier sales or bookings arrived late; check it "
+            "and choose again",
+            shown=f"{shown:+d}",
+            variance=f"{variance:+d}",
         )
         raise Conflict(message)
 
@@ -125,9 +129,13 @@ def _locked_variance(task_id: int, actor: str) -> OpenVariance:
     require_key(task.inv_key or "")
     if task.cleared_at is not None:
         who, at = task.acknowledged_by, moment_text(task.cleared_at)
-        message = f"this task ended by itself, {at}: its count needs no decision any more"
+        message = Message(
+            "this task ended by itself, %(at)s: its count needs no decision any more", at=at
+        )
         if who:
-            message = f"{who} has already acknowledged this difference, {at}"
+            message = Message(
+                "%(who)s has already acknowledged this difference, %(at)s", who=who, at=at
+            )
         raise Conflict(message)
     if task.status == "draft":
         rule = "this count is not approved yet: have the item counted again, or approve the count"
@@ -167,7 +175,11 @@ def mark_replayed(*, record_id: str, reason: str, actor: str) -> RejectedRecord:
 def _mark(record_id: str, action: str, reason: str, actor: str) -> RejectedRecord:
     given = checks.text("reason", reason)
     if len(given) > LONGEST_REASON:
-        refuse("reason", f"{len(given)} characters", f"at most {LONGEST_REASON} characters")
+        refuse(
+            "reason",
+            Message("%(given)s characters", given=len(given)),
+            Message("at most %(longest_reason)s characters", longest_reason=LONGEST_REASON),
+        )
     sql = "SELECT *, app.key_text(key) AS inv_key FROM read_model.rejected WHERE id = %s"
     record = read_one(RejectedRecord, sql, record_id)
     if record is None:
@@ -185,7 +197,9 @@ def _mark(record_id: str, action: str, reason: str, actor: str) -> RejectedRecor
         sql = "SELECT action, actor FROM app.rejected_mark WHERE record_id = %s"
         first = read_one(_Mark, sql, record_id)
         who = "" if first is None else f": {first.action} by {person(first.actor)}"
-        message = f"record {record_id} needs no decision any more{who}"
+        message = Message(
+            "record %(record_id)s needs no decision any more%(who)s", record_id=record_id, who=who
+        )
         raise Conflict(message)
     detail = {"reason": given, "rejected_for": record.reason}
     log_action(actor=actor, action=f"{action}_record", subject=record_id, detail=detail)

@@ -11,6 +11,7 @@ from ledger.access.scope import require_either
 from ledger.kernel.errors import Conflict
 from ledger.kernel.transactions import fetch_value, insert
 from ledger.kernel.unscoped_rows import read_all
+from ledger.messages import Message
 from ledger.receiving.shipment_line import ShipmentLine
 from ledger.transfers.route import Route
 
@@ -71,7 +72,10 @@ def locked_transfer(shipment_line_id: int) -> LockedTransfer:
         " WHERE id = %s AND leg IN ('transfer_out', 'transfer_in')",
         shipment_line_id,
     )
-    gone = f"transfer {shipment_line_id} is gone: it was cancelled, or never planned"
+    gone = Message(
+        "transfer %(shipment_line_id)s is gone: it was cancelled, or never planned",
+        shipment_line_id=shipment_line_id,
+    )
     if reference is None:
         raise Conflict(gone)
     rows = read_all(
@@ -86,9 +90,11 @@ def locked_transfer(shipment_line_id: int) -> LockedTransfer:
         raise Conflict(gone)
     legs = {row.leg: row for row in rows}
     if len(rows) != len(legs) or len(legs) != 2:  # noqa: PLR2004 -- one row leaves, one arrives
-        message = (
-            f"transfer {reference} has {len(rows)} lines of this item instead of one that leaves"
-            " and one that arrives: ask an operator to correct it"
+        message = Message(
+            "transfer %(reference)s has %(rows)s lines of this item instead of one that "
+            "leaves and one that arrives: ask an operator to correct it",
+            reference=reference,
+            rows=len(rows),
         )
         raise Conflict(message)
     found = LockedTransfer(legs["transfer_out"], legs["transfer_in"])

@@ -11,6 +11,7 @@ from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_command
 from ledger.kernel.transactions import database_now
+from ledger.messages import Message, gettext_noop
 from ledger.receiving.receipt_rows import Delivered, log_receipt, write_receipt
 from ledger.receiving.shipment_line import ShipmentLine, locked_shipment
 
@@ -42,15 +43,20 @@ def receive_transfer(
     def work() -> _Lost:
         arriving = _locked_inbound(shipment_line_id)
         if arriving.status == "received":
-            message = (
-                f"transfer {shipment_line_id} is received already:"
-                f" {arriving.received_units} and {arriving.damaged_units} damaged,"
-                f" by {arriving.writer}, {arriving.write_time}"
+            message = Message(
+                "transfer %(shipment_line_id)s is received already: %(received_units)s and "
+                "%(damaged_units)s damaged, by %(writer)s, %(write_time)s",
+                shipment_line_id=shipment_line_id,
+                received_units=arriving.received_units,
+                damaged_units=arriving.damaged_units,
+                writer=arriving.writer,
+                write_time=arriving.write_time,
             )
             raise Conflict(message)
         if arriving.status == "planned":
-            message = (
-                f"transfer {shipment_line_id} has not been shipped yet: its source has to ship it"
+            message = Message(
+                "transfer %(shipment_line_id)s has not been shipped yet: its source has to ship it",
+                shipment_line_id=shipment_line_id,
             )
             raise Conflict(message)
         return _receive(arriving, delivered, actor)
@@ -78,13 +84,20 @@ def correct_transfer_receipt(
     def work() -> _Lost:
         arriving = _locked_inbound(shipment_line_id)
         if arriving.status != "received":
-            message = f"transfer {shipment_line_id} is {arriving.status}, so it has no receipt yet"
+            message = Message(
+                "transfer %(shipment_line_id)s is %(status)s, so it has no receipt yet",
+                shipment_line_id=shipment_line_id,
+                status=Message(arriving.status),
+            )
             raise Conflict(message)
         if arriving.recorded_by != actor:
             refuse(
                 "actor",
                 actor,
-                f"{arriving.writer} received it, so only they may correct it; adjust stock instead",
+                Message(
+                    "%(writer)s received it, so only they may correct it; adjust stock instead",
+                    writer=arriving.writer,
+                ),
             )
         if not checks.is_correctable(arriving.arrived_at, database_now()):
             refuse("received_at", arriving.arrived_at, "older than 48 h: adjust the stock instead")
@@ -99,11 +112,17 @@ def correct_transfer_receipt(
 def _receive(arriving: ShipmentLine, delivered: Delivered, actor: str | None) -> _Lost:
     lost = arriving.shipped_units - delivered.arrived_units
     if lost and not (delivered.discrepancy_reason or "").strip():
-        refuse("discrepancy_reason", None, f"shipped minus arrived units is {lost}: give a reason")
+        refuse(
+            "discrepancy_reason",
+            None,
+            Message("shipped minus arrived units is %(lost)s: give a reason", lost=lost),
+        )
     write_receipt(arriving.id, delivered, 0, actor)
     log_receipt(arriving.inv_key, arriving.id, delivered, actor)
     return _Lost(lost)
 
 
 def _locked_inbound(shipment_line_id: int) -> ShipmentLine:
-    return locked_shipment(shipment_line_id, "transfer_in", missing="no such arriving transfer")
+    return locked_shipment(
+        shipment_line_id, "transfer_in", missing=gettext_noop("no such arriving transfer")
+    )

@@ -14,8 +14,9 @@ from ledger.kernel import checks
 from ledger.kernel.errors import refuse
 from ledger.kernel.transactions import execute, fetch_column
 from ledger.kernel.unscoped_rows import read_one
+from ledger.messages import Message, gettext_noop
 
-BEYOND_STOCK: Final = "or confirm that more were sent than are recorded here"
+BEYOND_STOCK: Final = gettext_noop("or confirm that more were sent than are recorded here")
 
 _STOCK: Final = """
 SELECT there.expected_units AS on_hand_units, i.allocated_units + (
@@ -87,7 +88,9 @@ def _refuse_end(field: str, inv_key: str) -> None:
         refuse("sku", sku, "an item that some location has")
     if not known.location_known:
         refuse(field, location, "an existing location")
-    refuse(field, location, f"a location that has {sku}: have it ranged there first")
+    refuse(
+        field, location, Message("a location that has %(sku)s: have it ranged there first", sku=sku)
+    )
 
 
 def refuse_beyond_stock(
@@ -110,9 +113,21 @@ def refuse_beyond_stock(
         return
     location, _, sku = inv_key.partition("|")
     if not current().allows(location):
-        refuse("units", units, f"fewer units: {location} can't send so many; ask the people there")
-    rule = (
-        f"at most {free}: {location} has {stock.on_hand_units} of {sku} on hand and has"
-        f" promised {stock.promised_units}"
+        refuse(
+            "units",
+            units,
+            Message(
+                "fewer units: %(location)s can't send so many; ask the people there",
+                location=location,
+            ),
+        )
+    rule = Message(
+        "at most %(free)s: %(location)s has %(on_hand_units)s of %(sku)s on hand and "
+        "has promised %(promised_units)s",
+        free=free,
+        location=location,
+        on_hand_units=stock.on_hand_units,
+        sku=sku,
+        promised_units=stock.promised_units,
     )
     refuse("units", units, f"{rule}; {or_else}" if or_else else rule)

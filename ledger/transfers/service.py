@@ -21,6 +21,7 @@ from ledger.kernel.transactions import (
     execute,
     log_action,
 )
+from ledger.messages import Message
 from ledger.receiving.shipment_line import ShipmentLine
 from ledger.transfers.pair import LockedTransfer, Transfer, locked_transfer, write_pair
 from ledger.transfers.route import BEYOND_STOCK, Route, refuse_beyond_stock, refuse_unranged
@@ -180,7 +181,10 @@ def cancel_transfer(
         _must_be_planned(transfer)
         planner = transfer.arriving.recorded_by
         if not others_allowed and planner != actor:
-            rule = f"{planner or 'the system'} asked for it: ask them or store staff to cancel it"
+            rule = Message(
+                "%(planner)s asked for it: ask them or store staff to cancel it",
+                planner=planner or "the system",
+            )
             refuse("actor", actor, rule)
         execute("DELETE FROM retail.shipment_line WHERE id = ANY(%s)", transfer.ids)
         _log_change(
@@ -217,7 +221,11 @@ def move_transfer_due_date(
         _must_be_on_its_way(transfer.arriving, shown_version)
         left_on = checks.day_of(transfer.arriving.left_at)
         if due_on < left_on:
-            refuse("due_on", due_on, f"not before the day on which it left, {left_on}")
+            refuse(
+                "due_on",
+                due_on,
+                Message("not before the day on which it left, %(left_on)s", left_on=left_on),
+            )
         execute(
             "UPDATE retail.shipment_line SET due_on = %s, recorded_by = %s WHERE id = ANY(%s)",
             due_on,
@@ -233,13 +241,20 @@ def move_transfer_due_date(
 
 
 def _must_be_on_its_way(arriving: ShipmentLine, shown_version: str | None) -> None:
-    said = f"{arriving.transfer_ref} has changed since it was shown"
+    said = Message(
+        "%(transfer_ref)s has changed since it was shown", transfer_ref=arriving.transfer_ref
+    )
     if arriving.status != "shipped":
-        said = f"{arriving.transfer_ref} is not on its way"
+        said = Message("%(transfer_ref)s is not on its way", transfer_ref=arriving.transfer_ref)
     elif shown_version in (None, arriving.version):
         return
-    due = f", due {arriving.due_on}" if arriving.due_on else ""
-    left = f"{arriving.writer} left it {arriving.status} at {arriving.write_time}"
+    due = Message(", due %(due_on)s", due_on=arriving.due_on) if arriving.due_on else ""
+    left = Message(
+        "%(writer)s left it %(status)s at %(write_time)s",
+        writer=arriving.writer,
+        status=Message(arriving.status),
+        write_time=arriving.write_time,
+    )
     message = f"{said}: {left}{due}"
     raise Conflict(message)
 
@@ -259,8 +274,13 @@ def _log_change(action: str, transfer: LockedTransfer, actor: str | None, **deta
 def _must_be_planned(transfer: LockedTransfer) -> None:
     for row in (transfer.arriving, transfer.leaving):
         if row.status != "planned":
-            message = (
-                f"transfer {row.transfer_ref} is {row.status} already, {row.shipped_units}"
-                f" units by {row.writer}, {row.write_time}"
+            message = Message(
+                "transfer %(transfer_ref)s is %(status)s already, %(shipped_units)s units by "
+                "%(writer)s, %(write_time)s",
+                transfer_ref=row.transfer_ref,
+                status=Message(row.status),
+                shipped_units=row.shipped_units,
+                writer=row.writer,
+                write_time=row.write_time,
             )
             raise Conflict(message)

@@ -21,9 +21,9 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, Written, run_command
 from ledger.kernel.transactions import database_now, execute, fetch_value, log_action
 from ledger.kernel.unscoped_rows import read_one
+from ledger.messages import Message, gettext_noop
 from ledger.webhooks.events import test_message
 from ledger.webhooks.messages import insert_messages
-from ledger.webhooks.queries import BY_A_PERSON
 from ledger.webhooks.signing import new_secret, sealed
 from ledger.webhooks.targets import check_url
 
@@ -32,7 +32,7 @@ BOTH_VALID: Final = timedelta(hours=24)
 ACTIVE: Final = "active"
 STOPPED: Final = "stopped"
 DELETED: Final = "deleted"
-_MISSING: Final = "no such webhook"
+_MISSING: Final = gettext_noop("no such webhook")
 
 _NEW: Final = """
 INSERT INTO app.webhook (person_id, token_id, url, kinds, location, secret, after_id, created_by)
@@ -71,7 +71,7 @@ class RegisterWebhook:
         """Raise `ServiceError` for the first value that breaks a rule."""
         check_url(self.url, private_allowed=settings.WEBHOOK_PRIVATE_TARGETS)
         if not self.kinds:
-            refuse("kinds", "", f"at least one of {', '.join(KINDS)}")
+            refuse("kinds", "", Message("at least one of %(kinds)s", kinds=", ".join(KINDS)))
         for kind in self.kinds:
             checks.one_of("kinds", kind, KINDS)
         if self.location:
@@ -153,7 +153,7 @@ def stop_webhook(which: Which) -> None:
 
     def work(hook: _Locked) -> None:
         if hook.status == ACTIVE:
-            _set_status(hook.id, STOPPED, f"{BY_A_PERSON}{which.actor}")
+            _set_status(hook.id, STOPPED, Message("stopped by %(actor)s", actor=which.actor))
 
     _command(which, "stop_webhook", work)
 
@@ -173,7 +173,7 @@ def delete_webhook(which: Which) -> None:
     """Delete a webhook with its secrets. The sender deletes its messages."""
 
     def work(hook: _Locked) -> None:
-        _set_status(hook.id, DELETED, f"deleted by {which.actor}")
+        _set_status(hook.id, DELETED, Message("deleted by %(actor)s", actor=which.actor))
         execute(
             "UPDATE app.webhook SET secret = '', former_secret = NULL, former_until = NULL"
             " WHERE id = %s",
@@ -188,7 +188,7 @@ def send_test(which: Which) -> None:
 
     def work(hook: _Locked) -> None:
         if hook.status != ACTIVE:
-            message = f"webhook {hook.id} is stopped: resume it first"
+            message = Message("webhook %(id)s is stopped: resume it first", id=hook.id)
             raise Conflict(message)
         insert_messages(hook.id, [test_message(database_now())])
 
@@ -249,5 +249,9 @@ def _refuse_too_many(owner: Owner) -> None:
         owner.person_id,
     )
     if held >= MOST_WEBHOOKS:
-        message = f"{owner.name} has {held} webhooks, which is the limit: delete one first"
+        message = Message(
+            "%(name)s has %(held)s webhooks, which is the limit: delete one first",
+            name=owner.name,
+            held=held,
+        )
         raise Conflict(message)

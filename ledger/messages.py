@@ -1,0 +1,69 @@
+"""Texts for people that pages can translate.
+
+A service doesn't know the language of the person who reads its refusal. It composes a `Message`: a
+plain English text that also keeps its message id and its values. Programs, logs and the API use the
+text as it is. Pages translate it with `translated`.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Self
+
+Translate = Callable[[str], str]
+
+
+class Message(str):
+    """An English text with its message id and its values by name.
+
+    `Message("at most %(most)s lines", most=20)` equals "at most 20 lines". Give each value as pages
+    show it: a number as a formatted text, or another `Message`, which is translated as well.
+    """
+
+    __slots__ = ("template", "values")
+
+    template: str
+    values: dict[str, object]
+
+    def __new__(cls, template: str, /, **values: object) -> Self:
+        """Compose the English text; raise `KeyError` if a value of the template is missing."""
+        composed = super().__new__(cls, template % values)
+        composed.template = template
+        composed.values = values
+        return composed
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, object]]:
+        """Return the arguments with which `copy` makes another one."""
+        return (self.template,), self.values
+
+
+def joined(texts: Iterable[str], separator: str = ", ") -> Message:
+    """Return texts with a separator between them; each is translated by itself."""
+    named = {f"text{number}": text for number, text in enumerate(texts)}
+    return Message(separator.join(f"%({name})s" for name in named), **named)
+
+
+def gettext_noop(text: str) -> str:
+    """Mark a message id where it is stated, and return it; it is translated where it is shown.
+
+    Django's function of this name needs loaded settings, which programs of the ledger don't have.
+    """
+    return text
+
+
+def untranslated(text: str) -> str:
+    """Return the text as it is: the language of programs, logs and the API."""
+    return text
+
+
+def translated(text: str, translate: Translate) -> str:
+    """Return a text in another language; `translate` returns the translation of a message id.
+
+    A text without a translation, such as the name of an item, stays as it is.
+    """
+    if isinstance(text, Message):
+        values = {name: _shown(value, translate) for name, value in text.values.items()}
+        return translate(text.template) % values
+    return translate(text) if text else text
+
+
+def _shown(value: object, translate: Translate) -> object:
+    return translated(value, translate) if isinstance(value, Message) else value
