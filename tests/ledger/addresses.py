@@ -25,6 +25,7 @@ OPEN = frozenset(
         *("login", "login-code", "invitation", "logout", "livez", "readyz"),
         # Files that a device installs; they hold no data.
         *("service-worker", "offline"),
+        "language",
         *("second-factor", "sessions", "password", "password-changed", "tokens"),
         "api-openapi",
     }

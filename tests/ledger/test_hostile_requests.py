@@ -22,6 +22,7 @@ from tests.ledger.pages import logged_in
 from tests.ledger.planted import Store, two_stores
 
 OWN_FORMS: dict[str, tuple[str, Form]] = {
+    "language": ("/language/", {"language": "de", "next": "/"}),
     "login": ("/login/", {"username": "almighty", "password": "x"}),
     "login-code": ("/login/code/", {"code": "1"}),
     "second-factor": ("/account/second-factor/", {"action": "enrol", "code": "1"}),

@@ -19,6 +19,7 @@ from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.transactions import execute, fetch_value, ledger_transaction, log_action
 from ledger.kernel.unscoped_rows import read_all, read_one
+from ledger.messages import Message, gettext_noop
 
 PREFIX: Final = "inv_"  # scanners of repositories can find a committed token by it
 TOKEN_BYTES: Final = 32
@@ -45,22 +46,22 @@ TRANSFERS_WRITE: Final = "transfers:write"
 WEBHOOKS_MANAGE: Final = "webhooks:manage"
 SCOPES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        STOCK_READ: "read stock",
-        NEEDS_READ: "read reorder needs",
-        NEEDS_DECIDE: "approve, reject and snooze needs",
-        ORDERS_READ: "read purchase orders",
-        ORDERS_WRITE: "send orders and change their lines",
-        PRICES_READ: "read prices and proposed prices",
-        PRICES_WRITE: "set prices and decide proposed ones",
-        PRICES_STOP: "stop prices that rules set, and release the stop",
-        DECISIONS_READ: "follow the events of decisions",
-        COUNTS_WRITE: "record counts",
-        COUNTS_APPROVE: "read waiting counts, approve and refuse them",
-        RECEIPTS_READ: "read expected deliveries and receipts",
-        RECEIPTS_WRITE: "receive deliveries and correct receipts",
-        TRANSFERS_READ: "read transfers",
-        TRANSFERS_WRITE: "plan, ship, receive and cancel transfers",
-        WEBHOOKS_MANAGE: "register addresses that receive the events of decisions",
+        STOCK_READ: gettext_noop("read stock"),
+        NEEDS_READ: gettext_noop("read reorder needs"),
+        NEEDS_DECIDE: gettext_noop("approve, reject and snooze needs"),
+        ORDERS_READ: gettext_noop("read purchase orders"),
+        ORDERS_WRITE: gettext_noop("send orders and change their lines"),
+        PRICES_READ: gettext_noop("read prices and proposed prices"),
+        PRICES_WRITE: gettext_noop("set prices and decide proposed ones"),
+        PRICES_STOP: gettext_noop("stop prices that rules set, and release the stop"),
+        DECISIONS_READ: gettext_noop("follow the events of decisions"),
+        COUNTS_WRITE: gettext_noop("record counts"),
+        COUNTS_APPROVE: gettext_noop("read waiting counts, approve and refuse them"),
+        RECEIPTS_READ: gettext_noop("read expected deliveries and receipts"),
+        RECEIPTS_WRITE: gettext_noop("receive deliveries and correct receipts"),
+        TRANSFERS_READ: gettext_noop("read transfers"),
+        TRANSFERS_WRITE: gettext_noop("plan, ship, receive and cancel transfers"),
+        WEBHOOKS_MANAGE: gettext_noop("register addresses that receive the events of decisions"),
     }
 )
 
@@ -151,10 +152,10 @@ def create_token(
     """
     named = checks.text("name", name.strip(), longest=LONGEST_NAME)
     if not named.isprintable():
-        refuse("name", name, "printable characters")
+        refuse("name", name, gettext_noop("printable characters"))
     checks.integer("days", days, 1, LONGEST_DAYS)
     if not scopes:
-        refuse("scopes", "", f"at least one of {', '.join(SCOPES)}")
+        refuse("scopes", "", Message("at least one of %(scopes)s", scopes=", ".join(SCOPES)))
     for scope in scopes:
         checks.one_of("scopes", scope, SCOPES)
     token = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
@@ -179,7 +180,11 @@ def _refuse_too_many(person: User) -> None:
         person.pk,
     )
     if held >= MOST_TOKENS:
-        message = f"{person.get_username()} has {held} tokens, which is the limit: end one first"
+        message = Message(
+            "%(get_username)s has %(held)s tokens, which is the limit: end one first",
+            get_username=person.get_username(),
+            held=held,
+        )
         raise Conflict(message)
 
 

@@ -6,7 +6,9 @@ A password is read without stripping: it may begin or end with a blank.
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 from typing_extensions import override
 
 from webui.accounts.api_tokens import SCOPES
@@ -35,6 +37,17 @@ class NextForm(forms.Form):
         return str(self.cleaned_data["next"]) if self.is_valid() else ""
 
 
+class LanguageForm(NextForm):
+    """A language of the pages."""
+
+    language = forms.ChoiceField(choices=lambda: settings.LANGUAGES)
+
+    @property
+    def code(self) -> str:
+        """Return the code of the language, or an empty text if it is none of the settings."""
+        return str(self.cleaned_data["language"]) if self.is_valid() else ""
+
+
 class CodeForm(forms.Form):
     """A one-time code, or a recovery code."""
 
@@ -44,7 +57,7 @@ class CodeForm(forms.Form):
         """Return the code without blanks. Refuse other characters than ASCII, which no code has."""
         code = str(self.cleaned_data["code"]).replace(" ", "")
         if not code.isascii():
-            message = "a code has ASCII characters only"
+            message = gettext("a code has ASCII characters only")
             raise ValidationError(message, code="invalid")
         return code
 
@@ -69,7 +82,7 @@ class NewPasswordForm(forms.Form):
     @override
     def clean(self) -> dict[str, Any]:
         if self.cleaned_data.get("password") != self.cleaned_data.get("again"):
-            message = "The two passwords differ. None was stored."
+            message = gettext("The two passwords differ. None was stored.")
             raise ValidationError(message, code="password_mismatch")
         return self.cleaned_data
 

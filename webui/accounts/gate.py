@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
 from ledger.access.scope import EVERYWHERE, NOWHERE, bound, current, enter, require_store, stores_of
+from ledger.messages import Message
 from webui.accounts.roles import RULE
 
 UNGUARDED: Final = frozenset(
@@ -20,6 +21,8 @@ UNGUARDED: Final = frozenset(
         *("login", "login-code", "invitation", "logout", "livez", "readyz"),
         # Files that a device installs; they hold no data.
         *("service-worker", "offline"),
+        # The choice of a language, before and after a login.
+        "language",
         # Pages about the user's own account; the views require a login.
         *("second-factor", "sessions", "password", "password-changed", "tokens"),
         # The document describes the API and contains no data.
@@ -55,7 +58,9 @@ class Gate(MiddlewareMixin):
         if hasattr(view, API_RULES):
             return None
         if not hasattr(view, RULE):
-            message = f"The address {request.path} has no rule. Nothing was changed."
+            message = Message(
+                "The address %(path)s has no rule. Nothing was changed.", path=request.path
+            )
             raise PermissionDenied(message)
         enter(stores_of(request.user))
         if request.user.is_authenticated:

@@ -5,22 +5,24 @@ from typing import Final
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from ledger.kernel.errors import Conflict, ServiceError
-from ledger.kernel.refusal_text import refusal_text
 from ledger.kernel.transactions import ledger_transaction, log_action
+from ledger.messages import gettext_noop
 from webui.accounts.api_tokens import end_tokens_of_person
 from webui.accounts.forms import NewPasswordForm
 from webui.accounts.invitations import OpenInvitation, open_invitation, use_invitation
 from webui.accounts.open_sessions import end_sessions
 from webui.accounts.people import check_password_rules
+from webui.translation.refusals import refused_text
 
 GONE: Final = 410
 WRONG: Final = 422
-_ENDED: Final = "this link was used or has ended meanwhile"
+_ENDED: Final = gettext_noop("this link was used or has ended meanwhile")
 
 
 @never_cache
@@ -39,7 +41,12 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     try:
         _accept(found, form.cleaned_data["password"])
     except ServiceError as error:
-        return _show(request, found, f"{refusal_text(error)} No password was stored.", WRONG)
+        return _show(
+            request,
+            found,
+            gettext("%(error)s No password was stored.") % {"error": refused_text(error)},
+            WRONG,
+        )
     except Conflict:
         return render(request, "accounts/no_invitation.html", status=GONE)
     return redirect("login")

@@ -12,6 +12,7 @@ from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -42,12 +43,16 @@ class NoKnownWords:
         for word in sorted({*WORDS, *company, *name}, key=len, reverse=True):
             left = left.replace(word, "")
         if len(left) < _LEAST_OTHER:
-            message = "This password is made of names that others guess. Choose other words."
+            message = gettext(
+                "This password is made of names that others guess. Choose other words."
+            )
             raise ValidationError(message, code="password_of_known_words")
 
     def get_help_text(self) -> str:
         """Return the rule in a sentence."""
-        return "Your name and the names of company and roles don't count towards the length."
+        return gettext(
+            "Your name and the names of company and roles don't count towards the length."
+        )
 
 
 class NoDecoratedCommon(CommonPasswordValidator):
@@ -64,13 +69,13 @@ class NoDecoratedCommon(CommonPasswordValidator):
         core = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", text)
         letters = re.sub(r"[\W_]+", "", text)
         if self._is_common(core) or self._is_of_two(letters) or self._is_of_two(core):
-            message = "This password is made of common passwords. Choose other words."
+            message = gettext("This password is made of common passwords. Choose other words.")
             raise ValidationError(message, code="password_of_common_ones")
 
     @override
     def get_help_text(self) -> str:
         """Return the rule in a sentence."""
-        return "Common passwords stay common with digits and signs around them."
+        return gettext("Common passwords stay common with digits and signs around them.")
 
     def _is_common(self, text: str) -> bool:
         return bool(text) and (text in self.passwords or text == text[0] * len(text))

@@ -17,6 +17,7 @@ from ledger.access.roles import OPERATOR
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.transactions import execute, ledger_transaction, log_action
+from ledger.messages import Message, gettext_noop
 from ledger.people import ROLES, create_roles, write_memberships, write_region
 from webui.accounts import second_factor
 from webui.accounts.api_tokens import (
@@ -52,11 +53,15 @@ def _added(name: str, roles: Collection[str], places: StoreAccess, actor: str) -
     """Write an account without a password, inside the caller's transaction."""
     checks.text("person", name, longest=LONGEST_NAME)
     if not name.isprintable() or "|" in name or name != name.strip():
-        refuse("person", name, "a printable name without | and without blanks at its ends")
+        refuse(
+            "person",
+            name,
+            gettext_noop("a printable name without | and without blanks at its ends"),
+        )
     _check_roles(roles)
     places.check()
     if User.objects.filter(username__iexact=name).exists():
-        message = f"{name} has an account already"
+        message = Message("%(name)s has an account already", name=name)
         raise Conflict(message)
     user = User(username=name)
     user.set_unusable_password()
@@ -73,7 +78,7 @@ def invite_person(*, name: str, actor: str) -> Invitation:
     with ledger_transaction():
         user = _locked(name)
         if not user.is_active:
-            message = f"{name} is disabled: enable the account first"
+            message = Message("%(name)s is disabled: enable the account first", name=name)
             raise Conflict(message)
         return new_invitation(user.pk, name, actor)
 
@@ -109,7 +114,7 @@ def set_roles(*, name: str, roles: Collection[str], actor: str) -> None:
         user = _locked(name)
         before = sorted(user.groups.values_list("name", flat=True))
         if OPERATOR not in roles:
-            _refuse_last_operator(user, "left without this role")
+            _refuse_last_operator(user, gettext_noop("left without this role"))
         _write_roles(user, roles)
         detail: dict[str, object] = {"roles": [before, sorted(roles)]}
         if ({*roles} - {*before}) & {*settings.SECOND_FACTOR_ROLES}:
@@ -185,7 +190,7 @@ def create_token_of(
     with ledger_transaction():
         user = _locked(name)
         if not user.is_active:
-            message = f"{name} is disabled: enable the account first"
+            message = Message("%(name)s is disabled: enable the account first", name=name)
             raise Conflict(message)
         return create_token(person=user, name=token, scopes=scopes, days=days, actor=actor)
 
@@ -206,7 +211,7 @@ def set_region(*, location: str, region: str, actor: str) -> None:
     """Put a location into a region."""
     for field, code in (("location", location), ("region", region)):
         if checks.location_problem(code):
-            refuse(field, code, "a code of 1 to 24 characters of A-Z, 0-9 and -")
+            refuse(field, code, gettext_noop("a code of 1 to 24 characters of A-Z, 0-9 and -"))
     with ledger_transaction():
         write_region(location, region)
         log_action(actor=actor, action="set_region", subject=location, detail={"region": region})
@@ -231,13 +236,13 @@ def locked_person(name: str) -> Iterator[Person]:
 def _locked(name: str) -> User:
     user = User.objects.select_for_update().filter(username=name).first()
     if user is None:
-        refuse("person", name, "the name of an account")
+        refuse("person", name, gettext_noop("the name of an account"))
     return user
 
 
 def _check_roles(roles: Collection[str]) -> None:
     if not roles:
-        refuse("roles", "", f"at least one of {', '.join(ROLES)}")
+        refuse("roles", "", Message("at least one of %(roles)s", roles=", ".join(ROLES)))
     for role in roles:
         checks.one_of("roles", role, ROLES)
 
@@ -263,8 +268,10 @@ def _refuse_last_operator(user: User, done: str) -> None:
     operators = User.objects.filter(is_active=True, groups__name=OPERATOR)
     is_one = operators.filter(pk=user.pk).exists()
     if is_one and not operators.exclude(pk=user.pk).exists():
-        message = (
-            f"{user.get_username()} is the last active operator and can't be {done}:"
-            " give another person the role first"
+        message = Message(
+            "%(get_username)s is the last active operator and can't be %(done)s: "
+            "give another person the role first",
+            get_username=user.get_username(),
+            done=Message(done),
         )
         raise Conflict(message)

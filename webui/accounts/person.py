@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from django.utils.translation import gettext
+
 from ledger.kernel import checks
 from ledger.kernel.errors import refuse
 from ledger.kernel.unscoped_rows import read_all, read_one
+from ledger.messages import gettext_noop
 from webui.accounts import second_factor
 
 
@@ -22,17 +25,24 @@ class StoreAccess:
     def check(self) -> None:
         """Raise `ServiceError` for an unknown code, and for stores in addition to everywhere."""
         if self.everywhere and (self.stores or self.regions):
-            refuse("stores", self.text, "everywhere, or stores and regions, but not both")
+            refuse(
+                "stores", self.text, gettext_noop("everywhere, or stores and regions, but not both")
+            )
         for field, codes in (("stores", self.stores), ("regions", self.regions)):
             for code in codes:
                 if checks.location_problem(code):
-                    refuse(field, code, "codes of 1 to 24 characters of A-Z, 0-9 and -")
+                    refuse(
+                        field, code, gettext_noop("codes of 1 to 24 characters of A-Z, 0-9 and -")
+                    )
 
     @property
     def text(self) -> str:
         """Return the memberships in one line: `everywhere`, `BERLIN-1, region DE` or `no store`."""
-        parts = [*self.stores, *(f"region {code}" for code in self.regions)]
-        return "everywhere" if self.everywhere else ", ".join(parts) or "no store"
+        parts = [
+            *self.stores,
+            *(gettext("region %(code)s") % {"code": code} for code in self.regions),
+        ]
+        return gettext("everywhere") if self.everywhere else ", ".join(parts) or gettext("no store")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +121,7 @@ def person_named(name: str) -> Person:
     """Return the account of this name; raise `ServiceError` if there is none."""
     account = read_one(_Account, _PEOPLE, name, name) if name else None
     if account is None:
-        refuse("person", name, "the name of an account")
+        refuse("person", name, gettext_noop("the name of an account"))
     return _person(account)
 
 

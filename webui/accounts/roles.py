@@ -25,6 +25,7 @@ from ledger.access.roles import (
     PRICING,
 )
 from ledger.access.scope import grants_of, require_company
+from ledger.messages import Message
 from ledger.requests.service import ASKERS
 from ledger.reviews.service import REVIEWERS
 
@@ -142,8 +143,9 @@ def requires(ability: str, *, company: bool = False) -> Callable[[View], View]:
         @wraps(view)
         def guarded(request: HttpRequest, /, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 -- what the route gives
             if ability not in abilities(request.user):
-                message = (
-                    f"This needs the right to {ability.replace('_', ' ')}. Nothing was changed."
+                message = Message(
+                    "This needs the right to %(right)s. Nothing was changed.",
+                    right=Message(ability.replace("_", " ")),
                 )
                 raise PermissionDenied(message)
             if company:

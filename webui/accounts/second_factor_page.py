@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -68,7 +69,7 @@ def _enrolled(request: HttpRequest, user: User, attempt: Attempt) -> HttpRespons
 
 def _removed(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     if second_factor.is_required(user):
-        messages.error(request, "Your role needs a second factor. It was kept.")
+        messages.error(request, gettext("Your role needs a second factor. It was kept."))
         return redirect("second-factor")
     try:
         factor = second_factor.accept(user, CodeForm(request.POST).typed)
@@ -81,7 +82,7 @@ def _removed(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse
     second_factor.reset(user.pk)
     request.session.pop(SECOND_FACTOR, None)
     audit.note("second_factor_removed", user, source=source_of(request))
-    messages.success(request, "The second factor was removed.")
+    messages.success(request, gettext("The second factor was removed."))
     return redirect("second-factor")
 
 

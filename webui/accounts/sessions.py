@@ -15,6 +15,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext
 
 from webui.accounts import audit, second_factor
 from webui.accounts.session_store import ACTIVE, BEGAN, SOURCE
@@ -69,7 +70,7 @@ class SessionRules(MiddlewareMixin):
         if request.path in (reverse("second-factor"), reverse("logout")):
             return None
         if request.method not in _SAFE:
-            text = (
+            text = gettext(
                 "This role needs a second factor. Nothing was changed. Set it up, then try again."
             )
             return HttpResponseForbidden(text, content_type="text/plain; charset=utf-8")

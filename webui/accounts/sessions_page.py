@@ -5,6 +5,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -38,7 +39,9 @@ def _end(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     if not ended:
         return _shown(request, user, status=WRONG, gone=True)
     audit.note("sessions_ended", user, source=source_of(request), sessions=ended)
-    messages.success(request, f"Sessions ended: {ended}. This one continues.")
+    messages.success(
+        request, gettext("Sessions ended: %(ended)s. This one continues.") % {"ended": ended}
+    )
     return redirect("sessions")
 
 

@@ -7,18 +7,19 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from ledger.kernel.errors import Conflict, ServiceError
-from ledger.kernel.refusal_text import refusal_text
 from webui.accounts import attempts, audit
 from webui.accounts.api_tokens import LONGEST_DAYS, SCOPES, create_token, end_token, tokens_of
 from webui.accounts.attempts import Attempt
 from webui.accounts.forms import EndTokenForm, TokenForm
 from webui.accounts.sources import source_of
 from webui.accounts.views import WRONG, answer_attempt, desk_of
+from webui.translation.refusals import refused_text
 
 USUAL_DAYS: Final = 90
 
@@ -43,7 +44,7 @@ def _change(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     try:
         new = create_token(person=user, actor=user.get_username(), **form.values())
     except (ServiceError, Conflict) as refusal:
-        refused = refusal_text(refusal) if isinstance(refusal, ServiceError) else f"{refusal}."
+        refused = refused_text(refusal) if isinstance(refusal, ServiceError) else f"{refusal}."
         return _shown(request, user, status=WRONG, refused=refused, form=form)
     # Only this answer shows the token. On a reload the browser asks whether to send the form again.
     return _shown(request, user, new=new)
@@ -52,7 +53,7 @@ def _change(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
 def _end(request: HttpRequest, user: User, number: int) -> HttpResponse:
     if not end_token(person=user, number=number, actor=user.get_username()):
         return _shown(request, user, status=WRONG, gone=True)
-    messages.success(request, f"Token {number} has ended.")
+    messages.success(request, gettext("Token %(number)s has ended.") % {"number": number})
     return redirect("tokens")
 
 

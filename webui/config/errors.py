@@ -9,9 +9,11 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template import loader
+from django.utils.translation import gettext
 from django.views.csrf import csrf_failure
 from django.views.defaults import page_not_found, permission_denied, server_error
 
+from ledger.messages import translated
 from webui.accounts.refusals import REASON
 from webui.accounts.sessions import lacks_second_factor
 from webui.shell.page import frame_of
@@ -57,8 +59,14 @@ def handle_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse
     setattr(request, REASON, str(exception))
     if _is_program(request):
         return permission_denied(request, exception)
-    context = {**_frame(request), "exception": str(exception)}
+    context = {**_frame(request), "exception": translated(_reason(exception), gettext)}
     return render(request, "403.html", context, status=403)
+
+
+def _reason(exception: Exception) -> str:
+    """Return the text of an exception as it was given, which may be a `Message`."""
+    given = exception.args[0] if exception.args else ""
+    return given if isinstance(given, str) else str(exception)
 
 
 def handle_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

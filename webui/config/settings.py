@@ -6,6 +6,7 @@ from csp.constants import NONCE, NONE, SELF
 
 from cdc.settings import Connections
 from webui.config.environment import WebEnvironment, database
+from webui.translation.catalogues import compile_catalogues
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 ENVIRONMENT = WebEnvironment()
@@ -65,6 +66,7 @@ MIDDLEWARE = [
     "webui.api.frame.Frame",
     "servestatic.middleware.ServeStaticMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "webui.translation.middleware.Language",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -85,11 +87,13 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
+            "builtins": ["webui.shell.templatetags.texts"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
+                "django.template.context_processors.i18n",
             ],
         },
     },
@@ -117,6 +121,13 @@ LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"
 
 LANGUAGE_CODE = "en"
+# Each name is in its own language, so that people find theirs (docs/how-to/add-a-language.md).
+LANGUAGES = (
+    ("en", "English"),
+    ("de", "Deutsch"),
+)
+LOCALE_PATHS = [BASE_DIR / "locale"]
+compile_catalogues(LOCALE_PATHS[0])
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True

@@ -10,6 +10,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from django.utils import translation
+
 from cdc.contracts.partition import partition_of
 from webui.live.patches import Patch, Render
 
@@ -19,9 +21,10 @@ REMEMBERED_KEYS = 20_000
 
 @dataclass(slots=True)
 class Subscriber:
-    """An open stream, with the keys of its page and the patches that were not sent yet."""
+    """An open stream, with the keys and the language of its page and the patches not sent yet."""
 
     keys: frozenset[str]
+    language: str = ""
     pending: dict[str, Patch] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -60,14 +63,17 @@ class Hub:
         """Keep the newest failure of the feed and its time, for the page System."""
         self.failure, self.failed_at_us = failure, time.time_ns() // 1000
 
-    def subscribe(self, keys: Iterable[str]) -> Subscriber:
-        """Return a subscriber, with a pending patch for each key that this hub remembers."""
-        subscriber = Subscriber(frozenset(keys))
+    def subscribe(self, keys: Iterable[str], language: str = "") -> Subscriber:
+        """Return a subscriber, with a pending patch for each key that this hub remembers.
+
+        Its patches are in `language`, or in the language of the sources without one.
+        """
+        subscriber = Subscriber(frozenset(keys), language)
         self._subscribers[id(subscriber)] = subscriber
         for key in subscriber.keys:
             self._watching[key].add(id(subscriber))
             if key in self._latest:
-                subscriber.pending[key] = self._render(self._latest[key])
+                subscriber.pending[key] = self._rendered(self._latest[key], language)
         if subscriber.pending:
             subscriber.changed.set()
         return subscriber
@@ -92,11 +98,18 @@ class Hub:
         watching = self._watching.get(key)
         if not watching:
             return
-        patch = self._render(content)
+        patches: dict[str, Patch] = {}  # one for each language of the open pages
         for number in watching:
             subscriber = self._subscribers[number]
-            subscriber.pending[key] = patch
+            language = subscriber.language
+            if language not in patches:
+                patches[language] = self._rendered(content, language)
+            subscriber.pending[key] = patches[language]
             subscriber.changed.set()
+
+    def _rendered(self, content: bytes, language: str) -> Patch:
+        with translation.override(language or None):
+            return self._render(content)
 
     def advance_as_of(self, partition: int, commit_us: int) -> None:
         """Record that the partition is complete up to this commit time."""

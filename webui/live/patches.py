@@ -8,6 +8,8 @@ older record must not overwrite it.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+
 from cdc.contracts.state import decode_level
 from inventory.model.price_timeline import in_force
 from inventory.model.state import KeyState
@@ -80,7 +82,7 @@ def _detail_cells(state: KeyState) -> Mapping[str, str]:
         "allocated": signed_units_text(-state.allocated_units),
         "base_position": units_text(state.base_position_units),
         "offset": str(state.position.offset),
-        "episode": state.episode.state.replace("-", " "),
+        "episode": gettext(state.episode.state.replace("-", " ")),
     }
 
 
@@ -88,5 +90,5 @@ def _patch(position: list[int], cells: Mapping[str, str], status: str) -> Patch:
     return {
         "position": position,
         "cells": dict(cells),
-        "status": [status, LABELS[status], MEANINGS[status]],
+        "status": [status, gettext(LABELS[status]), gettext(MEANINGS[status])],
     }

@@ -16,6 +16,7 @@ from django.contrib.auth import get_user
 from django.core import signing
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.utils import translation
 from django.views.decorators.http import require_GET
 
 from ledger.access.scope import EVERYWHERE, Scope, stores_of, within
@@ -79,10 +80,18 @@ def _open(request: HttpRequest, token: str) -> list[str] | HttpResponse:
         connection.close()
 
 
-def _current(keys: frozenset[str]) -> dict[str, Patch]:
+def _language(request: HttpRequest) -> str:
+    """Return the language of the page; the response outlives the one that the request activated."""
+    return str(getattr(request, "LANGUAGE_CODE", ""))
+
+
+def _current(keys: frozenset[str], language: str) -> dict[str, Patch]:
     """Return the read model's patches of the keys; close the database connection."""
     try:
-        with within(EVERYWHERE):  # `_open` has checked every key
+        with (
+            within(EVERYWHERE),
+            translation.override(language or None),
+        ):  # `_open` has checked every key
             return {row.inv_key: patch_of_row(row) for row in stock_rows(sorted(keys))}
     finally:
         connection.close()
@@ -114,11 +123,11 @@ def _still_allowed(request: HttpRequest, keys: frozenset[str]) -> bool:
 
 async def _events(request: HttpRequest, keys: list[str]) -> AsyncIterator[bytes]:
     # Subscribe before the read model is read: no change is lost between the two.
-    subscriber = HUB.subscribe(keys)
+    subscriber = HUB.subscribe(keys, _language(request))
     try:
         yield b"retry: 1000\n\n"
         if subscriber.keys:
-            current = await sync_to_async(_current)(subscriber.keys)
+            current = await sync_to_async(_current)(subscriber.keys, subscriber.language)
             yield _event("resync", current)
         yield _age(subscriber)
         async for chunk in _follow(request, subscriber):

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from django.utils.translation import gettext
+
 from inventory.explain.days import FIRST, MARKDOWN, OUT, DemandDay, PriceDay, StockDay
+from ledger.messages import gettext_noop
 from webui.readmodel.figures import (
     counted_text,
     micro_text,
@@ -18,12 +21,12 @@ from webui.readmodel.figures import (
     units_text,
 )
 
-PRICE_HEADS: Final = ("Price", "Lowest of 30 days")
+PRICE_HEADS: Final = (gettext_noop("Price"), gettext_noop("Lowest of 30 days"))
 _MARKS: Final = {"receipts": "receipt", "transfers": "transfer"}
 _REASONS: Final = {
-    FIRST: "first day of the record",
-    MARKDOWN: "not counted: a markdown was in force",
-    OUT: "not counted: out of stock too long",
+    FIRST: gettext_noop("first day of the record"),
+    MARKDOWN: gettext_noop("not counted: a markdown was in force"),
+    OUT: gettext_noop("not counted: out of stock too long"),
 }
 
 
@@ -81,7 +84,13 @@ def _day(day_us: int) -> tuple[str, int]:
 
 
 def _moved(day: StockDay) -> str:
-    parts = [] if day.counted_units is None else [f"counted {units_text(day.counted_units)}"]
+    parts = (
+        []
+        if day.counted_units is None
+        else [
+            gettext("counted %(counted_units)s") % {"counted_units": units_text(day.counted_units)}
+        ]
+    )
     parts += [f"{cause} {signed_units_text(units)}" for cause, units in day.moved]
     parts += [counted_text(day.late_facts, "late fact")] * bool(day.late_facts)
     return ", ".join(parts)
@@ -99,7 +108,10 @@ def _demand_note(day: DemandDay) -> str:
         return _REASONS[day.reason]
     if not day.out_windows:
         return ""
-    return f"out of stock for {day.out_windows} of {day.trading_windows} windows"
+    return gettext("out of stock for %(out_windows)s of %(trading_windows)s windows") % {
+        "out_windows": day.out_windows,
+        "trading_windows": day.trading_windows,
+    }
 
 
 def _demand_mark(day: DemandDay) -> str:

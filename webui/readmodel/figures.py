@@ -6,9 +6,13 @@ both forms at every boundary.
 
 from typing import Final
 
+from django.utils.translation import gettext, ngettext
+
 from cdc.contracts import times
 from inventory.explain.formatting import UNKNOWN, centidays_text, micro_text, money_text, units_text
 from inventory.pricing.signals import cover_centidays, supply
+from ledger.messages import gettext_noop
+from webui.translation.nouns import NOUNS
 
 __all__ = [
     "LABELS",
@@ -37,18 +41,18 @@ __all__ = [
 LONGEST_COVER_CENTIDAYS: Final = 365 * 100
 STATUSES: Final = ("negative", "out", "low", "over", "ok")
 LABELS: Final = {
-    "negative": "Negative",
-    "out": "Out",
-    "low": "Low",
-    "over": "Over",
-    "ok": "OK",
+    "negative": gettext_noop("Negative"),
+    "out": gettext_noop("Out"),
+    "low": gettext_noop("Low"),
+    "over": gettext_noop("Over"),
+    "ok": gettext_noop("OK"),
 }
 MEANINGS: Final = {
-    "negative": "on-hand is below zero: something was not counted or not received",
-    "out": "nothing available to sell",
-    "low": "available is at or below the reorder point",
-    "over": "on-hand is above the order-up-to level",
-    "ok": "between the reorder point and the order-up-to level",
+    "negative": gettext_noop("on-hand is below zero: something was not counted or not received"),
+    "out": gettext_noop("nothing available to sell"),
+    "low": gettext_noop("available is at or below the reorder point"),
+    "over": gettext_noop("on-hand is above the order-up-to level"),
+    "ok": gettext_noop("between the reorder point and the order-up-to level"),
 }
 STATUS_SQL: Final = """CASE
     WHEN s.on_hand_units < 0 THEN 'negative'
@@ -121,9 +125,9 @@ def cover_text(centidays: int | None) -> str:
     Beyond a year the number of days says less than the words: one sale more would halve it.
     """
     if centidays is None:
-        return "no demand"
+        return gettext("no demand")
     if is_beyond_a_year(centidays):
-        return "hardly sells"
+        return gettext("hardly sells")
     days, rest = divmod(centidays, 100)
     # From ten days on, the demand estimate is not precise enough for tenths.
     return f"{days:,} d" if days >= 10 else f"{days}.{rest // 10} d"  # noqa: PLR2004 -- see above
@@ -142,8 +146,9 @@ def signed_money_text(minor: int | None) -> str:
 
 
 def counted_text(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 unit`, `1,200 units`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    """Return a number with a noun of `NOUNS`: `1 unit`, `1,200 units`."""
+    one, many = NOUNS[noun]
+    return ngettext(one, many, number) % {"number": f"{number:,}"}
 
 
 def time_text(at_us: int | None) -> str:
@@ -154,7 +159,7 @@ def time_text(at_us: int | None) -> str:
 def age_text(age_us: int | None) -> str:
     """Return an age like `0.3 s`, `12 s`, `4 min`, `3 h` or `2 d`."""
     if age_us is None:
-        return "unknown"
+        return gettext("unknown")
     tenths = max(0, age_us) // 100_000
     seconds = tenths // 10
     if seconds < 10:  # noqa: PLR2004 -- below ten seconds, tenths are useful
@@ -168,7 +173,7 @@ def age_text(age_us: int | None) -> str:
 def bytes_text(size: int | None) -> str:
     """Return a size like `512 B`, `12.4 MiB` or `1.0 GiB`."""
     if size is None:
-        return "unknown"
+        return gettext("unknown")
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= factor:
             tenths = size * 10 // factor

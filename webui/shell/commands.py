@@ -10,10 +10,12 @@ from urllib.parse import quote
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.translation import gettext
 
-from ledger.kernel.refusal_text import names_text, refusal_text
+from ledger.kernel.refusal_text import names_text
 from ledger.services import Conflict, ServiceError
 from webui.shell.forms import NextCardForm, Typed
+from webui.translation.refusals import conflict_text, refused_text
 
 _LONGEST_ID: Final = 200
 
@@ -30,7 +32,11 @@ def item_from_query(request: HttpRequest) -> Typed:
 
 def changed_text(columns: Collection[str]) -> str:
     """Return the message that names the changed columns, or that nothing changed."""
-    return f"Changed: {names_text(columns)}." if columns else "As before."
+    return (
+        gettext("Changed: %(columns)s.") % {"columns": names_text(columns, gettext)}
+        if columns
+        else gettext("As before.")
+    )
 
 
 def run_and_redirect(
@@ -45,9 +51,9 @@ def run_and_redirect(
     try:
         message, back = work()
     except Conflict as conflict:
-        return show(conflict.text, 409)
+        return show(conflict_text(conflict), 409)
     except ServiceError as error:
-        return show(refusal_text(error), 422)
+        return show(refused_text(error), 422)
     messages.success(request, message)
     return HttpResponseRedirect(back + _fragment(request))
 

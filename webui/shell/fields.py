@@ -16,6 +16,7 @@ from django.core.exceptions import ValidationError
 from typing_extensions import override
 
 from inventory.tables.columns import QUANTITY_MAX
+from ledger.messages import Message, gettext_noop
 from webui.readmodel.figures import money_text
 
 # Enough digits for the largest order amount and the largest id; longer texts are refused.
@@ -112,7 +113,9 @@ class CodeField(SyntaxField):
         self, codes: Collection[str], *, rule: str = "", **options: Unpack[Options]
     ) -> None:
         self.codes = codes
-        super().__init__(rule=rule or f"one of {', '.join(codes)}", **options)
+        super().__init__(
+            rule=rule or Message("one of %(codes)s", codes=", ".join(codes)), **options
+        )
 
     @override
     def read(self, text: str) -> str | None:
@@ -126,7 +129,12 @@ class WholeNumberField(SyntaxField):
         self, *, low: int = 0, high: int = QUANTITY_MAX, **options: Unpack[Options]
     ) -> None:
         self.low, self.high = low, high
-        super().__init__(rule=f"a whole number from {low:,} to {high:,}", **options)
+        super().__init__(
+            rule=Message(
+                "a whole number from %(low)s to %(high)s", low=f"{low:,}", high=f"{high:,}"
+            ),
+            **options,
+        )
 
     @override
     def read(self, text: str) -> int | None:
@@ -143,7 +151,11 @@ class MoneyField(SyntaxField):
 
     def __init__(self, *, low: int = 0, high: int, **options: Unpack[Options]) -> None:
         self.low, self.high = low, high
-        rule = f"an amount from {money_text(low)} to {money_text(high)}, like 6.49"
+        rule = Message(
+            "an amount from %(low)s to %(high)s, like 6.49",
+            low=money_text(low),
+            high=money_text(high),
+        )
         super().__init__(rule=rule, **options)
 
     @override
@@ -159,7 +171,14 @@ class DaysField(SyntaxField):
 
     def __init__(self, *, low: int = 0, high: int, **options: Unpack[Options]) -> None:
         self.low, self.high = low, high
-        super().__init__(rule=f"days from {low // 100:,} to {high // 100:,}, like 2.5", **options)
+        super().__init__(
+            rule=Message(
+                "days from %(low)s to %(high)s, like 2.5",
+                low=f"{low // 100:,}",
+                high=f"{high // 100:,}",
+            ),
+            **options,
+        )
 
     @override
     def read(self, text: str) -> int | None:
@@ -171,7 +190,7 @@ class DaysField(SyntaxField):
 class DayField(SyntaxField):
     """A day as a `date` input sends it."""
 
-    rule = "a day like 2026-11-21"
+    rule = gettext_noop("a day like 2026-11-21")
 
     @override
     def read(self, text: str) -> date | None:
@@ -184,7 +203,7 @@ class DayField(SyntaxField):
 class MomentField(SyntaxField):
     """A time as a `datetime-local` input sends it, in UTC unless it has an offset."""
 
-    rule = "a date and a time, UTC"
+    rule = gettext_noop("a date and a time, UTC")
 
     @override
     def read(self, text: str) -> datetime | None:
@@ -200,7 +219,7 @@ class HiddenField(SyntaxField):
     """Base of fields that the page itself fills in: an impossible value means an outdated page."""
 
     widget = forms.HiddenInput
-    rule = "this page is out of date: reload it"
+    rule = gettext_noop("this page is out of date: reload it")
 
 
 class IdField(HiddenField):

@@ -40,9 +40,14 @@ class PageForm(forms.Form):
             return self.cleaned_data
         name = min(refused, key=[*self.fields].index)
         field, problem = self.fields[name], refused[name][0]
-        named = "form" if field.widget.is_hidden else str(field.label or name)
+        named = "form" if field.widget.is_hidden else _text(field.label or name)
         value = (problem.params or {}).get("value", self.text(name))
-        raise ServiceError(named, value, str(problem.message))
+        raise ServiceError(named, value, _text(problem.message))
+
+
+def _text(text: object) -> str:
+    """Return a text as it is, so that a `Message` stays one; Django's own are lazy."""
+    return text if isinstance(text, str) else str(text)
 
 
 class CommandForm(PageForm):

@@ -7,10 +7,19 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from django.utils import dateformat
+from django.utils.translation import gettext
+
+from ledger.messages import gettext_noop
+
 # Beyond two weeks a date is easier to find in a calendar than a number of days.
 NEAR_DAYS: Final = 14
 WEEK_DAYS: Final = 7
-_NAMES: Final = {-1: "yesterday", 0: "today", 1: "tomorrow"}
+_NAMES: Final = {
+    -1: gettext_noop("yesterday"),
+    0: gettext_noop("today"),
+    1: gettext_noop("tomorrow"),
+}
 
 
 def moment_text(at: datetime, *, now: datetime, zone: tzinfo) -> str:
@@ -23,9 +32,9 @@ def moment_text(at: datetime, *, now: datetime, zone: tzinfo) -> str:
     clock = f"{local:%H:%M}"
     days = (local.date() - today).days
     if days in _NAMES:
-        return f"{_NAMES[days]} {clock}"
+        return f"{gettext(_NAMES[days])} {clock}"
     if abs(days) < WEEK_DAYS:
-        return f"{local:%a} {clock}"
+        return f"{dateformat.format(local, 'D')} {clock}"
     return f"{_day(local.date(), today)}, {clock}"
 
 
@@ -33,10 +42,11 @@ def day_text(day: date, *, today: date) -> str:
     """Return a day as seen from `today`: `tomorrow`, `in 3 days`, `5 days ago`, `12 Jan 2027`."""
     days = (day - today).days
     if days in _NAMES:
-        return _NAMES[days]
+        return gettext(_NAMES[days])
     if abs(days) > NEAR_DAYS:
         return _day(day, today)
-    return f"in {days} days" if days > 0 else f"{-days} days ago"
+    text = gettext("in %(days)s days") if days > 0 else gettext("%(days)s days ago")
+    return text % {"days": abs(days)}
 
 
 def datetime_of(at_us: int) -> datetime:
@@ -54,4 +64,5 @@ def zone_of(name: str) -> tzinfo:
 
 def _day(day: date, today: date) -> str:
     year = "" if day.year == today.year else f" {day.year}"
-    return f"{day.day} {day:%b}{year}"
+    named = {"day": day.day, "month": dateformat.format(day, "M")}
+    return gettext("%(day)s %(month)s") % named + year

@@ -2,8 +2,14 @@
 
 from typing import Final
 
+from ledger.messages import gettext_noop
+
 # Headings of the navigation: each begins at a desk and lasts until the next one.
-GROUPS: Final = {"stock": "Store", "reorders": "Buying and prices", "history": "Company"}
+GROUPS: Final = {
+    "stock": gettext_noop("Store"),
+    "reorders": gettext_noop("Buying and prices"),
+    "history": gettext_noop("Company"),
+}
 # Icons of `static/vendor/lucide/lucide.svg`.
 ICONS: Final = {
     "stock": "boxes",
@@ -30,14 +36,14 @@ OTHER_ICON: Final = "package"
 # The bar of a phone: a person gets the first four of these that they may open. The second text is
 # the label there.
 BAR: Final = (
-    ("find", "Find"),
-    ("scan", "Scan"),
-    ("counts", "Count"),
-    ("receiving", "Receive"),
-    ("tasks", "Tasks"),
-    ("reorders", "Reorders"),
-    ("prices", "Prices"),
-    ("orders", "Orders"),
-    ("system", "System"),
+    ("find", gettext_noop("Find")),
+    ("scan", gettext_noop("Scan")),
+    ("counts", gettext_noop("Count")),
+    ("receiving", gettext_noop("Receive")),
+    ("tasks", gettext_noop("Tasks")),
+    ("reorders", gettext_noop("Reorders")),
+    ("prices", gettext_noop("Prices")),
+    ("orders", gettext_noop("Orders")),
+    ("system", gettext_noop("System")),
 )
 BAR_LENGTH: Final = 4

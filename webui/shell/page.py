@@ -9,11 +9,13 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from ledger.access.scope import stores_of
 from ledger.kernel.sink_positions import as_of_by_partition
+from ledger.messages import gettext_noop
 from webui.accounts.roles import (
     COUNT,
     MANAGE_REFERENCE,
@@ -32,22 +34,22 @@ from webui.shell.navigation import BAR, BAR_LENGTH, GROUPS, ICONS, OTHER_ICON
 # Desk, label, the key after "g" that opens it, and the ability that it requires. The desk is the
 # name of its address and, up to a colon, the directory of its templates.
 NAVIGATION: Final = (
-    ("home", "Home", "h", SEE),
-    ("find", "Find", "f", SEE),
-    ("stock", "Stock", "s", SEE),
-    ("tasks", "Tasks", "t", SEE),
-    ("counts", "Count", "c", COUNT),
-    ("receiving", "Receive", "v", RECEIVE),
-    ("transfers", "Transfers", "m", SEE_TRANSFERS),
-    ("reorders", "Reorders", "r", SEE),
-    ("orders", "Orders", "o", SEE_ORDERS),
-    ("suppliers", "Suppliers", "u", SEE_ORDERS),
-    ("ranging", "Range", "n", RANGE_ITEMS),
-    ("prices", "Prices", "p", SEE),
-    ("history", "History", "b", SEE_HISTORY),
-    ("system", "System", "y", SEE),
-    ("people", "People", "e", MANAGE_STAFF),
-    ("admin:index", "Admin", "a", MANAGE_REFERENCE),
+    ("home", gettext_noop("Home"), "h", SEE),
+    ("find", gettext_noop("Find"), "f", SEE),
+    ("stock", gettext_noop("Stock"), "s", SEE),
+    ("tasks", gettext_noop("Tasks"), "t", SEE),
+    ("counts", gettext_noop("Count"), "c", COUNT),
+    ("receiving", gettext_noop("Receive"), "v", RECEIVE),
+    ("transfers", gettext_noop("Transfers"), "m", SEE_TRANSFERS),
+    ("reorders", gettext_noop("Reorders"), "r", SEE),
+    ("orders", gettext_noop("Orders"), "o", SEE_ORDERS),
+    ("suppliers", gettext_noop("Suppliers"), "u", SEE_ORDERS),
+    ("ranging", gettext_noop("Range"), "n", RANGE_ITEMS),
+    ("prices", gettext_noop("Prices"), "p", SEE),
+    ("history", gettext_noop("History"), "b", SEE_HISTORY),
+    ("system", gettext_noop("System"), "y", SEE),
+    ("people", gettext_noop("People"), "e", MANAGE_STAFF),
+    ("admin:index", gettext_noop("Admin"), "a", MANAGE_REFERENCE),
 )
 # Pages whose last answer a device keeps for reading without a network (`js/service-worker.js`).
 KEPT_OFFLINE: Final = frozenset({"stock/list.html"})
@@ -134,7 +136,8 @@ def _tabs(request: HttpRequest, current: str, may: Collection[str]) -> list[Tab]
             continue
         is_current = name.partition(":")[0] == current
         icon = ICONS.get(name, OTHER_ICON)
-        tabs.append(Tab(name, label, reverse(name), key, is_current, group, icon))
+        heading = gettext(group) if group else ""
+        tabs.append(Tab(name, gettext(label), reverse(name), key, is_current, heading, icon))
     return tabs
 
 
@@ -145,5 +148,5 @@ def _bar(tabs: Sequence[Tab]) -> list[Tab]:
     for name, label in BAR:
         if name in by_name and label not in chosen and len(chosen) < BAR_LENGTH:
             icon = "search" if label == "Find" else by_name[name].icon
-            chosen[label] = replace(by_name[name], label=label, icon=icon)
+            chosen[label] = replace(by_name[name], label=gettext(label), icon=icon)
     return list(chosen.values())

@@ -7,10 +7,11 @@ from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from inventory.tables.stock_adjustment import REASONS as ADJUSTMENT_REASONS
-from ledger.kernel.refusal_text import moment_text, refusal_text
+from ledger.kernel.refusal_text import moment_text
 from ledger.services import (
     Adjust,
     Booked,
@@ -30,6 +31,7 @@ from webui.readmodel.figures import money_text, signed_units_text
 from webui.shell.commands import query_text, run_command
 from webui.shell.forms import CommandForm, Typed
 from webui.shell.page import render_page
+from webui.translation.refusals import refused_text
 
 _SIGNS: Final = {1: "+", 0: "", -1: "\N{MINUS SIGN}"}
 
@@ -58,7 +60,10 @@ def _reasons() -> list[Reason]:
 
 
 def _direction(reason: str) -> str:
-    parts = (("on hand", on_hand_sign(reason)), ("unavailable", unavailable_sign(reason)))
+    parts = (
+        (gettext("on hand"), on_hand_sign(reason)),
+        (gettext("unavailable"), unavailable_sign(reason)),
+    )
     return ", ".join(f"{name} {_SIGNS[sign]}" for name, sign in parts if sign)
 
 
@@ -85,7 +90,7 @@ def _preview(request: HttpRequest, form: AdjustForm) -> HttpResponse:
     try:
         effect = _effect(form.wanted())
     except ServiceError as error:
-        return _show(request, form.typed, refusal_text(error), 422)
+        return _show(request, form.typed, refused_text(error), 422)
     return _show(request, form.typed, "", 200, effect)
 
 
@@ -124,16 +129,31 @@ def _book(form: AdjustForm, actor: str) -> str:
     command = CommandForm(form.data).cleaned()
     done = request_adjustment(wanted=wanted, actor=actor, **command)
     units = signed_units_text(on_hand_sign(wanted.reason) * wanted.quantity_units)
-    when = "" if wanted.occurred_at is None else f" as of {moment_text(wanted.occurred_at)}"
-    return _result_text(done, f"{wanted.sku} at {wanted.location}: on hand {units}{when}")
+    when = (
+        ""
+        if wanted.occurred_at is None
+        else gettext(" as of %(occurred_at)s") % {"occurred_at": moment_text(wanted.occurred_at)}
+    )
+    return _result_text(
+        done,
+        gettext("%(sku)s at %(location)s: on hand %(units)s%(when)s")
+        % {"sku": wanted.sku, "location": wanted.location, "units": units, "when": when},
+    )
 
 
 def _result_text(done: Booked | Waiting, what: str) -> str:
-    worth = "its cost is not known" if done.value_minor is None else money_text(done.value_minor)
+    worth = (
+        gettext("its cost is not known")
+        if done.value_minor is None
+        else money_text(done.value_minor)
+    )
     match done:
         case Booked():
-            return f"Booked. {what}, {worth}."
+            return gettext("Booked. %(what)s, %(worth)s.") % {"what": what, "worth": worth}
         case Waiting():
-            return f"Waiting for another person's approval. {what}, {worth}."
+            return gettext("Waiting for another person's approval. %(what)s, %(worth)s.") % {
+                "what": what,
+                "worth": worth,
+            }
         case _:
             assert_never(done)

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from ledger.kernel.rows import select, select_value
+from ledger.messages import gettext_noop
 from webui.shell.keyset import MOST_SUMMED, Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
@@ -67,13 +68,13 @@ WAITING: Final = Keys(
     default=Sort("store"),
 )
 WAITING_HEADS: Final = (
-    Column("item", "Item"),
-    Column("store", "Store"),
-    Column("reason", "Reason"),
-    Column("units", "Units", "n", largest_first=True),
-    Column("worth", "Worth", "n", largest_first=True),
-    Column("asked", "Asked for"),
-    Column("", "Decision", "do", is_hidden=True),
+    Column("item", gettext_noop("Item")),
+    Column("store", gettext_noop("Store")),
+    Column("reason", gettext_noop("Reason")),
+    Column("units", gettext_noop("Units"), "n", largest_first=True),
+    Column("worth", gettext_noop("Worth"), "n", largest_first=True),
+    Column("asked", gettext_noop("Asked for")),
+    Column("", gettext_noop("Decision"), "do", is_hidden=True),
 )
 _IS_WAITING: Final = "r.status = 'waiting' AND (%(location)s = '' OR r.location = %(location)s)"
 
@@ -134,12 +135,12 @@ HISTORY: Final = Keys(
     default=Sort("number", descending=True),
 )
 HISTORY_HEADS: Final = (
-    Column("item", "Item"),
-    Column("store", "Store"),
-    Column("at", "Happened", largest_first=True),
-    Column("reason", "Reason"),
-    Column("units", "Units", "n", largest_first=True),
-    Column("by", "By"),
+    Column("item", gettext_noop("Item")),
+    Column("store", gettext_noop("Store")),
+    Column("at", gettext_noop("Happened"), largest_first=True),
+    Column("reason", gettext_noop("Reason")),
+    Column("units", gettext_noop("Units"), "n", largest_first=True),
+    Column("by", gettext_noop("By")),
 )
 _ADJUSTED: Final = """FROM retail.stock_adjustment a
     LEFT JOIN retail.product p ON p.code = a.sku

@@ -6,8 +6,10 @@ from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
+from ledger.messages import gettext_noop
 from ledger.services import (
     ServiceError,
     approve_adjustment,
@@ -131,20 +133,20 @@ def _execute(form: DecideForm, actor: str) -> str:
             return _approve_count(number, ApproveForm(form.data), actor)
         case "count", "recount":
             ask_for_recount(count_id=number, actor=actor)
-            return "A second count is asked for."
+            return gettext("A second count is asked for.")
         case "count", "refuse":
             command = CommandForm(form.data).cleaned()
             refuse_waiting_count(count_id=number, actor=actor, reason=values["reason"], **command)
-            return "Refused: the count changes nothing."
+            return gettext("Refused: the count changes nothing.")
         case "request", "approve":
             command = CommandForm(form.data).cleaned()
             booked = approve_adjustment(request_id=number, actor=actor, **command)
-            return f"Booked as adjustment {booked}."
+            return gettext("Booked as adjustment %(booked)s.") % {"booked": booked}
         case "request", "refuse":
             refuse_adjustment(request_id=number, reason=values["reason"], actor=actor)
-            return "Refused: nothing was booked."
+            return gettext("Refused: nothing was booked.")
         case _, action:
-            field, rule = "action", "approve, refuse or recount"
+            field, rule = "action", gettext_noop("approve, refuse or recount")
             raise ServiceError(field, action, rule)
 
 
@@ -156,7 +158,9 @@ def _approve_count(count_id: int, form: ApproveForm, actor: str) -> str:
         shown_expected_units=values["shown_expected"],
         command_id=values["command_id"],
     )
-    return f"Approved, variance {signed_units_text(done.variance_units)}. Stock follows."
+    return gettext("Approved, variance %(variance_units)s. Stock follows.") % {
+        "variance_units": signed_units_text(done.variance_units)
+    }
 
 
 @require_POST
@@ -175,7 +179,9 @@ def limit(request: HttpRequest) -> HttpResponse:
             shown_minor=values["shown_minor"],
             actor=request.user.get_username(),
         )
-        return f"Adjustments above {money_text(values['limit'])} wait for a second person."
+        return gettext("Adjustments above %(limit)s wait for a second person.") % {
+            "limit": money_text(values["limit"])
+        }
 
     return run_command(request, work, show, reverse("counts-waiting"))
 
@@ -243,7 +249,7 @@ def void(request: HttpRequest) -> HttpResponse:
 
     def work() -> str:
         void_count(actor=request.user.get_username(), **form.cleaned())
-        return "The count is void: stock follows the count before it."
+        return gettext("The count is void: stock follows the count before it.")
 
     def show(refusal: str, status: int) -> HttpResponse:
         return _show_history(request, form.typed, refusal, status)

@@ -6,6 +6,7 @@ from typing_extensions import override
 
 from inventory.tables.columns import AMOUNT_MAX
 from ledger.items.scanned import typed_sku
+from ledger.messages import gettext_noop
 from ledger.services import Adjust
 from webui.shell.fields import (
     CodeField,
@@ -80,7 +81,7 @@ class AdjustForm(PageForm):
 class BookForm(PageForm):
     """The button of an adjustment."""
 
-    action = CodeField((PREVIEW, BOOK), rule="preview or book")
+    action = CodeField((PREVIEW, BOOK), rule=gettext_noop("preview or book"))
 
 
 class SubjectField(HiddenField):

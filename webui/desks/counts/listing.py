@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ledger.kernel.checks import CORRECTABLE_FOR
 from ledger.kernel.rows import select, select_value
+from ledger.messages import gettext_noop
 from webui.desks.counts.queries import (
     IS_WAITING_SQL,
     WAITING_COLUMNS,
@@ -32,28 +33,28 @@ _SORTABLE: Final = {
 WAITING: Final = Keys(_SORTABLE, key="c.id", default=Sort("store"))
 HISTORY: Final = Keys(_SORTABLE, key="c.id", default=Sort("number", descending=True))
 WAITING_HEADS: Final = (
-    Column("item", "Item"),
-    Column("store", "Store"),
-    Column("at", "Counted at"),
-    Column("by", "By"),
-    Column("units", "Counted", "n", largest_first=True),
-    Column("", "Expected", "n"),
-    Column("", "Variance", "n"),
-    Column("", "Worth", "n"),
-    Column("", "Decision", "do", is_hidden=True),
+    Column("item", gettext_noop("Item")),
+    Column("store", gettext_noop("Store")),
+    Column("at", gettext_noop("Counted at")),
+    Column("by", gettext_noop("By")),
+    Column("units", gettext_noop("Counted"), "n", largest_first=True),
+    Column("", gettext_noop("Expected"), "n"),
+    Column("", gettext_noop("Variance"), "n"),
+    Column("", gettext_noop("Worth"), "n"),
+    Column("", gettext_noop("Decision"), "do", is_hidden=True),
 )
 HISTORY_HEADS: Final = (
-    Column("item", "Item"),
-    Column("store", "Store"),
-    Column("at", "Counted at", largest_first=True),
-    Column("number", "Count", largest_first=True),
-    Column("units", "Counted", "n", largest_first=True),
-    Column("", "Expected", "n"),
-    Column("", "Variance then", "n"),
-    Column("", "Variance now", "n"),
-    Column("", "Worth now", "n"),
-    Column("by", "By"),
-    Column("", "Details", "do", is_hidden=True),
+    Column("item", gettext_noop("Item")),
+    Column("store", gettext_noop("Store")),
+    Column("at", gettext_noop("Counted at"), largest_first=True),
+    Column("number", gettext_noop("Count"), largest_first=True),
+    Column("units", gettext_noop("Counted"), "n", largest_first=True),
+    Column("", gettext_noop("Expected"), "n"),
+    Column("", gettext_noop("Variance then"), "n"),
+    Column("", gettext_noop("Variance now"), "n"),
+    Column("", gettext_noop("Worth now"), "n"),
+    Column("by", gettext_noop("By")),
+    Column("", gettext_noop("Details"), "do", is_hidden=True),
 )
 _NAMED: Final = """FROM retail.stock_count c
     LEFT JOIN retail.product p ON p.code = c.sku

@@ -12,9 +12,10 @@ from uuid import UUID, uuid4, uuid5
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
-from ledger.kernel.refusal_text import refusal_text
+from ledger.messages import Message, gettext_noop, translated
 from ledger.services import (
     Conflict,
     Entry,
@@ -29,10 +30,12 @@ from webui.accounts.roles import COUNT, requires
 from webui.desks.counts import queries as selectors
 from webui.desks.counts.forms import EntryForm, LinesForm, SheetForm, UndoForm
 from webui.readmodel.choices import locations
+from webui.readmodel.figures import counted_text
 from webui.shell.commands import item_from_query, query_text, run_command
 from webui.shell.fields import is_digits
 from webui.shell.forms import PageForm, Typed
 from webui.shell.page import render_page
+from webui.translation.refusals import conflict_text, refused_text
 
 MOST_BYTES: Final = 200_000
 # A longer number at the end of a line is part of the SKU.
@@ -78,9 +81,9 @@ def begin(request: HttpRequest) -> HttpResponse:
             command_id=values["command_id"],
         )
     except Conflict as conflict:
-        return _show_desk(request, form.typed, conflict.text, 409)
+        return _show_desk(request, form.typed, conflict_text(conflict), 409)
     except ServiceError as error:
-        return _show_desk(request, form.typed, refusal_text(error), 422)
+        return _show_desk(request, form.typed, refused_text(error), 422)
     query = f"?{urlencode({'sku': values['sku']})}" if values["sku"] else ""
     return HttpResponseRedirect(reverse("counts-sheet", args=[sheet_id]) + query)
 
@@ -132,11 +135,13 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
         found = _entries(form)
         refused = add_entries(sheet_id=sheet_id, entries=found, actor=request.user.get_username())
     except Conflict as conflict:
-        return _show_sheet(request, sheet_id, typed, refusal=conflict.what_changed, status=409)
+        return _show_sheet(
+            request, sheet_id, typed, refusal=translated(conflict.what_changed, gettext), status=409
+        )
     except ServiceError as error:
-        return _show_sheet(request, sheet_id, typed, refusal=refusal_text(error), status=422)
+        return _show_sheet(request, sheet_id, typed, refusal=refused_text(error), status=422)
     if not refused:
-        messages.success(request, f"{len(found)} saved.")
+        messages.success(request, gettext("%(found)s saved.") % {"found": len(found)})
         return HttpResponseRedirect(reverse("counts-sheet", args=[sheet_id]))
     wrong = {row.entry_id for row in refused}
     lines = form.all_lines() or [f"{entry.sku} {entry.units}" for entry in found]
@@ -168,9 +173,9 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
         batch = _batch(request.body)
         refused = add_entries(sheet_id=sheet_id, entries=batch, actor=request.user.get_username())
     except Conflict as conflict:
-        return JsonResponse({"error": conflict.what_changed}, status=409)
+        return JsonResponse({"error": translated(conflict.what_changed, gettext)}, status=409)
     except ServiceError as error:
-        return JsonResponse({"error": refusal_text(error)}, status=422)
+        return JsonResponse({"error": refused_text(error)}, status=422)
     return JsonResponse(
         {
             "refused": [
@@ -198,9 +203,11 @@ def _batch(body: bytes) -> list[Entry]:
 
     Each carries its age in ms, a difference on the browser's clock.
     """
-    field, rule = "entries", "a list of entries as this page sends it"
+    field, rule = "entries", gettext_noop("a list of entries as this page sends it")
     if len(body) > MOST_BYTES:
-        raise ServiceError(field, len(body), f"at most {MOST_BYTES} bytes")
+        raise ServiceError(
+            field, len(body), Message("at most %(most_bytes)s bytes", most_bytes=MOST_BYTES)
+        )
     now = datetime.now(tz=UTC)  # noqa: TID251 -- the web edge is where "so long ago" becomes a time
     try:
         return [
@@ -224,7 +231,7 @@ def undo(request: HttpRequest, sheet_id: int) -> HttpResponse:
 
     def work() -> str:
         undo_entry(sheet_id=sheet_id, actor=request.user.get_username(), **form.cleaned())
-        return "Taken back."
+        return gettext("Taken back.")
 
     def show(refusal: str, status: int) -> HttpResponse:
         return _show_sheet(request, sheet_id, form.typed, refusal=refusal, status=status)
@@ -240,11 +247,15 @@ def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
     try:
         done = submit_sheet(sheet_id=sheet_id, actor=request.user.get_username())
     except Conflict as conflict:
-        return _show_sheet(request, sheet_id, form, refusal=conflict.what_changed, status=409)
+        return _show_sheet(
+            request, sheet_id, form, refusal=translated(conflict.what_changed, gettext), status=409
+        )
     except ServiceError as error:
-        return _show_sheet(request, sheet_id, form, refusal=refusal_text(error), status=422)
+        return _show_sheet(request, sheet_id, form, refusal=refused_text(error), status=422)
     if done.refused:
         return _show_sheet(request, sheet_id, form, refused=done.refused, status=422)
-    items = "1 item" if len(done.count_ids) == 1 else f"{len(done.count_ids)} items"
-    messages.success(request, f"{items} handed in. Another person approves.")
+    items = counted_text(len(done.count_ids), "item")
+    messages.success(
+        request, gettext("%(items)s handed in. Another person approves.") % {"items": items}
+    )
     return HttpResponseRedirect(reverse("counts"))

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from django.utils.translation import gettext
+
 from webui.desks.history.queries import Filters
 from webui.desks.history.wording import CLASSES, DIMENSIONS, KIND_TITLES, MEANINGS, column_title
 
@@ -51,7 +53,7 @@ def class_choices(document: Mapping[str, Any], wanted: Filters, by: str) -> list
     """Return all classes of differences, each with its number."""
     counts = document[f"{wanted.kind}s"]
     every = Choice(
-        "All",
+        gettext("All"),
         counts.get("differing", 0),
         0,
         "",

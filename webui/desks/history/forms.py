@@ -1,6 +1,7 @@
 """Forms of the analyst desk."""
 
 from cdc.contracts.history_requests import FORMS, RULES
+from ledger.messages import gettext_noop
 from ledger.requests.service import AskHistory
 from ledger.reviews.queries import APPROVED, REJECTED, WITHDRAWN
 from webui.shell.fields import CodeField, TextField, UuidField, WholeNumberField
@@ -36,4 +37,4 @@ class VerdictForm(PageForm):
     action = CodeField((APPROVED, REJECTED, WITHDRAWN), label="verdict")
     command_id = UuidField()
     reason = TextField()
-    growth = WholeNumberField(high=MOST_GROWTH, label="more keys", required=False)
+    growth = WholeNumberField(high=MOST_GROWTH, label=gettext_noop("more keys"), required=False)

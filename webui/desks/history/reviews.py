@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from cdc.contracts import history_requests as kinds
+from ledger.messages import gettext_noop
 from ledger.requests.queries import comparison_with, newest_requests
 from ledger.reviews import queries as reviewed
 from ledger.reviews.queries import APPROVED, Review
@@ -27,10 +28,14 @@ SHOWN_CHARS: Final = 12
 _MOST_REQUESTS: Final = 100
 _WITH_APPROVAL: Final = (kinds.SHADOW, kinds.CUTOVER)
 _ABOUT: Final = {
-    kinds.PUBLISH: "Fill the changelogs of the revision from its newest run.",
-    kinds.SHADOW: "Start the revision's workers beside the stack, and compare three times.",
-    kinds.CUTOVER: "Compare once more. Then the desks show only the needs of this revision.",
-    kinds.ROLLBACK: "Let the former revision decide again.",
+    kinds.PUBLISH: gettext_noop("Fill the changelogs of the revision from its newest run."),
+    kinds.SHADOW: gettext_noop(
+        "Start the revision's workers beside the stack, and compare three times."
+    ),
+    kinds.CUTOVER: gettext_noop(
+        "Compare once more. Then the desks show only the needs of this revision."
+    ),
+    kinds.ROLLBACK: gettext_noop("Let the former revision decide again."),
 }
 DONE_TEXTS: Final = {APPROVED: "Approved.", "rejected": "Rejected.", "withdrawn": "Withdrawn."}
 

@@ -7,10 +7,12 @@ from uuid import uuid4
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from cdc.contracts import history_requests as kinds
 from ledger.kernel.errors import ServiceError
+from ledger.messages import gettext_noop
 from ledger.requests.queries import Request, request_with, result_of, snapshot
 from ledger.requests.service import ask_history, cancel_request, confirm_request
 from webui.accounts.roles import SEE_HISTORY, requires
@@ -68,8 +70,12 @@ def ask(request: HttpRequest) -> HttpResponse:
         actor, command_id = request.user.get_username(), form.cleaned()["command_id"]
         number = ask_history(wanted, actor=actor, command_id=command_id)
         if wanted.kind == kinds.EXPLAIN:
-            return "Asked for the explanation.", _key_url(wanted.arguments, form.text("difference"))
-        return f"Asked: {KINDS[wanted.kind]}.", reverse("history-request", args=[number])
+            return gettext("Asked for the explanation."), _key_url(
+                wanted.arguments, form.text("difference")
+            )
+        return gettext("Asked: %(kinds)s.") % {"kinds": KINDS[wanted.kind]}, reverse(
+            "history-request", args=[number]
+        )
 
     def show(message: str, status: int) -> HttpResponse:
         return _show(request, Refusal("", message, form.typed, status))
@@ -80,7 +86,7 @@ def ask(request: HttpRequest) -> HttpResponse:
 def _key_url(arguments: Mapping[str, str], difference: str) -> str:
     if not difference.isdecimal():
         field = "form"
-        raise ServiceError(field, difference, "this page is out of date: reload it")
+        raise ServiceError(field, difference, gettext_noop("this page is out of date: reload it"))
     target = reverse("history-key", args=[int(difference)])
     return f"{target}?{urlencode({'key': arguments['key']})}"
 
@@ -136,9 +142,9 @@ def act(request: HttpRequest, number: int) -> HttpResponse:
         actor, command_id = request.user.get_username(), given["command_id"]
         if given["action"] == CONFIRM:
             confirm_request(number, actor=actor, command_id=command_id)
-            return "Confirmed. It starts within seconds."
+            return gettext("Confirmed. It starts within seconds.")
         cancel_request(number, actor=actor, command_id=command_id)
-        return "Cancelled. Nothing was started."
+        return gettext("Cancelled. Nothing was started.")
 
     def show(message: str, status: int) -> HttpResponse:
         return _show_request(request, number, Refusal("", message, form.typed, status))

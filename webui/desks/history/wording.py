@@ -7,40 +7,44 @@ from typing import Any, Final
 from cdc.contracts import history_requests as kinds
 from cdc.contracts.history_requests import command_of
 from inventory.explain.formatting import micro_text, money_text, units_text
+from ledger.messages import gettext_noop
 
 KINDS: Final[Mapping[str, str]] = {
-    kinds.RUN: "Recompute history",
-    kinds.COMPARE: "Compare two runs",
-    kinds.EXPLAIN: "Explain one key",
-    kinds.REVIEW: "Request a review",
-    kinds.PUBLISH: "Publish a run",
-    kinds.SHADOW: "Run in the shadow",
-    kinds.CUTOVER: "Cut over",
-    kinds.ROLLBACK: "Roll back",
-    kinds.PROVE: "Prove the live state",
-    kinds.QUESTION: "Ask a question",
-    kinds.QUERY: "Query history",
+    kinds.RUN: gettext_noop("Recompute history"),
+    kinds.COMPARE: gettext_noop("Compare two runs"),
+    kinds.EXPLAIN: gettext_noop("Explain one key"),
+    kinds.REVIEW: gettext_noop("Request a review"),
+    kinds.PUBLISH: gettext_noop("Publish a run"),
+    kinds.SHADOW: gettext_noop("Run in the shadow"),
+    kinds.CUTOVER: gettext_noop("Cut over"),
+    kinds.ROLLBACK: gettext_noop("Roll back"),
+    kinds.PROVE: gettext_noop("Prove the live state"),
+    kinds.QUESTION: gettext_noop("Ask a question"),
+    kinds.QUERY: gettext_noop("Query history"),
 }
 # By class of difference: its name on the page, and its meaning.
 CLASSES: Final[Mapping[str, str]] = {
-    "only_a": "Only A",
-    "only_b": "Only B",
-    "changed": "Changed",
-    "course": "Other course",
-    "explanation": "Explanation only",
+    "only_a": gettext_noop("Only A"),
+    "only_b": gettext_noop("Only B"),
+    "changed": gettext_noop("Changed"),
+    "course": gettext_noop("Other course"),
+    "explanation": gettext_noop("Explanation only"),
 }
 MEANINGS: Final[Mapping[str, str]] = {
-    "only_a": "B has no such need or proposal",
-    "only_b": "A has no such need or proposal",
-    "changed": "another quantity, supplier, unit cost or price",
-    "course": "opened, amended or closed at another record, or with another end",
-    "explanation": "the same decision; only terms, flags or reasons differ",
+    "only_a": gettext_noop("B has no such need or proposal"),
+    "only_b": gettext_noop("A has no such need or proposal"),
+    "changed": gettext_noop("another quantity, supplier, unit cost or price"),
+    "course": gettext_noop("opened, amended or closed at another record, or with another end"),
+    "explanation": gettext_noop("the same decision; only terms, flags or reasons differ"),
 }
 DIMENSIONS: Final = ("store", "supplier", "reason", "week")
 REORDER, PRICE = "reorder", "price"
 # Suffixes that a heading leaves out: its cells are in another unit, or state their unit.
 _ENDS: Final = ("_minor", "_micro", "_centidays")
-KIND_TITLES: Final[Mapping[str, str]] = {REORDER: "Reorders", PRICE: "Prices"}
+KIND_TITLES: Final[Mapping[str, str]] = {
+    REORDER: gettext_noop("Reorders"),
+    PRICE: gettext_noop("Prices"),
+}
 
 
 def command_text(kind: str, arguments: Mapping[str, str], actor: str) -> str:

@@ -5,8 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from django.utils.translation import gettext
+
+from ledger.messages import gettext_noop
+
 NOW, TODAY, LATER = 0, 1, 2
-URGENCY_LABELS: Final = {NOW: "Now", TODAY: "Today", LATER: "Later"}
+URGENCY_LABELS: Final = {
+    NOW: gettext_noop("Now"),
+    TODAY: gettext_noop("Today"),
+    LATER: gettext_noop("Later"),
+}
 # Rows that a query counts at most; a page shows this number as "1,000+".
 COUNTED_TO: Final = 1_000
 
@@ -30,7 +38,7 @@ class Waiting:
     @property
     def urgency_label(self) -> str:
         """The urgency in one word."""
-        return URGENCY_LABELS[self.urgency]
+        return gettext(URGENCY_LABELS[self.urgency])
 
     @property
     def items_text(self) -> str:

@@ -5,6 +5,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from ledger.tasks import kinds
 from ledger.webhooks.queries import trouble
@@ -55,54 +56,89 @@ def work_for(may: Collection[str], roles: tuple[str, ...], location: str) -> lis
 
 def _needs(location: str) -> Iterable[Waiting]:
     found = queries.total(queries.NEEDS, location)
-    note = f"{units_text(found.urgent)} with nothing left to sell" if found.urgent else ""
+    note = (
+        gettext("%(urgent)s with nothing left to sell") % {"urgent": units_text(found.urgent)}
+        if found.urgent
+        else ""
+    )
     url = _link("reorders", location)
-    yield from _of(found, "Needs without an order", note, "Approve needs", url)
+    yield from _of(found, gettext("Needs without an order"), note, gettext("Approve needs"), url)
 
 
 def _drafts(location: str) -> Iterable[Waiting]:
     found = queries.total(queries.DRAFTS, location)
     url = _link("orders", location, view="draft")
-    yield from _of(found, "Draft orders", "the supplier has not got them yet", "Send orders", url)
+    yield from _of(
+        found,
+        gettext("Draft orders"),
+        gettext("the supplier has not got them yet"),
+        gettext("Send orders"),
+        url,
+    )
 
 
 def _prices(location: str) -> Iterable[Waiting]:
     found = queries.total(queries.PRICES, location)
-    note = f"{units_text(found.urgent)} contradict each other" if found.urgent else ""
-    yield from _of(found, "Proposed prices", note, "Decide prices", _link("prices", location))
+    note = (
+        gettext("%(urgent)s contradict each other") % {"urgent": units_text(found.urgent)}
+        if found.urgent
+        else ""
+    )
+    yield from _of(
+        found, gettext("Proposed prices"), note, gettext("Decide prices"), _link("prices", location)
+    )
 
 
 def _counts(location: str) -> Iterable[Waiting]:
     counts = queries.total(queries.COUNTS, location)
     url = _link("counts-waiting", location)
-    yield from _of(counts, "Counts to approve", "", "Approve counts", url)
+    yield from _of(counts, gettext("Counts to approve"), "", gettext("Approve counts"), url)
     asked = queries.total(queries.ADJUSTMENTS, location)
-    note = "above the limit of one person"
-    yield from _of(asked, "Adjustments to approve", note, "Approve adjustments", url)
+    note = gettext("above the limit of one person")
+    yield from _of(
+        asked, gettext("Adjustments to approve"), note, gettext("Approve adjustments"), url
+    )
 
 
 def _deliveries(location: str) -> Iterable[Waiting]:
     found = queries.due_deliveries(location)
     if not found.items:
         return
-    overdue = f", {units_text(found.urgent)} overdue since {found.due_on}" if found.urgent else ""
+    overdue = (
+        gettext(", %(urgent)s overdue since %(due_on)s")
+        % {"urgent": units_text(found.urgent), "due_on": found.due_on}
+        if found.urgent
+        else ""
+    )
     yield Waiting(
         urgency=NOW if found.urgent else TODAY,
-        what="Deliveries due",
+        what=gettext("Deliveries due"),
         items=found.items,
         note=f"{counted_text(found.units, 'unit')}{overdue}",
-        step="Receive goods",
+        step=gettext("Receive goods"),
         url=_link("receiving", location),
     )
 
 
 def _transfers(location: str) -> Iterable[Waiting]:
     arriving = queries.total(queries.ARRIVING, location)
-    note = f"{units_text(arriving.urgent)} overdue" if arriving.urgent else ""
+    note = (
+        gettext("%(urgent)s overdue") % {"urgent": units_text(arriving.urgent)}
+        if arriving.urgent
+        else ""
+    )
     url = _link("transfers", location)
-    yield from _of(arriving, "Transfers on their way to you", note, "Receive transfers", url)
+    yield from _of(
+        arriving, gettext("Transfers on their way to you"), note, gettext("Receive transfers"), url
+    )
     asked = queries.total(queries.TO_SHIP, location)
-    yield from _of(asked, "Transfers to send", "another store needs them", "Send transfers", url)
+    yield from _of(
+        asked,
+        gettext("Transfers to send"),
+        gettext("another store needs them"),
+        gettext("Send transfers"),
+        url,
+    )
 
 
 def _system(_location: str) -> Iterable[Waiting]:
@@ -117,7 +153,7 @@ def _system(_location: str) -> Iterable[Waiting]:
     for alarm in raised:
         urgency = NOW if alarm.severity == alarms.BAD else TODAY
         url = alarm.url or reverse("system")
-        yield Waiting(urgency, alarm.what, 1, alarm.action, "Open the system", url)
+        yield Waiting(urgency, alarm.what, 1, alarm.action, gettext("Open the system"), url)
 
 
 def _of(found: Total, what: str, note: str, step: str, url: str) -> Iterable[Waiting]:
@@ -138,7 +174,9 @@ def _task(each: TaskTotal, location: str) -> Waiting:
     # `for` names the role, so that a manager also sees the tasks of the store's staff.
     query = {"for": each.role, "kind": each.kind}
     url = _link("tasks", location, **query)
-    return Waiting(urgency, kind.label, each.items, "", kind.step, url, each.oldest)
+    return Waiting(
+        urgency, gettext(kind.label), each.items, "", gettext(kind.step), url, each.oldest
+    )
 
 
 _SOURCES: Final[tuple[tuple[str, Callable[[str], Iterable[Waiting]]], ...]] = (

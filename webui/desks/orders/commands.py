@@ -5,6 +5,9 @@ from types import MappingProxyType
 from typing import Final, TypedDict
 from uuid import UUID
 
+from django.utils.translation import gettext
+
+from ledger.messages import Message
 from ledger.services import (
     ConfirmOrderLine,
     ServiceError,
@@ -44,13 +47,15 @@ Command = Callable[[ActionForm, LineArguments, Collection[str]], str]
 def _change(form: ActionForm, line: LineArguments, may: Collection[str]) -> str:
     units = UnitsForm(form.data).cleaned()["units"]
     change_order_line(**line, ordered_units=units, odd_units_allowed=ORDER_ODD_UNITS in may)
-    return f"The line now asks for {counted_text(units, 'unit')}."
+    return gettext("The line now asks for %(units)s.") % {"units": counted_text(units, "unit")}
 
 
 def _delete(_form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:
     done = delete_order_line(**line)
     units = counted_text(done.units, "unit")
-    return f"The line of {units} is deleted; the need is weighed again."
+    return gettext("The line of %(units)s is deleted; the need is weighed again.") % {
+        "units": units
+    }
 
 
 def _confirm(form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:
@@ -66,24 +71,24 @@ def _confirm(form: ActionForm, line: LineArguments, _may: Collection[str]) -> st
         actor=line["actor"],
         command_id=line["command_id"],
     )
-    return f"Confirmed {counted_text(values['units'], 'unit')}."
+    return gettext("Confirmed %(units)s.") % {"units": counted_text(values["units"], "unit")}
 
 
 def _cancel(_form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:
     cancelled = counted_text(cancel_order_units(**line), "unit")
-    return f"Cancelled {cancelled}; the line is closed."
+    return gettext("Cancelled %(cancelled)s; the line is closed.") % {"cancelled": cancelled}
 
 
 def _re_date(form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:
     due_on = DueForm(form.data).cleaned()["due_on"]
     move_due_date(**line, due_on=due_on)
-    return f"Due on {due_on}."
+    return gettext("Due on %(due_on)s.") % {"due_on": due_on}
 
 
 def _restore(form: ActionForm, line: LineArguments, may: Collection[str]) -> str:
     units = UnitsForm(form.data).cleaned()["units"]
     restore_order_units(**line, units=units, reopening_allowed=REOPEN_ORDERS in may)
-    return f"{counted_text(units, 'unit')} on order again."
+    return gettext("%(units)s on order again.") % {"units": counted_text(units, "unit")}
 
 
 def _ship(form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:
@@ -95,7 +100,7 @@ def _ship(form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:
         actor=line["actor"],
         command_id=line["command_id"],
     )
-    return f"{counted_text(units, 'unit')} on the way."
+    return gettext("%(units)s on the way.") % {"units": counted_text(units, "unit")}
 
 
 COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
@@ -118,7 +123,7 @@ def act_on(ref: str, form: ActionForm, actor: str, may: Collection[str]) -> str:
         return _send(ref, SendForm(form.data), actor)
     command = COMMANDS.get(action)
     if command is None:
-        field, rule = "action", f"one of send, {', '.join(COMMANDS)}"
+        field, rule = "action", Message("one of send, %(commands)s", commands=", ".join(COMMANDS))
         raise ServiceError(field, action, rule)
     values = LineForm(form.data).cleaned()
     line: LineArguments = {
@@ -140,4 +145,8 @@ def _send(ref: str, form: SendForm, actor: str) -> str:
         command_id=values["command_id"],
     )
     lines, units = counted_text(done.lines, "line"), counted_text(done.units, "unit")
-    return f"Sent {ref}: {lines}, {units}."
+    return gettext("Sent %(ref)s: %(lines)s, %(units)s.") % {
+        "ref": ref,
+        "lines": lines,
+        "units": units,
+    }

@@ -1,5 +1,6 @@
 """Forms of an order's page."""
 
+from ledger.messages import gettext_noop
 from ledger.services import DraftOrder, ServiceError
 from webui.shell.fields import (
     DayField,
@@ -38,7 +39,7 @@ class SendManyForm(PageForm):
         """Return the ticked orders; raise `ServiceError` if there is none."""
         picked = [text.partition("@@") for text in self.cleaned()["pick"]]
         if not picked:
-            field, rule = "pick", "tick at least one order first"
+            field, rule = "pick", gettext_noop("tick at least one order first")
             raise ServiceError(field, "", rule)
         return [DraftOrder(order_ref, version) for version, _, order_ref in picked]
 

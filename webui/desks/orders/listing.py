@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from ledger.kernel.rows import select, select_one
+from ledger.messages import gettext_noop
 from webui.desks.orders.lines import LINE_COLUMNS, LINE_FROM, OPEN_UNITS_SQL, Line
 from webui.desks.orders.queries import LATE_SQL, Filters, OrderRow, conditions, orders_sql
 from webui.shell.keyset import MOST_SUMMED, PAGE_ROWS, Keys, Page, Place, Sortable, cut, parameters
@@ -26,16 +27,16 @@ ORDERS: Final = Keys(
     default=NEWEST,
 )
 ORDER_COLUMNS: Final = (
-    Column("order", "Order", largest_first=True),
-    Column("supplier", "Supplier"),
-    Column("to", "To"),
-    Column("status", "Status", largest_first=True),
-    Column("lines", "Lines", "n", largest_first=True),
-    Column("open", "Open of ordered", "n", largest_first=True),
-    Column("value", "Value", "n", largest_first=True),
-    Column("due", "Due"),
+    Column("order", gettext_noop("Order"), largest_first=True),
+    Column("supplier", gettext_noop("Supplier")),
+    Column("to", gettext_noop("To")),
+    Column("status", gettext_noop("Status"), largest_first=True),
+    Column("lines", gettext_noop("Lines"), "n", largest_first=True),
+    Column("open", gettext_noop("Open of ordered"), "n", largest_first=True),
+    Column("value", gettext_noop("Value"), "n", largest_first=True),
+    Column("due", gettext_noop("Due")),
 )
-PICK: Final = Column("", "Pick", "pick-cell", is_hidden=True)
+PICK: Final = Column("", gettext_noop("Pick"), "pick-cell", is_hidden=True)
 LATE: Final = Keys(
     {
         "due": Sortable("l.due_on", "date"),
@@ -49,13 +50,13 @@ LATE: Final = Keys(
     default=Sort("due"),
 )
 LATE_COLUMNS: Final = (
-    Column("item", "Item"),
-    Column("order", "Order"),
-    Column("supplier", "Supplier"),
-    Column("to", "To"),
-    Column("due", "Due"),
-    Column("open", "Open", "n", largest_first=True),
-    Column("", "Received", "n"),
+    Column("item", gettext_noop("Item")),
+    Column("order", gettext_noop("Order")),
+    Column("supplier", gettext_noop("Supplier")),
+    Column("to", gettext_noop("To")),
+    Column("due", gettext_noop("Due")),
+    Column("open", gettext_noop("Open"), "n", largest_first=True),
+    Column("", gettext_noop("Received"), "n"),
 )
 
 

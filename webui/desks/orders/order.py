@@ -6,23 +6,26 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
+from django.utils.translation import gettext
+
 from ledger.kernel.rows import select, select_one
+from ledger.messages import gettext_noop
 from webui.readmodel.figures import money_text
 
 # Actions of the log in the wording of the history.
 _ACTION_TEXTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "order": "ordered",
-        "change_order": "changed the units",
-        "send_order": "sent the order",
-        "confirm_order": "wrote down the confirmation",
-        "ship_order": "announced goods",
-        "re_date_order": "moved the day",
-        "cancel_order": "cancelled the rest",
-        "restore_order": "ordered cancelled units again",
-        "delete_order": "deleted the line",
-        "receive": "received",
-        "correct_receipt": "corrected a receipt",
+        "change_order": gettext_noop("changed the units"),
+        "send_order": gettext_noop("sent the order"),
+        "confirm_order": gettext_noop("wrote down the confirmation"),
+        "ship_order": gettext_noop("announced goods"),
+        "re_date_order": gettext_noop("moved the day"),
+        "cancel_order": gettext_noop("cancelled the rest"),
+        "restore_order": gettext_noop("ordered cancelled units again"),
+        "delete_order": gettext_noop("deleted the line"),
+        "receive": gettext_noop("received"),
+        "correct_receipt": gettext_noop("corrected a receipt"),
     }
 )
 
@@ -84,7 +87,7 @@ class HistoryEntry:
     @property
     def action_text(self) -> str:
         """The action in words, to follow the actor's name."""
-        return _ACTION_TEXTS.get(self.action, self.action.replace("_", " "))
+        return gettext(_ACTION_TEXTS.get(self.action, self.action.replace("_", " ")))
 
     @property
     def numbers_text(self) -> str:
@@ -96,7 +99,7 @@ class HistoryEntry:
 
 def _number_text(name: str, value: object) -> str:
     """Return a number of an entry, or its change: `units 12`, `value 30.00`, `received 5 to 7`."""
-    words = name.removesuffix("_minor").replace("_", " ")
+    words = gettext(name.removesuffix("_minor").replace("_", " "))
     if isinstance(value, list):
         return f"{words} {' to '.join(map(str, value))}"
     if isinstance(value, int) and name.endswith("_minor"):

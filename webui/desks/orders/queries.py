@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 
+from django.utils.translation import gettext
+
 from ledger.kernel.rows import select, select_value
 from ledger.ordering.orders import version_of_drafts
 from webui.desks.orders.lines import ARRIVED_SQL, OPEN_UNITS_SQL, OVERDUE_SQL
@@ -76,7 +78,7 @@ class OrderRow:
             return "draft"
         if self.closed_lines == self.lines:
             return "closed"
-        return "part received" if self.open_units < self.units else "on its way"
+        return gettext("part received") if self.open_units < self.units else gettext("on its way")
 
     @property
     def is_below_minimum(self) -> bool:

@@ -9,9 +9,9 @@ from uuid import uuid4
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
-from ledger.kernel.refusal_text import refusal_text
 from ledger.ordering.orders import version_of_drafts
 from ledger.ordering.supplier_terms import days_of
 from ledger.services import Conflict, NotOrdered, ServiceError, send_orders
@@ -33,6 +33,7 @@ from webui.shell.desk import Refusal
 from webui.shell.keyset import MOST_SUMMED, Place
 from webui.shell.listing import Column
 from webui.shell.page import render_page
+from webui.translation.refusals import conflict_text, refused_text
 
 LONGEST_REF = 200
 PAGE_LINES = 100
@@ -120,9 +121,9 @@ def send(request: HttpRequest) -> HttpResponse:
             command_id=form.cleaned()["command_id"],
         )
     except Conflict as conflict:
-        return _list(request, Refusal("", conflict.text, form.typed, 409), ())
+        return _list(request, Refusal("", conflict_text(conflict), form.typed, 409), ())
     except ServiceError as error:
-        return _list(request, Refusal("", refusal_text(error), form.typed, 422), ())
+        return _list(request, Refusal("", refused_text(error), form.typed, 422), ())
     if announced.refused:
         return _list(request, None, announced.refused)
     return HttpResponseRedirect(f"{reverse('orders')}?{request.GET.urlencode()}")
@@ -166,7 +167,7 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
     behind = next_cards([f"line-{line.id}" for line in part])
     context = {
         "head": head,
-        "days": ", ".join(days_of(head.order_days_mask)),
+        "days": ", ".join(map(gettext, days_of(head.order_days_mask))),
         "lines": [
             {
                 "line": line,

@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 
 from ledger.access.roles import ASSOCIATE
 from ledger.access.scope import Scope, stores_of
+from ledger.messages import Message, gettext_noop
 from ledger.people import ROLES
 from webui.accounts.person import Person, StoreAccess
 from webui.accounts.roles import MANAGE_PEOPLE, abilities
@@ -36,9 +37,9 @@ class AccountManager:
     def require(self, person: Person) -> None:
         """Raise PermissionDenied unless `may_manage`."""
         if not self.may_manage(person):
-            message = (
-                "This account is not one of yours to change. Nothing was changed."
-                " Ask an operator. You can't change your own roles and stores."
+            message = gettext_noop(
+                "This account is not one of yours to change. Nothing was changed. Ask "
+                "an operator. You can't change your own roles and stores."
             )
             raise PermissionDenied(message)
 
@@ -49,18 +50,19 @@ class AccountManager:
         their associates, and approve their own counts.
         """
         if not self.manages_all:
-            message = (
-                "Operators who work everywhere reset second factors. Nothing was changed."
-                " Ask one of them, who checks first that the phone is lost."
+            message = gettext_noop(
+                "Operators who work everywhere reset second factors. Nothing was "
+                "changed. Ask one of them, who checks first that the phone is lost."
             )
             raise PermissionDenied(message)
 
     def require_grant(self, roles: Collection[str], places: StoreAccess) -> None:
         """Raise PermissionDenied for roles or stores that this person may not give."""
         if not self._covers(roles, places):
-            message = (
-                f"You may give the roles {', '.join(self.roles)} in your own stores."
-                " Nothing was changed. Ask an operator for others."
+            message = Message(
+                "You may give the roles %(roles)s in your own stores. Nothing was "
+                "changed. Ask an operator for others.",
+                roles=", ".join(self.roles),
             )
             raise PermissionDenied(message)
 

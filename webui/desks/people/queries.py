@@ -6,15 +6,16 @@ from typing import Final
 from urllib.parse import urlencode
 
 from ledger.kernel.rows import select
+from ledger.messages import gettext_noop
 from webui.accounts.refusals import Refusal
 from webui.readmodel.choices import Choice
 
 PAGE_ROWS: Final = 50
 WORDS: Final = {
-    "malformed": "Not understood",
-    "forbidden": "Not allowed",
-    "too many": "Too many attempts",
-    "login": "Login failed",
+    "malformed": gettext_noop("Not understood"),
+    "forbidden": gettext_noop("Not allowed"),
+    "too many": gettext_noop("Too many attempts"),
+    "login": gettext_noop("Login failed"),
 }
 _REGIONS: Final = """
 SELECT region AS code, string_agg(location, ', ' ORDER BY location) AS name

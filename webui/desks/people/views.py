@@ -5,12 +5,13 @@ from typing import Final
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_POST
 
 from ledger.access.scope import EVERYWHERE, within
 from ledger.kernel.errors import Conflict, ServiceError
-from ledger.kernel.refusal_text import refusal_text
+from ledger.messages import Message
 from webui.accounts import people as accounts
 from webui.accounts.invitations import Invitation
 from webui.accounts.person import Person, all_people
@@ -23,6 +24,7 @@ from webui.readmodel.choices import locations
 from webui.shell.commands import query_text, run_command
 from webui.shell.fields import is_digits
 from webui.shell.page import render_page
+from webui.translation.refusals import conflict_text, refused_text
 
 MOST_SHOWN: Final = 100
 CHANGES: Final = ("disable", "enable", "end-sessions", "reset-second-factor", "roles", "stores")
@@ -88,9 +90,9 @@ def add(request: HttpRequest) -> HttpResponse:
     try:
         link = accounts.add_person(name=name, roles=roles, places=form.places, actor=manager.name)
     except ServiceError as error:
-        return _show(request, refusal=refusal_text(error), refused=refused, status=422)
+        return _show(request, refusal=refused_text(error), refused=refused, status=422)
     except Conflict as conflict:
-        refusal = conflict.text
+        refusal = conflict_text(conflict)
         return _show(request, refusal=refusal, refused=refused, status=409)
     return _show(request, link=link)
 
@@ -114,9 +116,9 @@ def act(request: HttpRequest) -> HttpResponse:
             manager.require(person)
             link = accounts.invite_person(name=person.name, actor=manager.name)
     except ServiceError as error:
-        return show(refusal_text(error), 422)
+        return show(refused_text(error), 422)
     except Conflict as conflict:
-        return show(conflict.text, 409)
+        return show(conflict_text(conflict), 409)
     return _show(request, link=link)
 
 
@@ -130,45 +132,61 @@ def _changed(form: ChangeForm, manager: AccountManager, person: Person) -> str:
     values, actor = form.cleaned(), manager.name
     action: str = values["action"]
     if action not in CHANGES:
-        field, rule = "action", f"one of invite, {', '.join(CHANGES)}"
+        field, rule = "action", Message("one of invite, %(changes)s", changes=", ".join(CHANGES))
         raise ServiceError(field, action, rule)
     if values["shown_version"] != person.version:
-        message = f"{person.name} has changed since this page was shown: now {person.version}"
+        message = Message(
+            "%(name)s has changed since this page was shown: now %(version)s",
+            name=person.name,
+            version=person.version,
+        )
         raise Conflict(message)
     match action:
         case "disable":
             accounts.disable_person(name=person.name, actor=actor)
-            return f"{person.name} is disabled. Sessions and open pages end now."
+            return gettext("%(name)s is disabled. Sessions and open pages end now.") % {
+                "name": person.name
+            }
         case "enable":
             accounts.enable_person(name=person.name, actor=actor)
-            return f"{person.name} may log in again."
+            return gettext("%(name)s may log in again.") % {"name": person.name}
         case "end-sessions":
             ended = accounts.end_sessions_of(name=person.name, actor=actor)
-            return f"{person.name} was logged out. Sessions ended: {ended}. Tokens have ended too."
+            return gettext(
+                "%(name)s was logged out. Sessions ended: %(ended)s. Tokens have ended too."
+            ) % {"name": person.name, "ended": ended}
         case "reset-second-factor":
             manager.require_reset()
             return _without_second_factor(values["shown_factor"], person, actor)
         case "roles":
             manager.require_grant(values["roles"], person.places)
             accounts.set_roles(name=person.name, roles=values["roles"], actor=actor)
-            return f"{person.name} has the roles {', '.join(values['roles'])}."
+            return gettext("%(name)s has the roles %(roles)s.") % {
+                "name": person.name,
+                "roles": ", ".join(values["roles"]),
+            }
         case _:
             manager.require_grant(person.roles, form.places)
             accounts.set_store_access(name=person.name, places=form.places, actor=actor)
-            return f"{person.name} works in: {form.places.text}."
+            return gettext("%(name)s works in: %(text)s.") % {
+                "name": person.name,
+                "text": form.places.text,
+            }
 
 
 def _without_second_factor(shown: str, person: Person, actor: str) -> str:
     # Without this check, a click on an old page would remove what was set up since.
     mark = person.second_factor_mark
     if not mark or shown != mark:
-        message = f"The second factor of {person.name} has changed since this page was shown"
+        message = Message(
+            "The second factor of %(name)s has changed since this page was shown", name=person.name
+        )
         raise Conflict(message)
     accounts.reset_second_factor(name=person.name, actor=actor)
-    return (
-        f"The second factor of {person.name} was removed. Sessions, open pages and tokens end now."
-        " The next login sets up another one where a role needs it."
-    )
+    return gettext(
+        "The second factor of %(name)s was removed. Sessions, open pages and tokens "
+        "end now. The next login sets up another one where a role needs it."
+    ) % {"name": person.name}
 
 
 @require_GET
@@ -179,7 +197,9 @@ def refused(request: HttpRequest) -> HttpResponse:
     try:
         day = DayForm({"day": query_text(request, "day", 40)}).cleaned()["day"]
     except ServiceError as error:
-        said = f"{refusal_text(error)} No row was read. Choose a day, or none for all days."
+        said = gettext("%(error)s No row was read. Choose a day, or none for all days.") % {
+            "error": refused_text(error)
+        }
         return _show_refused(request, RefusedFilters(account, None), [], refusal=said, status=422)
     filters, text = RefusedFilters(account, day), query_text(request, "before", 40)
     before = int(text) if is_digits(text) else None

@@ -1,5 +1,6 @@
 """Forms of the prices desk."""
 
+from ledger.messages import gettext_noop
 from ledger.pricing.prices import MOST_PRICE
 from webui.shell.fields import CodeField, MoneyField, TextField
 from webui.shell.forms import PageForm
@@ -22,4 +23,6 @@ class PriceForm(PageForm):
 class StopForm(PageForm):
     """The switch that stops every rule-made price, or allows them again."""
 
-    stop = CodeField((ON, OFF), rule="1 to stop rule-made prices, or 0 to allow them again")
+    stop = CodeField(
+        (ON, OFF), rule=gettext_noop("1 to stop rule-made prices, or 0 to allow them again")
+    )

@@ -5,8 +5,10 @@ from uuid import uuid4
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
+from ledger.messages import gettext_noop
 from ledger.pricing.plausibility import ImplausiblePrice, require_plausible, usual_minor
 from ledger.services import ServiceError, SetPrice, roll_back_price, set_price
 from webui.accounts.roles import DECIDE_PRICES, SEE, requires
@@ -96,7 +98,7 @@ def _execute(command: Command, location: str, sku: str) -> str:
                 reason=reason,
             )
             set_price(wanted, actor=command.actor, command_id=command.command_id)
-            return "Written: the price applies from the next ten-minute window on."
+            return gettext("Written: the price applies from the next ten-minute window on.")
         case "rollback":
             roll_back_price(
                 location=location,
@@ -106,7 +108,9 @@ def _execute(command: Command, location: str, sku: str) -> str:
                 actor=command.actor,
                 command_id=command.command_id,
             )
-            return "Rolled back: the previous price applies again. The timeline shows from when on."
+            return gettext(
+                "Rolled back: the previous price applies again. The timeline shows from when on."
+            )
         case unknown:
-            field, rule = "action", "manual, emergency or rollback"
+            field, rule = "action", gettext_noop("manual, emergency or rollback")
             raise ServiceError(field, unknown, rule)

@@ -6,6 +6,7 @@ from typing import Final
 
 from django.http import HttpRequest
 
+from ledger.messages import gettext_noop
 from webui.desks.prices.listing import DEFAULT_SORT, ORDERS, PAGE_ROWS, Filters
 from webui.shell.commands import query_text
 from webui.shell.desk import view_of
@@ -21,14 +22,14 @@ from webui.shell.listing import (
 
 # The first click on an amount shows the largest first, that on a text the first letters.
 _COLUMNS: Final = (
-    Column("item", "Item"),
-    Column("store", "Store"),
+    Column("item", gettext_noop("Item")),
+    Column("store", gettext_noop("Store")),
     Column("change", "Old \N{RIGHTWARDS ARROW} new", "n", largest_first=True),
-    Column("unit", "Margin a unit", "n", largest_first=True),
-    Column("week", "Margin a week", "n", largest_first=True),
-    Column("signal", "Signal"),
-    Column("", "Limited by"),
-    Column("", "Decision", is_hidden=True),
+    Column("unit", gettext_noop("Margin a unit"), "n", largest_first=True),
+    Column("week", gettext_noop("Margin a week"), "n", largest_first=True),
+    Column("signal", gettext_noop("Signal")),
+    Column("", gettext_noop("Limited by")),
+    Column("", gettext_noop("Decision"), is_hidden=True),
 )
 
 

@@ -6,12 +6,14 @@ from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from ledger.automation.prices import objections_to
 from ledger.kernel.proposal_rows import PRICES
 from ledger.kernel.proposals import last_decision
 from ledger.kernel.refusal_text import moment_text
+from ledger.messages import Message, gettext_noop
 from ledger.services import (
     Conflict,
     PriceWritten,
@@ -41,10 +43,10 @@ from webui.shell.forms import SnoozeForm
 from webui.shell.page import render_page
 
 VIEWS: Final = {
-    "open": "Open",
-    "snoozed": "Snoozed",
-    "closed": "Closed",
-    "changes": "Price changes",
+    "open": gettext_noop("Open"),
+    "snoozed": gettext_noop("Snoozed"),
+    "closed": gettext_noop("Closed"),
+    "changes": gettext_noop("Price changes"),
 }
 
 
@@ -163,25 +165,34 @@ def _execute(command: Command) -> str:
             return _approved(command.proposal, approve_price(**common))
         case "reject":
             reject_price(**common, reason=command.reason)
-            return "Rejected. The rules propose no price for the item during its cool-down."
+            return gettext(
+                "Rejected. The rules propose no price for the item during its cool-down."
+            )
         case "snooze":
             snooze = SnoozeForm(command.typed)
             snooze_price(**common, until_at=snooze.length())
-            return f"Snoozed for {counted_text(snooze.cleaned()['days'], 'day')}."
+            return gettext("Snoozed for %(days)s.") % {
+                "days": counted_text(snooze.cleaned()["days"], "day")
+            }
         case unknown:
-            field, rule = "action", "approve, reject or snooze"
+            field, rule = "action", gettext_noop("approve, reject or snooze")
             raise ServiceError(field, unknown, rule)
 
 
 def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
-    holds = f"{money_text(outcome.price_minor)} holds from {moment_text(outcome.effective_from)} on"
+    holds = gettext("%(price_minor)s holds from %(effective_from)s on") % {
+        "price_minor": money_text(outcome.price_minor),
+        "effective_from": moment_text(outcome.effective_from),
+    }
     match outcome:
         case PriceWritten():
-            return f"Approved: {holds}."
+            return gettext("Approved: %(holds)s.") % {"holds": holds}
         case PriceWrittenBefore():
             # A second click repeats its own command id and answer. Here another person was first.
             who, at = last_decision(PRICES, proposal)
-            message = f"{who} has already approved it, {at}: {holds}"
+            message = Message(
+                "%(who)s has already approved it, %(at)s: %(holds)s", who=who, at=at, holds=holds
+            )
             raise Conflict(message)
         case _:
             assert_never(outcome)
@@ -204,4 +215,8 @@ def stop(request: HttpRequest) -> HttpResponse:
 def _stop(form: StopForm, actor: str) -> str:
     is_on = form.cleaned()["stop"] == ON
     set_price_kill_switch(is_on=is_on, actor=actor)
-    return "Rule-made prices are stopped." if is_on else "Rule-made prices may be written again."
+    return (
+        gettext("Rule-made prices are stopped.")
+        if is_on
+        else gettext("Rule-made prices may be written again.")
+    )

@@ -11,6 +11,7 @@ from django import forms
 
 from inventory.replenishment.families import FAMILIES, SAFETY_COLUMNS, Family
 from inventory.tables.columns import QUANTITY_MAX
+from ledger.messages import Message, gettext_noop
 from ledger.ordering.supplier_terms import LONGEST_LEAD_CENTIDAYS
 from ledger.pricing.prices import MOST_PRICE
 from webui.shell.fields import DaysField, MoneyField, TextField, WholeNumberField
@@ -66,7 +67,12 @@ class Field(NamedTuple):
 
 def _days(column: str, label: str, *used: Use) -> Field:
     """Return a field for a span, stored in hundredths of a day."""
-    return Field(column, f"{label}, days", high=LONGEST_LEAD_CENTIDAYS, used=used)
+    return Field(
+        column,
+        Message("%(label)s, days", label=Message(label)),
+        high=LONGEST_LEAD_CENTIDAYS,
+        used=used,
+    )
 
 
 def _in(families: Iterable[Family], **others: str) -> Use:
@@ -100,84 +106,101 @@ _COMPUTED: Final = tuple(family for family in _ORDERING if family.computed)
 _METHOD: Final = SAFETY_COLUMNS[0]
 SECTIONS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
     (
-        "When and how much to order",
+        gettext_noop("When and how much to order"),
         (
             Field(
                 "replenish_family",
-                "Family",
+                gettext_noop("Family"),
                 tuple((family.code, family.label) for family in FAMILIES.values()),
                 default="off",
             ),
             Field(
                 "levels",
-                "Levels",
-                (("fixed", "typed here"), ("computed", "computed from demand and lead time")),
+                gettext_noop("Levels"),
+                (
+                    ("fixed", gettext_noop("typed here")),
+                    ("computed", gettext_noop("computed from demand and lead time")),
+                ),
                 default="fixed",
                 used=(_in(_COMPUTED),),
             ),
             Field(
                 "reorder_point_units",
-                "Reorder point s, units",
+                gettext_noop("Reorder point s, units"),
                 used=_read("reorder_point_units"),
             ),
             Field(
                 "order_up_to_units",
-                "Order up to S, units",
+                gettext_noop("Order up to S, units"),
                 used=_read("order_up_to_units"),
             ),
             Field(
                 "order_quantity_units",
-                "Quantity at a time Q, units",
+                gettext_noop("Quantity at a time Q, units"),
                 used=_read("order_quantity_units"),
             ),
-            Field("pack_units", "Pack, units", low=1, default="1", used=(_in(_ORDERING),)),
-            Field("moq_units", "Minimum order, units", used=(_in(_ORDERING),)),
-            _days("lead_time_centidays", "Lead time L", _in(_ORDERING)),
+            Field(
+                "pack_units",
+                gettext_noop("Pack, units"),
+                low=1,
+                default="1",
+                used=(_in(_ORDERING),),
+            ),
+            Field("moq_units", gettext_noop("Minimum order, units"), used=(_in(_ORDERING),)),
+            _days("lead_time_centidays", gettext_noop("Lead time L"), _in(_ORDERING)),
         ),
     ),
     (
-        "For computed levels",
+        gettext_noop("For computed levels"),
         (
-            _days_read("review_centidays", "Review R"),
-            _days_read("cycle_centidays", "Cycle C"),
-            _days_read("min_cover_centidays", "Least cover"),
-            _days_read("max_cover_centidays", "Most cover"),
+            _days_read("review_centidays", gettext_noop("Review R")),
+            _days_read("cycle_centidays", gettext_noop("Cycle C")),
+            _days_read("min_cover_centidays", gettext_noop("Least cover")),
+            _days_read("max_cover_centidays", gettext_noop("Most cover")),
             Field(
                 _METHOD,
-                "Safety stock SS",
-                (("fixed", "typed here"), ("days", "days of demand"), ("service", "service level")),
+                gettext_noop("Safety stock SS"),
+                (
+                    ("fixed", gettext_noop("typed here")),
+                    ("days", gettext_noop("days of demand")),
+                    ("service", gettext_noop("service level")),
+                ),
                 default="fixed",
                 used=_read(_METHOD),
             ),
             Field(
                 "safety_stock_units",
-                "Safety stock, units",
+                gettext_noop("Safety stock, units"),
                 used=_read("safety_stock_units", safety_method="fixed"),
             ),
             _days(
                 "safety_centidays",
-                "Safety stock",
+                gettext_noop("Safety stock"),
                 *_read("safety_centidays", safety_method="days"),
             ),
             Field(
                 "service_z_micro",
-                "Service level z, millionths",
+                gettext_noop("Service level z, millionths"),
                 high=10_000_000,
                 used=_read("service_z_micro", safety_method="service"),
             ),
         ),
     ),
     (
-        "Cost and price",
+        gettext_noop("Cost and price"),
         (
-            Field("cost_minor", "Cost", high=MOST_PRICE),
-            Field("regular_minor", "Regular price", low=1, high=MOST_PRICE),
-            Field("margin_permille", "Least margin, per mille", high=999),
-            Field("tax_bp", "Tax, hundredths of a per cent", high=10_000),
+            Field("cost_minor", gettext_noop("Cost"), high=MOST_PRICE),
+            Field("regular_minor", gettext_noop("Regular price"), low=1, high=MOST_PRICE),
+            Field("margin_permille", gettext_noop("Least margin, per mille"), high=999),
+            Field("tax_bp", gettext_noop("Tax, hundredths of a per cent"), high=10_000),
             Field(
                 "price_mode",
-                "Price rules",
-                (("off", "off"), ("advise", "propose, a person approves"), ("auto", "by rule")),
+                gettext_noop("Price rules"),
+                (
+                    ("off", gettext_noop("off")),
+                    ("advise", gettext_noop("propose, a person approves")),
+                    ("auto", gettext_noop("by rule")),
+                ),
                 default="off",
             ),
         ),

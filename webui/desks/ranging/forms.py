@@ -6,6 +6,7 @@ from typing import Any, Final
 from django.core.exceptions import ValidationError
 from typing_extensions import override
 
+from ledger.messages import gettext_noop
 from ledger.ranging.service import NewItem
 from webui.desks.ranging.columns import FIELDS
 from webui.shell.fields import CodeField, HiddenField, TextField, UuidField
@@ -13,8 +14,8 @@ from webui.shell.forms import PageForm
 
 ZERO: Final = "zero"
 OPENINGS: Final = (
-    (ZERO, "0: nothing has arrived yet"),
-    ("unknown", "Not known: store staff count it"),
+    (ZERO, gettext_noop("0: nothing has arrived yet")),
+    ("unknown", gettext_noop("Not known: store staff count it")),
 )
 
 

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from ledger.items.reference import LONGEST_NAME
@@ -107,6 +108,10 @@ def _range_item(form: ItemForm, actor: str) -> tuple[str, str]:
         command_id=values["command_id"],
     )
     is_known = values["opening"] == ZERO
-    counted = "" if is_known else " Its stock is known once the staff have counted it."
+    counted = "" if is_known else gettext(" Its stock is known once the staff have counted it.")
     back = reverse("item", args=[item.location, item.sku])
-    return f"{item.sku} is in the range of {item.location}.{counted}", back
+    return gettext("%(sku)s is in the range of %(location)s.%(counted)s") % {
+        "sku": item.sku,
+        "location": item.location,
+        "counted": counted,
+    }, back

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 from typing_extensions import override
 
+from ledger.messages import Message, gettext_noop
 from ledger.services import Delivered, LineReceipt, ServiceError
 from webui.desks.orders.lines import Line
 from webui.desks.receiving.queries import Announced
@@ -31,7 +33,7 @@ REST: Final = "rest"
 class AcceptForm(PageForm):
     """The button of a delivery: rows left empty arrived as expected, or they didn't arrive."""
 
-    accept = CodeField((REST, "typed"), rule="rest or typed")
+    accept = CodeField((REST, "typed"), rule=gettext_noop("rest or typed"))
 
 
 class RowPart(PageForm):
@@ -63,7 +65,10 @@ class RowForm(RowPart):
         super().__init__(data, prefix=name)
         self._expected_units = expected
         for field in ("received", "damaged", "reason"):
-            self.fields[field].label = f"{field} of {sku}"
+            self.fields[field].label = gettext("%(field)s of %(sku)s") % {
+                "field": field,
+                "sku": sku,
+            }
 
     @property
     def is_empty(self) -> bool:
@@ -80,11 +85,19 @@ class RowForm(RowPart):
             received = 0 if reason == REFUSED else max(0, self._expected_units - damaged)
         self.cleaned_data |= {"received": received, "damaged": damaged}
         if reason == REFUSED and received + damaged:
-            rule = "0 for refused goods: they are not received"
+            rule = gettext_noop("0 for refused goods: they are not received")
             self._refuse("received", received + damaged, rule)
         elif not reason and (damaged or received != self._expected_units):
-            rule = f"a reason, because {self._expected_units} were expected undamaged"
-            self._refuse("reason", f"{received:,} received, {damaged:,} damaged", rule)
+            rule = Message(
+                "a reason, because %(expected_units)s were expected undamaged",
+                expected_units=self._expected_units,
+            )
+            self._refuse(
+                "reason",
+                gettext("%(received)s received, %(damaged)s damaged")
+                % {"received": f"{received:,}", "damaged": f"{damaged:,}"},
+                rule,
+            )
 
     def _refuse(self, field: str, value: object, rule: str) -> None:
         self.add_error(field, ValidationError(rule, params={"value": value}))
@@ -203,7 +216,7 @@ def typed_receipts(rows: Iterable[ExpectedDelivery], typed: Typed) -> list[LineR
     ]
     found = [_receipt(row, form) for row, form in forms if takes_rest or not form.is_empty]
     if not found:
-        field, rule = "received", "units of at least one line"
+        field, rule = "received", gettext_noop("units of at least one line")
         raise ServiceError(field, "", rule)
     return found
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ledger.items.scanned import skus_of
 from ledger.kernel.rows import select, select_one
+from ledger.messages import gettext_noop
 from webui.desks.orders.lines import ARRIVED_SQL, OPEN_UNITS_SQL, OVERDUE_SQL
 from webui.shell.keyset import Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
@@ -25,14 +26,14 @@ KEYS: Final = Keys(
     type="text",
 )
 COLUMNS: Final = (
-    Column("order", "Order"),
-    Column("supplier", "Supplier"),
-    Column("to", "To"),
-    Column("due", "Due"),
-    Column("lines", "Lines", "n", largest_first=True),
-    Column("open", "Units to come", "n", largest_first=True),
-    Column("road", "On the road", "n", largest_first=True),
-    Column("", "Receive", "do", is_hidden=True),
+    Column("order", gettext_noop("Order")),
+    Column("supplier", gettext_noop("Supplier")),
+    Column("to", gettext_noop("To")),
+    Column("due", gettext_noop("Due")),
+    Column("lines", gettext_noop("Lines"), "n", largest_first=True),
+    Column("open", gettext_noop("Units to come"), "n", largest_first=True),
+    Column("road", gettext_noop("On the road"), "n", largest_first=True),
+    Column("", gettext_noop("Receive"), "do", is_hidden=True),
 )
 
 

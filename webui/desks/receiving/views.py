@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from ledger.services import Delivered, correct_receipt, receive_order
@@ -125,8 +126,11 @@ def receive(request: HttpRequest) -> HttpResponse:
         actor = request.user.get_username()
         ids = receive_order(receipts=receipts, actor=actor, **form.cleaned())
         units = sum(r.delivered.received_units + r.delivered.damaged_units for r in receipts)
-        came = f"{counted_text(units, 'unit')} in {counted_text(len(ids), 'line')}"
-        return f"Received {came}.", _order_url(ref, ids)
+        came = gettext("%(units)s in %(ids)s") % {
+            "units": counted_text(units, "unit"),
+            "ids": counted_text(len(ids), "line"),
+        }
+        return gettext("Received %(came)s.") % {"came": came}, _order_url(ref, ids)
 
     return _answer(request, typed, work)
 
@@ -148,10 +152,9 @@ def correct(request: HttpRequest) -> HttpResponse:
             actor=request.user.get_username(),
             command_id=values["command_id"],
         )
-        message = (
-            f"Corrected: {done.order_units:,} of the order have come,"
-            f" {done.open_units:,} are still open."
-        )
+        message = gettext(
+            "Corrected: %(order_units)s of the order have come, %(open_units)s are still open."
+        ) % {"order_units": f"{done.order_units:,}", "open_units": f"{done.open_units:,}"}
         return message, _order_url(ref)
 
     return _answer(request, form.typed, work)

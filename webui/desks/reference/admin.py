@@ -4,11 +4,13 @@ from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext
 from typing_extensions import override
 
 from ledger.access.roles import ROLES
 from ledger.items.reference import DescribeLocation, DescribeProduct, DescribeSupplier
 from ledger.kernel.refusal_text import moment_text
+from ledger.messages import gettext_noop
 from ledger.models import Location, Product, Supplier
 from webui.accounts.roles import GROUPS_OF
 from webui.desks.reference.forms import LocationForm
@@ -23,8 +25,10 @@ _LABELS = {role.code: role.label for role in ROLES}
 class ProductAdmin(WrittenTable):
     """Items of the catalogue."""
 
-    plural = "Products"
-    note = "When an item is listed here, buyers range it at a location on the desk Range."
+    plural = gettext_noop("Products")
+    note = gettext_noop(
+        "When an item is listed here, buyers range it at a location on the desk Range."
+    )
     kind = DescribeProduct
     fields = ("code", "name", "department")
     list_display = ("code", "name", "department")
@@ -40,8 +44,8 @@ class ProductAdmin(WrittenTable):
 class LocationAdmin(WrittenTable):
     """Stores and warehouses."""
 
-    plural = "Locations"
-    note = "People get stores on the desk People."
+    plural = gettext_noop("Locations")
+    note = gettext_noop("People get stores on the desk People.")
     form = LocationForm
     kind = DescribeLocation
     fields = ("code", "name", "kind", "address")
@@ -58,8 +62,8 @@ class LocationAdmin(WrittenTable):
 class SupplierAdmin(WrittenTable):
     """Suppliers by name; buyers agree the terms."""
 
-    plural = "Suppliers"
-    note = (
+    plural = gettext_noop("Suppliers")
+    note = gettext_noop(
         "Buyers set the terms of a supplier on the desk Suppliers: status, order days, addresses."
     )
     kind = DescribeSupplier
@@ -72,18 +76,18 @@ class SupplierAdmin(WrittenTable):
     def command(self, row: Supplier) -> DescribeSupplier:
         return DescribeSupplier(row.code, row.name)
 
-    @admin.display(description="state", ordering="is_active")
+    @admin.display(description=gettext_noop("state"), ordering="is_active")
     def state(self, row: Supplier) -> str:
         """Return whether orders may be sent to the supplier."""
-        return "active" if row.is_active else "inactive"
+        return gettext("active") if row.is_active else gettext("inactive")
 
 
 @admin.register(User, site=site)
 class PersonAdmin(ReadTable):
     """Accounts with their roles; the desk People changes them."""
 
-    plural = "People"
-    note = "To add a person, or to change roles and stores, open the desk People."
+    plural = gettext_noop("People")
+    note = gettext_noop("To add a person, or to change roles and stores, open the desk People.")
     list_display = ("username", "roles", "state", "seen")
     list_display_links = None
     list_filter = ("is_active",)
@@ -94,28 +98,30 @@ class PersonAdmin(ReadTable):
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return User.objects.order_by("username").prefetch_related("groups")
 
-    @admin.display(description="roles")
+    @admin.display(description=gettext_noop("roles"))
     def roles(self, row: User) -> str:
         """Return the roles by name."""
-        return ", ".join(sorted(group.name for group in row.groups.all())) or "no role"
+        return ", ".join(sorted(group.name for group in row.groups.all())) or gettext("no role")
 
-    @admin.display(description="state", ordering="is_active")
+    @admin.display(description=gettext_noop("state"), ordering="is_active")
     def state(self, row: User) -> str:
         """Return whether the person may log in."""
-        return "active" if row.is_active else "disabled"
+        return gettext("active") if row.is_active else gettext("disabled")
 
-    @admin.display(description="last login", ordering="last_login")
+    @admin.display(description=gettext_noop("last login"), ordering="last_login")
     def seen(self, row: User) -> str:
         """Return the time of the last login."""
-        return "never" if row.last_login is None else moment_text(row.last_login)
+        return gettext("never") if row.last_login is None else moment_text(row.last_login)
 
 
 @admin.register(Group, site=site)
 class RoleAdmin(ReadTable):
     """Roles with their rights, which are code (`webui.accounts.roles`)."""
 
-    plural = "Roles"
-    note = "The rights of a role are the same everywhere. The desk People gives roles to people."
+    plural = gettext_noop("Roles")
+    note = gettext_noop(
+        "The rights of a role are the same everywhere. The desk People gives roles to people."
+    )
     list_display = ("name", "label", "rights", "active_people")
     list_display_links = None
     ordering = ("name",)
@@ -125,18 +131,18 @@ class RoleAdmin(ReadTable):
         active = Count("user", filter=Q(user__is_active=True))
         return Group.objects.order_by("name").annotate(active=active)
 
-    @admin.display(description="label")
+    @admin.display(description=gettext_noop("label"))
     def label(self, row: Group) -> str:
         """Return the name of the role for people."""
-        return _LABELS.get(row.name, row.name)
+        return gettext(_LABELS[row.name]) if row.name in _LABELS else row.name
 
-    @admin.display(description="rights")
+    @admin.display(description=gettext_noop("rights"))
     def rights(self, row: Group) -> str:
         """Return the rights of the role, besides those of every person."""
         held = sorted(right for right, roles in GROUPS_OF.items() if row.name in roles)
-        return ", ".join(right.replace("_", " ") for right in held)
+        return ", ".join(gettext(right.replace("_", " ")) for right in held)
 
-    @admin.display(description="active people", ordering="active")
+    @admin.display(description=gettext_noop("active people"), ordering="active")
     def active_people(self, row: Group) -> str:
         """Return the number of people who have the role and may log in."""
         return str(vars(row)["active"])

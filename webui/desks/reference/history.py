@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.utils.translation import gettext
+
 from ledger.items.reference import Describe, DescribeSupplier, added, changed
 from ledger.kernel.refusal_text import label, value_text
 from ledger.kernel.rows import select
@@ -36,11 +38,14 @@ def changes_of(kind: type[Describe], code: str) -> list[PastChange]:
 
 
 def _moved_text(name: str, before: object, after: object) -> str:
-    was = "" if before is None else f", was {_value_text(name, before)}"
-    return f"{label(name)}: {_value_text(name, after)}{was}"
+    named = {"field": label(name, gettext), "value": _value_text(name, after)}
+    if before is None:
+        return f"{named['field']}: {named['value']}"
+    text = gettext("%(field)s: %(value)s, was %(before)s")
+    return text % {**named, "before": _value_text(name, before)}
 
 
 def _value_text(name: str, value: object) -> str:
     if name == "order_days_mask" and isinstance(value, int):
-        return " ".join(days_of(value))
-    return value_text(name, value) or "empty"
+        return " ".join(map(gettext, days_of(value)))
+    return value_text(name, value, gettext) or gettext("empty")

@@ -59,4 +59,4 @@ class ListedRows(ChangeList):
         shown = (
             display_for_value(value, "") if field is None else display_for_field(value, field, "")
         )
-        return Cell(label.capitalize() if label.islower() else label, str(shown))
+        return Cell(label, str(shown))

@@ -12,20 +12,24 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.decorators.http import require_http_methods
 from typing_extensions import override
 
+from ledger.messages import gettext_noop
 from webui.accounts.roles import MANAGE_REFERENCE, View, abilities, requires
 from webui.shell.page import frame_of
 
 READ: Final = ("GET", "HEAD")
 WRITE: Final = (*READ, "POST")
 # Headings of the index by the label of the application.
-HEADINGS: Final = {"ledger": "Reference data", "auth": "People and roles"}
+HEADINGS: Final = {
+    "ledger": gettext_noop("Reference data"),
+    "auth": gettext_noop("People and roles"),
+}
 
 
 class ReferenceSite(AdminSite):
     """The admin of operators who work in every store."""
 
     site_title = "Inventory"
-    index_title = "Admin"
+    index_title = gettext_noop("Admin")
     enable_nav_sidebar = False
     final_catch_all_view = False
 

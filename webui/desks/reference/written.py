@@ -17,6 +17,7 @@ from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern
+from django.utils.translation import gettext
 from typing_extensions import override
 
 from ledger.items.reference import Describe
@@ -202,7 +203,7 @@ class WrittenTable(ReadTable):
         row = self._row(request, object_id)
         context = {
             **self.admin_site.each_context(request),
-            "title": f"History of {row}",
+            "title": gettext("History of %(row)s") % {"row": row},
             "opts": self.opts,
             "original": row,
             "changes": changes_of(self.kind, str(row.pk)),

@@ -6,7 +6,9 @@ from typing import Any, assert_never
 from uuid import uuid5
 
 from django.contrib.auth.models import AnonymousUser, User
+from django.utils.translation import gettext, ngettext
 
+from ledger.messages import gettext_noop
 from ledger.services import (
     ApproveReorder,
     Conflict,
@@ -48,16 +50,21 @@ def execute(command: Command, *, odd_units_allowed: bool) -> str:
             return _transferred(command)
         case "reject":
             reject_reorder(**common, reason=command.reason)
-            return "Rejected. For seven days the rules open no new need for this item."
+            return gettext("Rejected. For seven days the rules open no new need for this item.")
         case "snooze":
             snooze = SnoozeForm(command.typed)
             snooze_reorder(**common, until_at=snooze.length())
-            return f"Snoozed for {counted_text(snooze.cleaned()['days'], 'day')}."
+            return gettext("Snoozed for %(days)s.") % {
+                "days": counted_text(snooze.cleaned()["days"], "day")
+            }
         case "resume":
             resume_reorder(**common)
-            return "Resumed: the rules check the need again."
+            return gettext("Resumed: the rules check the need again.")
         case unknown:
-            field, rule = "action", "approve, split, transfer, reject, snooze or resume"
+            field, rule = (
+                "action",
+                gettext_noop("approve, split, transfer, reject, snooze or resume"),
+            )
             raise ServiceError(field, unknown, rule)
 
 
@@ -78,9 +85,13 @@ def _ordered_text(outcome: Ordered | OrderedBefore) -> str:
     match outcome:
         case Ordered():
             lines = len(outcome.line_ids)
-            words = f" in {lines} lines" if lines > 1 else ""
+            words = gettext(" in %(lines)s lines") % {"lines": lines} if lines > 1 else ""
             ordered = counted_text(outcome.units, "unit")
-            return f"Ordered {ordered} as {outcome.order_ref}{words}: send it on Orders."
+            return gettext("Ordered %(ordered)s as %(order_ref)s%(words)s: send it on Orders.") % {
+                "ordered": ordered,
+                "order_ref": outcome.order_ref,
+                "words": words,
+            }
         case OrderedBefore():
             # A second click repeats its own command id and answer. Here another person or page has
             # already ordered, and this command ordered nothing.
@@ -100,7 +111,11 @@ def _transferred(command: Command) -> str:
         command_id=command.command_id,
     )
     asked = counted_text(route.units, "unit")
-    return f"Asked {route.source} for {asked}: {planned.transfer_ref}."
+    return gettext("Asked %(source)s for %(asked)s: %(transfer_ref)s.") % {
+        "source": route.source,
+        "asked": asked,
+        "transfer_ref": planned.transfer_ref,
+    }
 
 
 def _parts(typed: Typed) -> list[Part]:
@@ -126,7 +141,7 @@ def approve_one(form: PicksForm, user: User | AnonymousUser) -> str:
     values = form.cleaned()
     needs, bad = form.with_units([values["one"]])
     if bad:
-        field, rule = "packs", "a whole number from 1"
+        field, rule = "packs", gettext_noop("a whole number from 1")
         raise ServiceError(field, form.packs[bad[0].reorder_id], rule)
     outcome = approve_reorder(
         needs[0],
@@ -186,5 +201,11 @@ def _drafts_text(ordered: Sequence[Ordered]) -> str:
     if not ordered:
         return ""
     orders = len({outcome.order_ref for outcome in ordered})
-    words = f"{counted_text(len(ordered), 'need')} in {counted_text(orders, 'draft order')}"
-    return f"Ordered {words}: send {'it' if orders == 1 else 'them'} on Orders."
+    words = gettext("%(ordered)s in %(orders)s") % {
+        "ordered": counted_text(len(ordered), "need"),
+        "orders": counted_text(orders, "draft order"),
+    }
+    text = ngettext(
+        "Ordered %(words)s: send it on Orders.", "Ordered %(words)s: send them on Orders.", orders
+    )
+    return text % {"words": words}

@@ -6,8 +6,10 @@ from typing import Any, Final
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 from typing_extensions import override
 
+from ledger.messages import gettext_noop
 from ledger.services import ApproveReorder, NotOrdered, Part
 from webui.shell.fields import (
     DayField,
@@ -23,7 +25,7 @@ from webui.shell.forms import PageForm
 # A need is seldom split over more than three suppliers or days; the service takes up to ten.
 FIRST_PARTS: Final = (1, 2, 3)
 PACKS: Final = "packs-"
-_PACKS_RULE: Final = "a whole number from 1"
+_PACKS_RULE: Final = gettext_noop("a whole number from 1")
 
 
 class PartForm(PageForm):
@@ -35,8 +37,8 @@ class PartForm(PageForm):
 
     def __init__(self, data: Mapping[str, str], number: int) -> None:
         super().__init__(data, prefix=str(number))
-        self.fields["units"].label = f"Units of part {number}"
-        self.fields["due_on"].label = f"Due day of part {number}"
+        self.fields["units"].label = gettext("Units of part %(number)s") % {"number": number}
+        self.fields["due_on"].label = gettext("Due day of part %(number)s") % {"number": number}
 
     @override
     def add_prefix(self, field_name: str) -> str:
@@ -101,7 +103,7 @@ class PicksForm(PageForm):
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
         if not self.errors and not values["pick"] and values["one"] is None:
-            self.add_error("pick", "tick at least one need first")
+            self.add_error("pick", gettext("tick at least one need first"))
         return values
 
     @property
@@ -141,7 +143,13 @@ class PicksForm(PageForm):
             elif _is_count(pack) and _is_count(text):
                 good.append(replace(need, units=int(pack) * int(text)))
             else:
-                bad.append(NotOrdered(need.reorder_id, f"Packs: {_PACKS_RULE}; got “{text[:20]}”."))
+                bad.append(
+                    NotOrdered(
+                        need.reorder_id,
+                        gettext("Packs: %(packs_rule)s; got “%(text)s”.")
+                        % {"packs_rule": _PACKS_RULE, "text": text[:20]},
+                    )
+                )
         return good, bad
 
 

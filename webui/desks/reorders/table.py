@@ -10,6 +10,8 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 
+from django.utils.translation import gettext
+
 from inventory.replenishment.attention import SENTENCES, URGENCIES
 from ledger.kernel.rows import select
 from webui.readmodel.figures import Covered
@@ -80,7 +82,7 @@ class NeedRow(Covered, Decidable):
     @property
     def whys(self) -> Sequence[str]:
         """Everything to look at; for a routine need how soon the item runs out."""
-        codes = [SENTENCES.get(code, code.replace("_", " ")) for code in self.attention]
+        codes = [gettext(SENTENCES.get(code, code.replace("_", " "))) for code in self.attention]
         return codes or [URGENCIES[self.urgency]]
 
 

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from ledger.kernel.refusal_text import refusal_text
+from ledger.messages import gettext_noop
 from ledger.services import Conflict, NotOrdered, ServiceError
 from webui.accounts.roles import DECIDE_REORDERS, SEE, abilities, requires
 from webui.desks.reorders.commands import approve_one, approve_picked, send_picked
@@ -44,6 +44,7 @@ from webui.shell.listing import (
     sorted_query,
 )
 from webui.shell.page import render_page
+from webui.translation.refusals import conflict_text, refused_text
 
 VIEWS: Final = ("open", "held", "closed")
 PAGE_ROWS: Final = 50
@@ -51,16 +52,16 @@ PAGE_ROWS: Final = 50
 HALF: Final = PAGE_ROWS // 2
 MOST_COUNTED = 1000
 COLUMNS: Final = (
-    Column("item", "Item", "item"),
-    Column("store", "Store", "store"),
-    Column("on_hand", "On hand", "n"),
-    Column("cover", "Cover", "n"),
-    Column("units", "Suggestion", "ask", largest_first=True),
-    Column("money", "Money", "n", largest_first=True),
-    Column("urgency", "Reason", "reason"),
+    Column("item", gettext_noop("Item"), "item"),
+    Column("store", gettext_noop("Store"), "store"),
+    Column("on_hand", gettext_noop("On hand"), "n"),
+    Column("cover", gettext_noop("Cover"), "n"),
+    Column("units", gettext_noop("Suggestion"), "ask", largest_first=True),
+    Column("money", gettext_noop("Money"), "n", largest_first=True),
+    Column("urgency", gettext_noop("Reason"), "reason"),
 )
-PICK: Final = Column("", "Pick", "tick", is_hidden=True)
-APPROVE: Final = Column("", "Approve", "do", is_hidden=True)
+PICK: Final = Column("", gettext_noop("Pick"), "tick", is_hidden=True)
+APPROVE: Final = Column("", gettext_noop("Approve"), "do", is_hidden=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,9 +266,11 @@ def approve(request: HttpRequest) -> HttpResponse:
         work = send_picked if values["do"] == "send" else approve_picked
         done = work(form, request.user)
     except Conflict as conflict:
-        return show_desk(request, Refusal(one, conflict.text, _kept(form, one), 409), form=form)
+        return show_desk(
+            request, Refusal(one, conflict_text(conflict), _kept(form, one), 409), form=form
+        )
     except ServiceError as error:
-        refusal = Refusal(one, refusal_text(error), _kept(form, one), 422)
+        refusal = Refusal(one, refused_text(error), _kept(form, one), 422)
         return show_desk(request, refusal, form=form)
     if done.message:
         messages.success(request, done.message)

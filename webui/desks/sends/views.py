@@ -7,9 +7,11 @@ from uuid import UUID, uuid4
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from ledger.kernel.rows import select
+from ledger.messages import gettext_noop
 from ledger.services import ServiceError, acknowledge_send, cancel_send
 from webui.accounts.roles import MANAGE_ORDERS, requires
 from webui.desks.sends.forms import SendActionForm
@@ -72,7 +74,10 @@ class Send:
         orders = counted_text(self.orders, "order")
         if self.kind == "order":
             return counted_text(self.items, "order")
-        return f"{counted_text(self.items, 'need')} in {orders}"
+        return gettext("%(items)s in %(orders)s") % {
+            "items": counted_text(self.items, "need"),
+            "orders": orders,
+        }
 
     @property
     def command_id(self) -> UUID:
@@ -115,12 +120,12 @@ def _executed(form: SendActionForm, actor: str) -> str:
     match values["action"]:
         case "undo":
             items = cancel_send(**given).items
-            return (
-                f"Undone: nothing was sent, and {counted_text(items, 'row')} can be picked again."
-            )
+            return gettext("Undone: nothing was sent, and %(items)s can be picked again.") % {
+                "items": counted_text(items, "row")
+            }
         case "seen":
             acknowledge_send(**given)
-            return "Notice removed."
+            return gettext("Notice removed.")
         case unknown:
             field = "action"
-            raise ServiceError(field, unknown, "undo or seen")
+            raise ServiceError(field, unknown, gettext_noop("undo or seen"))

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from cdc.contracts.state import decode_level
 from cdc.contracts.times import time_text
 from cdc.workers import LiveKey
@@ -70,7 +72,7 @@ def state_of(level: selectors.Item, live: LiveKey) -> tuple[KeyState, int | None
         return live.state, live.as_of_us, "worker"
     content = json.dumps(level.state, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     state, _dropped = decode_level(content.encode())
-    return state, level.as_of_us, "read model"
+    return state, level.as_of_us, gettext("read model")
 
 
 def _first(sources: Iterable[Source], table: str) -> Source | None:

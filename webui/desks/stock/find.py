@@ -3,10 +3,12 @@
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from ledger.items.scanned import scanned_item
 from ledger.kernel.errors import ServiceError
+from ledger.messages import gettext_noop, translated
 from webui.accounts.roles import SEE, requires
 from webui.desks.stock.home_store import chosen_store, home_store
 from webui.readmodel import find as selectors
@@ -14,9 +16,9 @@ from webui.readmodel.choices import Choice, locations
 from webui.shell.page import render_page
 
 _SORTS: Final = (
-    (selectors.NEAREST, "nearest first"),
-    (selectors.MOST, "most units first"),
-    (selectors.BY_NAME, "by name"),
+    (selectors.NEAREST, gettext_noop("nearest first")),
+    (selectors.MOST, gettext_noop("most units first")),
+    (selectors.BY_NAME, gettext_noop("by name")),
 )
 # Only these two pages may use the camera; `webui.config.permissions` denies it to all others.
 _CAMERA: Final = "camera=(self), microphone=(), geolocation=()"
@@ -71,7 +73,8 @@ def scan_code(request: HttpRequest) -> JsonResponse:
     try:
         item = scanned_item("", text)
     except ServiceError as refused:
-        return JsonResponse({"why": f"{refused.rule}. Nothing was added."})
+        rule = translated(refused.rule, gettext)
+        return JsonResponse({"why": gettext("%(rule)s. Nothing was added.") % {"rule": rule}})
     return JsonResponse({"sku": item.sku, "units": item.pack_units})
 
 

@@ -4,13 +4,14 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from inventory.tables.columns import AMOUNT_MAX
+from ledger.messages import gettext_noop
 from webui.shell.fields import CodeField, MoneyField, ShownField, UuidField, WholeNumberField
 from webui.shell.forms import PageForm
 
 PRICE_MODES: Final = {
-    "off": "no prices by rule",
-    "advise": "the rules propose, a person approves",
-    "auto": "small changes are written without a person",
+    "off": gettext_noop("no prices by rule"),
+    "advise": gettext_noop("the rules propose, a person approves"),
+    "auto": gettext_noop("small changes are written without a person"),
 }
 MOST_PERMILLE: Final = 1000
 
@@ -21,9 +22,11 @@ class PolicyForm(PageForm):
     An amount is typed in major units, so its input is named without `_minor`.
     """
 
-    auto_max = MoneyField(high=AMOUNT_MAX, label="Automatic limit")
+    auto_max = MoneyField(high=AMOUNT_MAX, label=gettext_noop("Automatic limit"))
     price_mode = CodeField(PRICE_MODES)
-    auto_permille = WholeNumberField(high=MOST_PERMILLE, label="Largest automatic change")
+    auto_permille = WholeNumberField(
+        high=MOST_PERMILLE, label=gettext_noop("Largest automatic change")
+    )
     shown = ShownField()
     command_id = UuidField()
 

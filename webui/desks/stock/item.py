@@ -7,8 +7,10 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
+from ledger.messages import gettext_noop
 from webui.accounts.roles import CHANGE_POLICY, SEE, abilities, requires
 from webui.desks.stock.facts import fact_page, position_from_query
 from webui.desks.stock.forms import PolicyForm
@@ -24,11 +26,11 @@ from webui.shell.desk import Refusal
 from webui.shell.page import NAVIGATION, render_page
 
 DESK_LABELS: Final = {
-    "counts": "Count or adjust",
-    "transfers": "Transfer",
-    "reorders": "Reorder proposals",
-    "orders": "Orders",
-    "prices": "Price proposals",
+    "counts": gettext_noop("Count or adjust"),
+    "transfers": gettext_noop("Transfer"),
+    "reorders": gettext_noop("Reorder proposals"),
+    "orders": gettext_noop("Orders"),
+    "prices": gettext_noop("Price proposals"),
 }
 
 
@@ -120,7 +122,7 @@ def _desks(request: HttpRequest, location: str, sku: str) -> list[DeskLink]:
     may = abilities(request.user)
     query = urlencode({"location": location, "sku": sku})
     return [
-        DeskLink(DESK_LABELS[name], f"{reverse(name)}?{query}")
+        DeskLink(gettext(DESK_LABELS[name]), f"{reverse(name)}?{query}")
         for name, _, _, ability in NAVIGATION
         if name in DESK_LABELS and ability in may
     ]

@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext
 
+from ledger.messages import gettext_noop
 from webui.readmodel.figures import LABELS, STATUSES
 from webui.readmodel.stock import PAGE_ROWS, START, Order, Place, StockPage, Totals, place_of
 from webui.readmodel.stock_filters import ORDERS, Filters
@@ -27,19 +29,24 @@ from webui.shell.listing import (
 )
 
 COLUMNS: Final = (
-    Column("item", "Item"),
-    Column("", "Location"),
-    Column("", "Status"),
-    Column("on_hand", "On hand", "n", largest_first=True),
-    Column("available", "Available", "n", largest_first=True),
-    Column("in_transit", "In transit", "n", largest_first=True),
-    Column("on_order", "On order", "n", largest_first=True),
-    Column("cover", "Lasts", "n"),
-    Column("", "Sold, 24 h", "n"),
-    Column("", "Price", "n"),
+    Column("item", gettext_noop("Item")),
+    Column("", gettext_noop("Location")),
+    Column("", gettext_noop("Status")),
+    Column("on_hand", gettext_noop("On hand"), "n", largest_first=True),
+    Column("available", gettext_noop("Available"), "n", largest_first=True),
+    Column("in_transit", gettext_noop("In transit"), "n", largest_first=True),
+    Column("on_order", gettext_noop("On order"), "n", largest_first=True),
+    Column("cover", gettext_noop("Lasts"), "n"),
+    Column("", gettext_noop("Sold, 24 h"), "n"),
+    Column("", gettext_noop("Price"), "n"),
 )
 _BY_KEY: Final = Sort()
-_NAMES: Final = {"q": "Search", "location": "Location", "status": "Status", "supplier": "Supplier"}
+_NAMES: Final = {
+    "q": gettext_noop("Search"),
+    "location": gettext_noop("Location"),
+    "status": gettext_noop("Status"),
+    "supplier": gettext_noop("Supplier"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +97,7 @@ def status_counts(filters: Filters, sums: Totals) -> list[StatusCount]:
     """Return the number of rows by status, without those that are OK and without zeros."""
     query = filters.as_query()
     return [
-        StatusCount(status, LABELS[status], items, address(narrower, reverse("stock")))
+        StatusCount(status, gettext(LABELS[status]), items, address(narrower, reverse("stock")))
         for status in STATUSES
         if status != "ok" and (items := getattr(sums, status))
         for narrower in [{**query, "status": status}]
@@ -126,7 +133,7 @@ def _cursor(page: StockPage, order: Order, number: int) -> str:
 def _chips(query: Mapping[str, str], base: str, places: Mapping[str, str]) -> list[Chip]:
     return [
         Chip(
-            f"{_NAMES[name]}: {_shown(name, given, places)}",
+            f"{gettext(_NAMES[name])}: {_shown(name, given, places)}",
             address({other: text for other, text in query.items() if other != name}, base),
         )
         for name, given in query.items()
@@ -136,4 +143,4 @@ def _chips(query: Mapping[str, str], base: str, places: Mapping[str, str]) -> li
 def _shown(name: str, given: str, places: Mapping[str, str]) -> str:
     if name == "location":
         return places.get(given, given)
-    return LABELS.get(given, given) if name == "status" else given
+    return gettext(LABELS[given]) if name == "status" and given in LABELS else given

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from inventory.model.arithmetic import ceil_div
 from webui.readmodel.explain import Window
 from webui.readmodel.figures import time_text
@@ -29,7 +31,8 @@ def bars(windows: Sequence[Window]) -> list[Bar]:
             x=index * (WIDTH + GAP),
             y=HEIGHT - _height(window, highest),
             height=_height(window, highest),
-            title=f"{time_text(window.start_us)}: {window.sold_units} sold",
+            title=gettext("%(start_us)s: %(sold_units)s sold")
+            % {"start_us": time_text(window.start_us), "sold_units": window.sold_units},
         )
         for index, window in enumerate(windows)
     ]

@@ -6,10 +6,12 @@ from typing import Any, Final
 from uuid import uuid4
 
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from cdc.contracts.times import us_of
 from cdc.workers import LiveKey
 from inventory.pricing.targets import floor_minor
+from ledger.messages import gettext_noop
 from webui.desks.prices.queries import price_rows, undone_to_minor
 from webui.desks.stock.explained import Explained, explained, state_of
 from webui.desks.stock.facts import FactPage
@@ -23,12 +25,12 @@ from webui.readmodel.history import History, history, prices_by_day, timeline
 from webui.shell.desk import Refusal
 
 LABELS: Final = {
-    "stock": "Stock",
-    "demand": "Demand",
-    "reorder": "Reorder",
-    "price": "Price",
-    "policy": "Policy",
-    "sources": "Sources",
+    "stock": gettext_noop("Stock"),
+    "demand": gettext_noop("Demand"),
+    "reorder": gettext_noop("Reorder"),
+    "price": gettext_noop("Price"),
+    "policy": gettext_noop("Policy"),
+    "sources": gettext_noop("Sources"),
 }
 
 
@@ -75,7 +77,7 @@ def _stock(shown: Shown) -> dict[str, Any]:
     return {
         "sections": _sections(shown, "stock"),
         "days": stock_chart(shown.history.stock()),
-        "heads": ("On hand",),
+        "heads": (gettext("On hand"),),
         "inbound": explain.inbound(shown.inv_key),
     }
 
@@ -87,7 +89,7 @@ def _demand(shown: Shown) -> dict[str, Any]:
         "windows": shown_windows(shown.inv_key, windows),
         "bars": bars(windows),
         "sales": None,
-        "heads": ("Sold", "Counts as"),
+        "heads": (gettext("Sold"), gettext("Counts as")),
     }
     if shown.level is not None:
         state, _, _ = state_of(shown.level, shown.live)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webui.accounts.roles import SEE, requires
@@ -68,7 +69,7 @@ def stock(request: HttpRequest) -> HttpResponse:
         "as_of_us": min((row.as_of_us for row in page.rows), default=None),
         "locations": locations,
         "suppliers": suppliers,
-        "statuses": [(status, LABELS[status]) for status in STATUSES],
+        "statuses": [(status, gettext(LABELS[status])) for status in STATUSES],
         "counts": status_counts(filters, sums),
         "one_store": in_store.location,
         "labels_url": labels_url(page.rows) if in_store.location else "",

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from django.utils.translation import gettext
+
 WIDTH, HEIGHT, GAP = 16, 80, 3
 DAYS_SHOWN: Final = 30
 CENTIDAYS_A_DAY: Final = 100
@@ -33,7 +35,9 @@ def distribution(centidays: Sequence[int]) -> list[Bar]:
     is_open = max(days) > longest
     return [
         Bar(
-            label=f"{day} d or more" if is_open and day == longest else f"{day} to {day + 1} d",
+            label=gettext("%(day)s d or more") % {"day": day}
+            if is_open and day == longest
+            else gettext("%(day)s to %(day_2)s d") % {"day": day, "day_2": day + 1},
             receipts=count,
             x=day * (WIDTH + GAP),
             y=HEIGHT - _height(count, highest),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ledger.kernel.rows import select, select_one
+from ledger.messages import gettext_noop
 from ledger.ordering.scorecards import CARD_SQL, Card
 from webui.shell.keyset import Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
@@ -27,17 +28,17 @@ KEYS: Final = Keys(
     type="text",
 )
 COLUMNS: Final = (
-    Column("supplier", "Supplier"),
-    Column("location", "Location"),
-    Column("receipts", "Receipts", "n", largest_first=True),
-    Column("days", "Lead time", "n", largest_first=True),
+    Column("supplier", gettext_noop("Supplier")),
+    Column("location", gettext_noop("Location")),
+    Column("receipts", gettext_noop("Receipts"), "n", largest_first=True),
+    Column("days", gettext_noop("Lead time"), "n", largest_first=True),
     Column("", "± sd", "n"),
-    Column("", "Half within", "n"),
-    Column("ninety", "90 % within", "n", largest_first=True),
-    Column("fill", "Fill", "n", largest_first=True),
-    Column("on_time", "On time", "n", largest_first=True),
-    Column("discrepancies", "Discrepancies", "n", largest_first=True),
-    Column("measured", "Measured", largest_first=True),
+    Column("", gettext_noop("Half within"), "n"),
+    Column("ninety", gettext_noop("90 % within"), "n", largest_first=True),
+    Column("fill", gettext_noop("Fill"), "n", largest_first=True),
+    Column("on_time", gettext_noop("On time"), "n", largest_first=True),
+    Column("discrepancies", gettext_noop("Discrepancies"), "n", largest_first=True),
+    Column("measured", gettext_noop("Measured"), largest_first=True),
 )
 _FROM: Final = """
 FROM app.scorecard c LEFT JOIN retail.supplier s ON s.code = c.supplier

@@ -7,9 +7,11 @@ from typing import Final
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from cdc.contracts.times import us_of
 from ledger.kernel.rows import select_one
+from ledger.messages import gettext_noop, translated
 from ledger.webhooks.queries import MOST_COUNTED, Trouble
 from webui.desks.system.probes import DOWN, OK, Link
 from webui.desks.system.proofs import Proof, Prover
@@ -22,14 +24,26 @@ RECENT_US: Final = 3_600_000_000
 _RESTART_CAPTURE: Final = "inventory restart capture"
 # By stage: what to do if it isn't OK, and its command (docs/roles/operator.md).
 ADVICE: Final = {
-    "Postgres": ("Restart the service that writes heartbeats.", "inventory restart heartbeat"),
-    "Debezium": ("The service capture repairs it. Restart it after a minute.", _RESTART_CAPTURE),
-    "Kafka": ("Restart the broker.", "inventory restart kafka"),
-    "Workers": ("Wait until they are ready, then restart those that are not.", "inventory workers"),
-    "Read model": ("Restart the projector.", "inventory restart projector"),
-    "Screen": ("Restart the web process.", "inventory restart web"),
+    "Postgres": (
+        gettext_noop("Restart the service that writes heartbeats."),
+        "inventory restart heartbeat",
+    ),
+    "Debezium": (
+        gettext_noop("The service capture repairs it. Restart it after a minute."),
+        _RESTART_CAPTURE,
+    ),
+    "Kafka": (gettext_noop("Restart the broker."), "inventory restart kafka"),
+    "Workers": (
+        gettext_noop("Wait until they are ready, then restart those that are not."),
+        "inventory workers",
+    ),
+    "Read model": (
+        gettext_noop("Restart the projector."),
+        "inventory restart projector",
+    ),
+    "Screen": (gettext_noop("Restart the web process."), "inventory restart web"),
     "By rule": (
-        "Restart the automation. Until then no rule approves orders or prices.",
+        gettext_noop("Restart the automation. Until then no rule approves orders or prices."),
         "inventory restart automation",
     ),
 }
@@ -77,7 +91,7 @@ def _of_stage(link: Link, now_us: int) -> Alarm:
     action, command = ADVICE[link.advice_of or link.name]
     return Alarm(
         severity=BAD if link.state == DOWN else WARN,
-        what=f"{link.name}: {link.summary}",
+        what=f"{gettext(link.name)}: {translated(link.summary, gettext)}",
         since_us=_since(link, now_us),
         action=action,
         command=command,
@@ -97,14 +111,15 @@ def of_slot(slot: Slot | None) -> list[Alarm]:
     if slot is None or slot.state == "ok":
         return []
     if slot.retained_bytes is None:
-        what = "Postgres discarded WAL that Debezium has not read. The log lacks these changes."
-        return [Alarm(BAD, what, None, "Capture all rows again.", _NEW_GENERATION)]
-    what = (
-        f"The slot retains {slot.retained_text} of WAL."
-        f" At {bytes_text(slot.limit_bytes)} Postgres discards it."
-    )
+        what = gettext(
+            "Postgres discarded WAL that Debezium has not read. The log lacks these changes."
+        )
+        return [Alarm(BAD, what, None, gettext("Capture all rows again."), _NEW_GENERATION)]
+    what = gettext(
+        "The slot retains %(retained_text)s of WAL. At %(limit_bytes)s Postgres discards it."
+    ) % {"retained_text": slot.retained_text, "limit_bytes": bytes_text(slot.limit_bytes)}
     severity = BAD if slot.state == DOWN else WARN
-    action = "Start Connect, or end a pause of the capture."
+    action = gettext("Start Connect, or end a pause of the capture.")
     return [Alarm(severity, what, None, action, "inventory capture resume")]
 
 
@@ -114,11 +129,17 @@ def of_partitions(states: Sequence[str]) -> list[Alarm]:
     url = reverse("workers")
     found: list[Alarm] = []
     if without:
-        what = f"{counted_text(without, 'partition')} without a worker"
-        found.append(Alarm(BAD, what, None, "Start a worker.", "inventory workers", url))
+        what = gettext("%(without)s without a worker") % {
+            "without": counted_text(without, "partition")
+        }
+        found.append(Alarm(BAD, what, None, gettext("Start a worker."), "inventory workers", url))
     if slow:
-        what = f"{counted_text(slow, 'partition')} restoring or more than 30 s behind"
-        found.append(Alarm(WARN, what, None, "Wait for the restore.", "inventory workers", url))
+        what = gettext("%(slow)s restoring or more than 30 s behind") % {
+            "slow": counted_text(slow, "partition")
+        }
+        found.append(
+            Alarm(WARN, what, None, gettext("Wait for the restore."), "inventory workers", url)
+        )
     return found
 
 
@@ -127,15 +148,18 @@ def of_proofs(proof: Proof | None, prover: Prover) -> list[Alarm]:
     url = reverse("proofs")
     if proof is not None and not proof.is_equal:
         keys, decisions = proof.keys_differing, proof.decisions_differing
-        what = (
-            f"The nightly proof found {units_text(keys)} keys and {decisions} proposals differing."
+        what = gettext(
+            "The nightly proof found %(keys)s keys and %(decisions)s proposals differing."
+        ) % {"keys": units_text(keys), "decisions": decisions}
+        action, command = (
+            gettext("Compute history again in full."),
+            "inventory backfill prove --full",
         )
-        action, command = "Compute history again in full.", "inventory backfill prove --full"
         return [Alarm(BAD, what, us_of(proof.finished_at), action, command, url)]
     if prover.is_overdue(proof):
         since = us_of(proof.finished_at) if proof else None
-        what = "No nightly proof for more than 36 hours."
-        return [Alarm(WARN, what, since, "Prove now.", "inventory backfill prove", url)]
+        what = gettext("No nightly proof for more than 36 hours.")
+        return [Alarm(WARN, what, since, gettext("Prove now."), "inventory backfill prove", url)]
     return []
 
 
@@ -144,25 +168,34 @@ def of_rejected() -> list[Alarm]:
     found = select_one(_REJECTED, {}, Rejected)
     if found is None or not found.records:
         return []
-    more = "or more " if found.records >= 1000 else ""  # noqa: PLR2004 -- the query's limit
-    what = f"{counted_text(found.records, 'rejected record')} {more}without effect"
+    more = gettext("or more ") if found.records >= 1000 else ""  # noqa: PLR2004 -- the query's limit
+    what = gettext("%(records)s %(more)swithout effect") % {
+        "records": counted_text(found.records, "rejected record"),
+        "more": more,
+    }
     since = us_of(found.oldest) if found.oldest else None
     url = f"{reverse('rejected-records')}?{urlencode({'state': 'waiting'})}"
-    return [Alarm(WARN, what, since, "Replay or dismiss each of them.", url=url)]
+    return [Alarm(WARN, what, since, gettext("Replay or dismiss each of them."), url=url)]
 
 
 def of_webhooks(found: Trouble) -> list[Alarm]:
     """Return an alarm for webhooks that the sender stopped, and one for messages given up."""
     url, raised = reverse("webhooks"), list[Alarm]()
     if found.halted:
-        what = f"{counted_text(found.halted, 'webhook')} stopped by the sender; its events wait"
-        action = "Read its reason, then resume or delete it."
+        what = gettext("%(webhooks)s stopped by the sender; its events wait") % {
+            "webhooks": counted_text(found.halted, "webhook")
+        }
+        action = gettext("Read its reason, then resume or delete it.")
         raised.append(Alarm(WARN, what, None, action, url=url))
     if found.messages:
-        more = " or more" if found.messages >= MOST_COUNTED else ""
-        what = f"{counted_text(found.messages, 'webhook message')}{more} given up"
+        more = gettext(" or more") if found.messages >= MOST_COUNTED else ""
+        what = gettext("%(messages)s%(more)s given up") % {
+            "messages": counted_text(found.messages, "webhook message"),
+            "more": more,
+        }
         since = us_of(found.oldest) if found.oldest else None
-        raised.append(Alarm(WARN, what, since, "Repair the receiver, then replay them.", url=url))
+        action = gettext("Repair the receiver, then replay them.")
+        raised.append(Alarm(WARN, what, since, action, url=url))
     return raised
 
 
@@ -171,6 +204,8 @@ def of_stop() -> list[Alarm]:
     found = price_stop()
     if found is None or not found.is_stopped:
         return []
-    what = f"{found.updated_by or 'The system'} has stopped all prices by rule."
-    action = "End the stop once its reason is gone."
+    what = gettext("%(updated_by)s has stopped all prices by rule.") % {
+        "updated_by": found.updated_by or gettext("The system")
+    }
+    action = gettext("End the stop once its reason is gone.")
     return [Alarm(WARN, what, us_of(found.updated_at), action, url=reverse("prices"))]

@@ -10,6 +10,8 @@ from datetime import date
 from typing import Any, Final
 from uuid import UUID
 
+from django.utils.translation import gettext
+
 from ledger.access.scope import EVERYWHERE, require_store, within
 from ledger.kernel.refusal_text import LABELS, label, value_text
 from ledger.kernel.rows import select
@@ -98,7 +100,9 @@ class Entry(LoggedAction):
 
     def _change(self, name: str, value: Any) -> Change:  # noqa: ANN401 -- any JSON value
         if self._is_pair(value):
-            return Change(_label(name), _text(name, value[0]) or "empty", _text(name, value[1]))
+            return Change(
+                _label(name), _text(name, value[0]) or gettext("empty"), _text(name, value[1])
+            )
         before = self.detail.get(_BEFORE.get(name, ""))
         return Change(_label(name), _text(name, before), _text(name, value))
 
@@ -107,13 +111,13 @@ class Entry(LoggedAction):
 
 
 def _label(name: str) -> str:
-    return label(name.removesuffix(_CENTIDAYS)) if name not in LABELS else label(name)
+    return label(name if name in LABELS else name.removesuffix(_CENTIDAYS), gettext)
 
 
 def _text(name: str, value: object) -> str:
     match value:
         case int() if name == "order_days_mask":
-            return " ".join(days_of(value))
+            return " ".join(map(gettext, days_of(value)))
         case int() if name.endswith(_CENTIDAYS):
             return f"{days_text(value)} d"
         case str():
@@ -123,7 +127,7 @@ def _text(name: str, value: object) -> str:
         case dict():
             return ", ".join(f"{key} {_text(key, each)}" for key, each in value.items())
         case _:
-            return value_text(name, value) or ("" if value is None else str(value))
+            return value_text(name, value, gettext) or ("" if value is None else str(value))
 
 
 def entries(wanted: AuditFilter, whose: str, actor: str, before: int | None) -> list[Entry]:

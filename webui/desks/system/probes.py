@@ -17,6 +17,7 @@ from django.db import DatabaseError, connection
 from cdc.capture.client import ACCOUNT, CONNECTOR
 from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS
 from ledger.kernel.rows import select, select_one, select_value
+from ledger.messages import Message, gettext_noop
 from webui.desks.system.last_errors import LastError, error_of
 from webui.desks.system.offsets import (
     PROBE_S,
@@ -36,8 +37,8 @@ FRESH_US: Final = 3_000_000
 OFFLINE_US: Final = 60_000_000
 LAG_MOST: Final = 1_000
 BY_RULE_US: Final = 15_000_000
-_NO_BROKER: Final = "the broker does not answer"
-_UNKNOWN_LAG: Final = "unknown: the broker does not answer"
+_NO_BROKER: Final = gettext_noop("the broker does not answer")
+_UNKNOWN_LAG: Final = gettext_noop("unknown: the broker does not answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +117,12 @@ def _failure_text(failure: Exception) -> str:
     Texts of errors that name addresses or accounts are left out.
     """
     if isinstance(failure, KafkaException):
-        return f"{_NO_BROKER} ({failure.args[0].str()[:200]})"
+        return Message(
+            "%(what)s (%(error)s)", what=Message(_NO_BROKER), error=failure.args[0].str()[:200]
+        )
     if isinstance(failure, DatabaseError):
-        return "the database does not answer"  # its text names addresses and roles
-    return f"no answer ({type(failure).__name__})"
+        return gettext_noop("the database does not answer")  # its text names addresses and roles
+    return Message("no answer (%(error)s)", error=type(failure).__name__)
 
 
 def state_of_age(age_us: int | None) -> str:
@@ -137,16 +140,28 @@ def postgres() -> Link:
     )
     found = slot()
     if found is None:
-        return Link("Postgres", DOWN, f"the replication slot {SLOT} does not exist", beat_us)
+        return Link(
+            "Postgres",
+            DOWN,
+            Message("the replication slot %(slot)s does not exist", slot=SLOT),
+            beat_us,
+        )
     state = state_of_age(beat_us) if found.active else DOWN
-    summary = "a heartbeat each second" if state == OK else "heartbeats are late"
+    summary = (
+        gettext_noop("a heartbeat each second")
+        if state == OK
+        else gettext_noop("heartbeats are late")
+    )
     return Link(
         "Postgres",
         state,
-        summary if found.active else "no connector reads the slot",
+        summary if found.active else gettext_noop("no connector reads the slot"),
         beat_us,
-        f"{bytes_text(found.unconfirmed_bytes)} of WAL",
-        [("slot", found.slot_name), ("WAL", found.wal_status or "unknown")],
+        Message("%(bytes)s of WAL", bytes=bytes_text(found.unconfirmed_bytes)),
+        [
+            (gettext_noop("slot"), found.slot_name),
+            (gettext_noop("WAL"), found.wal_status or gettext_noop("unknown")),
+        ],
         advice_of="" if found.active else "Debezium",
     )
 
@@ -157,7 +172,7 @@ def debezium() -> Link:
     account = (ACCOUNT, settings.CONNECTIONS.connect_password.get_secret_value())
     answer = httpx.get(f"{url}/connectors/{CONNECTOR}/status", timeout=PROBE_S, auth=account)
     if answer.status_code == httpx.codes.NOT_FOUND:
-        return Link("Debezium", DOWN, "no connector is registered")
+        return Link("Debezium", DOWN, gettext_noop("no connector is registered"))
     body = answer.json()
     connector = body["connector"]["state"]
     tasks = [task["state"] for task in body.get("tasks", [])]
@@ -167,8 +182,16 @@ def debezium() -> Link:
     return Link(
         "Debezium",
         OK if running and not problem else DOWN,
-        problem or (errors[0][:200] if errors else f"connector {connector.lower()}"),
-        details=[("task", ", ".join(tasks).lower() or "none"), *details],
+        problem
+        or (
+            errors[0][:200]
+            if errors
+            else Message("connector %(state)s", state=Message(connector.lower()))
+        ),
+        details=[
+            (gettext_noop("task"), ", ".join(tasks).lower() or gettext_noop("none")),
+            *details,
+        ],
     )
 
 
@@ -182,8 +205,10 @@ def capture_report() -> tuple[str, list[tuple[str, str]]]:
     if found is None:
         return "", []
     by, problem = found.detail.get("paused_by"), found.detail.get("problem")
-    said = f"paused by {by}" if by else str(problem or "")
-    return said, [("repairs", units_text(int(found.detail.get("repairs", 0))))]
+    said = Message("paused by %(person)s", person=by) if by else str(problem or "")
+    return said, [
+        (gettext_noop("repairs"), units_text(int(found.detail.get(gettext_noop("repairs"), 0))))
+    ]
 
 
 def kafka() -> Link:
@@ -194,8 +219,15 @@ def kafka() -> Link:
     return Link(
         "Kafka",
         OK,
-        f"{units_text(sum(found.values()))} records in {STOCK_EVENTS}",
-        details=[("brokers", str(len(cluster.brokers))), ("partitions", str(len(found)))],
+        Message(
+            "%(records)s records in %(topic)s",
+            records=units_text(sum(found.values())),
+            topic=STOCK_EVENTS,
+        ),
+        details=[
+            (gettext_noop("brokers"), str(len(cluster.brokers))),
+            (gettext_noop("partitions"), str(len(found))),
+        ],
     )
 
 
@@ -213,16 +245,20 @@ def workers() -> Link:
         return Link("Workers", state, _NO_BROKER, age_us, _UNKNOWN_LAG, details)
     if state == OK and (restoring or lag > LAG_MOST):
         state = SLOW
-    text = f"{units_text(lag)} records, {waited:.1f} s"
-    return Link("Workers", state, f"group {APP_ID}", age_us, text, details)
+    text = Message(
+        "%(records)s records, %(seconds)s s", records=units_text(lag), seconds=f"{waited:.1f}"
+    )
+    return Link("Workers", state, Message("group %(group)s", group=APP_ID), age_us, text, details)
 
 
 def _worker_state(url: str) -> str:
     try:
         answer = httpx.get(f"{url}/readyz", timeout=PROBE_S / 3)
     except httpx.HTTPError as failure:
-        return f"no answer ({type(failure).__name__})"
-    return "ready" if answer.status_code == httpx.codes.OK else "restoring"
+        return Message("no answer (%(error)s)", error=type(failure).__name__)
+    return (
+        gettext_noop("ready") if answer.status_code == httpx.codes.OK else gettext_noop("restoring")
+    )
 
 
 def read_model() -> Link:
@@ -239,8 +275,14 @@ def read_model() -> Link:
         {},
         _Service,
     )
-    details = [(s.service, f"{age_text(s.age_us)} ago") for s in services]
-    summary = "projector has written nothing yet" if age_us is None else "rows and positions"
+    details: list[tuple[str, str]] = [
+        (s.service, Message("%(age)s ago", age=age_text(s.age_us))) for s in services
+    ]
+    summary = (
+        gettext_noop("projector has written nothing yet")
+        if age_us is None
+        else gettext_noop("rows and positions")
+    )
     text = none_without_broker(_projector_lag_text)
     text = _UNKNOWN_LAG if text is None else text
     return Link("Read model", state_of_age(age_us), summary, age_us, text, details)
@@ -248,7 +290,7 @@ def read_model() -> Link:
 
 def _projector_lag_text() -> str:
     lag = projector_lag()
-    return "" if lag is None else f"{units_text(lag)} records"
+    return "" if lag is None else Message("%(records)s records", records=units_text(lag))
 
 
 def automation() -> Link:
@@ -261,11 +303,21 @@ def automation() -> Link:
         _Automation,
     )
     if found is None:
-        return Link("By rule", DOWN, "the automation has never run")
-    details = [(name, f"{units_text(changed)} changed") for name, changed in found.detail.items()]
+        return Link("By rule", DOWN, gettext_noop("the automation has never run"))
+    details: list[tuple[str, str]] = [
+        (name, Message("%(number)s changed", number=units_text(changed)))
+        for name, changed in found.detail.items()
+    ]
     # The slowest job takes seconds, so a heartbeat may be that old.
     state = OK if found.age_us <= BY_RULE_US else state_of_age(found.age_us)
-    return Link("By rule", state, "approvals, prices, tasks, scorecard", found.age_us, "", details)
+    return Link(
+        "By rule",
+        state,
+        gettext_noop("approvals, prices, tasks, scorecard"),
+        found.age_us,
+        "",
+        details,
+    )
 
 
 def screen() -> Link:
@@ -276,18 +328,23 @@ def screen() -> Link:
     return Link(
         "Screen",
         state_of_age(age_us) if connected else DOWN,
-        "live feed follows the changelog" if connected else "live feed is not connected",
+        gettext_noop("live feed follows the changelog")
+        if connected
+        else gettext_noop("live feed is not connected"),
         age_us,
-        details=[("open pages", str(HUB.streams)), ("changes seen", units_text(HUB.records))],
+        details=[
+            (gettext_noop("open pages"), str(HUB.streams)),
+            (gettext_noop("changes seen"), units_text(HUB.records)),
+        ],
     )
 
 
 _PROBES: Final[tuple[tuple[str, Callable[[], Link]], ...]] = (
-    ("Postgres", postgres),
-    ("Debezium", debezium),
-    ("Kafka", kafka),
-    ("Workers", workers),
-    ("Read model", read_model),
-    ("Screen", screen),
-    ("By rule", automation),
+    (gettext_noop("Postgres"), postgres),
+    (gettext_noop("Debezium"), debezium),
+    (gettext_noop("Kafka"), kafka),
+    (gettext_noop("Workers"), workers),
+    (gettext_noop("Read model"), read_model),
+    (gettext_noop("Screen"), screen),
+    (gettext_noop("By rule"), automation),
 )

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 from django.conf import settings
+from django.utils.translation import gettext
 
 from cdc.contracts.envelope import Malformed, parse_envelope
 from cdc.contracts.replays import REPLAYABLE, with_commit_time
@@ -25,17 +26,18 @@ from ledger.kernel.transactions import (
     ledger_transaction,
 )
 from ledger.kernel.unscoped_rows import read_one
+from ledger.messages import Message, gettext_noop
 from ledger.tasks.service import RejectedRecord, mark_replayed
 
 SEND_S: Final = 10.0
 WHAT_TO_DO: Final = {
-    "count_beyond_horizon": "count the item again",
-    "snapshot_after_start": "write the row again, as a change",
-    "price_row_immutable": "write a new price",
-    "key_mismatch": "repair the row and write it again",
-    "malformed": "repair the row and write it again",
-    "no_before_image": "repair the table's replica identity and the row",
-    "no_after_image": "repair the row and write it again",
+    "count_beyond_horizon": gettext_noop("count the item again"),
+    "snapshot_after_start": gettext_noop("write the row again, as a change"),
+    "price_row_immutable": gettext_noop("write a new price"),
+    "key_mismatch": gettext_noop("repair the row and write it again"),
+    "malformed": gettext_noop("repair the row and write it again"),
+    "no_before_image": gettext_noop("repair the table's replica identity and the row"),
+    "no_after_image": gettext_noop("repair the row and write it again"),
 }
 
 
@@ -95,7 +97,7 @@ def preview(record_id: str) -> ReplayPreview:
     """Return what a person has to see before replaying a record."""
     record = select_one(_REJECTED_RECORD, {"id": record_id}, _RejectedRecord)
     if record is None:
-        refuse("record", record_id, "the id of a rejected record")
+        refuse("record", record_id, gettext_noop("the id of a rejected record"))
     key = record.inv_key or ""
     try:
         envelope = parse_envelope(None if record.value is None else bytes(record.value))
@@ -126,14 +128,21 @@ def _row(table: str, image: Any) -> str:  # noqa: ANN401 -- an image as it came
     )
     row_id = image.get("id") if isinstance(image, dict) else None
     if not known or not isinstance(row_id, int):
-        return "no row of a captured table"
+        return gettext("no row of a captured table")
     keys = fetch_column(
         f"SELECT inv_key FROM retail.{table} WHERE id = %s",  # noqa: S608 -- a table of the catalogue
         row_id,
     )
     if not keys:
-        return f"{table} {row_id} is not there any more"
-    return f"{table} {row_id} is there, under {keys[0]}"
+        return gettext("%(table)s %(row_id)s is not there any more") % {
+            "table": table,
+            "row_id": row_id,
+        }
+    return gettext("%(table)s %(row_id)s is there, under %(keys)s") % {
+        "table": table,
+        "row_id": row_id,
+        "keys": keys[0],
+    }
 
 
 def replay(record_ids: Sequence[str], *, reason: str, actor: str) -> list[str]:
@@ -156,8 +165,10 @@ def replay(record_ids: Sequence[str], *, reason: str, actor: str) -> list[str]:
 
 def _send(producer: Producer, record: RejectedRecord) -> None:
     if record.reason not in REPLAYABLE:
-        what = WHAT_TO_DO.get(record.reason, "nothing would change")
-        refuse("record", record.id, f"a record that a replay can repair; {what}")
+        what = WHAT_TO_DO.get(record.reason, gettext("nothing would change"))
+        refuse(
+            "record", record.id, Message("a record that a replay can repair; %(what)s", what=what)
+        )
     payload = with_commit_time(bytes(record.value or b""), us_of(database_now()))
     problems: list[KafkaError] = []
 

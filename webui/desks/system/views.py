@@ -11,11 +11,13 @@ from django.contrib import messages
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from cdc.contracts.times import us_of
 from ledger.kernel.rows import select_value
 from ledger.kernel.transactions import database_now
+from ledger.messages import gettext_noop
 from ledger.services import ServiceError
 from ledger.tasks.service import dismiss_rejected
 from webui.accounts.roles import SEE, SEE_REJECTED_BYTES, SETTLE_REJECTED, requires
@@ -96,7 +98,7 @@ def _show_rejected(request: HttpRequest, record_id: str, refusal: Refusal | None
         "record": found,
         "pretty": pretty,
         "look": preview(record_id),
-        "instead": WHAT_TO_DO.get(found.reason, "nothing would change"),
+        "instead": WHAT_TO_DO.get(found.reason, gettext("nothing would change")),
         "refusal": refusal,
         "command_id": uuid4(),
         "given": refusal.form.get("reason", "") if refusal else "",
@@ -116,8 +118,12 @@ def settle(request: HttpRequest, record_id: str) -> HttpResponse:
     try:
         return answer(request, _settle, show, reverse("rejected", args=[record_id]))
     except KafkaException as failure:
-        kept = "The record still waits for a decision. Try again."
-        messages.error(request, f"Kafka did not accept the record ({failure}). {kept}")
+        kept = gettext("The record still waits for a decision. Try again.")
+        messages.error(
+            request,
+            gettext("Kafka did not accept the record (%(failure)s). %(kept)s")
+            % {"failure": failure, "kept": kept},
+        )
         return HttpResponseRedirect(reverse("rejected", args=[record_id]))
 
 
@@ -130,12 +136,12 @@ def _settle(command: Command) -> str:
                 actor=command.actor,
                 command_id=command.command_id,
             )
-            return "Dismissed: the record stays without effect."
+            return gettext("Dismissed: the record stays without effect.")
         case "replay":
             replay([command.proposal], reason=command.reason, actor=command.actor)
-            return "Sent again. This record is settled, even if the new one is rejected."
+            return gettext("Sent again. This record is settled, even if the new one is rejected.")
         case unknown:
-            field, rule = "action", "dismiss or replay"
+            field, rule = "action", gettext_noop("dismiss or replay")
             raise ServiceError(field, unknown, rule)
 
 

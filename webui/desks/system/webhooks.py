@@ -4,6 +4,7 @@ from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from ledger.webhooks import queries
@@ -66,16 +67,16 @@ def _execute(form: WebhookForm, actor: str) -> str:
     match values["action"]:
         case "test":
             send_test(which)
-            return "A test message is on its way. Reload the page to see its result."
+            return gettext("A test message is on its way. Reload the page to see its result.")
         case "stop":
             stop_webhook(which)
-            return "Stopped. Its events wait."
+            return gettext("Stopped. Its events wait.")
         case "resume":
             resume_webhook(which)
-            return "Resumed. The events that waited are sent now."
+            return gettext("Resumed. The events that waited are sent now.")
         case "replay":
             sent = replay_messages(which, message_id=values["message"])
-            return f"{counted_text(sent, 'message')} queued again."
+            return gettext("%(sent)s queued again.") % {"sent": counted_text(sent, "message")}
         case _:
             delete_webhook(which)
-            return "Deleted. Nothing is sent to this address any more."
+            return gettext("Deleted. Nothing is sent to this address any more.")

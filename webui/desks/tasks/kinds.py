@@ -6,7 +6,9 @@ from typing import Final
 from urllib.parse import urlencode
 
 from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext
 
+from ledger.messages import gettext_noop
 from ledger.tasks import kinds
 from webui.accounts.roles import (
     APPROVE_COUNTS,
@@ -44,14 +46,14 @@ class Kind:
         """Return the text of the task for a person with the abilities `may`."""
         # A person who may do the second count must not read the first: it would not be blind.
         if task.detail.get("status") == "draft" and self.needs not in may:
-            return "A difference waits for a second blind count."
+            return gettext("A difference waits for a second blind count.")
         return self.describe(task.detail)
 
     def next_step(self, task: Task, may: Collection[str]) -> tuple[str, str]:
         """Return the next step and its address for a person with the abilities `may`."""
         if self.needs in may:
             return self.step, self.page(task)
-        return ("See its facts" if task.sku else "See the chain"), _item(task)
+        return (gettext("See its facts") if task.sku else gettext("See the chain")), _item(task)
 
 
 def _desk(name: str, query: Callable[[Task], dict[str, str]]) -> Callable[[Task], str]:
@@ -99,7 +101,9 @@ _held_needs = _desk("reorders", lambda task: {"view": "held"} | _location_query(
 
 
 def _on_hand(numbers: Numbers) -> str:
-    return f"On hand {units_text(numbers['on_hand_units'])}."
+    return gettext("On hand %(on_hand_units)s.") % {
+        "on_hand_units": units_text(numbers["on_hand_units"])
+    }
 
 
 def _phantom(numbers: Numbers) -> str:
@@ -107,149 +111,236 @@ def _phantom(numbers: Numbers) -> str:
     hours = windows // WINDOWS_AN_HOUR
     quiet = counted_text(hours, "hour") if hours else counted_text(windows * 10, "minute")
     expected = counted_text(int(numbers["lambda_micro"]) // MICRO, "unit")
-    return (
-        f"{units_text(numbers['on_hand_units'])} on hand, but none sold in {quiet} of trading,"
-        f" in which {expected} were to be expected."
-    )
+    return gettext(
+        "%(on_hand_units)s on hand, but none sold in %(quiet)s of trading, in which "
+        "%(expected)s were to be expected."
+    ) % {
+        "on_hand_units": units_text(numbers["on_hand_units"]),
+        "quiet": quiet,
+        "expected": expected,
+    }
 
 
 def _variance(numbers: Numbers) -> str:
-    state = "waits for a second blind count" if numbers["status"] == "draft" else "is in force"
-    return (
-        f"Counted {units_text(numbers['counted_units'])}, expected"
-        f" {units_text(numbers['expected_units'])}:"
-        f" {signed_units_text(numbers['variance_units'])}. The count {state}."
+    state = (
+        gettext("waits for a second blind count")
+        if numbers["status"] == "draft"
+        else gettext("is in force")
     )
+    return gettext(
+        "Counted %(counted_units)s, expected %(expected_units)s: %(variance_units)s. "
+        "The count %(state)s."
+    ) % {
+        "counted_units": units_text(numbers["counted_units"]),
+        "expected_units": units_text(numbers["expected_units"]),
+        "variance_units": signed_units_text(numbers["variance_units"]),
+        "state": state,
+    }
 
 
 def _overdue(numbers: Numbers) -> str:
     orders = ", ".join(numbers["orders"][:3])
-    return (
-        f"{counted_text(numbers['open_units'], 'unit')} of {orders}, due on"
-        f" {numbers['due_on']} from {numbers['supplier']}."
-    )
+    return gettext("%(open_units)s of %(orders)s, due on %(due_on)s from %(supplier)s.") % {
+        "open_units": counted_text(numbers["open_units"], "unit"),
+        "orders": orders,
+        "due_on": numbers["due_on"],
+        "supplier": numbers["supplier"],
+    }
 
 
 def _transfer(numbers: Numbers) -> str:
     transfers = ", ".join(numbers["transfers"][:3])
-    return (
-        f"{counted_text(numbers['shipped_units'], 'unit')} of {transfers}, due on"
-        f" {numbers['due_on']}."
-    )
+    return gettext("%(shipped_units)s of %(transfers)s, due on %(due_on)s.") % {
+        "shipped_units": counted_text(numbers["shipped_units"], "unit"),
+        "transfers": transfers,
+        "due_on": numbers["due_on"],
+    }
 
 
 def _signal(numbers: Numbers) -> str:
     since = str(numbers["since"])[:16].replace("T", " ")
     units = counted_text(numbers["quantity_units"], "unit")
-    return f"A need of {units} has had no word since {since}."
+    return gettext("A need of %(units)s has had no word since %(since)s.") % {
+        "units": units,
+        "since": since,
+    }
 
 
 def _missing(numbers: Numbers) -> str:
     decision = numbers["reorder"] or numbers["price"]
-    return f"The workers hold {decision} open, and no proposal of that name has arrived."
+    return gettext(
+        "The workers hold %(decision)s open, and no proposal of that name has arrived."
+    ) % {"decision": decision}
 
 
 def _held(numbers: Numbers) -> str:
-    return (
-        f"Available {units_text(numbers['available_units'])}, on order"
-        f" {units_text(numbers['on_order_units'])}, and the need is {numbers['hold']}."
-    )
+    return gettext(
+        "Available %(available_units)s, on order %(on_order_units)s, and the need is %(hold)s."
+    ) % {
+        "available_units": units_text(numbers["available_units"]),
+        "on_order_units": units_text(numbers["on_order_units"]),
+        "hold": numbers["hold"],
+    }
 
 
 def _bucket(numbers: Numbers) -> str:
-    return (
-        f"On order {units_text(numbers['on_order_units'])}, unavailable"
-        f" {units_text(numbers['unavailable_units'])}: below zero is no amount of goods."
-    )
+    return gettext(
+        "On order %(on_order_units)s, unavailable %(unavailable_units)s: below zero is "
+        "no amount of goods."
+    ) % {
+        "on_order_units": units_text(numbers["on_order_units"]),
+        "unavailable_units": units_text(numbers["unavailable_units"]),
+    }
 
 
 def _floor(numbers: Numbers) -> str:
-    return (
-        f"The price {money_text(numbers['price_minor'])} is below its floor"
-        f" {money_text(int(numbers['floor_minor']))}."
-    )
+    return gettext("The price %(price_minor)s is below its floor %(floor_minor)s.") % {
+        "price_minor": money_text(numbers["price_minor"]),
+        "floor_minor": money_text(int(numbers["floor_minor"])),
+    }
 
 
 def _clock(numbers: Numbers) -> str:
-    return (
-        f"{numbers['source']} has sent {counted_text(numbers['facts'], 'fact')} from the future"
-        f" in an hour, up to {units_text(numbers['most_s'])} s ahead."
-    )
+    return gettext(
+        "%(source)s has sent %(facts)s from the future in an hour, up to %(most_s)s s ahead."
+    ) % {
+        "source": numbers["source"],
+        "facts": counted_text(numbers["facts"], "fact"),
+        "most_s": units_text(numbers["most_s"]),
+    }
 
 
 def _silent(numbers: Numbers) -> str:
     since = str(numbers["silent_since"])[:16].replace("T", " ")
     lines = counted_text(int(numbers["lines_of_seven_days"]), "line")
-    return f"No sale since the hour of {since}; the same hours of seven days had {lines}."
+    return gettext(
+        "No sale since the hour of %(since)s; the same hours of seven days had %(lines)s."
+    ) % {"since": since, "lines": lines}
 
 
 def _rejected(numbers: Numbers) -> str:
     reasons = ", ".join(numbers["reasons"]).replace("_", " ")
-    return f"{counted_text(numbers['records'], 'record')} without effect: {reasons}."
+    return gettext("%(records)s without effect: %(reasons)s.") % {
+        "records": counted_text(numbers["records"], "record"),
+        "reasons": reasons,
+    }
 
 
 def _stale(numbers: Numbers) -> str:
     partitions = numbers.get("never_heard")
     if partitions:
-        return (
-            f"No heartbeat has ever come from {partitions} partitions. Nothing is approved by rule."
-        )
+        return gettext(
+            "No heartbeat has ever come from %(partitions)s partitions. Nothing is "
+            "approved by rule."
+        ) % {"partitions": partitions}
     since = str(numbers["as_of"])[:19].replace("T", " ")
-    return f"No heartbeat has come through since {since}. Nothing is approved by rule."
+    return gettext(
+        "No heartbeat has come through since %(since)s. Nothing is approved by rule."
+    ) % {"since": since}
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    kinds.PIPELINE_STALE: Kind("Pipeline stale", _stale, "See which link is down", _system),
+    kinds.PIPELINE_STALE: Kind(
+        gettext_noop("Pipeline stale"), _stale, gettext_noop("See which link is down"), _system
+    ),
     kinds.REJECTED_RECORD: Kind(
-        "Rejected record", _rejected, "Show the record", _record, SEE_REJECTED_BYTES
+        gettext_noop("Rejected record"),
+        _rejected,
+        gettext_noop("Show the record"),
+        _record,
+        SEE_REJECTED_BYTES,
     ),
-    kinds.SOURCE_CLOCK: Kind("Wrong clock", _clock, "Set its clock; see the chain", _system),
-    kinds.STALE_SOURCE: Kind("Silent location", _silent, "Call the shop; see the chain", _system),
+    kinds.SOURCE_CLOCK: Kind(
+        gettext_noop("Wrong clock"), _clock, gettext_noop("Set its clock; see the chain"), _system
+    ),
+    kinds.STALE_SOURCE: Kind(
+        gettext_noop("Silent location"),
+        _silent,
+        gettext_noop("Call the shop; see the chain"),
+        _system,
+    ),
     kinds.MISSING_PROPOSAL: Kind(
-        "Decision without proposal", _missing, "See the actuator", _system
+        gettext_noop("Decision without proposal"),
+        _missing,
+        gettext_noop("See the actuator"),
+        _system,
     ),
-    kinds.NEGATIVE_STOCK: Kind("Negative stock", _on_hand, "Count it", _count, COUNT),
+    kinds.NEGATIVE_STOCK: Kind(
+        gettext_noop("Negative stock"), _on_hand, gettext_noop("Count it"), _count, COUNT
+    ),
     kinds.COUNT_VARIANCE: Kind(
-        "Difference of a count", _variance, "Open waiting counts", _waiting, APPROVE_COUNTS
+        gettext_noop("Difference of a count"),
+        _variance,
+        gettext_noop("Open waiting counts"),
+        _waiting,
+        APPROVE_COUNTS,
     ),
     kinds.STUCK_TRANSFER: Kind(
-        "Stuck transfer",
+        gettext_noop("Stuck transfer"),
         _transfer,
-        "Open transfers",
+        gettext_noop("Open transfers"),
         _desk("transfers", _location_query),
         SEE_TRANSFERS,
     ),
     kinds.NOT_COUNTED: Kind(
-        "Not counted",
-        lambda numbers: f"Never counted; the recorded facts add up to {_units(numbers)}.",
-        "Count it",
+        gettext_noop("Not counted"),
+        lambda numbers: (
+            gettext("Never counted; the recorded facts add up to %(numbers)s.")
+            % {"numbers": _units(numbers)}
+        ),
+        gettext_noop("Count it"),
         _count,
         COUNT,
     ),
     kinds.COUNT_AGAIN: Kind(
-        "Count again",
-        lambda numbers: f"A count came too late to be taken (record {numbers['record']}).",
-        "Count it again",
+        gettext_noop("Count again"),
+        lambda numbers: (
+            gettext("A count came too late to be taken (record %(record)s).")
+            % {"record": numbers["record"]}
+        ),
+        gettext_noop("Count it again"),
         _count,
         COUNT,
     ),
     kinds.PHANTOM_SUSPECT: Kind(
-        "May be missing from the shelf", _phantom, "Look at the shelf, count it", _count, COUNT
+        gettext_noop("May be missing from the shelf"),
+        _phantom,
+        gettext_noop("Look at the shelf, count it"),
+        _count,
+        COUNT,
     ),
     kinds.UNKNOWN_ITEM: Kind(
-        "Unknown item",
-        lambda numbers: f"Facts without a ranged item add up to {_units(numbers)} on hand.",
-        "Range it",
+        gettext_noop("Unknown item"),
+        lambda numbers: (
+            gettext("Facts without a ranged item add up to %(numbers)s on hand.")
+            % {"numbers": _units(numbers)}
+        ),
+        gettext_noop("Range it"),
         _desk("ranging", _item_query),
         RANGE_ITEMS,
     ),
     kinds.OVERDUE_RECEIPT: Kind(
-        "Overdue receipt", _overdue, "Open orders", _desk("orders", _location_query), SEE_ORDERS
+        gettext_noop("Overdue receipt"),
+        _overdue,
+        gettext_noop("Open orders"),
+        _desk("orders", _location_query),
+        SEE_ORDERS,
     ),
-    kinds.HELD_AT_ZERO: Kind("Held with nothing to sell", _held, "Open held needs", _held_needs),
-    kinds.NEGATIVE_BUCKET: Kind("Bucket below zero", _bucket, "See its documents", _item),
-    kinds.STUCK_SIGNAL: Kind("Need without a decision", _signal, "Open reorders", _reorders),
-    kinds.FLOOR_BREACHED: Kind("Floor breached", _floor, "Change the price", _price),
+    kinds.HELD_AT_ZERO: Kind(
+        gettext_noop("Held with nothing to sell"),
+        _held,
+        gettext_noop("Open held needs"),
+        _held_needs,
+    ),
+    kinds.NEGATIVE_BUCKET: Kind(
+        gettext_noop("Bucket below zero"), _bucket, gettext_noop("See its documents"), _item
+    ),
+    kinds.STUCK_SIGNAL: Kind(
+        gettext_noop("Need without a decision"), _signal, gettext_noop("Open reorders"), _reorders
+    ),
+    kinds.FLOOR_BREACHED: Kind(
+        gettext_noop("Floor breached"), _floor, gettext_noop("Change the price"), _price
+    ),
 }
 
 

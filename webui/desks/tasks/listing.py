@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ledger.kernel.rows import select
+from ledger.messages import gettext_noop
 from webui.desks.tasks.kinds import KINDS
 from webui.desks.tasks.queries import COLUMNS_SQL, FROM_SQL, Task, TaskFilter, conditions
 from webui.shell.keyset import Keys, Page, Place, Sortable, cut, parameters
@@ -31,12 +32,12 @@ KEYS: Final = Keys(
     default=Sort("mixed"),
 )
 COLUMNS: Final = (
-    Column("item", "Item"),
-    Column("kind", "Task"),
-    Column("", "Known so far"),
-    Column("store", "Store"),
-    Column("opened", "Open for", "n"),
-    Column("", "Next step", "do", is_hidden=True),
+    Column("item", gettext_noop("Item")),
+    Column("kind", gettext_noop("Task")),
+    Column("", gettext_noop("Known so far")),
+    Column("store", gettext_noop("Store")),
+    Column("opened", gettext_noop("Open for"), "n"),
+    Column("", gettext_noop("Next step"), "do", is_hidden=True),
 )
 
 

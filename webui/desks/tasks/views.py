@@ -8,6 +8,7 @@ from uuid import uuid4
 from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from ledger.access.roles import ROLES as ALL_ROLES
@@ -125,8 +126,8 @@ def _choices(
 ) -> list[RoleFilter]:
     """Return the filters mine, all, and each role that has a task, with the numbers of tasks."""
     roles = sorted({number.role for number in counted}, key=list(ROLES).index)
-    tabs = [(MINE, "Mine", mine)] if mine else []
-    tabs.append((ALL, "All", tuple(ROLES)))
+    tabs = [(MINE, gettext("Mine"), mine)] if mine else []
+    tabs.append((ALL, gettext("All"), tuple(ROLES)))
     tabs += [(role, ROLES[role], (role,)) for role in roles]
     return [
         RoleFilter(
@@ -187,4 +188,4 @@ def _execute(command: Command) -> str:
         actor=command.actor,
         command_id=command.command_id,
     )
-    return f"Acknowledged: {signed_units_text(variance)} units."
+    return gettext("Acknowledged: %(variance)s units.") % {"variance": signed_units_text(variance)}

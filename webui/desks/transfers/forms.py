@@ -1,6 +1,7 @@
 """Forms of the transfers desk, and the route that the reorders desk asks for too."""
 
 from ledger.items.scanned import typed_sku
+from ledger.messages import gettext_noop
 from ledger.services import Delivered, Route
 from webui.shell.fields import (
     CodeField,
@@ -41,7 +42,7 @@ class RequestForm(RouteForm):
     """A transfer to plan, or one that leaves without a plan."""
 
     reorder_id = TextField()
-    action = CodeField((PLAN, SHIP), rule="plan or ship")
+    action = CodeField((PLAN, SHIP), rule=gettext_noop("plan or ship"))
     beyond_stock = TickField()
     command_id = UuidField()
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ledger.kernel.checks import CORRECTABLE_FOR
 from ledger.kernel.rows import select, select_one
+from ledger.messages import gettext_noop
 from webui.desks.transfers.queries import (
     COLUMNS_SQL,
     FROM_SQL,
@@ -32,15 +33,15 @@ _SORTABLE: Final = {
 _MOVING: Final = Keys(_SORTABLE, key="a.id", default=Sort("due"))
 _RECEIVED: Final = Keys(_SORTABLE, key="a.id", default=Sort("received", descending=True))
 _COLUMNS: Final = (
-    Column("item", "Item"),
-    Column("from", "From"),
-    Column("to", "To"),
-    Column("units", "Units", "n", largest_first=True),
-    Column("status", "Status", largest_first=True),
+    Column("item", gettext_noop("Item")),
+    Column("from", gettext_noop("From")),
+    Column("to", gettext_noop("To")),
+    Column("units", gettext_noop("Units"), "n", largest_first=True),
+    Column("status", gettext_noop("Status"), largest_first=True),
 )
-_DUE: Final = Column("due", "Due")
-_ARRIVED: Final = Column("received", "Received", largest_first=True)
-_STEP: Final = Column("", "Next step", "do", is_hidden=True)
+_DUE: Final = Column("due", gettext_noop("Due"))
+_ARRIVED: Final = Column("received", gettext_noop("Received"), largest_first=True)
+_STEP: Final = Column("", gettext_noop("Next step"), "do", is_hidden=True)
 _WHERE: Final = """WHERE a.leg = 'transfer_in' AND {view}
     AND (%(location)s = '' OR a.location = %(location)s OR l.location = %(location)s)"""
 

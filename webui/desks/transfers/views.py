@@ -7,8 +7,10 @@ from uuid import uuid4
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
+from ledger.messages import gettext_noop
 from ledger.services import (
     ServiceError,
     ShipTransfer,
@@ -114,7 +116,7 @@ def request_transfer(request: HttpRequest) -> HttpResponse:
     """Plan a transfer, or ship one without a plan."""
     form = RequestForm(request.POST)
     if form.text("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
-        message = "answering a need requires the right to decide reorders"
+        message = gettext_noop("answering a need requires the right to decide reorders")
         raise PermissionDenied(message)
 
     def show(refusal: str, status: int) -> HttpResponse:
@@ -134,8 +136,15 @@ def _request_transfer(form: RequestForm, actor: str) -> str:
             route, reorder_id=reorder_id, beyond_stock_allowed=values["beyond_stock"]
         )
         sent = ship_transfer(leaving, actor=actor, command_id=values["command_id"])
-        what = f"{units_text(route.units)} × {route.sku} to {route.destination}"
-        return f"Sent {what} as {sent.transfer_ref}."
+        what = gettext("%(units)s × %(sku)s to %(destination)s") % {
+            "units": units_text(route.units),
+            "sku": route.sku,
+            "destination": route.destination,
+        }
+        return gettext("Sent %(what)s as %(transfer_ref)s.") % {
+            "what": what,
+            "transfer_ref": sent.transfer_ref,
+        }
     planned = plan_transfer(
         route=route,
         reorder_id=reorder_id,
@@ -143,7 +152,11 @@ def _request_transfer(form: RequestForm, actor: str) -> str:
         command_id=values["command_id"],
     )
     what = f"{units_text(route.units)} × {route.sku}"
-    return f"Asked {route.source} for {what}: {planned.transfer_ref}."
+    return gettext("Asked %(source)s for %(what)s: %(transfer_ref)s.") % {
+        "source": route.source,
+        "what": what,
+        "transfer_ref": planned.transfer_ref,
+    }
 
 
 @require_POST
@@ -153,7 +166,7 @@ def step(request: HttpRequest) -> HttpResponse:
     form = StepForm(request.POST)
     moves_goods = TRANSFER in abilities(request.user)
     if not moves_goods and form.text("action") != "cancel":
-        message = "this requires the right to transfer"
+        message = gettext_noop("this requires the right to transfer")
         raise PermissionDenied(message)
 
     def show(refusal: str, status: int) -> HttpResponse:
@@ -172,15 +185,19 @@ def _step(form: StepForm, actor: str, *, others_allowed: bool) -> str:
             return _ship(line, ShipForm(form.data), actor)
         case "cancel":
             cancel_transfer(shipment_line_id=line, others_allowed=others_allowed, actor=actor)
-            return "Cancelled: nothing is on order any more."
+            return gettext("Cancelled: nothing is on order any more.")
         case "re_date":
             return _re_date(line, TransferDueForm(form.data), actor)
         case "receive":
-            return f"Received. {_difference(_receive(line, DeliveredForm(form.data), actor))}"
+            return gettext("Received. %(line)s") % {
+                "line": _difference(_receive(line, DeliveredForm(form.data), actor))
+            }
         case "correct":
-            return f"Corrected. {_difference(_correct(line, DeliveredForm(form.data), actor))}"
+            return gettext("Corrected. %(line)s") % {
+                "line": _difference(_correct(line, DeliveredForm(form.data), actor))
+            }
         case unknown:
-            field, rule = "action", "ship, cancel, re-date, receive or correct"
+            field, rule = "action", gettext_noop("ship, cancel, re-date, receive or correct")
             raise ServiceError(field, unknown, rule)
 
 
@@ -193,12 +210,12 @@ def _ship(line: int, form: ShipForm, actor: str) -> str:
         actor=actor,
         command_id=values["command_id"],
     )
-    return f"{units_text(values['units'])} on the way."
+    return gettext("%(units)s on the way.") % {"units": units_text(values["units"])}
 
 
 def _re_date(line: int, form: TransferDueForm, actor: str) -> str:
     move_transfer_due_date(shipment_line_id=line, actor=actor, **form.cleaned())
-    return f"Due on {form.cleaned()['due_on']}."
+    return gettext("Due on %(due_on)s.") % {"due_on": form.cleaned()["due_on"]}
 
 
 def _receive(line: int, form: DeliveredForm, actor: str) -> int:
@@ -221,7 +238,7 @@ def _correct(line: int, form: DeliveredForm, actor: str) -> int:
 
 def _difference(lost: int) -> str:
     if lost > 0:
-        return f"{units_text(lost)} lost on the way."
+        return gettext("%(lost)s lost on the way.") % {"lost": units_text(lost)}
     if lost < 0:
-        return f"{units_text(-lost)} more than were sent."
-    return "Everything arrived."
+        return gettext("%(lost)s more than were sent.") % {"lost": units_text(-lost)}
+    return gettext("Everything arrived.")

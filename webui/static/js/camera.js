@@ -1,4 +1,5 @@
 // Scanning with the camera, where the browser can read barcodes itself.
+import { text } from "./frame.js";
 
 const EVERY_MS = 150;
 const FORMATS = ["ean_13", "ean_8", "upc_a", "upc_e", "code_128", "code_39", "itf", "qr_code"];
@@ -20,14 +21,14 @@ export async function startCamera(form, found) {
 async function open(dialog, detector, found) {
   const video = dialog.querySelector("video");
   const says = dialog.querySelector("[data-says]");
-  says.textContent = "Hold the barcode in front of the camera.";
+  says.textContent = text("Hold the barcode in front of the camera.");
   dialog.showModal();
   let stream = null;
   dialog.addEventListener("close", () => stop(video), { once: true });
   try {
     stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: "environment" } });
   } catch {
-    says.textContent = "The camera can’t be used. Allow it for this page in the browser, or type the code.";
+    says.textContent = text("The camera can’t be used. Allow it for this page in the browser, or type the code.");
     return;
   }
   video.srcObject = stream;

@@ -1,5 +1,6 @@
 // Charts of an item: on-hand, demand and price by day. Each is drawn from the table below it, so the
 // chart and the table can't differ. uPlot is fetched once, when the first chart comes into view.
+import { text } from "./frame.js";
 
 const LIBRARY = new URL("../vendor/uplot/uPlot.iife.min.js", import.meta.url).href;
 const HEIGHT = 230;
@@ -208,7 +209,7 @@ function makeSlider(plot, figure, days, chart) {
   const last = days.length - 1;
   plot.tabIndex = 0;
   plot.setAttribute("role", "slider");
-  plot.setAttribute("aria-label", `${figure.dataset.label} by day`);
+  plot.setAttribute("aria-label", text("{label} by day", { label: figure.dataset.label }));
   plot.setAttribute("aria-valuemin", "0");
   plot.setAttribute("aria-valuemax", String(last));
   const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -7, PageUp: 7, Home: -last, End: last };

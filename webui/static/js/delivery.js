@@ -1,6 +1,7 @@
 // Receiving with a scanner: each scan of an item adds one unit to its line, or the units of a case.
 // SKUs and the codes of the page's items work without a network; any other code needs the server.
 // Without this script people type the same numbers into the same fields.
+import { text } from "./frame.js";
 
 export function startDelivery() {
   const form = document.querySelector("form[data-delivery]");
@@ -15,35 +16,35 @@ export function startDelivery() {
     if (event.key !== "Enter") return;
     // A scanner ends its input with Enter, which must never submit the delivery.
     event.preventDefault();
-    const text = field.value.trim();
+    const code = field.value.trim();
     field.select();
-    if (!text) return;
-    const [sku, scanned] = known(form, codes, text) ?? [];
-    said.textContent = sku ? add(form, sku, scanned) : await ask(form, strip.dataset.ask, text);
+    if (!code) return;
+    const [sku, scanned] = known(form, codes, code) ?? [];
+    said.textContent = sku ? add(form, sku, scanned) : await ask(form, strip.dataset.ask, code);
   });
 }
 
 /** Return SKU and units of a code of this page, or undefined. */
-function known(form, codes, text) {
-  if (rowsOf(form, text).length) return [text, 1];
-  return codes.get(/^[0-9]{8,14}$/.test(text) ? text.padStart(14, "0") : text.toUpperCase());
+function known(form, codes, code) {
+  if (rowsOf(form, code).length) return [code, 1];
+  return codes.get(/^[0-9]{8,14}$/.test(code) ? code.padStart(14, "0") : code.toUpperCase());
 }
 
 /** Ask the server about a code that the page doesn't know, and add its units; return a message. */
-async function ask(form, address, text) {
+async function ask(form, address, code) {
   try {
-    const answer = await fetch(`${address}?${new URLSearchParams({ q: text })}`, { credentials: "same-origin" });
+    const answer = await fetch(`${address}?${new URLSearchParams({ q: code })}`, { credentials: "same-origin" });
     const found = await answer.json();
-    if (found.why) return `${text}: ${found.why}`;
+    if (found.why) return `${code}: ${found.why}`;
     if (rowsOf(form, found.sku).length) return add(form, found.sku, found.units);
-    return missing(text === found.sku ? text : `${found.sku} (${text})`);
+    return missing(code === found.sku ? code : `${found.sku} (${code})`);
   } catch {
-    return missing(text);
+    return missing(code);
   }
 }
 
-function missing(name) {
-  return `${name} is not on this order. Nothing was added. Keep it separate and ask the buyer.`;
+function missing(code) {
+  return text("{code} is not on this order. Nothing was added. Keep it separate and ask the buyer.", { code });
 }
 
 function rowsOf(form, sku) {
@@ -57,7 +58,7 @@ function add(form, sku, scanned) {
   const missing = inputs.find((input, at) => units(input) < expected(rows[at]));
   const input = missing ?? inputs[0];
   input.value = String(units(input) + scanned);
-  return `${sku}: ${input.value} of ${expected(input.closest("[data-sku]"))}.`;
+  return text("{sku}: {units} of {expected}.", { sku, units: input.value, expected: expected(input.closest("[data-sku]")) });
 }
 
 function units(input) {

@@ -1,5 +1,6 @@
 // Desks and the system page poll for changes. The list doesn't move under a person's hands: while
 // they work in it, changes wait behind a button.
+import { text } from "./frame.js";
 import { CARD, keepPlace } from "./place.js";
 import { say, swap } from "./swap.js";
 
@@ -37,7 +38,7 @@ function startVersion() {
     if (!isBusy(desk) && (await swap(location.href, "#desk", isFree))) {
       goBack();
       button.hidden = true;
-      say(desk.dataset.news || "Proposals have changed");
+      say(desk.dataset.news || text("Proposals have changed"));
     } else if (isBusy(desk)) {
       button.hidden = false;
     }

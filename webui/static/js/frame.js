@@ -6,6 +6,25 @@ const LOOK_MS = 5_000;
 const NAMES = "inventory-names"; // the people of a shared device, newest first; absent on others
 const MOST_NAMES = 6;
 
+// Texts of scripts in the language of the page; a page in English has none, and its ids are the texts.
+const TEXTS = new Map(Object.entries(JSON.parse(document.getElementById("texts")?.textContent ?? "{}")));
+
+/** Return a text in the language of the page, with `values` in its places like {age}. */
+export function text(id, values = {}) {
+  return filled(TEXTS.get(id) ?? id, values);
+}
+
+/** Return the text for a number, which is also the value {number}. */
+export function counted(one, many, number) {
+  const [singular, plural] = TEXTS.get(one) ?? [one, many];
+  return filled(number === 1 ? singular : plural, { number });
+}
+
+function filled(sentence, values) {
+  const given = new Map(Object.entries(values));
+  return sentence.replace(/\{(\w+)\}/g, (_place, name) => String(given.get(name) ?? ""));
+}
+
 export function startFrame() {
   startToasts();
   startDialogs();
@@ -44,9 +63,9 @@ function startPerson() {
 export function toast(sentence, { kind = "success", action = null, ms = 0 } = {}) {
   const box = document.createElement("div");
   box.className = `notice ${kind}`;
-  const text = document.createElement("p");
-  text.setAttribute("role", kind === "error" ? "alert" : "status");
-  box.append(text);
+  const line = document.createElement("p");
+  line.setAttribute("role", kind === "error" ? "alert" : "status");
+  box.append(line);
   const close = () => box.remove();
   if (action) {
     const button = closingButton(action.label, close);
@@ -56,7 +75,7 @@ export function toast(sentence, { kind = "success", action = null, ms = 0 } = {}
   addClose(box);
   document.querySelector(".toasts")?.append(box);
   // A status line is read out only if its text arrives after it.
-  requestAnimationFrame(() => (text.textContent = sentence));
+  requestAnimationFrame(() => (line.textContent = sentence));
   if (ms) setTimeout(close, ms);
   return close;
 }
@@ -71,7 +90,7 @@ function startToasts() {
 function addClose(box) {
   const button = closingButton("✕", () => box.remove());
   button.classList.add("quiet", "icon-only");
-  button.setAttribute("aria-label", "Close this message");
+  button.setAttribute("aria-label", text("Close this message"));
   box.append(button);
 }
 
@@ -110,7 +129,7 @@ function startFilters() {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "filters-button";
-    button.textContent = set ? `Filters (${set})` : "Filters";
+    button.textContent = set ? text("Filters ({number})", { number: set }) : text("Filters");
     const fold = (isFolded) => {
       form.dataset.folded = String(isFolded);
       button.setAttribute("aria-expanded", String(!isFolded));
@@ -173,15 +192,15 @@ function watchForNetwork() {
 /** This page is the device's copy of a list: say so, with its age, and switch its forms off. */
 function showKept(keptAtMs) {
   const minutes = Math.max(0, Math.round((Date.now() - keptAtMs) / 60_000));
-  const age = minutes < 1 ? "less than a minute" : minutes < 90 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+  const age = minutes < 1 ? text("less than a minute") : minutes < 90 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
   for (const form of document.querySelectorAll("main form")) form.inert = true;
   const banner = document.createElement("div");
   banner.className = "notice warning offline";
   banner.setAttribute("role", "status");
-  const text = document.createElement("span");
-  text.textContent = `No connection. This is your last list, from ${age} ago. Counts may have changed since.`;
-  const again = closingButton("Try again", () => location.reload());
-  banner.append(text, again);
+  const sentence = document.createElement("span");
+  sentence.textContent = text("No connection. This is your last list, from {age} ago. Counts may have changed since.", { age });
+  const again = closingButton(text("Try again"), () => location.reload());
+  banner.append(sentence, again);
   document.getElementById("main").prepend(banner);
 }
 
@@ -191,6 +210,6 @@ function showLastList(address) {
   const link = document.createElement("a");
   link.className = "button";
   link.href = address;
-  link.textContent = "Show the last stock list";
+  link.textContent = text("Show the last stock list");
   line.append(link);
 }

@@ -1,4 +1,5 @@
 // Fetch the part of the page again while a request is open, so that its progress moves.
+import { text } from "./frame.js";
 import { say, swap } from "./swap.js";
 
 const EVERY_MS = 2_000;
@@ -13,7 +14,7 @@ async function refresh() {
   if (!document.hidden && isQuiet(part)) {
     const done = await swap(location.href, "#work", isQuiet);
     const now = document.getElementById("work");
-    if (done && now && !("open" in now.dataset)) say("The request has ended.");
+    if (done && now && !("open" in now.dataset)) say(text("The request has ended."));
   }
   setTimeout(refresh, EVERY_MS);
 }

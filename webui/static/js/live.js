@@ -1,6 +1,7 @@
 // Live cells and the freshness pill.
 // The server sends the age of its newest heartbeat, and this page only adds monotonic time. The
 // clock of the phone is never used.
+import { text } from "./frame.js";
 
 const LIVE_MS = 3_000;
 const OFFLINE_MS = 60_000;
@@ -78,9 +79,9 @@ function heard({ age_ms: ageMs, as_of: asOf, partitions }) {
 
 /** Update the as-of time of every row; heartbeats advance it without sales, too. */
 function showAsOf(partitions) {
-  for (const [number, text] of Object.entries(partitions)) {
+  for (const [number, moment] of Object.entries(partitions)) {
     for (const cell of document.querySelectorAll(`[data-partition="${number}"] [data-f="as_of"]`)) {
-      if (cell.textContent < text) cell.textContent = text;
+      if (cell.textContent < moment) cell.textContent = moment;
     }
   }
 }
@@ -88,21 +89,21 @@ function showAsOf(partitions) {
 function showAge() {
   const pill = document.getElementById("pill");
   const silentMs = performance.now() - state.heardAt;
-  const [name, text] = pillOf(silentMs);
+  const [name, said] = pillOf(silentMs);
   if (pill.dataset.state !== name) pill.dataset.state = name;
-  if (pill.textContent !== text) pill.textContent = text;
+  if (pill.textContent !== said) pill.textContent = said;
 }
 
 function pillOf(silentMs) {
   const waitingMs = performance.now() - state.openedAt;
-  if (state.checking && waitingMs < SILENT_MS) return ["checking", "Checking…"];
+  if (state.checking && waitingMs < SILENT_MS) return ["checking", text("Checking…")];
   const ageMs = state.ageMs === null ? Infinity : state.ageMs + silentMs;
   const lost = state.checking || silentMs > SILENT_MS;
   if (lost || ageMs > OFFLINE_MS) {
-    return ["offline", state.lastAsOf ? `Offline · showing ${state.lastAsOf}` : "Offline"];
+    return ["offline", state.lastAsOf ? text("Offline · showing {time}", { time: state.lastAsOf }) : text("Offline")];
   }
-  if (ageMs > LIVE_MS) return ["delayed", `Delayed ${Math.round(ageMs / 1000)} s`];
-  return ["live", `Live · ${(ageMs / 1000).toFixed(1)} s`];
+  if (ageMs > LIVE_MS) return ["delayed", text("Delayed {seconds} s", { seconds: Math.round(ageMs / 1000) })];
+  return ["live", text("Live · {seconds} s", { seconds: (ageMs / 1000).toFixed(1) })];
 }
 
 function startPause() {
@@ -111,7 +112,7 @@ function startPause() {
   button.addEventListener("click", () => {
     state.paused = !state.paused;
     button.setAttribute("aria-pressed", String(state.paused));
-    button.textContent = state.paused ? "Resume" : "Pause";
+    button.textContent = state.paused ? text("Resume") : text("Pause");
     if (state.paused) return;
     for (const [key, patch] of state.held) apply(key, patch);
     state.held.clear();
@@ -150,10 +151,10 @@ function withoutOlderPrice(row, patch) {
 
 function writeCells(row, { cells, status }) {
   let changed = false;
-  for (const [name, text] of Object.entries(cells)) {
+  for (const [name, shown] of Object.entries(cells)) {
     for (const cell of row.querySelectorAll(`[data-f="${name}"]`)) {
-      if (cell.textContent === text) continue;
-      cell.textContent = text;
+      if (cell.textContent === shown) continue;
+      cell.textContent = shown;
       if (name === "offset") continue;
       highlight(cell);
       changed = true;

@@ -1,4 +1,5 @@
 // The buyer's desks: details of a need in an expanding row, and sends that wait.
+import { text } from "./frame.js";
 import { say, swap } from "./swap.js";
 
 const SECOND_MS = 1_000;
@@ -104,7 +105,7 @@ function startSends() {
     const isOver = [...deadlines.values()].some((deadline) => performance.now() >= deadline);
     if (isOver && !document.hidden && (await refresh())) {
       read();
-      if (!deadlines.size) say("The send has ended");
+      if (!deadlines.size) say(text("The send has ended"));
     }
     if (deadlines.size) setTimeout(turn, SECOND_MS);
   };

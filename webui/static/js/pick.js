@@ -1,5 +1,6 @@
 // Picking many rows at once: the bar shows how many rows are ticked, their money and suppliers. The
 // server computes every amount again; the bar only adds up what the rows display.
+import { counted, text } from "./frame.js";
 
 const PICK = "[name=pick]";
 
@@ -75,9 +76,9 @@ function tell() {
   }
   const rows = [...document.querySelectorAll(`${PICK}:checked`)].map((box) => box.closest("tr"));
   const suppliers = new Set(rows.map((row) => row.dataset.supplier)).size;
-  const parts = [`${rows.length} picked`, money(rows.reduce((sum, row) => sum + valueOf(row), 0), form)];
-  parts.push(`${suppliers} supplier${suppliers === 1 ? "" : "s"}`);
-  form.querySelector("[data-picked]").textContent = rows.length ? parts.join(" · ") : "Nothing picked";
+  const parts = [counted("{number} picked", "{number} picked", rows.length), money(rows.reduce((sum, row) => sum + valueOf(row), 0), form)];
+  parts.push(counted("{number} supplier", "{number} suppliers", suppliers));
+  form.querySelector("[data-picked]").textContent = rows.length ? parts.join(" · ") : text("Nothing picked");
   form.classList.toggle("idle", rows.length === 0);
   for (const button of form.querySelectorAll("[data-needs-pick]")) button.disabled = !rows.length;
   for (const place of form.querySelectorAll("[data-number]")) place.textContent = rows.length || "";

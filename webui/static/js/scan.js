@@ -1,6 +1,7 @@
 // Scanning without loss. Each scan enters a queue in this browser with an id generated here. The
 // queue is sent in its order, and an entry leaves it when the server has acknowledged it. A reload,
 // a slow server and a lost network only delay entries, and the server stores each id once.
+import { text } from "./frame.js";
 import { swap } from "./swap.js";
 
 const BATCH = 50;
@@ -59,13 +60,19 @@ function startEnd(queue) {
       if (event.target !== end || queue.isEmpty) return;
       event.preventDefault();
       event.stopPropagation();
-      queue.tell(`${queue.length} still on the way; hand in once they have arrived.`);
+      queue.tell(text("{number} still on the way; hand in once they have arrived.", { number: queue.length }));
       queue.whenEmpty = () => end.requestSubmit();
       queue.send();
     },
     true,
   );
 }
+
+const STATES = new Map([
+  ["waiting", text("waiting")],
+  ["kept", text("kept")],
+  ["not kept", text("not kept")],
+]);
 
 class Queue {
   constructor(form) {
@@ -103,7 +110,7 @@ class Queue {
       const answer = await this.post(this.waiting.slice(0, BATCH));
       if (answer === "stop") break;
       if (answer === "again") {
-        this.tell(`No answer; ${this.length} kept here and sent again.`);
+        this.tell(text("No answer; {number} kept here and sent again.", { number: this.length }));
         await pause(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
       } else {
         failures = 0;
@@ -137,14 +144,14 @@ class Queue {
       return "again";
     }
     if (answer.redirected || answer.status === 401 || answer.status === 403) {
-      this.tell("You are logged out. Log in again on this device: nothing scanned is lost.");
+      this.tell(text("You are logged out. Log in again on this device: nothing scanned is lost."));
       return "stop";
     }
     if (answer.status >= 500 || answer.status === 429) return "again";
     const said = await answer.json();
     if (!answer.ok) {
       this.refuse(said.error);
-      this.tell(`${this.length} not sent.`);
+      this.tell(text("{number} not sent.", { number: this.length }));
       return "stop";
     }
     this.done(batch, byId(said.refused), byId(said.stored ?? []));
@@ -162,7 +169,7 @@ class Queue {
       // The server has replaced the code of a package by its SKU, and cases by units.
       this.show({ ...entry, ...stored.get(entry.id) }, row ? "not kept" : "kept");
     }
-    this.tell(`${this.kept} kept${this.isEmpty ? "." : `, ${this.length} on the way.`}`);
+    this.tell(this.isEmpty ? text("{kept} kept.", { kept: this.kept }) : text("{kept} kept, {number} on the way.", { kept: this.kept, number: this.length }));
   }
 
   show(entry, state) {
@@ -178,7 +185,7 @@ class Queue {
     }
     line.firstChild.textContent = `${entry.sku} × ${entry.units}`;
     line.dataset.state = state;
-    line.lastChild.textContent = state;
+    line.lastChild.textContent = STATES.get(state);
   }
 
   refuse(sentence) {

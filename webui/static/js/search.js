@@ -1,5 +1,6 @@
 // A list updates while a person types; the address always matches the shown list. With
 // data-search-on="submit", it updates when they press Enter.
+import { counted } from "./frame.js";
 import { say, swap } from "./swap.js";
 
 const PAUSE_MS = 200;
@@ -19,7 +20,7 @@ export function startSearch(live) {
     if (!(await swap(url, form.dataset.search, () => mine === newest))) return;
     history.replaceState(null, "", url);
     live.reconnect();
-    say(`${document.querySelectorAll("tr[data-key], article[data-sku]").length} rows shown`);
+    say(counted("{number} row shown", "{number} rows shown", document.querySelectorAll("tr[data-key], article[data-sku]").length));
   };
   form.addEventListener("input", (event) => {
     if (form.dataset.searchOn === "submit") return;

@@ -4,6 +4,7 @@ from typing import Final
 
 from django import template
 from django.conf import settings
+from django.utils.translation import gettext
 
 from inventory.replenishment.attention import SENTENCES
 from webui.readmodel.figures import age_text, cover_text, money_text
@@ -30,14 +31,14 @@ def amount(minor: int | None) -> str:
 def lasts(centidays: int | None) -> str:
     """Return how long the stock lasts: `0.4 d`, `12 d`, or "hardly sells" beyond a year."""
     if centidays is None or centidays > LONGEST_COVER_CENTIDAYS:
-        return "hardly sells"
+        return gettext("hardly sells")
     return cover_text(centidays)
 
 
 @register.filter
 def flagged(code: str) -> str:
     """Return a flag of a need as a shop says it: "would last too long"."""
-    return SENTENCES.get(code, code.replace("_", " "))
+    return gettext(SENTENCES.get(code, code.replace("_", " ")))
 
 
 @register.filter

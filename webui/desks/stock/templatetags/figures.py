@@ -5,17 +5,19 @@ from datetime import datetime
 from typing import Final
 
 from django import template
+from django.utils.translation import gettext
 
 from cdc.contracts.times import us_of
+from ledger.messages import gettext_noop
 from webui.readmodel import figures
 
 register = template.Library()
 
 _DECIDED: Final = {
-    "approve": "approved",
-    "reject": "rejected",
-    "snooze": "snoozed",
-    "resume": "resumed",
+    "approve": gettext_noop("approved"),
+    "reject": gettext_noop("rejected"),
+    "snooze": gettext_noop("snoozed"),
+    "resume": gettext_noop("resumed"),
 }
 
 register.filter("units", figures.units_text)
@@ -46,22 +48,16 @@ def utc(moment: datetime | None) -> str:
 @register.filter
 def status_label(status: str) -> str:
     """Return the label of a status."""
-    return figures.LABELS.get(status, status)
+    return gettext(figures.LABELS[status]) if status in figures.LABELS else status
 
 
 @register.filter
 def status_meaning(status: str) -> str:
     """Return one line with the condition of the status."""
-    return figures.MEANINGS.get(status, "")
+    return gettext(figures.MEANINGS[status]) if status in figures.MEANINGS else ""
 
 
 @register.filter
 def decided(action: str) -> str:
     """Return the past participle of a decision: `approve` as `approved`."""
-    return _DECIDED.get(action, action)
-
-
-@register.filter
-def words(code: str | None) -> str:
-    """Return a code with blanks: `cover_over_guard` as `cover over guard`."""
-    return (code or "").replace("_", " ")
+    return gettext(_DECIDED[action]) if action in _DECIDED else action

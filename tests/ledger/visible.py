@@ -1,0 +1,61 @@
+"""The texts of a page that people see or hear, and what of them is in brackets."""
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+
+from typing_extensions import override
+
+from tests.translation.pseudo import CLOSE, OPEN
+
+ATTRIBUTES = ("title", "aria-label", "placeholder", "alt", "data-label")
+# Commands, keys, SQL and typed texts are the same in each language.
+SKIPPED = {"script", "style", "code", "kbd", "pre", "textarea"}
+WITHOUT_END = {"input", "br", "img", "meta", "link", "hr", "use", "path", "rect", "source", "col"}
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._open: list[str] = []
+
+    @override
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.texts += [value for name, value in attrs if name in ATTRIBUTES and value]
+        if tag not in WITHOUT_END:
+            self._open.append(tag)
+
+    @override
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.texts += [value for name, value in attrs if name in ATTRIBUTES and value]
+
+    @override
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._open:
+            del self._open[len(self._open) - 1 - self._open[::-1].index(tag) :]
+
+    @override
+    def handle_data(self, data: str) -> None:
+        if not SKIPPED & {*self._open}:
+            self.texts.append(data)
+
+
+def visible(page: str) -> Iterator[str]:
+    """Yield each text of a page in its order. A message with tags has several texts."""
+    reader = _Reader()
+    reader.feed(page)
+    yield from reader.texts
+
+
+def outside(texts: Iterator[str]) -> Iterator[str]:
+    """Yield what isn't in brackets. A message with tags has its brackets in several texts."""
+    depth = 0
+    for text in texts:
+        rest = ""
+        for sign in text:
+            depth += (sign == OPEN) - (sign == CLOSE)
+            if depth == 0 and sign != CLOSE:
+                rest += sign
+        if re.search(r"[^\W\d_]{2}", rest):
+            yield rest.strip()

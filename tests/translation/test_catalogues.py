@@ -1,0 +1,120 @@
+"""Catalogues have exactly the message ids of the sources; a text keeps its values and tags."""
+
+import copy
+import gettext
+import io
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from deploy.stack.home import PROJECT
+from ledger.messages import Message, joined, translated
+from tests.translation.pseudo import pseudo
+from webui.translation.__main__ import updated
+from webui.translation.catalogues import compile_catalogues, mo_bytes
+from webui.translation.po import Entry, read_po, write_po
+from webui.translation.sources import (
+    Found,
+    of_module,
+    of_pages,
+    of_script,
+    of_scripts,
+    of_template,
+)
+
+LOCALE = PROJECT / "webui/locale"
+CATALOGUES = sorted(LOCALE.glob("*/LC_MESSAGES/*.po"))
+PARTS = re.compile(r"%\(\w+\)s|%%|\{\w+\}|<[^>]*>")
+
+
+def entries(path: Path) -> list[Entry]:
+    return read_po(path.read_text(encoding="utf-8"))[1]
+
+
+@pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: f"{path.parts[-3]}/{path.name}")
+def test_a_catalogue_has_the_messages_of_the_sources_and_no_other(path: Path) -> None:
+    found = of_pages(PROJECT) if path.stem == "django" else of_scripts(PROJECT)
+
+    assert path.read_text(encoding="utf-8") == updated(path.read_text(encoding="utf-8"), found)
+    assert [entry.id for entry in entries(path) if not entry.is_translated] == []
+
+
+@pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: f"{path.parts[-3]}/{path.name}")
+def test_a_text_keeps_the_values_and_tags_of_its_message(path: Path) -> None:
+    differing = [
+        (id_, text)
+        for entry in entries(path)
+        for id_, text in zip((entry.id, entry.plural or entry.id), entry.texts, strict=False)
+        if sorted(PARTS.findall(id_)) != sorted(PARTS.findall(text))
+        or (id_[:1] == " ", id_[-1:] == " ") != (text[:1] == " ", text[-1:] == " ")
+    ]
+
+    assert differing == []
+
+
+def test_a_compiled_catalogue_is_read_by_gettext(tmp_path: Path) -> None:
+    given = [Entry("one", "many", ("eins", "viele")), Entry("“%(x)s”", "", ("„%(x)s“",))]
+    header = "Content-Type: text/plain; charset=UTF-8\nPlural-Forms: nplurals=2; plural=(n != 1);\n"
+    found = gettext.GNUTranslations(io.BytesIO(mo_bytes(header, [*given, Entry("left")])))
+
+    assert [found.ngettext("one", "many", number) for number in (1, 2)] == ["eins", "viele"]
+    assert found.gettext("“%(x)s”") == "„%(x)s“"
+    assert found.gettext("left") == "left"
+
+
+def test_a_changed_catalogue_is_compiled_again(tmp_path: Path) -> None:
+    folder = tmp_path / "de/LC_MESSAGES"
+    folder.mkdir(parents=True)
+    (folder / "django.po").write_text(write_po("x\n", [Entry("a", "", ("b",))]), encoding="utf-8")
+    compile_catalogues(tmp_path)
+    before = (folder / "django.mo").read_bytes()
+    compile_catalogues(tmp_path)
+    (folder / "django.mo").write_bytes(b"old")
+    os.utime(folder / "django.mo", (0, 0))
+    compile_catalogues(tmp_path)
+
+    assert (folder / "django.mo").read_bytes() == before
+
+
+def test_a_catalogue_is_read_as_it_is_written() -> None:
+    long = "Words " * 30 + 'with "quotes", \\ and\nlines'
+    given = [Entry(long, "", (long[::-1],)), Entry("one", "many", ("", ""))]
+
+    assert read_po(write_po("head\n", given)) == ("head\n", sorted(given, key=lambda one: one.id))
+    with pytest.raises(ValueError, match="line 1"):
+        read_po("nonsense")
+
+
+def test_message_ids_are_found_where_they_are_stated() -> None:
+    template = """{% load i18n %}{% translate "A %" %}{% blocktranslate with x=y %}B {{ x }}
+    {% endblocktranslate %}{% blocktranslate count n=m %}{{ n }} c{% plural %}{{ n }} cs
+    {%- endblocktranslate %}{{ who|default:_("D") }}"""
+    module = """refuse("f", 1, "E"); raise_(Conflict(Message("F %(x)s", x=1)))
+gettext("G" if a else "H"); CodeField((), rule="I"); plural_noop("j", "js")"""
+
+    assert {one.id for one in of_template(template.replace("{%-", "{%"))} >= {"A %%", "D"}
+    assert {one.id for one in of_module(module)} == {"E", "F %(x)s", "G", "H", "I", "j"}
+    assert {*of_script('text("K"); counted("l", "ls", 2)')} == {
+        Found("K", "", ""),
+        Found("l", "ls", ""),
+    }
+
+
+def test_a_message_is_its_english_text_and_keeps_its_parts() -> None:
+    inner = Message("%(number)s units", number="1,000")
+    message = Message("at least %(least)s: %(name)s", least=inner, name="open")
+    german = {
+        "%(number)s units": "%(number)s Stück",
+        "at least %(least)s: %(name)s": "%(name)s, ab %(least)s",
+    }
+
+    assert message == "at least 1,000 units: open"
+    assert translated(message, lambda text: german.get(text, text)) == "open, ab 1,000 Stück"
+    assert translated(joined([inner, "x"]), lambda text: german.get(text, text)) == "1,000 Stück, x"
+    assert copy.deepcopy(message).values == message.values
+
+
+def test_a_pseudo_text_keeps_values_and_tags() -> None:
+    assert pseudo('%(n)s <a href="%(u)s">use</a> 5 %%') == '⟦%(n)s <a href="%(u)s">ûšé</a> 5 %%~~~⟧'

@@ -1,0 +1,44 @@
+"""Texts in the person's language: those that Python composed, codes, and those of scripts."""
+
+from functools import cache
+
+from django import template
+from django.conf import settings
+from django.utils.html import json_script
+from django.utils.translation import get_language, gettext
+from django.utils.translation.trans_real import DjangoTranslation
+from django.views.i18n import JavaScriptCatalog
+
+from ledger.messages import translated
+
+register = template.Library()
+
+
+@register.filter(name="translated")
+def _translated(text: str | None) -> str:
+    """Return a marked text or a `Message` in the language of the page; None as an empty text."""
+    return translated(text or "", gettext)
+
+
+@register.filter
+def words(code: str | None) -> str:
+    """Return a code as words: `cover_over_guard` as `cover over guard`, or their translation."""
+    return translated((code or "").replace("_", " "), gettext)
+
+
+@register.simple_tag
+def script_texts() -> str:
+    """Return a JSON element with the texts of scripts; nothing in the language of the sources."""
+    found = _of_scripts(get_language() or settings.LANGUAGE_CODE, tuple(settings.LOCALE_PATHS))
+    return json_script(found, "texts") if found else ""
+
+
+@cache
+def _of_scripts(language: str, folders: tuple[str, ...]) -> dict[str, str | list[str]]:
+    """Return the texts of scripts by message id; a plural has the texts of both forms."""
+    if language == settings.LANGUAGE_CODE:
+        return {}
+    view = JavaScriptCatalog()
+    view.translation = DjangoTranslation(language, "djangojs", [*folders])
+    found: dict[str, str | list[str]] = view.get_catalog()
+    return {key: text for key, text in found.items() if key}

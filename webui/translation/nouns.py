@@ -1,0 +1,38 @@
+"""Nouns that pages count; `webui.readmodel.figures.counted_text` shows a number with one."""
+
+from typing import Final
+
+
+def plural_noop(one: str, many: str) -> tuple[str, str]:
+    """Mark two message ids, for one and for any other number, and return them."""
+    return one, many
+
+
+NOUNS: Final = {
+    "day": plural_noop("%(number)s day", "%(number)s days"),
+    "draft order": plural_noop("%(number)s draft order", "%(number)s draft orders"),
+    "error": plural_noop("%(number)s error", "%(number)s errors"),
+    "fact": plural_noop("%(number)s fact", "%(number)s facts"),
+    "hour": plural_noop("%(number)s hour", "%(number)s hours"),
+    "item": plural_noop("%(number)s item", "%(number)s items"),
+    "kind": plural_noop("%(number)s kind", "%(number)s kinds"),
+    "late fact": plural_noop("%(number)s late fact", "%(number)s late facts"),
+    "line": plural_noop("%(number)s line", "%(number)s lines"),
+    "location": plural_noop("%(number)s location", "%(number)s locations"),
+    "message": plural_noop("%(number)s message", "%(number)s messages"),
+    "minute": plural_noop("%(number)s minute", "%(number)s minutes"),
+    "more store": plural_noop("%(number)s more store", "%(number)s more stores"),
+    "need": plural_noop("%(number)s need", "%(number)s needs"),
+    "order": plural_noop("%(number)s order", "%(number)s orders"),
+    "partition": plural_noop("%(number)s partition", "%(number)s partitions"),
+    "proposal": plural_noop("%(number)s proposal", "%(number)s proposals"),
+    "record": plural_noop("%(number)s record", "%(number)s records"),
+    "rejected record": plural_noop("%(number)s rejected record", "%(number)s rejected records"),
+    "restore": plural_noop("%(number)s restore", "%(number)s restores"),
+    "row": plural_noop("%(number)s row", "%(number)s rows"),
+    "scorecard": plural_noop("%(number)s scorecard", "%(number)s scorecards"),
+    "store": plural_noop("%(number)s store", "%(number)s stores"),
+    "supplier": plural_noop("%(number)s supplier", "%(number)s suppliers"),
+    "transfer": plural_noop("%(number)s transfer", "%(number)s transfers"),
+    "unit": plural_noop("%(number)s unit", "%(number)s units"),
+}

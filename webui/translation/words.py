@@ -1,0 +1,126 @@
+"""Message ids of codes and of texts of the rules, which pages show as words.
+
+Codes are words of the database, of files and of the API, so they can't be marked where they are
+stated. The rules of `inventory` know no languages. Pages translate both when they show them.
+"""
+
+from typing import Final
+
+from inventory.errors import REASONS
+from inventory.explain.formatting import LABELS, TITLES
+from inventory.pricing.signals import SIGNALS
+from inventory.replenishment.attention import SENTENCES, URGENCIES
+from inventory.replenishment.families import FAMILIES
+from inventory.reports.sales_spans import SPANS
+from inventory.tables import (
+    price_change,
+    purchase_order_line,
+    shipment_line,
+    stock_adjustment,
+    stock_count,
+)
+from ledger.access.roles import ROLES
+
+# Codes by what they are codes of, with underscores where the code has them.
+_CODES: Final = (
+    *("open", "held", "closed", "snoozed", "changes", "decided", "superseded", "expired"),
+    *("approved", "rejected", "waiting", "withdrawn", "lapsed", "accepted", "deleted", "sending"),
+    *("overdue", "settled", "all", "replayed", "dismissed", "discarded", "cancelled", "done"),
+    *("running", "failed", "to_confirm", "unknown", "restoring", "decode", "fold", "refused"),
+    *("active", "inactive", "discontinued", "stopped", "dead", "blocked", "stub", "delisted"),
+    *("off", "advise", "auto", "fixed", "computed", "up", "nearest", "down", "idle", "pending"),
+    *("short", "over", "damaged", "wrong_item", "store", "warehouse", "supplier", "reason"),
+    *("week", "region", "sale", "return", "count", "receipt", "transfer", "adjustment", "order"),
+    *("reserved", "extended", "unreserved", "lost", "rule", "ordered", "received", "to_send"),
+    *("draft", "sent", "on_the_way", "acknowledged", "booked", "stock_count", "price", "need"),
+)
+# Fields of forms and of the audit log that have no label of their own.
+_FIELDS: Final = (
+    *("action", "units", "received", "damaged", "location", "name", "person", "roles", "stores"),
+    *("regions", "note", "limit", "address", "email", "department", "kind", "supplier", "packs"),
+    *("price mode", "opening", "days", "cost", "value", "lines", "pick", "part", "source"),
+    *("destination", "record", "count", "request", "sheet", "counts", "price", "stop", "code"),
+    *("family", "levels", "label", "rights", "state", "last login", "active people", "username"),
+    *("product", "location", "supplier", "reason", "quantity", "url", "events", "scopes", "how"),
+)
+# Notes of the rules' explanations.
+_NOTES: Final = (
+    *("never counted", "no policy", "replenishment is off", "no reorder point"),
+    *("not arrived yet, or rejected", "no price was ever set", "not priced by rules", "no signal"),
+    *("no regular price or no record yet", "unknown without the window rows"),
+    *("no day was observed yet", "the initial rate", "days that can still change"),
+    *("a markdown was in force", "out of stock too long"),
+    "not after the first day with a sale, movement or count",
+)
+_LABELS: Final = (
+    *("On hand", "Sales", "Returns", "Receipts", "Transfers", "Adjustments", "Allocated"),
+    *("Available to sell", "Unavailable", "In transit", "Last count", "Episode state"),
+    *("Requested", "Inventory position", "Cost", "Margin permille", "Floor", "Price reason"),
+    *("Demand method", "Demand alpha permille", "Trading windows", "Observed days"),
+    *("Quiet windows", "Quantity", "Policy row", "Logic revision", "Stream time", "On order"),
+    *("Levels", "Regular price", "Signal", "Order ref"),
+)
+# Kinds of locations, as Django shows the choices of a model.
+_CHOICES: Final = ("Store", "Warehouse")
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+# Rights of `webui.accounts.roles`, which pages of refusals and of roles name.
+_RIGHTS: Final = (
+    *(
+        "see",
+        "count",
+        "adjust",
+        "approve_counts",
+        "set_limits",
+        "receive",
+    ),
+    *(
+        "see_transfers",
+        "transfer",
+        "see_orders",
+        "manage_orders",
+        "reopen_orders",
+    ),
+    *(
+        "range_items",
+        "decide_reorders",
+        "order_odd_units",
+        "decide_prices",
+    ),
+    *(
+        "stop_prices",
+        "change_policy",
+        "see_rejected_bytes",
+        "settle_rejected",
+    ),
+    *(
+        "see_errors",
+        "see_audit",
+        "see_audit_of_stores",
+        "manage_people",
+        "manage_staff",
+    ),
+    *(
+        "see_refused_requests",
+        "manage_reference_data",
+        "see_history",
+        "ask_for_history",
+    ),
+    *(
+        "confirm_history",
+        "manage_webhooks",
+        "oversee_webhooks",
+    ),
+)
+_CODES_OF_TABLES: Final = (
+    *(*stock_adjustment.REASONS, *stock_count.KINDS, *stock_count.STATUSES),
+    *(*purchase_order_line.STATUSES, *shipment_line.STATUSES, *price_change.KINDS, *SIGNALS),
+    *(*REASONS, *_RIGHTS, *(role.code for role in ROLES)),
+)
+WORDS: Final = frozenset(
+    {
+        *(code.replace("_", " ") for code in (*_CODES, *_CODES_OF_TABLES)),
+        *(*_FIELDS, *_NOTES, *_LABELS, *_DAYS, *_CHOICES, *TITLES.values(), *LABELS.values()),
+        *(*SENTENCES.values(), *URGENCIES.values(), *(name for name, _ in SPANS)),
+        *(text for family in FAMILIES.values() for text in (family.label, family.summary)),
+    }
+)
