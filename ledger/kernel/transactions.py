@@ -30,9 +30,7 @@ UNIQUE_MESSAGES: Final = {
         "this item already has a rule-made price on that day"
     ),
     "item_location_key_unique": gettext_noop("the item is ranged here already"),
-    "supplier_code_letters": gettext_noop(
-        "the supplier has this code already, in other letters"
-    ),
+    "supplier_code_letters": gettext_noop("the supplier has this code already, in other letters"),
     "pending_item_once": gettext_noop("this is being sent already"),
 }
 
