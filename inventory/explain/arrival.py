@@ -1,4 +1,4 @@
-"""Classification of a sale as on time or late, as far as its row shows (domain.md 3.2)."""
+"""Classification of a sale as on time or late, from what its row shows (domain.md 3.2)."""
 
 from inventory.model.arithmetic import window_start
 from inventory.model.windows import horizon_us, is_closed
@@ -11,9 +11,9 @@ def arrival(business_us: int, written_us: int, late_lines: int | None) -> str:
 
     A line is late if its window was closed when it arrived: stream time ≥ window end + grace. A
     table row does not hold its commit time, so the caller passes an estimate of the stream time as
-    `written_us` (µs since 1970 UTC). For a live key it is the time of the row's last write. The
-    commit follows that write by the length of the transaction. For a replayed key it is the
-    newest business time before the line.
+    `written_us` (µs since 1970 UTC). For a live key it is the time of the row's last write; the
+    commit follows at the end of its transaction. For a replayed key it is the newest business time
+    before the line.
 
     `late_lines` counts the late lines of the window, None if the window has no row. 0 means that
     the line was on time, even if its last write was a late correction.

@@ -21,7 +21,8 @@ class DayFact:
     """One movement or count of a key. `running_units` is on-hand after it, in business order.
 
     `counted_units` is None for a movement. `delta_units` of a count is its variance. `sold_units`
-    is the quantity of a sale that its window counts (a return is negative), and otherwise 0.
+    is the quantity of a sale line that its window counts, negative for a return. It is 0 for all
+    other facts.
     """
 
     at_us: int
@@ -142,7 +143,7 @@ def demand_days(
 
 
 def _rows(facts: Iterable[DayFact]) -> dict[int, list[WindowRow]]:
-    """Return the windows by the start of their day: units sold, and movements by second."""
+    """Return window rows by the start of their day, with units sold and movements by second."""
     sold: dict[int, int] = {}
     moves: dict[int, dict[int, int]] = {}
     for fact in facts:

@@ -72,7 +72,7 @@ def units_text(units: int | None) -> str:
 
 
 def money_text(minor: int | None) -> str:
-    """Return an amount in minor units as text in major ones: `1,234.50` for 123450, – for None."""
+    """Return an amount in minor units as text in major units: `1,234.50` for 123450; – for None."""
     if minor is None:
         return UNKNOWN
     major, rest = divmod(abs(minor), 100)
@@ -80,9 +80,10 @@ def money_text(minor: int | None) -> str:
 
 
 def micro_text(micro: int | None) -> str:
-    """Return a rate in micro-units to a thousandth, half away from zero: `4.376` for 4,375,500.
+    """Return a rate in micro-units, rounded to a thousandth of a unit: `4.376` for 4,375,500.
 
-    This text is for display. Use `exact_micro_text` where a reader computes with the value.
+    Halves are rounded away from zero. This text is for display. Use `exact_micro_text` where a
+    reader computes with the value.
     """
     if micro is None:
         return UNKNOWN
@@ -150,8 +151,8 @@ def label(line: Line) -> str:
 def text(line: Line, time_text: Callable[[int], str]) -> str:
     """Return the line's value as text.
 
-    A positive `add` line begins with `+`. In a code, blanks replace the underscores. `time_text`
-    formats the values of `_us` names.
+    A positive `add` line begins with `+`. A text value is shown with blanks instead of underscores.
+    `time_text` formats the values of `_us` names.
     """
     amount = line.amount
     if not isinstance(amount, int):

@@ -24,7 +24,7 @@ class Provenance:
     as_of_us: int | None
     policy: Source | None = None
     policy_row_offset: int | None = None  # of the policy row's last change, if archived
-    decision: Source | None = None  # latest decision on the need by a person
+    decision: Source | None = None  # a person's latest decision on the need
 
 
 def explain(

@@ -82,7 +82,7 @@ def _protection(state: KeyState, policy: ItemLocation, rate_micro: int) -> tuple
 
 
 def _batch(state: KeyState, policy: ItemLocation) -> str:
-    """Return the terms whose maximum is the batch S - s."""
+    """Return a text that explains the batch S - s."""
     if has_typed_levels(policy):
         return "typed"
     rate, span = demand_micro(policy, state.demand.rate_micro), batch_centidays(policy)
@@ -94,8 +94,9 @@ def _batch(state: KeyState, policy: ItemLocation) -> str:
 def quantity_section(state: KeyState) -> Section:
     """Return the section `quantity`: the steps from need to order quantity (domain.md 5.2).
 
-    The steps are pack rounding, minimum and limit. If B > s, the only line shows B - s. If the key
-    can't have a need, for example because it was never counted, the only line gives the reason.
+    The steps are pack rounding, minimum and limit. If the base position B is above s, the only line
+    shows B - s. If the key can't have a need, for example because it was never counted, the only
+    line gives the reason.
     """
     policy, s, base = state.policy, state.reorder_point_units, state.base_position_units
     if policy is None or s is None:
@@ -145,8 +146,8 @@ def _need(policy: ItemLocation, level: Levels, base_units: int, need: int) -> tu
 def hold_section(state: KeyState, decision: Source | None) -> Section:
     """Return the section `hold`: the need's state, and B + requested = inventory position.
 
-    In a hold, the line `reason` shows the reason of the last output, and otherwise that of the
-    episode. `decision` is a person's latest decision on the need.
+    In a hold, the line `reason` has the reason of the last output. In the states idle and open it
+    has that of the episode. `decision` is a person's latest decision on the need.
     """
     episode = state.episode
     decided = None if episode.last_output is None else episode.last_output.reason

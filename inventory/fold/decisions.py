@@ -43,16 +43,18 @@ _NO_TRIGGER = ReplenishmentTrigger()
 _NOTHING: Final[tuple[Output, ...]] = ()
 
 # Rows of these tables can trigger a change of a need by themselves: they answer or decide it, raise
-# `reviewed_at` or change a replenishment column. Rows of other tables act on a need only through B.
+# `reviewed_at` or change a replenishment column. Rows of other tables act on a need only through
+# the base position B.
 _NEED_FACTS = (ItemLocation, PurchaseOrderLine, ShipmentLine, ReorderDecision)
 
 
 def levels_after(
     before: KeyState, policy: ItemLocation | None, demand: Demand
 ) -> tuple[int, int | None, int | None]:
-    """Return SS, s and S after the record (domain.md 5.1).
+    """Return safety stock SS, reorder point s and order-up-to level S after the record.
 
-    They depend on policy and demand only. If neither changed, the old levels are returned.
+    They depend on policy and demand only (domain.md 5.1). If neither changed, the old levels are
+    returned.
     """
     if policy is before.policy and demand is before.demand:
         return before.safety_stock_units, before.reorder_point_units, before.order_up_to_units
@@ -106,8 +108,9 @@ def base_position(stock: Stock, policy: ItemLocation | None) -> int:
 def _may_need(state: KeyState, change: Change) -> bool:
     """Return True if the record can change the episode (domain.md 5.3).
 
-    The check saves time. An idle key whose B is above s stays idle after most records. A decision
-    row changes even an idle episode, because stale decisions are counted.
+    The check saves time. An idle key whose base position is above its reorder point stays idle
+    after most records. A decision row changes even an idle episode, because stale decisions are
+    counted.
     """
     episode = state.episode
     if episode.state != IDLE or isinstance(change.after, ReorderDecision):

@@ -122,9 +122,9 @@ def days_from(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules
 def _without_facts(day_end: DayEnd, day_us: int, until_us: int, rules: Rules) -> DayEnd:
     """Return the day end after the days [`day_us`, `until_us`), none of which has a fact.
 
-    These days change nothing before the key's first fact (`begun` False). They change nothing
-    while the key is out of stock: `out` is then N, so they are not observed and have no quiet
-    window.
+    These days change nothing before the key's first fact (`begun` False). Nor do they change
+    anything while the key is out of stock: all trading windows are then out, so the days are not
+    observed and have no quiet window.
     """
     if (
         day_us == until_us
@@ -267,8 +267,9 @@ def _observe_day(
 def observed_micro(sold_units: int, open_windows: int, step: int, rules: Rules) -> int | None:
     """Return obs = half_even(sold·10^6·N, open windows) in micro-units a day (domain.md 3.3).
 
-    `open_windows` is N - out. None means that the day is not observed: 4·(N - out) < N, or the
-    price step at its start is not 0.
+    N is `rules.trading_windows`, and `open_windows` is N minus the windows that were out of stock.
+    None means that the day is not observed: 4·`open_windows` < N, or the price step at its start is
+    not 0.
     """
     if 4 * open_windows < rules.trading_windows or step != 0:
         return None

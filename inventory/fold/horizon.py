@@ -52,9 +52,10 @@ def pass_days(before: KeyState, now_us: int) -> Passed:
 
 
 def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:
-    """Return the stock after its first `folded_counts` counts passed the horizon.
+    """Return the stock without its oldest `folded_counts` counts, now before the horizon.
 
-    `opening_units` is on-hand at the new horizon.
+    `opening_units` is on-hand at the new horizon. The newest of these counts becomes
+    `opening_count`.
     """
     return Stock(
         stock.on_hand_units,

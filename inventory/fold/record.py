@@ -187,7 +187,7 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
 
 
 def _dropped(before: KeyState, passed: KeyState | Passed) -> tuple[int, ...]:
-    """Return the starts of the window rows that the new horizon expired, in ascending order."""
+    """Return the starts of the window rows that expired at the new horizon, ascending."""
     if passed.windows is before.windows:
         return _NO_ROWS
     return tuple(sorted([start for start in before.windows if start not in passed.windows]))

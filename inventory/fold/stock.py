@@ -4,7 +4,8 @@
 
 No running balance is stored. A movement belongs to the interval that ends with the next count. It
 changes that count's variance, or on-hand if there is no next count. Inserting a count splits an
-interval and removing one joins two, so only that count's variance has to be summed.
+interval and removing one joins two, so only the variance of the inserted or removed count has to be
+summed.
 """
 
 from bisect import bisect_left
@@ -69,7 +70,7 @@ def without_count(stock: Stock, windows: Windows, count_id: int) -> Stock:
 
 
 def with_count(stock: Stock, windows: Windows, count: Count) -> Stock:
-    """Return the stock with an approved count. Movements of later seconds are added to it."""
+    """Return the stock with an approved count. Later movements are added to the count's units."""
     index = bisect_left(stock.counts, _order(count), key=_order)
     counts = (*stock.counts[:index], count, *stock.counts[index:])
     variance = _variance(replace(stock, counts=counts), windows, index)
@@ -77,7 +78,7 @@ def with_count(stock: Stock, windows: Windows, count: Count) -> Stock:
 
 
 def net_between(windows: Windows, after_us: int | None, until_us: int) -> int:
-    """Return Σ retained movements in (`after_us`, `until_us`]. None means from the horizon on."""
+    """Return Σ retained movements in (`after_us`, `until_us`]; all up to `until_us` for None."""
     total = 0
     for start_us in _starts_between(windows, after_us, until_us):
         moves = windows[start_us].moves

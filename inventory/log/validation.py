@@ -1,7 +1,7 @@
 """The checks that turn a record into a change, in the order of the reason codes (domain.md 11.2).
 
-These checks need no state. The fold makes the checks that do, for example that of a count against
-the horizon.
+These checks need no state. The fold makes the checks that need it, for example that of a count
+against the horizon.
 """
 
 from typing import NoReturn
@@ -86,7 +86,7 @@ def _changed(
 
 
 def _refuse(record: Record, admission: Admission) -> NoReturn:
-    """Raise the first reason among admission, table and operation. One of them applies."""
+    """Raise `Rejected` for the admission, table or operation. One of them must be invalid."""
     if admission is Admission.MALFORMED:
         raise Rejected(MALFORMED, _why_malformed(record))
     if admission is Admission.BEFORE_DEDUPE_HORIZON:
@@ -111,7 +111,7 @@ def _why_malformed(record: Record) -> str:
 def _image(record: Record, name: str, image: object) -> dict[str, object]:
     """Return an image that the operation requires, or raise `Rejected` if it is None.
 
-    The ring judged an image of another type as malformed already.
+    An image of another type doesn't get here, because the ring has judged it as malformed.
     """
     if isinstance(image, dict):
         return image

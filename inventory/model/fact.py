@@ -16,8 +16,9 @@ class Effect:
 
     `moved_units`, `unavailable_units`, `on_order_units` and `in_transit_units` include the sign, so
     they can be summed. `line_units` and `line_minor` are the quantity and amount of a sale line as
-    in its row, without the sign: a quantity below 0 is a return. Both are 0 for other tables. The
-    movement and the line lie at the second `at_us`.
+    in its row, without the sign: a quantity below 0 is a return. Both are 0 for other tables.
+    `at_us` is the business time of the movement and of the line, in whole seconds. It is 0 for an
+    image that changes only on-order or in-transit.
     """
 
     sign: int
@@ -62,5 +63,5 @@ class WithoutTimes:
     """Base of facts of tables that have no business time."""
 
     def business_times(self) -> tuple[int, ...]:
-        """Return no time."""
+        """Return an empty tuple."""
         return ()

@@ -6,7 +6,7 @@ from inventory.model.value import value
 
 @value
 class ReorderOutput:
-    """One revision of a need. A status other than `open` carries no quantity and no flags.
+    """One revision of a need. Only a revision with status `open` has a quantity and flags.
 
     `terms` are the named inputs and steps of the quantity in a fixed order (domain.md 5), for
     people.

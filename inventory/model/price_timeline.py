@@ -84,7 +84,7 @@ def first_cut(timeline: Timeline, at_us: int) -> PriceRow | None:
     """Return the first reduction of the unbroken run of cuts in force at `at_us`, or None.
 
     An equal price neither breaks nor starts a run. A row exactly at `at_us` belongs to the run. A
-    row that was replaced at its own `effective_from` was never in force and is ignored.
+    row is ignored if a later row has the same `effective_from_us`, because it was never in force.
     """
     begun = [
         row
@@ -109,7 +109,7 @@ def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
     of that span. The older one shows whether that price was a cut or a raise.
     """
     is_long = len(timeline) > ROWS_BEFORE_HISTORY
-    # The horizon is never later than this, so most keys return here.
+    # `horizon_us` below is never later than stream time - 31 d, so most keys return here.
     if (
         not is_long
         or timeline[ROWS_BEFORE_HISTORY].effective_from_us >= stream_time_us - HISTORY_US
@@ -139,7 +139,7 @@ def prior_price(timeline: Timeline, effective_at_us: int, *, progressive: bool) 
 def _lowest_in_force(timeline: Timeline, start_us: int, end_us: int) -> int | None:
     """Return the lowest price in force at any instant of [start, end).
 
-    A row replaced at its own `effective_from_us` was never in force.
+    A row was never in force if a later row has the same `effective_from_us`.
     """
     lowest = None
     replaced_at_us = end_us

@@ -67,9 +67,10 @@ class PricingInputs:
 class PricingTrigger:
     """The reasons for which a record may change a price proposal.
 
-    `evaluate` is True if the record raised `reviewed_at`, moved E, or changed cost or a price
-    column (domain.md 11.9). `price_row` is an inserted `price_change` row, and `decision` an
-    inserted `price_decision` row. They are None for every other record.
+    `evaluate` is True if the record raised `reviewed_at`, moved E (the end of the last closed
+    window), or changed cost or a price column (domain.md 11.9). `price_row` is an inserted
+    `price_change` row, and `decision` an inserted `price_decision` row. They are None for every
+    other record.
     """
 
     evaluate: bool = False
@@ -102,8 +103,8 @@ def next_proposal(
 ) -> Step:
     """Return the price episode after the record at `at`, and its output if there is one.
 
-    The first that applies decides (domain.md 11.9): accepted, superseded, a person's decision,
-    policy off, expired, evaluation. After a closing there is no evaluation.
+    The first of these that applies decides (domain.md 11.9): accepted, superseded, a person's
+    decision, policy off, expired, evaluation. After a closing there is no evaluation.
     """
     current = _after_decision(episode, trigger)
     closed = _closed(current, inputs, trigger)

@@ -46,7 +46,7 @@ class Market:
     """The inputs of the signals: stock, supply and demand of the key (domain.md 6.1).
 
     `available_units` is on-hand - allocated. `rate_micro` is the demand rate d in micro-units a
-    day. `is_observed` False leaves only the signal `below_floor`.
+    day. If `is_observed` is False, only the signal `below_floor` can apply.
     """
 
     available_units: int
@@ -67,7 +67,7 @@ def supply(*, available_units: int, in_transit_units: int) -> int:
 
 
 def cover_centidays(*, supply_units: int, rate_micro: int) -> int | None:
-    """Return floor(supply·10^8, d) in hundredths of a day; None is unbounded, for d = 0."""
+    """Return floor(supply·10^8, d) in hundredths of a day; None means unbounded (d = 0)."""
     return None if rate_micro == 0 else supply_units * 100_000_000 // rate_micro
 
 

@@ -64,7 +64,7 @@ def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clampe
     """Return the reduced price for `target` (domain.md 6.2, Down).
 
     It is ≥ floor, ≥ old - floor(old·max_step, 1000), ≥ regular - floor(regular·max_off, 1000) and
-    < old, with an allowed ending. It is None if there is no such price.
+    < old, with an allowed ending. `price_minor` is None if there is no such price.
     """
     lowest = (
         (FLOOR, frame.floor_minor),
@@ -91,7 +91,7 @@ def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     """Return the raised price for `target` (domain.md 6.2, Up).
 
     It is ≤ old + floor(old·max_step, 1000), ≤ regular + floor(regular·cap, 1000), ≥ floor and
-    > old, with an allowed ending. It is None if there is no such price.
+    > old, with an allowed ending. `price_minor` is None if there is no such price.
     """
     highest = (
         (MAX_STEP, frame.old_minor + frame.old_minor * policy.max_step_permille // 1000),

@@ -68,7 +68,8 @@ def urgency(*, available_units: int, cover_centidays: int | None, lead_time_cent
     """Return the urgency: `SOLD_OUT`, `RUNS_OUT` or `LOW`.
 
     `SOLD_OUT`: nothing is left to sell. `RUNS_OUT`: the supply lasts for less than the lead time.
-    `LOW`: all others, and every item without demand (`cover_centidays` None).
+    `LOW`: all others. An item without demand (`cover_centidays` None) is always `LOW`, even with
+    nothing left to sell.
     """
     if cover_centidays is None:
         return LOW

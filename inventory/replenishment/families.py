@@ -11,7 +11,8 @@ from typing import Final
 from inventory.model.policy import ItemLocation
 from inventory.model.value import value
 
-# Shapes of a family's levels. The limits beside them keep the formulas defined (domain.md 11.8).
+# Shapes of a family's levels. The comments have the limits without which the formulas would be
+# undefined (domain.md 11.8). Those after "typed" apply to typed levels only.
 NO_SHAPE: Final = "no levels"
 LOTS: Final = "s and multiples of Q"  # Q ≥ 1
 TWO_LEVELS: Final = "s and S"  # typed: S > s
@@ -47,10 +48,11 @@ class Family:
     `typed` are the columns that a person fills in if `levels` is fixed. `computed` are those to
     fill in if `levels` is computed. A family without `computed` always has typed levels.
 
-    The first computed level is span(P) + SS(P), or span(`span_column`) if the family has one. It is
-    s, and S for `BASE_STOCK`. In a family of `TWO_LEVELS`, S - s is `batch` of
-    span(`batch_column`), so such a family needs both fields. `batch_text` explains S - s to people,
-    with the placeholders `demand` (units), `lot` (Q) and `span` (days).
+    The first computed level is span(P) + SS(P) with the protection span P, or span(`span_column`)
+    if the family has one. It is S for the shape `BASE_STOCK`, and s for all other shapes. In a
+    family of `TWO_LEVELS`, S - s is `batch` of span(`batch_column`), so such a family needs both
+    fields. `batch_text` explains S - s to people, with the placeholders `demand` (units), `lot` (Q)
+    and `span` (days).
     """
 
     code: str

@@ -17,14 +17,14 @@ from inventory.replenishment.families import (
     protection_centidays,
 )
 
-SIGMA_PER_MAD_MICRO = 1_253_314  # √(π/2): standard over mean deviation of a normal variable
+SIGMA_PER_MAD_MICRO = 1_253_314  # √(π/2): standard / mean absolute deviation of a normal variable
 
 
 @value
 class Levels:
-    """SS, s and S in units. s and S are None without a policy or with family off, S also for sQ.
+    """SS, s and S in units. s and S are None without a policy or with family off.
 
-    SS is 0 for typed levels and for family `cover`.
+    S is also None for family sQ. SS is 0 for typed levels and for family `cover`.
     """
 
     safety_stock_units: int

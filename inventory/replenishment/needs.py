@@ -61,8 +61,9 @@ class ReplenishmentInputs:
 
 @value
 class _Now:
-    """The values that one evaluation reads: the record's triggers, and levels and B after it.
+    """The values that one evaluation reads: the record's triggers, and the key's new values.
 
+    `level` has the levels after the record, and `base_units` is the base position B after it.
     `policy` is None while the key is not active. `inactive_reason` then has the reason.
     """
 
@@ -81,7 +82,7 @@ class _Now:
         return self.level.reorder_point_units or 0
 
     def is_due(self) -> bool:
-        """Return True if B ≤ s. The comparison is inclusive (domain.md 5.1)."""
+        """Return True if the base position B is at or below s (domain.md 5.1)."""
         return self.base_units <= self.reorder_point_units
 
 

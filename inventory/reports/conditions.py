@@ -1,7 +1,6 @@
 """Conditions of exception tasks that services check for one key (domain.md 8).
 
-The conditions over many keys are SQL in `ledger.automation.conditions`. Tests there check both
-sides of each boundary.
+The conditions over many keys are SQL in `ledger.automation.conditions`.
 """
 
 from inventory.model.arithmetic import ceil_div, half_even

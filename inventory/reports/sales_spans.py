@@ -1,9 +1,10 @@
 """Hopping windows and selling sessions of a key, computed from its ten-minute windows.
 
-Nothing stores them, and no rule reads them. They count `sold_units`, so returns never lower them.
+No table or topic stores them, and no rule reads them. They count `sold_units`, so returns never
+lower them.
 
 The caller passes the units sold by window start (µs since 1970 UTC). A worker's state has the
-windows of today and of the three days before, the read model has all windows since its first
+windows of today and of the three days before. The read model has all windows since its first
 record.
 """
 
@@ -53,7 +54,7 @@ def last_hop_end_us(now_us: int) -> int:
 
 
 def hop(sold: Sold, *, span_us: int, end_us: int, now_us: int) -> Hop:
-    """Return the units sold in [`end_us` - `span_us`, `end_us`). Both are multiples of W.
+    """Return the units sold in [`end_us` - `span_us`, `end_us`), both multiples of ten minutes.
 
     `now_us` decides whether the hop is settled.
     """

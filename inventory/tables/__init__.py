@@ -1,1 +1,1 @@
-"""The captured tables, one module each: its columns, the limits of their values, its fact."""
+"""The captured tables: a module for each, with its columns, their limits and its fact."""

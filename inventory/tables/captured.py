@@ -33,9 +33,10 @@ Parser = Callable[[str, Row], Fact]
 class CapturedTable:
     """A table of schema `retail` whose changes are records of `stock.events`.
 
-    `columns` are its columns beside `COMMON`, with their types in SQL, in the order of domain.md
-    2.6. `parse` takes key and image, and returns the fact or raises `Rejected`. `has_movements` is
-    True if its rows can change on-hand or unavailable, `has_inbound` if on-order or in-transit.
+    `columns` are its columns in addition to `COMMON`, with their types in SQL, in the order of
+    domain.md 2.6. `parse` takes key and image, and returns the fact or raises `Rejected`.
+    `has_movements` is True if its rows can change on-hand or unavailable, `has_inbound` if on-order
+    or in-transit.
     """
 
     name: str

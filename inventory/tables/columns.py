@@ -155,6 +155,6 @@ def optional_business_us(row: Row, column: str) -> int | None:
 
 
 def check_origin(row: Row) -> None:
-    """Check `recorded_at` and `recorded_by` of a table whose rules read neither."""
+    """Check the types of `recorded_at` and `recorded_by`, for a table where no rule reads them."""
     optional_integer(row, "recorded_at")
     optional_text(row, "recorded_by")

@@ -1,4 +1,4 @@
-"""`item_location`: the policy of a key, with a limit and mostly a default for each column.
+"""`item_location`: the policy of a key. Each column has limits, and most have a default.
 
 The class of the fact is `inventory.model.policy.ItemLocation`, because a state contains it.
 """
@@ -111,9 +111,10 @@ PRICE_COLUMNS: Final = (
 
 
 def parse(key: str, row: Row) -> ItemLocation:
-    """Return the policy of `key`, with the overlay of this logic revision, or raise `Rejected`.
+    """Return the policy of `key`, with the columns that `OVERLAY` sets, or raise `Rejected`.
 
-    The limits of a family apply only while that family is set (domain.md 11.8).
+    `OVERLAY` belongs to this logic revision. Limits that belong to a replenishment family are
+    checked only if `replenish_family` of the row is that family (domain.md 11.8).
     """
     return parse_overlaid(key, row, OVERLAY)
 

@@ -1,4 +1,4 @@
-"""`price_change`: a price of a key from a time on. Rows are inserted and never changed."""
+"""`price_change`: a price of a key and its start. Rows are inserted and never changed."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ from inventory.tables.columns import (
 )
 
 KINDS: Final = ("initial", "rule", "manual", "emergency", "rollback")
-STEP_MIN: Final = -(2**31)  # `step` is the only `integer` column, others are `bigint` (2.6)
+STEP_MIN: Final = -(2**31)  # the only `integer` column; others are `bigint` (domain.md 2.6)
 STEP_MAX: Final = 2**31 - 1
 
 

@@ -23,7 +23,7 @@ STATUSES: Final = ("planned", "shipped", "received")
 
 @value
 class ShipmentLine:
-    """Goods of one item from a supplier, or out of or into this location by a transfer.
+    """Goods of one item that come from a supplier, or leave or enter this location by a transfer.
 
     `leg` is `supplier_in`, `transfer_out` or `transfer_in`. A business time is None while its
     column is null. `order_units` are the units that a receipt takes off its order line.
