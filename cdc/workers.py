@@ -119,7 +119,7 @@ def _first(
     within_s: float,
     read: Callable[[httpx.Response], Answer | str],
 ) -> Answer | str:
-    """Return the first worker's answer, or else the last worker's problem.
+    """Return the answer of the first worker that gives one, or the last worker's problem.
 
     Each request may use two thirds of the remaining time, so that one hanging worker leaves time
     for another.

@@ -55,7 +55,7 @@ class ConnectorState:
 
 
 def connector_config(host: str, port: int, dbname: str = "retail") -> dict[str, str]:
-    """Return `connector.json` with the tables filled in and the address of one Postgres."""
+    """Return `connector.json` with the names of the tables and the address of one Postgres."""
     text = DEFINITION.read_text(encoding="utf-8")
     for name, tables in (("<captured>", CAPTURED), ("<reference>", REFERENCE_TABLES)):
         text = text.replace(name, "|".join(tables))
@@ -171,7 +171,7 @@ class ConnectClient:
         return any("snapshot" not in at or at.get("snapshot_completed") is True for at in found)
 
     def pause(self) -> None:
-        """Pause the task. It reads nothing and keeps its connection to the slot."""
+        """Pause the task. It then reads nothing, but keeps its connection to the slot."""
         self._http.put(f"/connectors/{CONNECTOR}/pause").raise_for_status()
 
     def stop(self) -> None:
@@ -239,7 +239,7 @@ def wait_streaming(
 ) -> ConnectorState:
     """Return once connector and task run and the slot is active.
 
-    All rows committed from then on are streamed. An earlier row may be in the topic only if the
+    All rows committed from then on are streamed. Earlier rows get into the topic only if the
     connector takes a snapshot.
 
     Raises:
@@ -286,7 +286,8 @@ def _until(
     """Read the state every 0.1 s until `missing` returns an empty text, and return the state.
 
     Raises:
-        CaptureError: `timeout_s` is over, or the connector has been failed for `failed_for_s`.
+        CaptureError: `timeout_s` is over, or the connector has been in state FAILED for
+        `failed_for_s`.
             Connect doesn't restart a failed task.
     """
     began = alive_at = time.monotonic()

@@ -158,7 +158,7 @@ def config_of(database_url: str) -> dict[str, str]:
 def run(connections: Connections, stop: threading.Event) -> None:
     """Compare and repair until `stop`.
 
-    While another reconciler runs, or the database is lost, this one waits.
+    While another reconciler runs, or the connection to the database is lost, this one waits.
     """
     url = connections.database_url.get_secret_value()
     password = connections.connect_password.get_secret_value()

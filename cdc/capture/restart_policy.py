@@ -10,7 +10,7 @@ _HOUR_S: Final = 3600.0
 class RestartPolicy:
     """The rule for restarts of a failed task: 5 s after its failure, at most five in an hour.
 
-    If the connector can't process a row, every restart fails. Each of them also reads Postgres'
+    If the connector can't process a row, every restart fails. Each restart also reads Postgres'
     write-ahead log again, from the last confirmed position.
     """
 
@@ -19,7 +19,7 @@ class RestartPolicy:
         self._failed_since: float | None = None
 
     def is_restart_due(self, now: float, *, failed: bool) -> bool:
-        """Return True if the task failed at least 5 s ago and was restarted < 5 times in an hour.
+        """Return True if the task failed ≥ 5 s ago and was restarted < 5 times in the last hour.
 
         Call this regularly. `failed` is the task's state at `now`, in seconds of a monotonic clock.
         """

@@ -1,8 +1,9 @@
 """The decoder of `stock.events`: from a record's bytes to a `Record` for the rules.
 
 It refuses only bytes that are no Debezium envelope (domain.md 11.2: `malformed`). Everything else
-is returned, wrong column types included, because the fold rejects it with a reason. So live workers
-and recomputations give the same reason. Timestamps become integer microseconds, never floats.
+is returned, even columns of a wrong type, because the fold rejects those with a reason. So live
+workers and recomputations give the same reason. Timestamps become integer microseconds, never
+floats.
 """
 
 from datetime import datetime

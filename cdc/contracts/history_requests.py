@@ -114,7 +114,7 @@ def first_problem(kind: str, arguments: Mapping[str, str]) -> tuple[str, str] | 
 
 
 def given_arguments(kind: str, arguments: Mapping[str, str]) -> dict[str, str]:
-    """Return the arguments of this kind that have a text, in the order of its form."""
+    """Return the arguments of this kind that are not empty, in the order of its form."""
     names = FORMS[kind].names()
     return {name: text for name in names if (text := arguments.get(name, ""))}
 
@@ -125,7 +125,7 @@ def command_of(
     """Return the words after `inventory`; `extra` options come before positional arguments.
 
     An option and its value are one word, like `--run=last`. Positional arguments follow `--`. So
-    the command line parser takes no value for an option.
+    the command-line parser can't take a value for an option.
     """
     form = FORMS[kind]
     options = (

@@ -170,7 +170,7 @@ def _beat_of(row: dict[str, Any]) -> Beat:
 
 
 def _unversioned_beat(payload: bytes) -> Beat | None:
-    """Return a heartbeat in the format before versions: `12@1795229285100000`."""
+    """Return a heartbeat in the format without a version, `12@1795229285100000`; else None."""
     count, at, commit_us = payload.partition(b"@")
     return Beat(int(count), int(commit_us)) if at and count.isdigit() else None
 

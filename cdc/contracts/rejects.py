@@ -64,9 +64,9 @@ class Late:
 
 
 def truncated(content: bytes | None, detail: str) -> tuple[bytes | None, str]:
-    """Return a rejected record's bytes and detail. Longer bytes are cut to `MOST_BYTES`.
+    """Return a rejected record's bytes, cut to `MOST_BYTES`, and its detail.
 
-    The detail then states the original length.
+    If the bytes were cut, the detail states their original length.
     """
     if content is None or len(content) <= MOST_BYTES:
         return content, detail

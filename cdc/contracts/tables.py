@@ -26,7 +26,7 @@ LATE_SALE: Final = "read_model.late_sale"
 REJECTED: Final = "read_model.rejected"
 HEARTBEAT: Final = "read_model.heartbeat"
 
-# Tables of the read model that the projector fills. It empties them for another logic revision.
+# Tables of the read model that the projector fills, and empties when its logic revision changes.
 FROM_THE_LOG: Final = (STOCK, SALES_WINDOW, LATE_SALE, REJECTED, HEARTBEAT)
 RELATIONS: Final = frozenset(
     {

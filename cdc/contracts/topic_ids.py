@@ -1,7 +1,8 @@
 """The file format of topic ids, which show whether a topic was deleted and created again.
 
 Such a topic has the same name and, after a while, the same offsets. Only the id that the broker
-gave it differs. Workers store their topics' ids in `topics.json`, a publication beside its run.
+gave it differs. Workers store the ids of their topics in `topics.json`. `inventory backfill
+publish` stores them beside the run that it publishes.
 """
 
 import json
@@ -22,7 +23,7 @@ def decode_topic_ids(content: bytes) -> dict[str, str]:
 
     Raises:
         UnknownVersion: written by another version of this code.
-        UnreadableRecord: it holds no ids.
+        UnreadableRecord: `content` has no ids.
     """
     unversioned = _unversioned(content)
     if unversioned is not None:
@@ -31,7 +32,7 @@ def decode_topic_ids(content: bytes) -> dict[str, str]:
 
 
 def _unversioned(content: bytes) -> dict[str, str] | None:
-    """Return the ids of a file from before versions: names and ids alone."""
+    """Return the ids of a file without a version, which has only names and ids; else None."""
     try:
         row = json.loads(content)
     except (ValueError, RecursionError):
