@@ -1,6 +1,6 @@
 """A check for the form of the rules in this process: Python, or machine code compiled from it.
 
-`inventory workers compile` compiles them.
+`inventory workers compile` compiles the rules.
 """
 
 from inventory.fold import record as fold

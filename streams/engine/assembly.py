@@ -102,9 +102,10 @@ class Assembly:
         Window rows of a key without a level are ignored if their offset is at least `next_offset`.
 
         Raises:
-            TornChangelogs: a window row is newer than its level. They are written in one
-                transaction, so one of the changelogs has lost records.
-            LogMismatch: window rows that a level counts are missing, or window rows have no level.
+            TornChangelogs: a window row is newer than its level. Both are written in one
+            transaction, so one of the changelogs has lost records.
+            LogMismatch: fewer window rows exist than a level's header `retained` counts, or window
+            rows have no level.
         """
         self._store_levels()
         cold = self._levels if self._base is None else self._base

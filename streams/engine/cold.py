@@ -19,7 +19,7 @@ from cdc.contracts.state import decode_state, encode_state
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 
-SLOTS: Final = 32  # documents in a block: 16 need a third more bytes, 64 twice the time
+SLOTS: Final = 32  # documents in a block; 16 would need a third more bytes, 64 twice the time
 BLOCK_BYTES = 256 << 10  # most bytes of documents; a key with all its windows takes half of this
 _SMALL: Final = 8 << 10  # compressed bytes below which a block with empty slots is rewritten
 _LEVEL: Final = 1
@@ -172,7 +172,7 @@ class States(dict[InvKey, KeyState]):
 
     If a key has a state in use and one at rest, the state in use is valid. The class inherits from
     dict, because the rules expect a dict. With `keep_decoded`, a state that was looked up remains
-    decoded. The fold sets it, because it replaces that state next. Queries don't set it.
+    decoded. The fold uses that, because it replaces each state that it looks up. Queries don't.
     """
 
     __slots__ = ("_cold", "_keep_decoded", "_new")

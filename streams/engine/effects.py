@@ -44,10 +44,10 @@ from streams.engine.records import Send, Stage
 class Effects:
     """The effects of a chunk on one partition.
 
-    `rows` maps each key whose level must be written to the starts of its changed window rows.
-    `decisions` has the last revision of each id, with the state that decided it. `beats` has the
-    newest heartbeat by its key. `expired` has window records by key and start. The numbers count
-    records by verdict.
+    The keys of `rows` are those whose level must be written. The values are the starts of each
+    key's changed window rows. `decisions` has the last revision of each id, with the state that
+    decided it. `beats` has the newest heartbeat by its key. `expired` has the last records of
+    changed window rows that have expired, by key and start. The numbers count records by verdict.
     """
 
     rows: dict[InvKey, set[int]] = field(default_factory=dict)

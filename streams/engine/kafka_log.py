@@ -38,7 +38,7 @@ class KafkaLog:
             bootstrap_servers=bootstrap,
             group_id=None,
             enable_auto_commit=False,
-            auto_offset_reset="none",  # a missing offset is a fault (F16), never a silent restart
+            auto_offset_reset="none",  # a missing offset is an error, never a silent restart
             isolation_level="read_committed",
             max_partition_fetch_bytes=FETCH_BYTES,
             fetch_max_wait_ms=50,

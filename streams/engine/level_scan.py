@@ -1,8 +1,8 @@
 """A search for the few facts that a restore needs in a level's bytes, without parsing them.
 
-Parsing all levels would take most of the time of a restore, and most are not used soon. The bytes
-are canonical JSON (`cdc.contracts.state`) with sorted names, so the names before and after each
-value are known. Bytes of any other form are parsed instead.
+Parsing all levels would take most of the time of a restore, and most levels are not needed soon.
+The bytes are canonical JSON (`cdc.contracts.state`) with sorted names, so the names before and
+after each value are known. Bytes of any other form are parsed instead.
 """
 
 import re

@@ -60,11 +60,12 @@ async def handle_chunk(
 ) -> Effects:
     """Fold `chunk` into the partition and return once the broker has acknowledged its output.
 
-    Records below `owned.next_offset` change nothing, but the output that an earlier process wrote
-    for them is written again. If there is no output, nothing is sent.
+    Records below `owned.next_offset` change nothing. If an earlier process handled them, the
+    present output of their keys is sent again, because that process may not have sent all of it. If
+    there is no output, nothing is sent.
 
-    Offsets missing within the chunk are taken as offsets without records. Divide a consumer's
-    records by `records.unbroken` first.
+    Offsets missing within the chunk are taken as offsets without records. So split a consumer's
+    records with `records.unbroken` first.
 
     Raises:
         Gap: the chunk begins after `owned.next_offset`. Nothing was changed.

@@ -2,7 +2,8 @@
 
 It has topics with partitions and transactions, with the guarantees that the engine relies on. A
 hook is called before every effect. It may raise, like a process that dies there, or wait while
-others continue. Readers never get records of an aborted transaction, but their offsets are used.
+others continue. Readers never get the records of an aborted transaction, but these records use up
+offsets.
 """
 
 from collections import defaultdict
@@ -28,7 +29,7 @@ async def undisturbed(_effect: str) -> None:
 class MemoryBroker:
     """A broker in memory. It is a `Log`, and `writer` returns a `Broker`.
 
-    It reads no clock: the test passes every time.
+    It reads no clock: callers pass all times as arguments.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Checks that topics and restored state belong together, with repair commands if they don't.
 
 A broker answers without an error if a topic was deleted and created again, or truncated. A worker
-that continued with such a topic would compute wrong states. The worker therefore stops (fault F16).
+that continued with such a topic would compute wrong states. The worker therefore stops.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _RETIRE: Final = f"inventory revision retire {LOGIC_REVISION} --delete"
 
 
 class LogMismatch(Exception):
-    """A topic was deleted, created again or truncated, so that it contradicts the state (F16).
+    """A topic was deleted, created again or truncated, so that it contradicts the state.
 
     `repair` is the command that an operator should run.
     """
@@ -91,8 +91,8 @@ def refuse_unfinished(number: int, progress: Progress | None) -> None:
     if progress is not None and progress.next_offset == 0:
         problem = (
             f"{ON_HAND_CHANGELOG}[{number}] holds an incomplete published backfill; "
-            "the same `inventory backfill publish` finishes it, "
-            f"`{_RETIRE}` removes it"
+            "run the same `inventory backfill publish` again to finish it, "
+            f"or `{_RETIRE}` to remove it"
         )
         raise LogMismatch(problem, _RETIRE)
 
@@ -105,8 +105,8 @@ def refuse_other_generation(number: int, own_generation: int, found: int | None)
     """
     if found not in (None, own_generation):
         problem = (
-            f"{ON_HAND_CHANGELOG}[{number}] is of generation {found}, this worker of "
-            f"{own_generation} (INVENTORY_GENERATION)"
+            f"{ON_HAND_CHANGELOG}[{number}] is of generation {found}, but this worker is of "
+            f"generation {own_generation} (INVENTORY_GENERATION)"
         )
         raise LogMismatch(problem, START_AGAIN)
 

@@ -75,7 +75,7 @@ class Ownership:
 
     `assigned` are the partitions that the group assigned to it. `ready` are those of them whose
     state is restored; only these may be folded and queried. The takeover after a rebalance waits
-    for the one before, because the initialisation of a producer can't be cancelled.
+    for the previous takeover, because the initialisation of a producer can't be cancelled.
     """
 
     def __init__(

@@ -172,7 +172,7 @@ class Publication:
             if key in beats:
                 effects.beats[key] = beats[key]
         decisions, effects.decisions = effects.decisions, {}
-        # Decisions are as of the end, whatever progress the levels carry.
+        # Decisions have the as-of time of the end, whatever progress the levels have.
         sends = list(self._writer.decision_sends(decisions.values(), self._owned.progress()))
         await self._send([*self._stages(effects, by_key), sends])
 

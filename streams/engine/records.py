@@ -20,7 +20,7 @@ class SourceRecord:
 
 
 def unbroken(chunk: Sequence[SourceRecord]) -> Iterator[Sequence[SourceRecord]]:
-    """Divide the chunk where offsets are missing: [5, 6, 9] gives [5, 6] and [9].
+    """Split the chunk where offsets are missing: [5, 6, 9] gives [5, 6] and [9].
 
     Offsets can be missing if the consumer was moved to another offset between two fetches. The fold
     checks only a chunk's first offset, so it would not notice a gap within one.

@@ -89,8 +89,8 @@ async def _refuse_overtaken(number: int, topics: Topics, log: Log, seen: Excepti
         _, end = await log.bounds(topic, number)
         if end != topics.bounds[topic][1]:
             problem = (
-                f"partition {number}: another worker has written to {topic} during the restore, "
-                f"which had reached {topics.bounds[topic][1]} and ends at {end}"
+                f"partition {number}: another worker has written to {topic} during the restore: "
+                f"the topic ended at {topics.bounds[topic][1]}, and now it ends at {end}"
             )
             raise Fenced(problem) from seen
 

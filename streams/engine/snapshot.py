@@ -320,6 +320,9 @@ def _frames(content: bytes) -> Iterator[bytes]:
         frame = content[at : at + length]
         at += length
         if len(frame) != length or zlib.crc32(frame) != checksum:
-            problem = f"byte {at - length}: {len(frame)} of {length} bytes, or a wrong checksum"
+            problem = (
+                f"the frame at byte {at - length} is damaged: it has {len(frame)} of {length} "
+                "bytes, or its checksum is wrong"
+            )
             raise SnapshotRefused(problem)
         yield frame

@@ -152,9 +152,9 @@ def _refuse_lost_end(partition: int, known: Positions, beginnings: Positions) ->
     for topic, begin in beginnings.items():
         if begin < known.get(topic, 0):
             problem = (
-                f"{topic}[{partition}] had all records before offset {known[topic]}, but a new one "
-                f"got offset {begin}: it was recreated, or has lost its last records. Nothing was "
-                f"committed; {REPAIR}"
+                f"the state includes {topic}[{partition}] up to offset {known[topic]}, but a new "
+                f"record got offset {begin}: the topic was recreated, or has lost its last "
+                f"records. Nothing was committed; {REPAIR}"
             )
             raise LogMismatch(problem)
 

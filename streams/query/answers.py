@@ -127,7 +127,10 @@ def lag(owned: OwnedPartition, ends: Mapping[int, int], now_us: int) -> tuple[in
 
 
 def partitions(worker: Queryable, trusted: Callable[[OwnedPartition], bool]) -> Iterator[Document]:
-    """Yield one row per assigned partition, in order. Untrusted ones are shown as RESTORING."""
+    """Yield one row per assigned partition, in order.
+
+    A partition that is not ready, or for which `trusted` returns False, has state RESTORING.
+    """
     for number in sorted(worker.ownership.assigned):
         owned = worker.ownership.ready.get(number)
         if owned is None or not trusted(owned):

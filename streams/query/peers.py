@@ -1,8 +1,9 @@
 """A client of the other workers. It finds the owner of a partition and forwards a query to it.
 
 Each worker returns its own partitions on request. The resulting map is renewed at most every 2 s,
-and only while queries arrive. The addresses of workers are read again each time. A worker answers a
-request with the hop header from its own state or refuses it, so no query is forwarded twice.
+and only while queries arrive. The addresses of workers are read again each time. Requests of this
+client have the hop header. The worker that gets one answers from its own state or refuses, so no
+query is forwarded twice.
 """
 
 import asyncio

@@ -61,7 +61,7 @@ class QueryServer:
         gauges.register(worker)
         self._peers = Peers(worker.settings)
         settings = worker.settings
-        # The group's last heartbeat from this worker may be one interval older than the pause.
+        # When a suspension begins, the last heartbeat that the group got may be one interval old.
         longest_s = settings.session_timeout_s - settings.heartbeat_s
         self._suspensions = Suspensions(worker.ownership, longest_s, time.monotonic())
         self._checking: asyncio.Task[None] | None = None

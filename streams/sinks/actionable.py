@@ -31,6 +31,6 @@ def decision_in(
         reason = "simulated"
         raise Refused(reason)
     if event.at.logic_revision != revision:
-        reason = "logic revision"
+        reason = "another logic revision"
         raise Refused(reason)
     return event

@@ -182,6 +182,6 @@ def _take_lock(connection: Connection, name: str) -> None:
         if row is not None and row[0] is True:
             return
         if time.monotonic() > deadline_s:
-            problem = f"sink {name}: another process has kept its lock for {LOCK_WAIT_S} s"
+            problem = f"sink {name}: another process has held the sink's lock for {LOCK_WAIT_S} s"
             raise SecondInstance(problem)
         time.sleep(0.2)

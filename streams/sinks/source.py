@@ -1,7 +1,7 @@
 """The reader of a sink's topics: all their partitions, from positions that Postgres stores.
 
 A consumer group would store offsets in the broker, where they can't be committed together with the
-rows. Only records of committed transactions are read, so none of a fenced worker.
+rows. Only records of committed transactions are read, so no record of a fenced worker is.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -95,7 +95,7 @@ class SinkSource:
 
         Raises:
             SourceLost: a topic lacks the next offset.
-            KafkaException: another error, which doesn't end by waiting.
+            KafkaException: another error, for which waiting doesn't help.
         """
         taken: list[SinkRecord] = []
         for message in self._consumer.consume(records, timeout_s):

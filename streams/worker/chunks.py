@@ -1,8 +1,9 @@
 """A consumer for Faust that delivers chunks of records instead of single ones.
 
-Faust delivers each record through four tasks and a queue, which takes 50 times as long. Here its
-drain loop gives the fetched records of the hot topic to one lane per partition. Everything else
-remains Faust's: membership, assignment, flow control, commits, other topics, timers, sensors.
+Faust delivers each record through four tasks and a queue, which takes 50 times as long. Here
+Faust's drain loop gives the fetched records of one topic, `hot_topic` (`stock.events`), to one lane
+per partition. Everything else remains Faust's: membership, assignment, flow control, commits, other
+topics, timers, sensors.
 
 This is the only module that uses Faust's private names. tests/streams/test_chunks.py checks that
 each of them exists. The group's committed offset is only a hint: the engine continues at the
@@ -116,7 +117,7 @@ class ChunkConsumer(Consumer):
         elif generation == self.app.consumer_generation_id:
             await self._hand_over(records)
         else:
-            # The records were fetched for an earlier assignment, maybe after this one's seek.
+            # The records were fetched for an earlier assignment, maybe after the seek of this one.
             await self._seek_back()
 
     def _leave_full_lanes(self) -> None:

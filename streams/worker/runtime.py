@@ -1,4 +1,4 @@
-"""A worker without Faust: chunks of records in, acknowledged chunks out, fatal errors.
+"""A worker without Faust: it handles chunks of records, periodic checks and fatal errors.
 
 Any error ends the process before the chunk is acknowledged. The supervisor restarts it at the last
 committed chunk.
@@ -50,7 +50,7 @@ class Stuck(Exception):
 
 
 class AddressTaken(Exception):
-    """The worker can't listen at its address: it is in use, or not of this machine."""
+    """The worker can't listen at its address, which is in use or not of this machine."""
 
     repair = START_AGAIN  # a start chooses another port if the former one is in use
 
@@ -211,7 +211,8 @@ class Runtime:
         """Refresh gauges, and end the process if records or partitions wait and nothing moves.
 
         Raises:
-            LogMismatch: a topic is not the one that this worker began with, or has grown.
+            LogMismatch: a topic is not the one that this worker began with, or has got more
+            partitions.
         """
         self.loop_seen_s = time.monotonic()
         ownership = self.ownership
@@ -247,6 +248,6 @@ def _refuse_other_log(partition: int, next_offset: int, first: int, end: int) ->
     if not first <= next_offset <= end:
         problem = (
             f"{STOCK_EVENTS}[{partition}] has offsets {first}..{end}, but this worker continues at "
-            f"{next_offset}: it was recreated, or truncated before it was read"
+            f"{next_offset}: the topic was recreated, or truncated before the worker had read it"
         )
         die("the source topic was replaced", LogMismatch(problem, NEW_GENERATION))

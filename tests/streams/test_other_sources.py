@@ -143,7 +143,9 @@ def test_a_worker_of_another_generation_goes_on_in_no_state() -> None:
     broker = sold_history(5)
     lived(broker)
 
-    with pytest.raises(LogMismatch, match=r"is of generation 1, this worker of 9") as halted:
+    with pytest.raises(
+        LogMismatch, match=r"generation 1, but this worker is of generation 9"
+    ) as halted:
         asyncio.run(restore(PARTITION, 9, broker))
 
     assert halted.value.repair == "inventory down && inventory up --detach"
