@@ -41,7 +41,7 @@ _LOCATED: Final = (
     *("app.price_proposal", "app.reorder_proposal", "app.purchase_order", "app.scorecard"),
     *("app.decision_event", "app.pending_item"),
 )
-# By relation: the condition of the rows that belong to the stores in %(scope_stores)s.
+# By relation: the condition that selects the rows of the stores in %(scope_stores)s.
 CONDITIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(_LOCATED, _BY_LOCATION),
     "retail.location": f"code {_MINE}",
@@ -129,7 +129,7 @@ def _narrowed_relation(found: re.Match[str]) -> str:
 def _refuse_undeclared(kind: str, text: str) -> NoReturn:
     message = (
         f"{kind} {text.strip()!r} is not declared, so the query was not run;"
-        " declare it in ledger/access/narrowing.py, with the condition of a store's rows"
+        " declare it in ledger/access/narrowing.py, with the condition that selects a store's rows"
     )
     raise UndeclaredRelation(message)
 

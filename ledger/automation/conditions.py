@@ -176,9 +176,9 @@ WHERE a.leg = 'transfer_in' AND {stuck_sql("%(now)s")}
 GROUP BY side.inv_key, side.location, side.sku
 """  # noqa: S608 -- constants of this project
 
-# A need that is open for 24 hours. They count from its opening or its last decision. After a snooze
-# they count from the end of the snooze: the chosen time (7 days if none), or `updated_at` if the
-# workers ended the snooze earlier because the policy changed.
+# A need that is open for 24 hours. The 24 hours count from its opening or its last decision, and
+# after a snooze from the end of the snooze: the chosen time (7 days if none), or `updated_at` if
+# the workers ended the snooze earlier because the policy changed.
 STUCK_SIGNAL: Final = """
 SELECT DISTINCT ON (p.inv_key) p.inv_key AS subject, p.inv_key, p.location, p.sku,
     jsonb_build_object('reorder', p.reorder_id, 'quantity_units', p.quantity_units,

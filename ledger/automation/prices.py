@@ -76,7 +76,7 @@ class Candidate(NamedTuple):
 def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str | None:
     """Return why this price waits for a person, as a clause for that person; None if it doesn't.
 
-    If several conditions fail, the first of the list below is returned. `now_us` and `as_of_us`
+    If several conditions fail, the first one in `objections` is returned. `now_us` and `as_of_us`
     are microseconds since 1970 UTC. `as_of_us` is the as-of time of the key's partition in the read
     model, None if unknown.
     """

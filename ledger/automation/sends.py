@@ -1,4 +1,4 @@
-"""Executes the sends of people whose ten seconds are over (decision 0045).
+"""Executes each send ten seconds after a person requested it (decision 0045).
 
 One transaction executes a send: it orders the needs, sends the orders, writes the outcome of each
 item and ends the send. A crash rolls the transaction back, and the next round executes the send.
@@ -82,7 +82,7 @@ class _Item:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The reference of the order that was sent for an item, or the reason of its refusal."""
+    """The reference of the order that was sent for an item, or the reason why none was."""
 
     place: int
     order_ref: str | None

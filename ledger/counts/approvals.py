@@ -58,7 +58,7 @@ class WaitingDraft:
     def counter(self) -> str | None:
         """The name of the person who counted.
 
-        A count of another system may not name this person. Then it is the name of the writer.
+        If a count of another system lacks this name, it is the name of the writer.
         """
         return self.counted_by or self.recorded_by
 

@@ -1,7 +1,7 @@
 """Counts that another system has made, recorded in one command: a sheet, its entries, its drafts.
 
-They follow the rules of a sheet that a person fills: drafts wait for another person's approval.
-Unlike a sheet, one refused item refuses all, because no person is there to correct it.
+They follow the rules of a sheet that a person fills: drafts wait for another person's approval. But
+if one item is refused, all are, because no person is there to correct it.
 """
 
 from collections.abc import Sequence

@@ -4,7 +4,8 @@ An entry is one scan. Entries of an item add up, because people find the same it
 Submitting writes one draft count per item; its time is that of the item's newest entry.
 
 A new count of an item voids the item's waiting drafts. The new count is a second count if one of
-these drafts needed a second count: its difference was above the tolerance, or a person had asked.
+these drafts needed a second count: its difference was above the tolerance, or a person had asked
+for one.
 """
 
 from collections.abc import Sequence
@@ -133,7 +134,8 @@ def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple
 def undo_entry(*, sheet_id: int, entry_id: UUID, actor: str) -> None:
     """Undo one entry of an open sheet.
 
-    Raise `Conflict` if the sheet has no such entry, or if it has become a draft count.
+    Raise `Conflict` if the sheet has no such entry, or if the entry is part of a draft count
+    already.
     """
     with ledger_transaction():
         locked_sheet(sheet_id, actor)

@@ -25,7 +25,7 @@ def cursor(position: str) -> str:
 
 
 def event_document(event: DecisionEvent, currency: str) -> Document:
-    """Return an event by the names of the API; its times are `datetime` or ISO 8601."""
+    """Return an event with the API's field names; its times are `datetime` or ISO 8601."""
     is_order = event.kind == ORDER
     return {
         "cursor": cursor(str(event.id)),

@@ -49,8 +49,9 @@ def decision_events(
 def newest_event() -> int:
     """Return the id of the newest event in all stores, 0 if there is none.
 
-    Call this before `decision_events`. If that finds no event of a location or kind, its reader may
-    continue after this id. Ids follow the commits, so no event with a lower id appears later.
+    Call this before `decision_events`. If `decision_events` then finds no event of a location or
+    kind, the reader may continue after the id returned here. Ids follow the commits, so no event
+    with a lower id appears later.
     """
     return int(fetch_value("SELECT coalesce(max(id), 0) FROM app.decision_event"))
 

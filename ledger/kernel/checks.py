@@ -148,7 +148,7 @@ def named_policies(rows: Sequence[Mapping[str, object]]) -> Iterator[None]:
     """Replace a refusal of SQL inside the block by one that names column, value and rule.
 
     SQL's error names only a constraint. So the fold's validation searches `rows` for a value that
-    breaks a rule, and its error is raised instead. If all are valid, SQL's error is raised.
+    breaks a rule, and its error is raised instead. If all values are valid, SQL's error is raised.
     """
     try:
         yield

@@ -138,7 +138,7 @@ def _first_result(
     sql = "SELECT kind, actor, content, result, at FROM app.command WHERE command_id = %s"
     first = read_one(_FirstUse, sql, command_id)
     if first is None:
-        message = f"app.command has no row of {command_id}, which it refused as a duplicate"
+        message = f"app.command refused {command_id} as a duplicate, but has no row with this id"
         raise LookupError(message)
     _refuse_reuse(first, kind, actor, content)
     return dict(json.loads(first.result) if isinstance(first.result, str) else first.result)

@@ -84,8 +84,8 @@ def confirm_order_line(
 ) -> LineChanged:
     """Write the units that the supplier confirmed; they replace the ordered units in on-order.
 
-    A line without open units is closed. Raise `ServiceError` for fewer units than are received and
-    cancelled, and for more than ordered without `beyond_order_allowed`.
+    A line without open units is closed. Raise `ServiceError` for fewer units than were received or
+    cancelled. Without `beyond_order_allowed`, also raise it for more units than were ordered.
     """
     units = checks.integer("confirmed_units", command.confirmed_units)
 
@@ -136,8 +136,8 @@ def restore_order_units(
 ) -> LineChanged:
     """Put cancelled units of a closed line on order again; the line is then open.
 
-    Raise `ServiceError` for more units than are cancelled, and without `reopening_allowed`, which
-    only the purchasing lead has.
+    Raise `ServiceError` if `units` exceeds the cancelled units, or without `reopening_allowed`,
+    which only the purchasing lead has. Raise `Conflict` if the line is not closed.
     """
     checks.integer("units", units, 1)
     if not reopening_allowed:

@@ -159,7 +159,10 @@ def check_order(*, order_ref: str, below_minimum_allowed: bool, shown_version: s
 def _sendable(
     order_ref: str, shown_version: str | None, *, allowed: bool
 ) -> tuple[Sequence[OrderLine], datetime]:
-    """Return the locked draft lines of an order and the time; raise the error that stops a send."""
+    """Lock the draft lines of an order; return them and the database's time.
+
+    Raise the error of `send_order` if the order can't be sent.
+    """
     lines = _locked_drafts(order_ref, shown_version)
     _refuse_terms(order_ref, lines, allowed=allowed)
     now = database_now()

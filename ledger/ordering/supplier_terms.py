@@ -31,9 +31,9 @@ LONGEST_TEXT: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of a supplier; the defaults apply to one without a row.
+    """The terms of a supplier. A supplier without a row has the defaults.
 
-    `is_named` is False for such a supplier. `order_days_mask` has Monday as bit 0.
+    `is_named` is False for a supplier without a row. `order_days_mask` has Monday as bit 0.
     """
 
     code: str

@@ -87,8 +87,8 @@ def set_price(
 ) -> int:
     """Write a price; return its id.
 
-    Raise `Conflict` if another price was shown than the newest one, or for an initial price of an
-    item that has prices.
+    Raise `Conflict` if `shown_price_id` is given and is not that of the newest price, or for an
+    initial price of an item that has prices.
     """
     command.check()
 

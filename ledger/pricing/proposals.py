@@ -93,7 +93,7 @@ def approve_price(
 
 
 def _approval(proposal_id: str, *, repeated: bool) -> _Approval:
-    """Return the result for the price with the id of an approved proposal."""
+    """Return the result of an approval, from the price that was written for the proposal."""
     price = read_one(
         PriceWritten,
         "SELECT id AS price_id, price_minor, effective_from FROM retail.price_change"

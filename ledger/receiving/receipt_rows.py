@@ -13,7 +13,7 @@ from ledger.kernel.transactions import business_time_or_now, execute, log_action
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """Goods that arrived: units fit for sale, damaged units, and the reason of a difference.
+    """Goods that arrived: units fit for sale, damaged units, and the reason for a difference.
 
     `received_at` None means now.
     """

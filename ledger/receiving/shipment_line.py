@@ -40,12 +40,12 @@ class ShipmentLine(Stamped):
 
     @property
     def left_at(self) -> datetime:
-        """The shipping time, which SQL requires for a shipped row; `LookupError` for others."""
+        """The shipping time, which each shipped row has; raise `LookupError` for other rows."""
         return _required(self.shipped_at, f"shipment line {self.id} has no shipping time")
 
     @property
     def arrived_at(self) -> datetime:
-        """The time of receipt, which SQL requires for a received row; `LookupError` for others."""
+        """The time of receipt, which each received row has; raise `LookupError` for other rows."""
         return _required(self.received_at, f"shipment line {self.id} has no receiving time")
 
 

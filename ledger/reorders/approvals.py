@@ -40,7 +40,8 @@ class Approver:
     new orders instead, which are sent at once; `automatic` means that the rules approve.
 
     With `sends`, needs whose order would be below the supplier's minimum are refused, unless
-    `below_minimum_allowed`. The rules compare the minimum before they approve.
+    `below_minimum_allowed`. Automatic approvals compare the minimum beforehand
+    (`ledger.reorders.automatic`).
     """
 
     actor: str | None

@@ -1,9 +1,9 @@
 """Sends that a person can take back: "approve and send" takes effect ten seconds later.
 
-The command checks every need or draft order as the execution will. It writes one row of
-`app.pending_send`, with an item for each need or order that can be sent, and no decision or order
-line. The automation executes the row after its deadline (`ledger.automation.sends`), so no page has
-to stay open. Until then `cancel_send` releases all of its items.
+The command makes the same checks of every need or draft order as the execution. It writes one row
+of `app.pending_send`, with an item for each need or order that can be sent, and no decision or
+order line. The automation executes the row after its deadline (`ledger.automation.sends`), so no
+page has to stay open. Until then `cancel_send` releases all of its items.
 
 A need or order is an item of one waiting send at most, by a unique index. Locks are taken in this
 order: the row of a send, then what `ledger.reorders.approval` locks.

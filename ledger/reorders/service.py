@@ -104,7 +104,7 @@ def approve_reorders(
 
 
 def approve_automatically(commands: Sequence[ApproveReorder]) -> list[ApprovalOutcome]:
-    """Approve needs without a person; their orders are sent at once and have no actor."""
+    """Approve needs by rule. Their orders are sent at once and record no actor."""
     with ledger_transaction():
         return _order(commands, Approver(None, automatic=True))
 

@@ -84,7 +84,10 @@ def may_execute() -> bool:
 
 
 def fail_interrupted() -> int:
-    """End the requests whose process has ended; return their number. Call `may_execute` before."""
+    """End the requests whose process has ended; return their number.
+
+    Call `may_execute` first: only the session with the lock may end them.
+    """
     return execute(_INTERRUPTED, _AGAIN)
 
 

@@ -68,7 +68,10 @@ class Review:
 
 
 def review_of(digest: str, revision: int, code: str) -> Review | None:
-    """Return the review of this difference for these rules, or None."""
+    """Return the review of the difference with this digest, or None.
+
+    `revision` is the new logic revision of the review, and `code` the hash of its rules.
+    """
     return read_one(Review, _ONE, digest, revision, code)
 
 

@@ -1,8 +1,8 @@
 """Request, decision and withdrawal of a review, each by a person.
 
-An approval is for one difference, which is named by its digest, and for rules with one hash. It
-covers the keys that differ in it. At the switch of the deciding revision,
-`deploy.revisions.approval` compares these keys with those that differ then.
+An approval is for one difference, identified by its digest, and for rules with one hash. It covers
+the keys of that difference. At the switch of the deciding revision, `deploy.revisions.approval`
+compares these keys with those that differ then.
 """
 
 import json
@@ -54,7 +54,8 @@ ReviewedKey = tuple[str, str]  # kind and inv_key
 class RequestReview:
     """A difference to be reviewed: its digest, its two runs, and every key that differs.
 
-    `former` and `revision` are the logic revisions of the runs; `code` hashes the new rules.
+    `former` and `revision` are the logic revisions of the runs; `code` is the hash of the new
+    rules.
     """
 
     digest: str
@@ -191,9 +192,9 @@ def _refuse_other_code(revision: int, code: str) -> None:
     other = open_review_of_other_code(revision, code)
     if other is not None:
         message = (
-            f"the {other.verdict} review {other.digest:.12} of logic revision {revision} is of the "
-            f"rules {other.code}, this one of {code}: reject or withdraw it first, or give these "
-            "rules another number"
+            f"the {other.verdict} review {other.digest:.12} of logic revision {revision} is for "
+            f"rules with the hash {other.code}, this one for rules with the hash {code}: reject or "
+            "withdraw that review first, or give these rules another number"
         )
         raise Conflict(message)
 

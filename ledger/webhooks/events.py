@@ -29,7 +29,8 @@ class Message:
 def event_message(event: DecisionEvent, currency: str) -> Message:
     """Return the message of an event, the same at each call.
 
-    Its id comes from the event's number and time: after a restored backup, numbers return.
+    Its id is made from the event's id and time. After the restore of a backup, new events get ids
+    that earlier events had.
     """
     message_id = f"evt_{uuid5(NAMESPACE_URL, f'{event.id}@{event.at.isoformat()}').hex}"
     kind = f"{event.kind}.{event.change}"
@@ -45,7 +46,7 @@ def test_message(now: datetime) -> Message:
 
 
 def gap_message(now: datetime, *, after: int, oldest: int) -> Message:
-    """Return the message that events after `after` and before `oldest` are no longer kept."""
+    """Return the message about a gap: events after `after` and before `oldest` were deleted."""
     message_id = f"gap_{uuid4().hex}"
     data = {"after": cursor(str(after)), "continues_before": cursor(str(oldest))}
     return Message(message_id, message_id, GAP, _body(message_id, GAP, now, None, data))

@@ -1,8 +1,8 @@
 """Rows of `app.webhook_message`, and the schedule of repeated attempts.
 
-The n-th failure waits 5 s × 2^(n-1), at most 2 h, changed at random by up to a fifth. So many
-receivers that failed together aren't called together again. The 20th failure ends the attempts,
-after about 19 hours.
+After the n-th failure, the next attempt waits 5 s × 2^(n-1), at most 2 h, changed at random by up
+to a fifth. So many receivers that failed together aren't called together again. The 20th failure
+ends the attempts, after about 19 hours.
 """
 
 import random
@@ -40,7 +40,7 @@ def insert_messages(webhook_id: int, messages: Sequence[Message]) -> int:
 
 
 def wait_after(attempts: int) -> timedelta | None:
-    """Return the wait after the n-th failed attempt, or None if it was the last."""
+    """Return the wait after failed attempt number `attempts`, or None if it was the last."""
     if attempts >= MOST_ATTEMPTS:
         return None
     planned_s = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (attempts - 1))

@@ -1,8 +1,9 @@
 """One HTTP POST to a receiver, within limits of time and size.
 
 It uses `http.client`, because that follows no redirects, reads no proxy variables, and accepts a
-connection to an IP address that was checked. Connecting takes at most `timeout_s`, and so does the
-rest, however slowly the receiver answers. The name server has the time limit of this machine.
+connection to an IP address that was checked. Connecting takes at most `timeout_s`, and everything
+after it again at most `timeout_s`, however slowly the receiver answers. The lookup of the host's
+name has the time limit that this machine has configured.
 """
 
 import socket
@@ -84,11 +85,11 @@ def _status(url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -
     parts = urlsplit(url)
     host, default = parts.hostname or "", _PORTS[parts.scheme]
     connection = HTTPConnection(host, parts.port or default)
-    connection.default_port = default  # the header Host names only another port
+    connection.default_port = default  # the header Host has the port only if it is another one
     allowed = limits.private_allowed
     connected = connect(host, connection.port, limits.timeout_s, private_allowed=allowed)
     if parts.scheme == "https":
-        # Without the handshake, so that the deadline can end it too.
+        # The handshake happens later, so that the deadline can end it too.
         context = ssl.create_default_context()
         connected = context.wrap_socket(
             connected, server_hostname=host, do_handshake_on_connect=False
@@ -102,7 +103,7 @@ def _status(url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -
             if deadline.is_over:
                 raise TimeoutError from failure
             raise
-        if deadline.is_over:  # a header that ends with the connection looks complete
+        if deadline.is_over:  # headers that the deadline has cut off look complete
             raise TimeoutError
         return status
 

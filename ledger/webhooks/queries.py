@@ -11,7 +11,8 @@ MOST_COUNTED: Final = 1000
 MOST_DEAD: Final = 50
 BY_A_PERSON: Final = "stopped by "  # the beginning of such a reason; the name follows
 
-# `waiting` also counts events of a stopped webhook that are no messages yet, of every store.
+# `waiting` also counts events of a stopped webhook that have not become messages yet. It includes
+# events of stores that the account doesn't see, which will never become messages.
 _WEBHOOKS: Final = f"""
 SELECT w.id, u.username AS owner, w.url, w.kinds, w.location, w.status, w.stop_reason,
        w.created_at, w.created_by, w.delivered_at, w.failed_at, w.problem,

@@ -43,7 +43,7 @@ SELECT w.id, w.person_id, u.username AS owner, w.status FROM app.webhook w
 JOIN app.auth_user u ON u.id = w.person_id
 WHERE w.id = %s AND w.status <> 'deleted' AND (%s::int IS NULL OR w.person_id = %s) FOR UPDATE OF w
 """
-# The secret before the former one is no longer valid. A second rotation ends the first.
+# A second rotation replaces `former_secret`, so the first secret is no longer valid from then on.
 _ROTATE: Final = """
 UPDATE app.webhook SET former_secret = secret, former_until = clock_timestamp() + %s, secret = %s
 WHERE id = %s
@@ -52,7 +52,7 @@ WHERE id = %s
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The account of a token, and the token that registers or resumes a webhook."""
+    """The account of a webhook, and the token with which it registers the webhook."""
 
     person_id: int
     name: str
@@ -88,7 +88,7 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """The webhook of a command. Without `person_id`, that of any account."""
+    """The webhook of a command. Without `person_id`, it may belong to any account."""
 
     webhook_id: int
     actor: str
@@ -159,7 +159,10 @@ def stop_webhook(which: Which) -> None:
 
 
 def resume_webhook(which: Which, *, token_id: int | None = None) -> None:
-    """Continue a webhook with the events that wait. It then depends on this token, or on none."""
+    """Resume a webhook; its waiting events are sent.
+
+    It stops again if `token_id` is ended. With None, it depends on no token.
+    """
 
     def work(hook: _Locked) -> None:
         if hook.status != ACTIVE:

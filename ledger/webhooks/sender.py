@@ -30,7 +30,7 @@ _GONE: Final = "the receiver answered 410 Gone"
 
 log = structlog.get_logger(__name__)
 
-# A token that a person has ended may have been stolen, so what it registered stops too.
+# A token that a person has ended may have been stolen, so the webhooks that it registered stop too.
 _REVOKE: Final = """
 UPDATE app.webhook w SET status = 'stopped', stop_reason = found.reason
 FROM (SELECT h.id, CASE WHEN u.is_active THEN 'its token was ended'

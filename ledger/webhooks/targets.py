@@ -67,7 +67,8 @@ def _checked_parts(url: str) -> SplitResult:
 def is_public(address: IpAddress) -> bool:
     """Return True for a unicast address of the internet.
 
-    An IPv6 address that carries an IPv4 address (mapped, 6to4, Teredo, NAT64) is as public as that.
+    An IPv6 address that contains an IPv4 address (mapped, 6to4, Teredo, NAT64) is public if that
+    IPv4 address is.
     """
     if isinstance(address, ipaddress.IPv6Address):
         inner = _carried(address)

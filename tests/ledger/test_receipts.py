@@ -291,7 +291,7 @@ def test_an_announced_delivery_names_who_was_first(ledger: psycopg.Connection) -
     )
 
     [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
-    assert "is received already, 10 by" in loser.what_changed
+    assert "was already received: 10 units, recorded by" in loser.what_changed
 
 
 def test_deliveries_of_one_line_in_another_order_wait_for_each_other(
@@ -313,7 +313,7 @@ def test_deliveries_of_one_line_in_another_order_wait_for_each_other(
         [winner] = [outcome for outcome in outcomes if isinstance(outcome, list)]
         [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
         assert len(winner) == 20
-        assert "is received already" in loser.what_changed
+        assert "was already received" in loser.what_changed
 
 
 def test_goods_that_no_order_line_announced_are_stock_alone(ledger: psycopg.Connection) -> None:

@@ -167,7 +167,7 @@ def test_input_for_an_announced_delivery_that_is_gone_moves_to_its_line(
 
     assert answer.status_code == 409
     page = text(answer)
-    assert "is received already, 4 by bob" in page
+    assert "was already received: 4 units, recorded by bob" in page
     assert f'name="received-{line_id}-0" {LIMITS} value="3"' in page
 
 

@@ -61,7 +61,7 @@ def test_an_announced_shipment_is_received_once(ledger: psycopg.Connection) -> N
 
     services.receive_shipment(shipment_line_id=shipment, delivered=Delivered(10))
 
-    with pytest.raises(Conflict, match="received once"):
+    with pytest.raises(Conflict, match="received only once"):
         services.receive_shipment(shipment_line_id=shipment, delivered=Delivered(10))
     assert received(ledger) == [(10, 0, 10)]
 

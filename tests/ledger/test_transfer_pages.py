@@ -114,7 +114,7 @@ def test_the_second_receipt_says_who_was_first(places: psycopg.Connection) -> No
     )
 
     assert answer.status_code == 409
-    assert "received already: 6 and 0 damaged, by ann" in text(answer)
+    assert "already received: 6 units fit for sale and 0 damaged, recorded by ann" in text(answer)
 
 
 def test_ones_own_receipt_can_be_corrected_on_the_page(places: psycopg.Connection) -> None:

@@ -261,7 +261,7 @@ def test_two_receipts_of_one_transfer_book_it_once(ledger: psycopg.Connection) -
 
     assert 0 in results
     (lost,) = (result for result in results if isinstance(result, Conflict))
-    assert "received already" in lost.what_changed
+    assert "already received" in lost.what_changed
     assert "by bob" in lost.what_changed or "by cyd" in lost.what_changed
 
 

@@ -1,7 +1,7 @@
 """Django's command `migrate`, which first creates schema `app`.
 
 Django creates its own table `django_migrations` before the first migration runs, and that table
-belongs into `app`, not into `public`.
+belongs in `app`, not in `public`.
 
 The command also revokes the default rights that earlier versions granted to `app_rw`. A new table
 therefore has no rights. The migration that creates it grants those that the application's

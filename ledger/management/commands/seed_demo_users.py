@@ -17,7 +17,9 @@ class Command(BaseCommand):
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--password", help="the same password for all; random ones if absent")
-        parser.add_argument("--everywhere", action="store_true", help="every store for all of them")
+        parser.add_argument(
+            "--everywhere", action="store_true", help="give each of them every store"
+        )
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
