@@ -28,9 +28,9 @@ def spark(
     diff --out` has written. Absent tables are written first.
 
     A running session is reused, also that of spark-submit. `conf` adds settings to it. `master` and
-    settings that Spark reads at its start are for a new session only. Without `master` and outside
-    spark-submit the session uses the cores of this machine. On a cluster, `home` must be on shared
-    storage.
+    the settings that Spark reads at its start only affect a new session. Without `master` and
+    outside spark-submit the session uses the cores of this machine. On a cluster, `home` must be on
+    shared storage.
 
     Raises:
         analytics.damage.Damage: the run or the archive is damaged, or there is none.
@@ -47,7 +47,7 @@ def duck(
     home: Path | str | None = None,
     diff: Path | str | None = None,
 ) -> "DuckHistory":
-    """Return a DuckDB session with the tables of `spark`, in this process and without a JVM.
+    """Return a DuckDB session with the same tables, in this process and without a JVM.
 
     `rows(statement)` and `ask(question)` return rows by column name. The session only reads.
 

@@ -70,9 +70,10 @@ def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
 
 
 def hop_rows(state: bytes) -> Iterator[tuple[str, str, int, int, int, int]]:
-    """Yield the newest hop of each span as of the key's stream time, as `HOP_COLUMNS`.
+    """Yield the units sold in the newest hour, 24 hours and 7 days of the key, as `HOP_COLUMNS`.
 
-    A span that begins before `covered_from_us` counts sales only from there.
+    Each span ends at the last window edge up to the key's stream time. A span that begins before
+    `covered_from_us` counts sales only from that time on.
     """
     found = decode_state(bytes(state))
     now_us = found.stream_time_us

@@ -1,7 +1,7 @@
 """`inventory sales`: a key's sales in the last hour, day and week, and its selling sessions.
 
-They are computed from the window rows in the read model (`inventory.reports.sales_spans`). The read
-model also keeps rows that workers have expired, since the first record of the running logic
+The report is computed from the window rows in the read model (`inventory.reports.sales_spans`). The
+read model also keeps rows that workers have expired, since the first record of the running logic
 revision. Sales of a window that had already expired are only in `stock.late`. The report shows
 since when windows are known.
 """

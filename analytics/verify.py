@@ -92,7 +92,8 @@ class VerifyReport:
             "missing_reorders": len(self.reorders.missing),
             "as_of": self.as_of_us,
             "seconds": round(self.seconds, 3),
-            # All exceptions to "every need is answered", not a sample.
+            # All keys without an answer to their need, and not only the first ones as in
+            # `differences`.
             "missing_reorder_keys": [entry["key"] for entry in self.reorders.missing],
             "differences": {
                 "keys": list(self.keys[:_SHOWN]),

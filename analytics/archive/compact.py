@@ -46,8 +46,8 @@ class NotExchanged(Damage):
 class Limits:
     """Bounds of a merge: a merged file is full at `least` bytes and never exceeds `most` bytes.
 
-    The `newest` files of each partition stay as they are. An archiver reads them at each start, up
-    to its dedupe horizon.
+    The `newest` files of each partition stay as they are. An archiver reads them at each start, as
+    far back as its dedupe horizon.
     """
 
     least: int = 64 * _MIB

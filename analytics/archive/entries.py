@@ -52,8 +52,8 @@ class Source:
 class ArchiveFile:
     """One Parquet file: records [first_offset, next_offset) of one partition, sorted by offset.
 
-    `previous_next_offset` and `previous_hash` are those of the partition's previous line; 0 and ""
-    for its first line.
+    `previous_next_offset` and `previous_hash` are the `next_offset` and the hash of the partition's
+    previous line. They are 0 and "" in its first line.
     """
 
     file: str  # relative to the archive

@@ -32,7 +32,7 @@ _SHOWS: Final = "`inventory status` shows if broker and archiver run"
 _log = structlog.get_logger(__name__)
 
 Progress = Callable[[Mapping[int, int]], None]
-Report = Callable[[int, int], None]  # missing records archived, records that were missing
+Report = Callable[[int, int], None]  # records archived so far, records missing at the start
 
 
 def no_report(_archived: int, _missing: int) -> None:
@@ -47,7 +47,7 @@ class ArchiveBehind(Damage):
 def only_archiver(directory: Path) -> Iterator[bool]:
     """Hold the archive's lock. Yield False if another process holds it or has moved the file.
 
-    An archiver of the first release holds the lock under its former name.
+    An archiver of the first release locks a file of another name, so this function tries both.
     """
     former = directory / former_name(LOCK)
     with exclusive(directory / LOCK) as is_held:
@@ -60,7 +60,7 @@ def only_archiver(directory: Path) -> Iterator[bool]:
 
 @dataclass(slots=True)
 class MissingRecords:
-    """The records before `ends` not archived yet, and the time since the last one was archived."""
+    """The records before `ends` that are not archived, and the time of the last progress."""
 
     directory: Path
     ends: Mapping[int, int]
@@ -101,10 +101,11 @@ def archive_until(
     timeout_s: float = 600.0,
     report: Report = no_report,
 ) -> Manifest:
-    """Archive every record before `ends`, by the service or here. Return the manifest.
+    """Make sure that every record before `ends` is archived. Return the manifest.
 
-    The call waits as long as records are archived, and at most `timeout_s` without a new one.
-    `report` gets two numbers: records archived since the call, and records missing at its start.
+    If the archiver service runs, wait for it. Otherwise this process archives the records. The call
+    waits as long as records are archived, and at most `timeout_s` without a new one. `report` gets
+    two numbers: records archived since the call, and records missing at its start.
 
     Raises:
         ArchiveBehind: records are missing, and none was archived for `timeout_s`.
@@ -192,7 +193,7 @@ def follow(
 
 
 class _FlushRequest:
-    """A file that a run touches when it can't wait for the next regular roll."""
+    """A file that a run touches so that the archiver writes its buffered records at once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

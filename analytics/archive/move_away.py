@@ -34,7 +34,7 @@ def move_archive_away(archive: Path, *, timeout_s: float) -> Path | None:
 def requested_archive(archive: Path, *, timeout_s: float) -> Iterator[bool]:
     """Hold the archive's lock, after a running archiver was asked to release it.
 
-    Yield False if it still holds the lock after `timeout_s`; 0 tries once.
+    Yield False if the archiver still holds it after `timeout_s`; 0 tries once.
     """
     deadline = time.monotonic() + timeout_s
     request = archive / RELEASE_REQUEST

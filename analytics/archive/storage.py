@@ -155,7 +155,8 @@ class Remote:
     def _opened(self, name: str) -> Iterator[tuple[Any, str]]:
         """Yield the file system and the archive's path in it.
 
-        Raise its errors as `FileNotFoundError` for a missing file, else as `NoArchive`.
+        Replace errors of the file system by `FileNotFoundError` for a missing file, else by
+        `NoArchive`.
         """
         try:
             yield _system(self.address, frozenset(variables().items()))

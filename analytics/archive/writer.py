@@ -22,10 +22,9 @@ from cdc.contracts.topics import STOCK_EVENTS
 from inventory.log.dedupe import Ring
 from inventory.model.record import Record
 
-# The log keeps every record, and a run that needs newer records requests a roll. So a buffered
-# record costs only memory.
-# Frequent rolls would leave thousands of tiny files a day, because heartbeats alone bring one
-# record per partition and second.
+# A roll writes the buffered records as a file. The log keeps every record, and a run that needs
+# newer records requests a roll. So a buffered record costs only memory. Frequent rolls would leave
+# thousands of tiny files a day, because heartbeats alone bring one record per partition and second.
 ROLL_ROWS: Final = 20_000
 ROLL_FACTS_AFTER_S: Final = 600.0
 ROLL_HEARTBEATS_AFTER_S: Final = 3600.0

@@ -43,7 +43,7 @@ class DecidingRevision:
         return self.revision == LOGIC_REVISION
 
     def may_have_missed(self, status: str, partition: int, offset: int, commit_us: int) -> bool:
-        """Return True if a decision of this code's revision may have become no proposal.
+        """Return True if a decision of this code's revision may never have become a proposal.
 
         At a switch every open or snoozed decision of the new revision becomes a proposal; a closed
         one doesn't. Decisions of a revision that does not decide never become proposals.

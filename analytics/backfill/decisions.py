@@ -142,7 +142,8 @@ def decided_since(
 ) -> dict[str, DecisionRevision]:
     """Return the proposals that a recomputation from `begins` on can judge.
 
-    These are proposals of its records, proposals of its decisions, and those of other generations.
+    A proposal can be judged if the recomputation has a decision with its id, if its record lies at
+    or after `begins`, or if it is of another generation.
     """
     return {
         identity: entry

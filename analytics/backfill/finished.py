@@ -23,7 +23,7 @@ def finished_rows(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
             f"run {plan.run} is unfinished: {len(missing)} of {len(plan.units)} units are missing"
         )
         kept = "no file was changed"
-        raise UnknownRun(problem, kept, "start the command again that began the run")
+        raise UnknownRun(problem, kept, "repeat the command that began the run")
     refuse_unsealed(directory)
     rows = tuple(found[unit.name] for unit in plan.units)
     results.refuse_damaged(rows)

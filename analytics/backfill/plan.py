@@ -172,7 +172,7 @@ def refuse_changed(directory: Path, plan: Plan) -> None:
 
 
 def _moved(plan: Plan, stored: bytes) -> Plan:
-    """Return the plan with the archive's address in the stored one."""
+    """Return the plan with the archive address of the stored plan."""
     try:
         address = str(json.loads(stored)["units"][0]["archive"])
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -265,7 +265,7 @@ def directories_of(runs: Path, name: str) -> list[Path]:
 def _is_meant(path: Path, name: str) -> bool:
     """Return True for a complete run of the revision `name`, or of any for `last`.
 
-    A damaged plan is of no revision, and may be the last one.
+    A run with a damaged plan has no known revision, but `last` may name it.
     """
     try:
         row = json.loads(path.read_bytes())

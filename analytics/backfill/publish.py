@@ -164,7 +164,7 @@ def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
         problem = (
             f"run {plan.run} is unfinished: {len(missing)} of {len(plan.units)} units are missing"
         )
-        raise NotPublishable(problem, step="start the command again that began the run")
+        raise NotPublishable(problem, step="repeat the command that began the run")
     refuse_unsealed(directory)
     return tuple(found[unit.name] for unit in plan.units)
 

@@ -1,9 +1,10 @@
 """Commits of finished units: one file each, created once by the task that computed the unit.
 
 Spark may run two attempts of one unit: a speculative copy, or a repetition after a lost executor.
-Both may finish. A hard link creates the file of the first with its complete content, or fails. So
-at most one attempt is ever committed, on every file system with hard links (local disks, NFS).
-`O_EXCL` alone was ruled out: a task killed between creating and writing would leave an empty file.
+Both may finish. A hard link creates the file of the first attempt with its complete content. For
+the second attempt it fails. So at most one attempt is ever committed, on every file system with
+hard links (local disks, NFS). `O_EXCL` alone was ruled out: a task killed between creating and
+writing would leave an empty file.
 
 The driver reads the commits while its job runs. A later start reads those of a killed driver.
 """

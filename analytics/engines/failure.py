@@ -50,7 +50,7 @@ def failed(
 
 @contextmanager
 def named_disk_errors(run: str, kept: Callable[[], str]) -> Iterator[None]:
-    """Replace a disk's error in the driver by one that names the run, what is kept and a step.
+    """Replace a driver's disk error by one that names the run, what was kept and the next step.
 
     Raises:
         EngineFailed: the disk is full, read-only or broken.

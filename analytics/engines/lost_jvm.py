@@ -1,7 +1,7 @@
 """End a Spark session whose JVM was killed, with one message, so that another can start.
 
-In local mode the JVM is the executor, too. pyspark sees its end as an error of a socket and prints
-the traceback. It would use the dead JVM for the next session of the process.
+In local mode the JVM is the executor, too. pyspark reports the end of the JVM as a socket error
+with a traceback. For the next session of the process it would use the dead JVM.
 """
 
 import logging
@@ -22,7 +22,7 @@ _OF_A_LIVING_JVM: Final = "Py4JJavaError"
 
 @contextmanager
 def without_traces() -> Iterator[None]:
-    """Keep py4j, the bridge to the JVM, from printing tracebacks. An error is one message."""
+    """Keep py4j, the bridge to the JVM, from printing a traceback besides the error's message."""
     root, handler = logging.getLogger(), logging.NullHandler()
     root.addHandler(handler)
     try:

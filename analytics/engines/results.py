@@ -29,7 +29,7 @@ EXPIRED: Final = "expired"  # window rows that left their key's state, with thei
 HEARTBEATS: Final = "heartbeats"  # states of the partitions' own keys, not of items
 BEATS: Final = "beats"  # newest content of each heartbeat
 _FLUSH_ROWS: Final = 20_000
-_READ_ROWS: Final = 1_000  # complete states take some megabytes, for each of the merged units
+_READ_ROWS: Final = 1_000  # so many states take some megabytes; each merged file has a batch
 
 
 def _rows_of(content: str) -> Any:  # noqa: ANN401 -- pyarrow ships no types

@@ -137,7 +137,7 @@ def _results(
 
 
 class _Job:
-    """One Spark job in a thread. Its group makes it cancellable."""
+    """One Spark job in a thread. `cancel` ends it by the name of its job group."""
 
     def __init__(self, context: Any, units: Sequence[ArchiveUnit], task: "_Task") -> None:  # noqa: ANN401 -- as in `_session`
         self._context = context

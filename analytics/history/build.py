@@ -1,4 +1,4 @@
-"""Write the tables of a log or of a run, partition by partition."""
+"""Write the Parquet tables that analysts query, for a log or for a run, partition by partition."""
 
 import hashlib
 import json

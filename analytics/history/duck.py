@@ -152,7 +152,7 @@ class DuckHistory:
     def _explains(self, text: str) -> bool:
         """Return True if `text` explains a query. EXPLAIN ANALYZE runs what it explains."""
         start = _EXPLAIN.match(text)
-        if start is None:  # a comment before it could hide the end of what is explained
+        if start is None:  # also if a comment precedes EXPLAIN: such a statement is refused
             return False
         found = self._connection.extract_statements(text[start.end() :])
         return [one.type for one in found] == [duckdb.StatementType.SELECT]

@@ -137,7 +137,7 @@ def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
         problem = (
             f"run {plan.run} is unfinished: {len(missing)} of {len(plan.units)} units are missing"
         )
-        step = "start the command again that began the run, or name another with `--run`"
+        step = "repeat the command that began the run, or name another run with `--run`"
         raise NoHistory(problem, KEPT, step)
     refuse_unsealed(directory)
     return tuple(finished[unit.name] for unit in plan.units)

@@ -125,7 +125,7 @@ class Facts:
         shelf.change(identity, after, event.record.commit_us)
 
     def _send(self, event: Event) -> None:
-        """Send goods to another location, at most those on the shelf. Ignore legs that arrive."""
+        """Ship a transfer to another location, at most the units on the shelf."""
         image: Any = event.record.after
         if image is None or image["leg"] != "transfer_out" or event.delta_units >= 0:
             return

@@ -1,7 +1,7 @@
 """Lead times that suppliers and warehouses really needed, read from the archived log.
 
-A source is a supplier, or the transfers to one location. An order of a simulation waits as long as
-one of its source's orders did.
+A source is a supplier, or the transfers to one location. An order of a simulation takes as long as
+a past order from the same source did.
 """
 
 from collections import Counter

@@ -2,8 +2,8 @@
 
 One connector task emits in commit order. Take a heartbeat row committed after the moment. Once it
 is applied on a partition, everything committed before it on that partition is applied too. The
-sinks read the workers' output topics. Each must also pass the end offsets that these topics have
-then.
+sinks read the workers' output topics. Each sink must also pass the end offsets that these topics
+have at that moment.
 """
 
 import time
@@ -138,7 +138,7 @@ class Barrier:
         return {"records not shown": behind} if behind else {}
 
     def _waiting(self, topic: str, starts: dict[int, int], ends: dict[int, int]) -> int:
-        """Return the number of committed records from `starts` to `ends`, without markers."""
+        """Return the number of committed records from `starts` to `ends`; markers don't count."""
         tail = kafka.Tail(self.settings.kafka_bootstrap, topic, self.settings.partitions, starts)
         messages = tail.read_until(ends, deadline=time.monotonic() + kafka.TIMEOUT_S)
         return sum(message.error() is None for message in messages)

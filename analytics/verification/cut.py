@@ -31,8 +31,9 @@ class Positions:
 class Cut:
     """The records of `stock.events` that the levels at the cut include.
 
-    `next_offset` is the end of each partition's last complete chunk. If the projector has applied
-    part of a chunk, the keys of this part are further: each key's level has its offset.
+    `next_offset` is the end of each partition's last complete chunk. If the projector has applied a
+    part of the next chunk, the keys of that part are further ahead. Each key's level has its own
+    offset.
     """
 
     next_offset: Mapping[int, int] = field(default_factory=dict)

@@ -3,10 +3,12 @@
 This repeats the rules on purpose, in another language and without any history. It is the oracle for
 the fold, so it must not share code with it. The views and functions of migration 0014 define the
 effect of one row; here the effects are only added up.
+
 Parameters of every statement: `location` (null for all), `only` (keys; null for all), rows without
 effect at the cut (`excluded_tables`, `excluded_ids`), and images in force in their place
-(`kept_tables`, `kept_images`). A rejected update or delete left them in force, or the row has
-changed since the cut. `instead_*` are window rows at the cut that differ from those shown.
+(`kept_tables`, `kept_images`). A row has such an image if a rejected update or delete left it in
+force, or if the row has changed since the cut. `instead_*` are window rows at the cut that differ
+from those shown.
 """
 
 # ruff: noqa: S608 -- every inserted text is a literal of this module

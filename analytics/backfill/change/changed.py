@@ -29,7 +29,7 @@ _NAMED: Final = 3  # number of files listed in a message about uncommitted ones
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The source of a run's rules: a tree, a commit, parameters over either, or this code.
+    """The source of a run's rules: a tree, a commit, one of these with parameters, or this code.
 
     `revision` is the logic revision of the parameters; None takes the next free number.
     """

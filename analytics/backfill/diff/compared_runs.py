@@ -26,7 +26,7 @@ class Side(Protocol):
 
     @property
     def name(self) -> str:
-        """Return its name for people."""
+        """Return the name of the side, for people."""
         ...
 
     def as_json(self) -> dict[str, Any]:

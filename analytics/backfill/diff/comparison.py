@@ -50,7 +50,7 @@ class RunTotals:
     minor: int = 0
 
     def add(self, course: Course) -> None:
-        """Count one course."""
+        """Add one need or price proposal to the counts."""
         self.count += 1
         self.units += units_of(course)
         self.minor += amount_of(course)
@@ -64,7 +64,7 @@ class KindTotals:
     equal: int = 0
 
     def add(self, pair: Pair, *, is_equal: bool) -> None:
-        """Count the courses of one pair."""
+        """Add the needs or price proposals of one pair to the totals."""
         self.equal += is_equal
         for side, course in zip(self.sides, pair.courses, strict=True):
             if course is not None:

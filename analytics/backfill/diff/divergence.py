@@ -115,7 +115,7 @@ def _differing(runs: ComparedRuns, number: int, key: str) -> list[tuple[Pair, Di
 
 
 def first_offset(found: Sequence[Difference]) -> int:
-    """Return the offset of the first differing decision, else of the first such explanation."""
+    """Return the first offset with a differing decision, else with a differing explanation."""
     decisive = [one for one in found if one.is_decisive]
     return min(int(str(one.row["first_offset"])) for one in decisive or found)
 

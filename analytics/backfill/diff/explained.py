@@ -31,7 +31,7 @@ from inventory.revision import LOGIC_REVISION
 
 _MODULE: Final = "analytics.backfill.diff.explained"
 PUBLISHED: Final = "published"  # in place of a verdict: nothing was folded here
-_ALL_KEYS: Final = 1 << 32  # buckets by the complete CRC-32
+_ALL_KEYS: Final = 1 << 32  # number of buckets: one for each value of CRC-32
 
 
 @dataclass(frozen=True, slots=True)

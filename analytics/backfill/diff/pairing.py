@@ -43,7 +43,7 @@ class Course:
 
 @dataclass(slots=True, eq=False)
 class Pair:
-    """The courses of A and B; one is None if the other run has no such need.
+    """The courses of A and B. A course is None if its run has no such need.
 
     `decided_offset` is the first record at which the decisions differ. `explained_offset` is the
     first at which equal decisions have different explanations. `at_first` holds both runs'

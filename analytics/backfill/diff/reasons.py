@@ -41,7 +41,7 @@ def _end(newest: Revised) -> str:
 
 
 def _differing(pair: Pair) -> Iterator[str]:
-    """Yield names of differing terms of the rules, then columns, then terms of the shelf."""
+    """Yield names of differing terms of the rules, then of columns, then of terms in `_SHELF`."""
     ours, theirs = pair.at_first
     if ours is None or theirs is None:
         shown = [course.shown for course in pair.courses if course is not None]
