@@ -1,4 +1,4 @@
-"""A minimal implementation, as a measure of the machine for comparisons of runs."""
+"""A minimal implementation. Its speed measures the machine, so that runs can be compared."""
 
 from dataclasses import dataclass, field
 

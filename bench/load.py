@@ -41,7 +41,8 @@ class Load:
     def markers(self, partitions: int) -> dict[str, int]:
         """Return one SKU per partition.
 
-        A line of each SKU is written last. Its arrival proves that all earlier lines arrived.
+        The caller writes one line of each SKU after all others. Its arrival proves that all earlier
+        lines of its partition arrived.
         """
         found: dict[str, int] = {}
         number = 0

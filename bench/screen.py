@@ -96,7 +96,7 @@ def measure_screen(url: str, screen: Screen, *, rate: int, seconds: float) -> Pi
 
 
 def _first_lines(url: str, load: Load, skus: Sequence[str]) -> None:
-    """Write one line per row, so that the list has its rows before the measurement."""
+    """Write a sale line for each SKU; wait until the stock list has a row for each of them."""
     keys = {f"{load.location}|{sku}": time.monotonic() for sku in skus}
     with ReadModel(url, keys) as read_model:
         load.insert(skus)

@@ -1,8 +1,8 @@
 """The part of the job that other tools can do, over the same archive: `python -m …rivals NAME DIR`.
 
-The part: units sold per key, from new sale lines, summed over their before- and after-images. No
-tool here folds decisions or writes states, and only `dict` checks the files. So the rate of each
-tool is an upper bound.
+The part: units sold per key. Each sale-line record that is no duplicate adds the units of its
+after-image and subtracts those of its before-image. No tool here folds decisions or writes states,
+and only `dict` checks the files. So the rate of each tool is an upper bound.
 """
 
 import json

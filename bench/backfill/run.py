@@ -48,7 +48,8 @@ Clusters = Callable[[int], AbstractContextManager[Standalone]]  # by number of w
 class Fold:
     """Rates of `bench fold` in records per CPU second.
 
-    `applied` measures decode, dedupe and fold. `whole` measures a record from bytes to bytes.
+    `applied` measures decode, dedupe and fold. `whole` also measures the encoding of the records
+    that a worker sends.
     """
 
     applied: float

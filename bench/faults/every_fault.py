@@ -98,7 +98,8 @@ def _wait_until_shown(
         seconds = time.monotonic() - began
         is_repaired = expected.is_broken is not never_broken and not _is_broken(stack, expected)
         is_well = seen["exit_code"] == 0 and (is_repaired or expected.is_broken is never_broken)
-        # After the repair, `status` names what the damage left behind, until that is well, too.
+        # After the repair, `status` still names what the damage left behind, until that is
+        # repaired.
         is_right = expected.is_shown(seen) or is_repaired
         if is_right:
             outcome.status_s, outcome.shown = seconds, _shown(seen)

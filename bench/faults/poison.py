@@ -41,7 +41,7 @@ def _expected(stack: StackUnderTest) -> Expected:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of poison: a function that returns the record's value now, and its key."""
+    """One kind of invalid record: a function that makes its value, and its key."""
 
     name: str
     value: Callable[[], bytes]

@@ -57,7 +57,7 @@ def _of_service(name: str, service: str, number: signal.Signals) -> Fault:
 
 
 def _wait_ended(pid: int) -> None:
-    """Wait until the process has finished its work and ended: before that, the stack is well."""
+    """Wait until the process has finished its work and ended: until then nothing is damaged."""
     with suppress(ConditionTimeout):  # Postgres waits for its clients without a limit
         wait_for(lambda: state_of(pid) in _NOT_RUNNING, f"end of process {pid}", _ENDS_WITHIN_S)
 

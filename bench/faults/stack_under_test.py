@@ -32,7 +32,7 @@ class ConditionTimeout(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FinishedCommand:
-    """A finished command: its exit code, its output and its verb."""
+    """A finished command: its exit code, its output, and the name of the `inventory` command."""
 
     code: int
     text: str

@@ -57,7 +57,7 @@ class Shop:
 def shops_of_demo() -> list[Shop]:
     """Return every live store item with its price in force: best sellers of large stores first.
 
-    Items that are not the demo's come last, in an order mixed by their keys.
+    Items that are not the demo's come last, in the order of a hash of their keys.
     """
     sellers = {item.sku: item.daily_units for item in catalogue(1)}
     found = [Shop(*row) for row in rows(_SHOPS, [list(STORES)])]

@@ -217,7 +217,7 @@ def _compared(target: Target, kind: str, number: int, repaired: int) -> Round:
 
 
 def _named(answer: VerifyReport | BehindReport) -> frozenset[str]:
-    """Return the keys, or ids of needs with too many orders, that differ."""
+    """Return the keys that differ, and the ids of needs with too many orders."""
     if isinstance(answer, BehindReport):
         return frozenset()
     found = [*answer.keys, *answer.windows, *answer.reorders.missing, *answer.reorders.duplicates]

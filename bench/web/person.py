@@ -1,4 +1,7 @@
-"""`python -m bench.web.person NAME`: a buyer of every store; the password is on standard input."""
+"""`python -m bench.web.person NAME`: create a buyer of every store.
+
+The password comes from standard input.
+"""
 
 import sys
 

@@ -1,4 +1,6 @@
-"""The job on Bytewax: parse, one stateful step per key, recovery store on; runs in its environment.
+"""The job on Bytewax: parse, then one stateful step per key, with the recovery store.
+
+The program runs in an environment with Bytewax.
 
 Windows are implemented in the step, because Bytewax's own `fold_window` did not finish a third of
 this input in three minutes. Bytewax has no changelog: the recovery store (SQLite) is the durable
@@ -67,7 +69,7 @@ def count(state: State | None, line: Line) -> tuple[State, tuple[int, int, int]]
 
 
 def build(bootstrap: str, topic: str, first: Path, collected: Collected) -> Dataflow:
-    """Return the dataflow; `first` is created with the first line."""
+    """Return the dataflow. It creates the file `first` when the first line arrives."""
     started: list[bool] = []
 
     def parse(message: Any) -> tuple[str, Line]:  # noqa: ANN401 -- its message has no public type

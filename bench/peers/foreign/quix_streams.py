@@ -1,4 +1,6 @@
-"""The job on Quix Streams: a stateful on-hand and its own tumbling windows; in its environment.
+"""The job on Quix Streams, with a stateful on-hand and the tumbling windows of Quix.
+
+The program runs in an environment with Quix Streams.
 
 State is in RocksDB with changelog topics, as by default. A window that closes is deleted from the
 changelog, perhaps in the same commit that filled it. The grace is therefore longer than the input,
