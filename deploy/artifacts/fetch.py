@@ -25,7 +25,7 @@ _NAME_CHARS: Final = 16
 
 
 class ChecksumMismatch(StackError):
-    """A fetched file differs from the committed list, or the list and the files do not match."""
+    """The fetched files are not exactly those of the committed list."""
 
 
 @dataclass(frozen=True, slots=True)

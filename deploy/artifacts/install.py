@@ -80,7 +80,7 @@ def installer() -> Path:
 
 
 def key(lock: str) -> str:
-    """Return a hash of what `lock` requires for the wheel; the directory of the wheel has it."""
+    """Return a hash of the lock entries that decide the wheel; it names the wheel's directory."""
     locked = entries(lock)
     return _name("\n".join(locked[name] for name in _DECIDING))
 

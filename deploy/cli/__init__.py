@@ -1,1 +1,4 @@
-"""The `inventory` command: one module per group of subcommands. Functions import when called."""
+"""The `inventory` command: one module per group of subcommands.
+
+Each command imports what it needs when it is called, so that the others start without it.
+"""

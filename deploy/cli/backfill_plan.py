@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from analytics.backfill.change.planned import Planned
 
 
-_NO_LINE: Final = "CHANGES in inventory/revision.py of these rules states no change"
+_NO_LINE: Final = "these rules have no line in CHANGES of inventory/revision.py"
 
 
 def register(_app: typer.Typer) -> None:

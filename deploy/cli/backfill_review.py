@@ -28,7 +28,10 @@ Digest = Annotated[
 Reason = Annotated[str, typer.Option(help="Reason, kept with the decision.")]
 Growth = Annotated[
     int,
-    typer.Option(min=0, help="Keys that may differ beyond the approved ones, as trade goes on."),
+    typer.Option(
+        min=0,
+        help="Number of keys that may differ besides the approved ones, because trade goes on.",
+    ),
 ]
 _COLUMNS: Final = (
     *("digest", "revision", "keys", "requested by", "verdict", "growth", "decided by", "reason"),

@@ -58,7 +58,9 @@ def bench_faults(
     ] = False,
     only: Annotated[
         str,
-        typer.Option(help="With --all: only faults whose names contain one of these, with commas."),
+        typer.Option(
+            help="With --all: only faults whose names contain one of these texts; commas between."
+        ),
     ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -161,6 +161,6 @@ def _rate(text: str) -> float | None:
         return None
     rate = option_checks.parse_finite(text)
     if rate is None or rate <= 0:
-        message = f"--rate {text!r}: expected lines a second above 0, or max"
+        message = f"--rate {text!r}: expected a number of lines per second above 0, or max"
         raise StackError(message)
     return rate

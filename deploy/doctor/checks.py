@@ -42,7 +42,7 @@ def run(home: Home) -> list[Row]:
 
 
 def stack_rows(home: Home, seen: StackState) -> list[Row]:
-    """Return the rows of the running stack and of its disk, without checks for the doctor only."""
+    """Return the rows of the running stack and its disk, without the checks in `DOCTOR_ONLY`."""
     if not seen.runtime.running:
         return []
     checks = [check for check in running.CHECKS if check not in running.DOCTOR_ONLY]
@@ -50,7 +50,7 @@ def stack_rows(home: Home, seen: StackState) -> list[Row]:
 
 
 def _by_cause(rows: list[Row]) -> list[Row]:
-    """If the disk is full, give every failing row its repair: no other repair works before."""
+    """If the disk is full, give every failing row the disk's repair, which has to come first."""
     full = next((row for row in rows if row.name == "disk" and row.verdict == "failure"), None)
     if full is None:
         return rows

@@ -37,7 +37,7 @@ class _Found(NamedTuple):
 
     @property
     def last_at(self) -> datetime:
-        """Return the time of the newest proof, or the time since when nights without one count."""
+        """Return the time of the newest proof, or the time from which missing proofs count."""
         if self.finished_at is not None:
             return self.finished_at
         last_us = self.last_us

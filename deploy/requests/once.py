@@ -1,7 +1,8 @@
 """Execute the open requests one after another, then end: `python -m deploy.requests.once`.
 
-A child process gives its memory back. Its session in Postgres holds the lock of the executor. So
-when it gets the lock, the process of any request that has started and not ended is gone.
+A child process gives its memory back. Its session in Postgres holds the lock of the executor. So if
+it gets the lock while a request is recorded as started and not ended, the process of that request
+has died.
 """
 
 import os

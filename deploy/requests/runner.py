@@ -85,7 +85,10 @@ class Runner:
 
 
 def snapshot_of(settings: Connections) -> dict[str, Any]:
-    """Return archive, the newest 50 runs as `backfill status` lists them, and the questions."""
+    """Return the archive, the newest 50 runs, the number of further runs, and the stored questions.
+
+    Runs have the fields in `_RUN`. The questions are the SQL files in `analytics/questions`.
+    """
     found = status(settings)
     runs = [{name: run.get(name) for name in _RUN} for run in found["runs"][:_MOST_RUNS]]
     asked = [

@@ -141,9 +141,9 @@ def refuse_other_review(connection: Connection, revision: int, code: str) -> Non
         digest, theirs, verdict = found
         verb = "withdraw" if verdict == APPROVED else "reject"
         message = (
-            f"the {verdict} review {digest:.12} of logic revision {revision} is of rules {theirs}, "
-            f"this run of {code}: one number stands for one set of rules; nothing was published; "
-            f"`inventory backfill {verb} {digest:.12}` ends that review"
+            f"the {verdict} review {digest:.12} of logic revision {revision} has the rules "
+            f"{theirs}, this run has {code}: one number stands for one set of rules; nothing was "
+            f"published; `inventory backfill {verb} {digest:.12}` ends that review"
         )
         raise StackError(message, repair=_REVIEW)
 

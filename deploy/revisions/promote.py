@@ -109,15 +109,15 @@ def _former(settings: Connections, request: SwitchRequest) -> int:
         return former
     if request.approval:
         message = (
-            "an approval is for compared revisions: leave out --without-comparison; nothing was "
-            "switched"
+            "an approval needs a comparison of the revisions: leave out --without-comparison; "
+            "nothing was switched"
         )
         raise StackError(message, repair="inventory revision list")
     members = remaining_members(settings.kafka_bootstrap, former)
     if members:
         message = (
-            f"{members} workers of logic revision {former} run, so its decisions can be compared; "
-            "nothing was switched"
+            f"--without-comparison is refused while workers of logic revision {former} run, here "
+            f"{members}: their decisions can be compared; nothing was switched"
         )
         raise StackError(message, repair=f"inventory revision compare {revision}")
     return former

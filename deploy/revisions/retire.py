@@ -21,7 +21,7 @@ def retire(home: Home, settings: Connections, revision: int, *, delete: bool) ->
     """End the revision's workers; `delete` also deletes its topics, its group and its files.
 
     Raises:
-        StackError: it decides, this stack's workers are of it, or its group still has members.
+        StackError: the revision decides or is this stack's own, or its group still has members.
     """
     if revision == active(settings):
         message = f"logic revision {revision} decides: promote another first; nothing was stopped"

@@ -61,7 +61,10 @@ class Code:
             message = f"--code {self.tree}: {error}; nothing was started"
             raise StackError(message) from error
         if asked.returncode or not asked.stdout.strip().isdigit():
-            message = f"--code {self.tree}: no code of this project: {asked.stderr.strip()[-300:]}"
+            message = (
+                f"--code {self.tree}: not a source tree of this project; nothing was started: "
+                f"{asked.stderr.strip()[-300:]}"
+            )
             raise StackError(message)
         return int(asked.stdout)
 

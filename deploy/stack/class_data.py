@@ -82,7 +82,10 @@ def _recording(context: Context, service: Service, part: str) -> Service:
 def _await(service: Service, context: Context) -> None:
     if not wait_until(lambda: service.ready(0), timeout_s=_READY_S, poll_s=0.2):
         log = context.home.log_of(service.name).read_text(encoding="utf-8", errors="replace")
-        message = f"{service.name} did not start for its class-data archive:\n{log[-1500:]}"
+        message = (
+            f"{service.name} was started to record its class-data archive, but was not ready "
+            f"within {_READY_S:g} s:\n{log[-1500:]}"
+        )
         raise StackError(message, repair="inventory fetch")
 
 

@@ -97,9 +97,9 @@ def _let_own_rules_decide(connection: Connection, coming: Generation) -> None:
         return
     if not coming.own_rules:
         message = (
-            f"logic revision {decides} decides and the workers of this stack are of "
-            f"{LOGIC_REVISION}: no need or price of the new log would be decided; nothing was "
-            "captured"
+            f"logic revision {decides} decides, but the workers of this stack have revision "
+            f"{LOGIC_REVISION}: no worker of the deciding revision would read the new log, so it "
+            "would lead to no reorder and no price; nothing was captured"
         )
         raise StackError(message, repair=OWN_RULES)
     by = f"{coming.own_rules}, generation {coming.number}"

@@ -141,7 +141,7 @@ def test_only_standing_decisions_are_taken_over() -> None:
 
 def test_code_says_which_revision_it_is(tmp_path: Path) -> None:
     assert Code(PROJECT).revision() == LOGIC_REVISION
-    with pytest.raises(StackError, match="no code of this project"):
+    with pytest.raises(StackError, match="not a source tree of this project; nothing was started"):
         Code(tmp_path, python="/bin/false").revision()
     with pytest.raises(StackError, match="--code"):
         Code(tmp_path / "nowhere").revision()

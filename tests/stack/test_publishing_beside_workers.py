@@ -102,7 +102,7 @@ def test_a_switch_without_comparison_is_refused_beside_workers_of_the_former_rev
     request = SwitchRequest(LOGIC_REVISION + 1, "test", 1.0, without_comparison=True)
 
     with pytest.raises(
-        StackError, match=rf"\d+ workers of logic revision {LOGIC_REVISION} run, so"
+        StackError, match=rf"while workers of logic revision {LOGIC_REVISION} run, here \d+:"
     ):
         promote(stack.settings, request)
 
