@@ -182,7 +182,7 @@ def why_unknown(connection: psycopg.Connection, sku: str, location: str) -> str:
     is_location, elsewhere, similar, locations = row or (False, [], [], [])
     if not is_location:
         known = ", ".join(locations) or "none yet"
-        return f"--location {location!r}: no such location; known are {known}"
+        return f"--location {location!r}: no such location; known locations: {known}"
     if similar:
         return f"{sku!r} is unknown at {location}; SKUs keep their case: {', '.join(similar)}?"
     if elsewhere:

@@ -33,7 +33,8 @@ Expired = tuple[InvKey, int, bytes]  # key, start of the window, its last record
 class PartitionHistory:
     """The recomputed result of one partition's records before `end`.
 
-    `rows` are its units. `archive` holds the records.
+    `rows` are the results of the run's tasks for this partition, one for each finished task.
+    `archive` holds the records.
     """
 
     number: int

@@ -16,7 +16,10 @@ from cdc.settings import Connections
 
 @dataclass(frozen=True, slots=True)
 class LivePartition:
-    """One partition's states before `end`, with the digest that a run's manifest would have."""
+    """The live states of one partition, made of its records before `end`.
+
+    `digest` is computed as in a run's manifest, so equal states have equal digests.
+    """
 
     number: int
     end: int

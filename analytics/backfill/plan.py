@@ -255,8 +255,8 @@ def directories_of(runs: Path, name: str) -> list[Path]:
         return found
     names = ", ".join(path.parent.name for path in known[:_NAMED]) or "none yet"
     problem = (
-        f"run {name!r}: expected last, a logic revision, or the name of an earlier run; known are "
-        f"{names}"
+        f"no run {name!r}: expected 'last', the number of a logic revision, or the name of a run; "
+        f"known runs: {names}"
     )
     kept = "nothing was computed, published or changed"
     raise UnknownRun(problem, kept, "`inventory backfill status` lists all runs")

@@ -121,6 +121,10 @@ def applied_or_raise(folded: FoldResult, log: SimulatedLog, table: str) -> KeySt
     """
     if isinstance(folded, Applied):
         return folded.state
-    detail = folded.detail if isinstance(folded, Refused) else ""
-    message = f"{log.key}@{log.offset - 1} {table}: {folded.verdict}, {detail}"
+    detail = f", {folded.detail}" if isinstance(folded, Refused) else ""
+    message = (
+        "the simulation made a row that the fold did not apply, which is a defect of the "
+        f"simulation: key {log.key}, offset {log.offset - 1}, table {table}: "
+        f"{folded.verdict}{detail}"
+    )
     raise ValueError(message)

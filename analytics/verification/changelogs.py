@@ -116,7 +116,11 @@ class Changelogs:
         return instead
 
     def retained_rows(self, horizons: Mapping[str, int]) -> dict[WindowKey, Version]:
-        """Return the rows that a worker retains for keys with these horizons."""
+        """Return the window rows that a worker still retains.
+
+        `horizons` maps each key to the start of its oldest retained day, in microseconds since 1970
+        UTC. Older windows and keys that are not in `horizons` are left out.
+        """
         return {
             window_key: version
             for window_key, version in self.rows.items()

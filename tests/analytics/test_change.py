@@ -122,7 +122,7 @@ def test_parameters_are_read_with_short_names_and_their_types() -> None:
 @pytest.mark.parametrize(
     ("change", "where", "problem"),
     [
-        ("hysteresis=3", "", "no such policy column; known are hysteresis_units"),
+        ("hysteresis=3", "", "no such policy column; known columns: hysteresis_units"),
         ("hysteresis_units", "", "expected column=value"),
         ("hysteresis_units=many", "", "expected a whole number"),
         ("ladder_permille=1,x", "", "expected whole numbers such as 100,200"),
@@ -347,7 +347,7 @@ def test_a_history_ends_before_a_time_at_a_run_or_at_the_archive(home: Home) -> 
         history(offline, "2027-01-01", runs=runs)
     with pytest.raises(NoBroker):
         history(offline, {0: ends[0] + 1, 1: 0, 2: 0}, runs=runs)
-    with pytest.raises(UnknownRun, match="run 'soon': expected last"):
+    with pytest.raises(UnknownRun, match="no run 'soon': expected 'last'"):
         history(home.settings, "soon", runs=runs)
 
 

@@ -98,7 +98,7 @@ def test_an_unknown_run_is_refused_with_the_known_ones(diff: Run) -> None:
 
     assert isinstance(refused, NotComparable)
     assert refused.exit_code == 2
-    assert "known are local-" in str(refused)
+    assert "known runs: local-" in str(refused)
 
 
 def test_the_live_state_needs_a_running_stack(diff: Run, home: Home) -> None:

@@ -84,7 +84,7 @@ def test_a_number_names_the_newest_run_of_a_revision(
     assert (of_ends["a"]["run"], of_ends["b"]["run"]) == (shorter, shorter)
     newest = report(backfill("diff", str(LOGIC_REVISION), other, "--json"))
     assert (newest["a"]["run"], newest["b"]["run"]) == (other, other)
-    assert "run '99': expected last, a logic revision" in str(backfill("diff", "99", own).exception)
+    assert "no run '99': expected 'last', the number" in str(backfill("diff", "99", own).exception)
 
 
 def test_a_filter_needs_what_if_and_is_kept_in_the_command(backfill: Run) -> None:

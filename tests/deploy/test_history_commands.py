@@ -55,9 +55,9 @@ def test_an_unknown_run_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     plan = make_plan(manifest, engine="local", ends=ends)
     save(plan, tmp_path / "runs")
 
-    with pytest.raises(UnknownRun, match=f"run 'x': expected last, .* known are {plan.run}"):
+    with pytest.raises(UnknownRun, match=f"no run 'x': expected 'last', .* known runs: {plan.run}"):
         ends_of_run(tmp_path / "runs", "x")
-    with pytest.raises(UnknownRun, match="known are none yet"):
+    with pytest.raises(UnknownRun, match="known runs: none yet"):
         ends_of_run(tmp_path / "no-runs", "last")
     assert (
         ends_of_run(tmp_path / "runs", "last") == ends_of_run(tmp_path / "runs", plan.run) == ends

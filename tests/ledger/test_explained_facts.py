@@ -175,7 +175,7 @@ def test_facts_without_any_state_are_explained_as_far_as_they_go(
 @pytest.mark.parametrize(
     ("sku", "location", "said"),
     [
-        ("S", "NOWHERE", "--location 'NOWHERE': no such location; known are L"),
+        ("S", "NOWHERE", "--location 'NOWHERE': no such location; known locations: L"),
         ("s", "L", "'s' is unknown at L; SKUs keep their case: S?"),
         ("T", "L", "'T': no such SKU at L, nor anywhere else"),
         ("U", "L", "'U' is not at L; it is at M"),

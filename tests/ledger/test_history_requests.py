@@ -180,8 +180,8 @@ def test_a_refused_command_keeps_its_message(
 
     found = queries.request_with(missing)
     assert (found.state, found.exit_code) == ("failed", 2)
-    assert "known are local-" in found.problem
-    assert "known are local-" in queries.request_with(no_tree).problem
+    assert "known runs: local-" in found.problem
+    assert "known runs: local-" in queries.request_with(no_tree).problem
     assert queries.same_request("compare", {"a": runs[0], "b": "nothing"}) is None
 
 

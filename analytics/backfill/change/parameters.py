@@ -85,7 +85,7 @@ def _assignment(option: str, text: str, columns: dict[str, str]) -> tuple[str, C
     if column not in columns:
         near = [known for known in columns if name and (name in known or known in name)]
         names = ", ".join((near or [*columns])[:_NAMED])
-        problem = f"{option} {text!r}: no such policy column; known are {names}"
+        problem = f"{option} {text!r}: no such policy column; known columns: {names}"
         raise _bad(problem)
     return column, _cell(option, text, columns[column], value)
 
