@@ -188,8 +188,8 @@ def refuse_other_project(code: Path | None) -> None:
     """Raise `StackError` unless the tree has sources of this project."""
     if code is not None and not (code / "deploy" / "cli" / "backfill.py").is_file():
         message = (
-            f"--code {str(code)!r}: expected a tree of this project that can publish; "
-            "nothing was computed or published"
+            f"--code {str(code)!r}: expected a directory with this project's sources, but it has "
+            "no deploy/cli/backfill.py; nothing was computed or published"
         )
         raise StackError(message)
 

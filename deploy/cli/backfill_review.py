@@ -138,11 +138,14 @@ def _named(digest: str) -> "Review":
     """Return the only review whose digest begins with `digest`."""
     from ledger.reviews import queries  # noqa: PLC0415 -- needs Django set up
 
-    found = queries.reviews_with(digest) if len(digest) >= _LEAST_CHARS else []
+    if len(digest) < _LEAST_CHARS:
+        message = f"{digest!r}: give at least {_LEAST_CHARS} characters of the digest of a review"
+        raise StackError(message, repair="inventory backfill reviews")
+    found = queries.reviews_with(digest)
     if len(found) != 1:
         message = (
-            f"{digest!r}: expected {_LEAST_CHARS} or more characters of the digest of one review, "
-            f"found {len(found)} reviews"
+            f"{digest!r}: expected the beginning of the digest of exactly one review, but it fits "
+            f"{len(found)} reviews"
         )
         raise StackError(message, repair="inventory backfill reviews")
     return found[0]

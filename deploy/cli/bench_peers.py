@@ -59,6 +59,9 @@ def _chosen(text: str) -> "list[Peer]":
     names = text.split(",")
     unknown = [name for name in names if name not in BY_NAME]
     if unknown:
-        message = f"--peers {unknown[0]!r}: expected all or names of {', '.join(BY_NAME)}"
+        message = (
+            f"--peers {unknown[0]!r}: expected 'all', or names from this list with commas between "
+            f"them: {', '.join(BY_NAME)}"
+        )
         raise StackError(message)
     return [BY_NAME[name] for name in names]

@@ -1,1 +1,4 @@
-"""Parts on this machine for `inventory bench peers`: services, environments, the Java peer."""
+"""Services and environments for `inventory bench peers`, which compares other stream engines.
+
+They are a broker, a Postgres, Python environments, and the build of the Kafka Streams program.
+"""

@@ -104,8 +104,9 @@ def refuse_other_rules(home: Home, revision: int, tree: Path, code: str) -> None
     if known in ("", code):
         return
     message = (
-        f"logic revision {revision} has state of the rules {known}, and {tree} has {code}: one "
-        "number stands for one set of rules; nothing was started or published"
+        f"the state of logic revision {revision} was written by rules with the hash {known}, but "
+        f"the rules in {tree} have the hash {code}; a revision number stands for one set of rules; "
+        "nothing was started or published"
     )
     raise OtherRules(message, repair=f"inventory revision retire {revision} --delete")
 

@@ -59,7 +59,7 @@ def _copy(home: Home, target: Path) -> None:
     if done.returncode:
         shutil.rmtree(partial, ignore_errors=True)
         output = done.stderr.strip()[-400:]
-        message = f"copying {home.path} to {target} failed, the home stays where it was: {output}"
+        message = f"copying {home.path} to {target} failed: {output}. The home stays where it was"
         raise _refused(home, message, room.larger_disk(home, target.parent))
     partial.rename(target)
 

@@ -134,7 +134,7 @@ def test_one_number_stands_for_one_set_of_rules(tmp_path: Path) -> None:
     shadow.claim(home, LATER, tmp_path / "tree", CODE)
 
     shadow.claim(home, LATER, tmp_path / "copy", CODE)
-    with pytest.raises(StackError, match=f"has state of the rules {CODE}") as refused:
+    with pytest.raises(StackError, match=f"was written by rules with the hash {CODE}") as refused:
         shadow.claim(home, LATER, tmp_path / "edited", OTHER)
 
     assert "nothing was started or published" in str(refused.value)
@@ -167,7 +167,7 @@ def test_only_state_that_does_not_decide_may_be_deleted(
     monkeypatch.setattr(shadow.Code, "revision", lambda _: LATER)
     shadow.claim(home, LATER, tmp_path, OTHER)
 
-    with pytest.raises(StackError, match=f"has state of the rules {OTHER}") as refused:
+    with pytest.raises(StackError, match=f"was written by rules with the hash {OTHER}") as refused:
         revision.start(LATER, code=PROJECT)
 
     assert refused.value.repair == repair

@@ -114,7 +114,7 @@ def test_other_rules_of_a_revision_that_does_not_decide_are_deleted_first(
 ) -> None:
     shadow.claim(Home(settings.home), LOGIC_REVISION, tmp_path, "others")
 
-    with pytest.raises(StackError, match="has state of the rules others") as refused:
+    with pytest.raises(StackError, match="was written by rules with the hash others") as refused:
         publish(settings, "one", print)
 
     assert refused.value.repair == f"inventory revision retire {LOGIC_REVISION} --delete"

@@ -121,7 +121,7 @@ def test_every_verb_has_help(verb: str) -> None:
         (("bench", "faults", "--freeze", "nan"), "--freeze nan", "0 to 86400 seconds"),
         (("bench", "faults", "--every", "-1"), "--every -1", "0 to 86400 seconds"),
         (("bench", "faults", "--kinds", "kill,fire"), "'fire'", "kill, kill-all, freeze"),
-        (("bench", "peers", "--peers", "flink"), "'flink'", "all or names of engine"),
+        (("bench", "peers", "--peers", "flink"), "'flink'", "commas between them: engine"),
         (("bench", "peers", "--keys", "0"), "--keys 0", "1 or more"),
         (("bench", "peers", "--timeout", "nan"), "--timeout nan", "1 to 86400 seconds"),
         (("import-sales", __file__, "--stores", "two"), "'two'", "single or country"),

@@ -266,11 +266,9 @@ def test_the_requester_is_refused_without_a_traceback(
 
 
 def test_an_unknown_digest_is_refused_before_a_password_is_asked(command: Any) -> None:
-    for digest in (DIGEST[:12], DIGEST[:7]):
+    for digest, problem in ((DIGEST[:12], "it fits 0 reviews"), (DIGEST[:7], "at least 8 char")):
         refused = command("reject", digest, "--by", "olga", "--reason", "no")
-        assert "expected 8 or more characters of the digest of one review, found 0" in str(
-            refused.exception
-        )
+        assert problem in str(refused.exception)
 
 
 def test_guessing_on_the_command_line_is_limited(command: Any, service: Any) -> None:

@@ -310,7 +310,7 @@ def test_a_worker_that_restarts_from_an_edited_tree_is_not_switched_to(
     refused = stack.cli("backfill", "cutover", str(OTHER), "--approval", EDITED)
 
     assert again.returncode == 1
-    assert f"logic revision {OTHER} has state of the rules" in again.stderr
+    assert f"the state of logic revision {OTHER} was written by rules" in again.stderr
     for done in (watched, refused):
         assert done.returncode == 1
         assert (
