@@ -20,10 +20,10 @@ _REFUSED: Final = {
 
 
 def note(action: str, user: User | None, *, source: str, **detail: object) -> None:
-    """Append one event of a login; without `user` it counts as a refusal of an unknown account.
+    """Add an event of a login to the action log, and count it as a refusal if it is one.
 
-    The log keeps every entry permanently. It has no entries about unknown names, because a person
-    who guesses names could fill it.
+    Without `user` the account is unknown. Then a refusal is only counted, because a person who
+    guesses names could fill the log, which keeps every entry permanently.
     """
     name = None if user is None else user.get_username()
     if action in _REFUSED:

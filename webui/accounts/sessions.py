@@ -48,7 +48,7 @@ class SessionRules(MiddlewareMixin):
     """Middleware that ends sessions, and requires the second factor for roles that need one."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """Return the redirect to the login or to the second factor, or None to continue."""
+        """Return a redirect to the login or the second factor, a refusal, or None to continue."""
         if request.path.startswith(settings.STATIC_URL) or request.path == reverse("live-stream"):
             return None
         if not request.user.is_authenticated:

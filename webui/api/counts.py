@@ -110,7 +110,10 @@ class WaitingFilters(Schema):
 
 
 class ApproveCount(Given):
-    """Approve a count. `expected_units` are those that were read: if they changed, it is 409."""
+    """Approve a count.
+
+    `expected_units` are those that were read. If they have changed, the answer is 409.
+    """
 
     action: Literal["approve"]
     expected_units: StrictInt

@@ -166,7 +166,7 @@ class Change(Given):
 
 
 class Delete(Given):
-    """Delete a draft line; its need is weighed again."""
+    """Delete a draft line; the rules check its need again."""
 
     action: Literal["delete"]
     version: Version

@@ -62,7 +62,7 @@ def change_price_stop(
 ) -> PriceStopState:
     """Stop prices that rules set, or release the stop; the owner must work in every store.
 
-    A repeated command returns the state of now.
+    A repeated command returns the present state.
     """
     is_on = isinstance(body, StopPrices)
     set_price_kill_switch(is_on=is_on, actor=caller_of(request).name, command_id=command_id)

@@ -203,7 +203,7 @@ class ApprovePrice(Given):
 
 
 class RejectPrice(Given):
-    """Reject the price for one cool-down."""
+    """Reject the price. The rules propose none for the item during its cool-down."""
 
     action: Literal["reject"]
     revision: Revision

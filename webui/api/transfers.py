@@ -108,7 +108,7 @@ class PlanTransfer(Given):
 
 
 class ShipUnplanned(Given):
-    """Units that have left without a plan. More than the stock has only with `beyond_stock`."""
+    """Units that have left without a plan. Units beyond the source's stock need `beyond_stock`."""
 
     action: Literal["ship"]
     source: Place
@@ -131,7 +131,7 @@ class TransferMade(Schema):
 
 
 class ShipPlanned(Given):
-    """Units of a planned transfer that have left; the source ships."""
+    """Units of a planned transfer that have left. The source's store sends this command."""
 
     action: Literal["ship"]
     units: Units
@@ -139,7 +139,7 @@ class ShipPlanned(Given):
 
 
 class ReceiveTransfer(Given):
-    """Units that arrived, damaged ones apart; the destination receives.
+    """Units that arrived, damaged ones apart. The destination's store sends this command.
 
     A difference from the shipped units needs a reason.
     """

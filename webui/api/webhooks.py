@@ -36,7 +36,7 @@ Kind = Literal["need", "price", "order"]
 class Webhook(Schema):
     """A webhook without its secret. `waiting` and `dead` count messages, up to about 1,000.
 
-    The former secret also signs until `former_until`, or null.
+    The former secret also signs until `former_until`, which is null without one.
     """
 
     id: int
@@ -83,7 +83,10 @@ def _all_kinds() -> list[Kind]:
 
 
 class Register(Given):
-    """An address that receives events from now on; without `location` of all of the account's."""
+    """An address that receives events from now on.
+
+    Events are those of `location`; without it, those of all stores of the account.
+    """
 
     url: Annotated[Text, Field(min_length=1, max_length=LONGEST_URL)]
     kinds: Annotated[list[Kind], Field(min_length=1, max_length=len(KINDS))] = Field(

@@ -56,7 +56,10 @@ class StockRow(Covered):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order of the list: a column of `ORDERS` or empty for the key, and its direction."""
+    """The sort order of the stock list.
+
+    `column` is a name in `ORDERS`. An empty one sorts by location and SKU.
+    """
 
     column: str = ""
     descending: bool = False
@@ -106,8 +109,9 @@ LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key
 """  # noqa: S608 -- status and price are constants of this project
 
 
-# The 50 keys first, then what belongs to them: an order other than the key's reads every key. Its
-# columns are those of the index `stock_list`, which `inv_key` is not.
+# The inner query selects the 50 keys, then their other values are joined. Sorting by a column reads
+# every key, so the inner query uses only columns of the index `stock_list`. `inv_key` is none of
+# them.
 _PAGE: Final = f"""
 WITH shown AS (
     SELECT {KEY_SQL} AS inv_key FROM read_model.stock s {{joined}}

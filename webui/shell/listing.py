@@ -128,7 +128,11 @@ def split_cursor(text: str) -> tuple[str, str]:
 def cursor_pages(
     query: Mapping[str, object], *, previous: str, following: str, base: str = "", rows: int = 0
 ) -> Pages:
-    """Return the pages around one: `previous` and `following` are cursors, or empty."""
+    """Return the addresses of the first, previous and next page of a list.
+
+    `previous` and `following` are the cursors of these pages. An empty cursor means no such
+    page.
+    """
     return Pages(
         first=address(query, base) if previous else "",
         previous=address({**query, "before": previous}, base) if previous else "",

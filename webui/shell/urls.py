@@ -1,4 +1,4 @@
-"""Routes of the application's frame: what a device installs and shows without a network."""
+"""Routes of what a device installs: the service worker's script, and the page without a network."""
 
 from django.urls import path
 

@@ -81,7 +81,7 @@ def _show_waiting(request: HttpRequest, form: Typed, refusal: str, status: int) 
 
 
 def _shown_list(request: HttpRequest, subject: str, numbers: Mapping[str, int]) -> str:
-    """Return the list to show: that of a refused form, the asked one, or the one with rows."""
+    """Return the list to show: that of the refused form, else of the query, else one with rows."""
     if subject:
         return ADJUSTMENTS if subject.startswith("request-") else COUNTS
     asked = request.GET.get("show", "")
@@ -111,7 +111,7 @@ def _requests(request: HttpRequest, location: str) -> dict[str, Any]:
 @require_POST
 @requires(APPROVE_COUNTS)
 def decide(request: HttpRequest) -> HttpResponse:
-    """Approve, refuse, or request a second count."""
+    """Approve or refuse a waiting count or adjustment, or ask for a second count."""
     form = DecideForm(request.POST)
     back = reverse("counts-waiting")
     query = request.GET.urlencode()

@@ -1,4 +1,7 @@
-"""Reviews of differences: approval by a second person, and the steps from there to the switch."""
+"""Pages for reviews of the difference between two logic revisions.
+
+A second person approves the difference. Further steps let the new revision decide, or go back.
+"""
 
 import json
 from dataclasses import dataclass

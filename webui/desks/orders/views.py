@@ -77,7 +77,7 @@ def _list(
 
 
 def _view(name: str, filters: Filters, totals: listing.Totals) -> dict[str, Any]:
-    """Return a tab; those of work to do have the number of their rows."""
+    """Return a tab. A tab of work to do has the number of its rows."""
     counted = None
     if name == filters.view:
         counted = totals.rows
@@ -214,7 +214,11 @@ def _sending(head: Header, drafts: list[Line]) -> dict[str, Any]:
 
 
 def _first_line(request: HttpRequest, lines: list[Line], refused_line: str) -> int:
-    """Return the index of the page's first line: that of the refused line or of the query."""
+    """Return the index of the first line to show.
+
+    It is the start of the page with the refused line, else of the page with the line number in the
+    query's `from`, else 0.
+    """
     for place, line in enumerate(lines):
         if str(line.id) == refused_line:
             return place - place % PAGE_LINES

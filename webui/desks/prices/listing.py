@@ -75,7 +75,7 @@ def price_page(filters: Filters) -> list[PriceProposal]:
 
 
 def totals(filters: Filters) -> Totals:
-    """Return the number of rows and the signals of all pages."""
+    """Return the number of rows, at most 1,001, and the signals that these rows have."""
     few = f"SELECT r.signal {_FROM} WHERE {_where(filters)} LIMIT {MOST_COUNTED + 1}"
     sql = (
         "SELECT count(*)::int AS rows, coalesce(array_agg(DISTINCT few.signal), '{}') AS signals"  # noqa: S608 -- conditions of this module

@@ -25,8 +25,8 @@ class Field(NamedTuple):
 
     Options are pairs (value, label). Numbers are integers, except money and spans: their columns
     end in `_minor` and `_centidays`, and people type decimals. `used` is a list of alternatives; a
-    rule reads the field if all fields of one alternative have one of its values. An empty `used`
-    means always.
+    rule reads the field if, in one alternative, each named field has one of the listed values. An
+    empty `used` means always.
     """
 
     column: str
@@ -76,7 +76,7 @@ def _days(column: str, label: str, *used: Use) -> Field:
 
 
 def _in(families: Iterable[Family], **others: str) -> Use:
-    """Return the condition: one of these families, and each other field has its value."""
+    """Return the condition of these families, with the given value for each further field."""
     codes = tuple(family.code for family in families)
     return {"replenish_family": codes, **{name: (value,) for name, value in others.items()}}
 

@@ -104,7 +104,7 @@ class RowForm(RowPart):
 
 
 class CorrectionForm(PageForm):
-    """Other units of a receipt, and the version of it that the page showed."""
+    """A correction of a receipt: the right numbers of units, a reason, and the version shown."""
 
     received = WholeNumberField()
     damaged = WholeNumberField()

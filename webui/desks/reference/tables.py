@@ -18,7 +18,7 @@ else:
     _Admin = ModelAdmin
 
 Context = dict[str, Any] | None
-# Those of the links of Django's filters; a filter without one compares for equality.
+# The comparisons that links of Django's filters use. "" compares for equality.
 _COMPARISONS: Final = ("", "exact", "isnull")
 
 

@@ -13,7 +13,11 @@ def home_store(request: HttpRequest) -> str:
 
 
 def chosen_store(request: HttpRequest) -> str:
-    """Return the location of the address, or the person's only store if it names none."""
+    """Return the store in the URL's parameter `location`; without one, the person's only store.
+
+    Return an empty text if the parameter is no code of a location, or if the person has several
+    stores.
+    """
     given = request.GET.get("location", "").strip()[:24]
     if not given:
         return home_store(request)

@@ -58,7 +58,7 @@ class Chip:
 
 
 def filters_of(request: HttpRequest) -> Filters:
-    """Return the filters of an address. Without a location, it is about all of one's own stores."""
+    """Return the filters in the URL. Without a location, the list has all stores of the person."""
     given = request.GET
     return Filters(
         text=given.get("q", "").strip()[:100],
@@ -69,7 +69,7 @@ def filters_of(request: HttpRequest) -> Filters:
 
 
 def order_of(request: HttpRequest) -> Order:
-    """Return the order of an address; an unknown one is that of the key."""
+    """Return the sort order in the URL; an unknown one sorts by location and SKU."""
     sort = sort_of(request.GET.get("sort", ""), ORDERS, _BY_KEY)
     return Order(sort.column, sort.descending)
 

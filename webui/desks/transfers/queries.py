@@ -89,7 +89,7 @@ class TransferRow:
 
     @property
     def lost_minor(self) -> int | None:
-        """The cost of the lost units in minor units, None without a cost."""
+        """The cost of `lost_units` in minor currency units; None if the unit cost is unknown."""
         return None if self.cost_minor is None else self.lost_units * self.cost_minor
 
 
