@@ -149,8 +149,9 @@ def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
     """Return the error. The deciding revision can't be ended: its repair names another tree."""
     if active(settings) != LOGIC_REVISION:
         return StackError(message, repair=repair)
-    meant = "it decides here; to publish another revision, name its tree with --code"
-    return StackError(f"{message}; {meant}", repair=_LIST)
+    meant = "to publish another revision, name its tree with --code"
+    message = f"{message}; logic revision {LOGIC_REVISION} decides here; {meant}"
+    return StackError(message, repair=_LIST)
 
 
 def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory]:
