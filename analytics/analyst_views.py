@@ -33,7 +33,7 @@ HOP_COLUMNS: Final = ["inv_key", "span", "start_us", "end_us", "units", "covered
 
 
 def state_files(run: Path) -> list[str]:
-    """Return the `states.parquet` of each finished unit, without those of killed attempts.
+    """Return the paths of the `states.parquet` of all finished tasks, without killed attempts.
 
     Raises:
         UnknownRun: the run's plan or a line of its manifest was changed.

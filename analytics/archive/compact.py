@@ -99,7 +99,10 @@ def compact(
 
 
 def groups(files: Sequence[ArchiveFile], limits: Limits) -> Iterator[list[ArchiveFile]]:
-    """Yield groups of consecutive files to merge. A file alone in its group stays as it is."""
+    """Yield groups of consecutive files to merge.
+
+    The file of a group of one stays as it is.
+    """
     group: list[ArchiveFile] = []
     oldest = len(files) - limits.newest
     for number, file in enumerate(files):

@@ -53,7 +53,9 @@ def requested_archive(archive: Path, *, timeout_s: float) -> Iterator[bool]:
 
 
 def move_unlisted_away(archive: Path) -> tuple[Path, ...]:
-    """Move files that no line of the manifest lists to `former/unlisted-N`; return their new paths.
+    """Move the unlisted files to `former/unlisted-N`; return their new paths.
+
+    A file is unlisted if no line of the manifest names it.
 
     Raises:
         BrokenArchive: the manifest itself is damaged.

@@ -2,7 +2,7 @@
 
 Spark, Arrow and pandas skip files whose names begin with `_` or `.`. So they read the directory as
 one Parquet data set with the column `partition`. The first release wrote the same files without the
-`_`, on which Spark failed.
+`_`, and Spark failed on them.
 """
 
 from collections.abc import Iterator

@@ -55,7 +55,8 @@ class FormerPartition:
 class Rebuilt:
     """One partition of both archives.
 
-    `records` and `digest` are those of the new archive's records at the former offsets.
+    `records` and `digest` are number and digest of the new archive's records at the offsets of the
+    former files.
     """
 
     former: FormerPartition

@@ -118,7 +118,7 @@ def count_of(content: Any) -> int:  # noqa: ANN401 -- pyarrow ships no types
 
 
 def read(content: Any, *, bucket: int = 0, buckets: int = 1) -> Iterator[ArchiveRow]:  # noqa: ANN401 -- pyarrow ships no types
-    """Yield the rows of one file (path or content), if `buckets` > 1 only those of `bucket`.
+    """Yield the rows of a file (path or content); if `buckets` > 1, only those of bucket `bucket`.
 
     A bucket is the CRC-32 of the key modulo `buckets`. The partitioner's hash would put most keys
     of a partition into one bucket.

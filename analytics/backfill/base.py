@@ -65,7 +65,7 @@ def plan_from(manifest: Manifest, ends: Mapping[int, int], *, base: Base, engine
 
 
 def continued(plan: Plan, base: Base) -> Plan:
-    """Return the plan that starts from `base` instead of the first record, under its own name.
+    """Return `plan`, but starting from `base` instead of the first record, and with another name.
 
     Raises:
         UnusableBase: as `plan_from`.

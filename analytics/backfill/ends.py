@@ -84,7 +84,7 @@ def time_us(text: str) -> int | None:
 def ends_before(manifest: Manifest, partitions: int, at_us: int) -> dict[int, int]:
     """Return per partition the offset of the first archived record committed at or after `at_us`.
 
-    If there is no such record, it is the end of the archived records.
+    Without such a record, return the end of the partition's archived records.
     """
     return {number: _end_before(manifest, number, at_us) for number in range(partitions)}
 

@@ -1,4 +1,4 @@
-"""The units of a finished run, after plan, units, report and every result file were checked."""
+"""The results of a finished run, after plan, tasks, report and every result file were checked."""
 
 from pathlib import Path
 

@@ -101,7 +101,7 @@ def verify(
     """Compare the live workers' states with a recomputation to the same offsets.
 
     `planner` makes the plan. By default the recomputation starts at the first record. `runs` is the
-    directory of its results, by default that of all runs.
+    directory for its results, by default the directory of all runs.
     """
     known = settings or Connections()
     with live_directory(known.home / "backfill") as directory:

@@ -2,8 +2,8 @@
 
 A group is the tables that belong together: those of the log up to an offset, or those of one run.
 After all files of one partition are written, a marker lists them with their sizes. A group is
-complete if each partition has a marker of the same content. So an interrupted command continues
-with the next partition, and a repeated one writes nothing.
+complete if each partition has a marker with the group's `content`. So an interrupted command
+continues with the next partition, and a repeated one writes nothing.
 """
 
 import json
@@ -28,7 +28,7 @@ _TEMPORARY: Final = ".part-0.tmp"  # one writer at a time: the caller holds the 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Tables in one directory. `content` is a digest of the source they were made of."""
+    """Tables in one directory. `content` is a digest of the source that the tables were made of."""
 
     name: str
     directory: Path

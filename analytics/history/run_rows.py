@@ -45,9 +45,9 @@ def state_windows(document: Document, partition: int) -> list[Row]:
 
 
 def expired_window(content: bytes, partition: int) -> list[Row]:
-    """Return a window that left its key's state as rows of `windows`: one, or none without a line.
+    """Return an expired window as rows of `windows`: one row, or none for a window without a line.
 
-    Its content is the last one: later lines are late and in no window.
+    `content` is the window's last record. Lines that came later are in no window.
     """
     document = document_of("window", content, orjson.loads)
     row = document["row"]

@@ -68,7 +68,7 @@ def _stretches(history: KeyHistory, end_us: int) -> Iterator[_Stretch]:
 
 
 def _of_stretch(stretch: _Stretch, carried: int) -> Generator[UnseenUnit, None, int]:
-    """Yield the units of one stretch without stock. Return the rest in 1/`_UNIT` units."""
+    """Yield the units of one stretch without stock. Return the rest, in 1/`_UNIT` of a unit."""
     rate, since_us = stretch.rate_micro, stretch.start_us
     at_us = since_us + ceil_div(_UNIT - carried, rate)
     while at_us <= stretch.end_us:

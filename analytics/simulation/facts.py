@@ -35,7 +35,7 @@ class Facts:
         self._shelf = shelf
 
     def take(self, event: Event) -> None:
-        """Apply one record. Ignore orders and receipts, except those that the preamble began."""
+        """Apply one record. Ignore orders and receipts, except rows that began in the preamble."""
         table = event.record.table
         if table == POLICIES.name:
             self._rule(event)

@@ -1,8 +1,9 @@
 """The history of one key as facts for a simulation. The fold of the workers judges each record.
 
 The simulated period begins with the first record after which the stock is counted, a policy is in
-force and the key's clock runs. Earlier records are the preamble. It stays as it was, with the rows
-that it began. For example, an order that was open then arrives as in history.
+force and the key's clock runs. Earlier records are the preamble. The simulation changes neither the
+preamble nor the rows that began in it. For example, an order that was open then arrives as in
+history.
 """
 
 from collections import Counter
@@ -54,7 +55,7 @@ class Event:
 class KeyHistory:
     """Facts of one key. `left_out` is the reason why it can't be simulated, or "".
 
-    `kept` are rows that the preamble began.
+    `kept` names the rows that began in the preamble.
     """
 
     key: str

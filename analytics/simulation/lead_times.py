@@ -89,7 +89,7 @@ def planned_us(policy: ItemLocation | None) -> int:
 
 
 def drawn_us(times: tuple[int, ...], key: str, ordered_us: int, seed: int) -> int:
-    """Return one of `times` (seconds) for an order of `key` at `ordered_us`, in microseconds.
+    """Choose one of `times` (seconds) for an order of `key` at `ordered_us`. Return microseconds.
 
     The choice depends on seed, key and day only. So two scenarios that order an item on the same
     day wait for it equally long.

@@ -47,7 +47,7 @@ class Outcome:
 
     @property
     def out_permille(self) -> int | None:
-        """Return the time without stock per thousand of the simulated time; None without any."""
+        """Return the time without stock per thousand of the simulated time; None if that is 0."""
         return 1000 * self.out_us // self.period_us if self.period_us else None
 
     @property

@@ -45,7 +45,7 @@ class SimulatedLog:
     def append(
         self, table: str, op: str, before: Row | None, after: Row | None, commit_us: int
     ) -> FoldResult:
-        """Append and fold one record. `opened` gets the revisions that ask for an order."""
+        """Append and fold one record. Revisions that ask for an order are added to `opened`."""
         record = self._record(table, op, before, after, commit_us)
         self.offset += 1
         folded = self._partition.apply_admitted(record, Admission.NEW)

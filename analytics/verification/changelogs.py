@@ -1,7 +1,7 @@
 """Levels and window rows of the changelogs, up to exactly the offsets that the read model includes.
 
-`LiveState` reads each topic to its end, but the ends are of different moments. Here each topic is
-read up to a given offset, so its copy in the read model has to be equal row by row.
+`LiveState` reads each topic to its end, but it reaches these ends at different moments. Here each
+topic is read up to a given offset, so its copy in the read model has to be equal row by row.
 """
 
 import time

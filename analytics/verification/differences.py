@@ -24,8 +24,9 @@ Difference = dict[str, Any]
 class Found:
     """Differences by key, and by key and window start.
 
-    `certain` names those where a row of the read model and its changelog record have the same
-    offset and different contents. No timing explains that, so it needs no second comparison.
+    `certain` names the keys and windows where a row of the read model and its changelog record have
+    the same offset and different contents. No timing explains that, so it needs no second
+    comparison.
     """
 
     keys: dict[str, Difference] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Facts that the snapshot sees and the cut does not include, or the other way round.
+"""Facts that only one of the database snapshot and the cut includes (the cut: `verification.cut`).
 
 Trade continues while `verify` reads, so some committed rows are not in the workers' state yet. For
 each of them the SQL sums use the row's image at the cut in place of the row in Postgres.

@@ -1,7 +1,7 @@
 """`backfill plan`: the work of a run before it runs, and what would prevent its publication.
 
-Nothing is computed. The plan has the name and the units of the run that `backfill run` makes with
-the same options.
+Nothing is computed. The plan has the name and the units of work of the run that `backfill run`
+makes with the same options.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,7 +55,7 @@ class Planned:
 
     @property
     def records_new(self) -> int:
-        """Return an estimate of the records in units that no earlier start has finished."""
+        """Return an estimate of the records in the tasks that no earlier start has finished."""
         units = len(self.plan.units)
         return 0 if not units else self.records * (units - self.units_finished) // units
 
@@ -190,7 +190,7 @@ def _records(manifest: Manifest, plan: Plan, sources: Sequence[Source]) -> int:
 
 
 def _selected(manifest: Manifest, plan: Plan, source: Source) -> int:
-    """Return the number of one file's records before the plan's end that are of selected keys.
+    """Return the number of a file's records that are before the plan's end and of selected keys.
 
     A selection of suppliers is ignored here: a record's key names none.
     """

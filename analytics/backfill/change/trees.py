@@ -73,7 +73,7 @@ def write_overlay_tree(
     """Return a tree below `trees` with the sources of `base` and these parameters.
 
     It declares `revision`, by default the number after those of `base` and of all trees below
-    `trees`. The same change on the same sources is the same tree.
+    `trees`. Equal changes of equal sources give the same tree.
 
     Raises:
         NoSourceTree: the release of `base` has no parameters, or `base` already sets some.
