@@ -39,7 +39,7 @@ class Item:
 
 
 def items(seed: int, number: int) -> list[Item]:
-    """Return `number` items, of each class in turn."""
+    """Return `number` items; the classes take turns."""
     return [_item(seed, place) for place in range(number)]
 
 

@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class Year:
-    """Sums of a year, in units and minor units."""
+    """Sums of a year: goods in units, money in minor currency units."""
 
     calendar_days: int = 0
     wanted_units: int = 0

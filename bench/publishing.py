@@ -94,7 +94,7 @@ def run(size: Size, bootstrap: str, scratch: Path, publish: Publish, progress: P
 
 @contextmanager
 def _timed(steps: list[Step], name: str, unit: str) -> Iterator[Callable[[int], None]]:
-    """Add a step that lasts as long as the block; the block gives its count."""
+    """Add a step that lasts as long as the block. Yield a function that takes the step's count."""
     counts: list[int] = []
     began, before = time.monotonic(), os.times()
     yield counts.append

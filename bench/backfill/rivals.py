@@ -1,4 +1,6 @@
-"""The part of the job that other tools can do, over the same archive: `python -m …rivals NAME DIR`.
+"""The part of a recomputation that other tools can do, over the same archive.
+
+Usage: `python -m bench.backfill.rivals NAME DIR`.
 
 The part: units sold per key. Each sale-line record that is no duplicate adds the units of its
 after-image and subtracts those of its before-image. No tool here folds decisions or writes states,

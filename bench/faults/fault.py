@@ -28,9 +28,9 @@ class Expected:
 class Fault:
     """One kind of damage to the stack.
 
-    `prepare` reads the healthy stack and returns what to expect after `cause`. Repairs are those
-    that `doctor` prints, or those of `repairs_of` if the damage shows elsewhere. If `heals` is
-    true, the bench waits for the stack to repair itself. `undo` runs at the end.
+    `prepare` reads the healthy stack and returns what to expect after `cause`. The bench runs the
+    repairs that `doctor` prints, or those of `repairs_of` if another command shows the damage. If
+    `heals` is true, the bench waits for the stack to repair itself. `undo` runs at the end.
     """
 
     name: str

@@ -42,7 +42,7 @@ class Promotion:
 
 
 def promotions(seed: int, first: date, last: date) -> list[Promotion]:
-    """Return the promotions between two days, each department in turn, in an order by seed."""
+    """Return the promotions between two days; the seed decides the order of the departments."""
     names = [department.name for department in DEPARTMENTS]
     Random(f"{seed}:promotions").shuffle(names)  # noqa: S311 -- traffic
     made: list[Promotion] = []

@@ -47,8 +47,8 @@ class WatchedBroker(MemoryBroker):
     def remake_source(self, halves: int) -> bool:
         """Recreate the source, with this many halves of its records in another order.
 
-        A partition without folded records gets the same ones. If no partition has any, nothing
-        happens and the result is False.
+        A partition without folded records gets the same records in the same order. If no partition
+        has any, nothing happens and the result is False.
         """
         folded = {visible.number for visible in self._visible if visible.progress}
         for partition in range(len(self._visible) if folded else 0):

@@ -41,7 +41,7 @@ class Planted:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """A number of the newest row that a table has of a key."""
+    """A numeric column of a table, in the newest row of a key."""
 
     table: tuple[LiteralString, LiteralString]
     column: LiteralString
@@ -106,7 +106,7 @@ def undecided_need(connection: psycopg.Connection, keys: Sequence[str]) -> str:
 
 @contextmanager
 def proposal(connection: psycopg.Connection, key: str) -> Iterator[Planted]:
-    """Leave an open need whose proposal has another id, so that the need has none.
+    """Leave an open need whose proposal has another id, so that the need has no proposal.
 
     The id is of an earlier generation: workers repeat open needs once a minute, and the repeated
     one then supersedes the renamed row.

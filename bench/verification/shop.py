@@ -61,7 +61,7 @@ WHERE order_ref = %(location)s || '-' || %(run)s AND status = 'sent'
 class Shop:
     """A new location whose items the thread of `trading` sells; `lines` counts its sale lines.
 
-    The thread doesn't sell items of `_held`. It sells those of `_more` as often as those of `HOT`.
+    The thread doesn't sell items of `_held`. It sells items of `_more` as often as items of `HOT`.
     """
 
     url: str
