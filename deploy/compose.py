@@ -1,7 +1,7 @@
 """Generator of `docker-compose.yml` from the settings of the local stack: `make docs`.
 
-Variable names follow the images. `apache/kafka` takes `KAFKA_` and the property in capitals.
-Debezium's image takes the same with `CONNECT_`, but prefers a few names of its own.
+Variable names follow the images. For `apache/kafka`, a name is `KAFKA_` and the property in
+capitals. Debezium's image does the same with `CONNECT_`, but prefers a few names of its own.
 """
 
 import copy

@@ -58,9 +58,7 @@ def bench_faults(
     ] = False,
     only: Annotated[
         str,
-        typer.Option(
-            help="With --all: only faults whose names contain one of these texts; commas between."
-        ),
+        typer.Option(help="With --all: parts of the names of faults, separated by commas."),
     ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -162,7 +162,7 @@ def _print_addresses(home: Home) -> None:
 
 
 def _show_rules(home: Home) -> None:
-    """Print the next step if other rules decide than those of the workers here."""
+    """Print the next step if the deciding logic revision is not that of the workers here."""
     from deploy.doctor import checks, running  # noqa: PLC0415 -- asks Postgres
 
     if "actuator" not in read_runtime(home).services:

@@ -1,4 +1,4 @@
-"""Execution of every check with a time limit; a check that raises gives a failing row."""
+"""Execution of every check with a time limit. A check that raises an error is a failing row."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

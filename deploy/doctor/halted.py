@@ -40,7 +40,10 @@ class Halted:
 
 
 def halted(home: Home) -> list[Halted]:
-    """Return services that end repeatedly, by name: workers always, others if they log a repair."""
+    """Return the services that end repeatedly, by name.
+
+    Services other than workers are left out, unless they log a repair.
+    """
     ends = [
         _halted_row(name, entry.last_exit, exit_reason_of(entry))
         for name, entry in sorted(read_runtime(home).services.items())

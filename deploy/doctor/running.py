@@ -113,7 +113,7 @@ def _kind_of(drift: Drift) -> Failure:
 
 
 def rules(home: Home) -> Row:
-    """Check that the workers here are of the logic revision that decides."""
+    """Check that this stack's workers run the logic revision that decides."""
     with reading(home) as connection:
         decides = deciding_revision(connection)
     found = f"logic revision {decides} decides, workers here are of {LOGIC_REVISION}"

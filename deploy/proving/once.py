@@ -1,6 +1,7 @@
 """One proof as a process of its own: `python -m deploy.proving.once`.
 
-A child process gives its memory back, and its end can't stop the service that started it.
+A child process returns its memory when it ends, and its failure can't stop the service that started
+it.
 """
 
 import os

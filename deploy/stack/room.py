@@ -27,7 +27,7 @@ _USUAL: Final = ("/var/lib", "/srv", "/opt", "/var/tmp")  # noqa: S108 -- a plac
 
 
 def repair(home: Home, target: Path | None, free: int) -> str:
-    """Return the command that gives the stack room, empty if there is none.
+    """Return the command that gives the stack more disk space, or "" if there is none.
 
     Prefer a move to another disk. Without one, delete files of the home that nothing reads, if that
     frees enough to end the state of a full disk.

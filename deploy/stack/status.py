@@ -170,7 +170,7 @@ def lags(kafka: str, database: str) -> dict[str, dict[str, float]]:
 
 
 def freshness(database: str) -> float | None:
-    """Return the age (s) of the read model's oldest partition by heartbeats, None without any."""
+    """Return the age (s) of the read model's oldest partition; None without heartbeats."""
     with psycopg.connect(database, connect_timeout=3, autocommit=True) as connection:
         row = connection.execute(_OLDEST_BEAT).fetchone()
     if row is None or row[0] is None:
