@@ -1,7 +1,7 @@
 """Counts: record them blind; list, approve and refuse those that wait.
 
-A waiting count shows the expected units. So reading it takes the right to approve, and a counting
-system with `counts:write` alone stays blind.
+A waiting count shows the expected units. So reading it requires the right to approve. A counting
+system with `counts:write` alone never sees expected units.
 """
 
 from datetime import datetime

@@ -95,7 +95,8 @@ class TransferFilters(Schema):
 class PlanTransfer(Given):
     """Ask the source for units.
 
-    With `need_id` the transfer answers that need; this takes scope and right to decide needs.
+    With `need_id` the transfer answers that need; this requires the scope and the right to decide
+    needs.
     """
 
     action: Literal["plan"]

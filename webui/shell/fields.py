@@ -1,7 +1,8 @@
 """Form fields with the exact syntax that pages accept: numbers, money, spans, days, hidden values.
 
 Django's own number and date fields follow the locale and accept more: other digits, `1e3`, `+6`.
-Here a field has one rule. It is the text of every refusal, also that of an empty required field.
+Here a field has one rule. Every refusal shows the text of this rule, also the refusal of an empty
+required field.
 """
 
 import json

@@ -116,7 +116,8 @@ class Keys:
     def shown_sql(self, source: str, place: Place, *, rows: int = PAGE_ROWS) -> str:
         """Return SQL of `key`, `mark` and `place` of a page's rows and of one row more.
 
-        `source` is the rest of a SELECT with its WHERE. Give the parameters of `parameters`, too.
+        `source` is the part of the SELECT from `FROM` on, with its `WHERE`. Give the parameters of
+        `parameters`, too.
         """
         value = self.columns[place.sort.column]
         direction = "DESC" if place.sort.descending is not place.backwards else "ASC"

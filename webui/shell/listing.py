@@ -56,9 +56,9 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Addresses of the pages around one, each empty if there is none. `rows` are those of a page.
+    """Addresses of the first, previous and next page, each empty if there is none.
 
-    `first` is the address of the first page on every page that isn't the first.
+    `first` is empty on the first page. `rows` is the number of rows of a page.
     """
 
     first: str = ""
@@ -92,7 +92,7 @@ def headings(
     default: Sort,
     base: str = "",
 ) -> list[Heading]:
-    """Return the headings of a table. That of the sorted column reverses the order."""
+    """Return the headings of a table. The heading of the sorted column reverses the order."""
     return [_heading(column, sort, query, default=default, base=base) for column in columns]
 
 
@@ -148,7 +148,7 @@ def start_of(given: str) -> int:
 
 
 def numbered_pages(query: Mapping[str, object], *, start: int, rows: int, has_more: bool) -> Pages:
-    """Return the pages around that of `rows` rows behind the first `start` ones."""
+    """Return the addresses around the page that skips `start` rows and shows `rows` rows."""
     before = max(0, start - rows)
     return Pages(
         first=address(query) if before else "",

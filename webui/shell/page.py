@@ -73,7 +73,7 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """The as-of time of a page's read model: that of the oldest partition of its keys."""
+    """The as-of time of a page's read model: the one of the oldest partition of its keys."""
 
     as_of_us: int | None
     age_us: int | None

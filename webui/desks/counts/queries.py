@@ -152,7 +152,7 @@ class WaitingCount:
 
     @property
     def value_minor(self) -> int | None:
-        """The variance at the item's cost in minor units, None without a cost."""
+        """The variance times the cost, in minor currency units; None if the cost is unknown."""
         return None if self.cost_minor is None else self.variance_units * self.cost_minor
 
     @property
@@ -209,7 +209,7 @@ def waiting_counts(
 def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
     """Return the items that need a second blind count, without numbers.
 
-    They are those of the 100 oldest drafts by location.
+    They are the items of the 100 oldest drafts by location.
     """
     return [
         ItemToRecount(draft.location, draft.sku, draft.name)

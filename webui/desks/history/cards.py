@@ -86,7 +86,7 @@ _LONG: Final = frozenset({"statement", "approval"})
 def newest_cards(actor: str, *chosen: str, most: int = MOST_SHOWN) -> list[Card]:
     """Return the newest requests of the kinds `chosen` as cards.
 
-    Without `chosen`, return those of all kinds but explanations of keys.
+    Without `chosen`, return requests of all kinds except explanations of keys.
     """
     wanted = [*chosen] or [kind for kind in KINDS if kind != kinds.EXPLAIN]
     return [card_of(one, actor) for one in newest_requests(wanted, most)]

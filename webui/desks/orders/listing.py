@@ -68,7 +68,7 @@ class ListedOrder(OrderRow):
 
     @property
     def key(self) -> int:
-        """The id of the order in its list: that of its newest line."""
+        """The id of the order in its list: the id of its newest line."""
         return self.last_id
 
 

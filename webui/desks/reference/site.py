@@ -1,4 +1,4 @@
-"""The admin site: Django's classes behind the rules and within the frame of the other pages.
+"""The admin site: Django's classes with the access rules and the layout of the other pages.
 
 Django's own login, password pages, action log, scripts and styles are left out: the application has
 its own logins and audit, and `webui/templates/admin` has its templates.

@@ -23,7 +23,7 @@ _COMPARISONS: Final = ("", "exact", "isnull")
 
 
 class ReadTable(_Admin):
-    """A list with search and filters. The rights are those of the site."""
+    """A list with search and filters. The access rules of the site apply."""
 
     admin_site: ReferenceSite
     plural: ClassVar[str]

@@ -96,7 +96,7 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Needs under one heading; `total` is that of all pages, None for needs that are closed."""
+    """Needs under one heading; `total` counts the needs of all pages; None for closed needs."""
 
     number: int
     rows: Sequence[Row]

@@ -75,7 +75,7 @@ def order_of(request: HttpRequest) -> Order:
 
 
 def place_of_address(request: HttpRequest, order: Order) -> Place:
-    """Return the position of an address, or the start if it fits no list in this order."""
+    """Return the list position in the URL, or the start if it doesn't fit this sort order."""
     given = request.GET
     backwards = "before" in given
     value, key = split_cursor(given.get("before" if backwards else "after", ""))

@@ -1,6 +1,6 @@
 """Probes of the chain from Postgres to the screen, each with its own time limit.
 
-A link that does not answer is shown as down with its error; the page still renders.
+A stage that does not answer is shown as down with its error; the page still renders.
 """
 
 import time
@@ -85,7 +85,7 @@ def with_errors(links: Sequence[Link], errors: Sequence[LastError]) -> list[Link
 
 
 def chain() -> list[Link]:
-    """Return all links, probed in parallel."""
+    """Return all stages, probed in parallel."""
     # Workers and topics come first: they are slow, and the others only use the database.
     with ThreadPoolExecutor(max_workers=len(_PROBES), thread_name_prefix="probe") as pool:
         asked = [(name, pool.submit(_closing(probe))) for name, probe in _PROBES]
@@ -112,7 +112,7 @@ def _answer(name: str, future: "Future[Link]") -> Link:
 
 
 def _failure_text(failure: Exception) -> str:
-    """Return the text for a failed link.
+    """Return the text for a failed stage.
 
     Texts of errors that name addresses or accounts are left out.
     """
@@ -133,7 +133,7 @@ def state_of_age(age_us: int | None) -> str:
 
 
 def postgres() -> Link:
-    """Return the link of Postgres: the newest heartbeat and Debezium's replication slot."""
+    """Return the stage of Postgres: the newest heartbeat and Debezium's replication slot."""
     beat_us = select_value(
         "SELECT (extract(epoch FROM clock_timestamp() - max(recorded_at)) * 1000000)::bigint"
         " FROM retail.pipeline_heartbeat"
@@ -167,7 +167,7 @@ def postgres() -> Link:
 
 
 def debezium() -> Link:
-    """Return the link of Debezium: the connector and its task, as Connect reports them."""
+    """Return the stage of Debezium: the connector and its task, as Connect reports them."""
     url = str(settings.CONNECTIONS.connect_url).rstrip("/")
     account = (ACCOUNT, settings.CONNECTIONS.connect_password.get_secret_value())
     answer = httpx.get(f"{url}/connectors/{CONNECTOR}/status", timeout=PROBE_S, auth=account)
@@ -212,7 +212,7 @@ def capture_report() -> tuple[str, list[tuple[str, str]]]:
 
 
 def kafka() -> Link:
-    """Return the link of Kafka: the brokers and the number of records in the log."""
+    """Return the stage of Kafka: the brokers and the number of records in the log."""
     client = admin()
     cluster = client.list_topics(timeout=PROBE_S)
     found = ends(client, STOCK_EVENTS)
@@ -232,7 +232,7 @@ def kafka() -> Link:
 
 
 def workers() -> Link:
-    """Return the link of the workers: lag of the group, and the state of each worker."""
+    """Return the stage of the workers: lag of the group, and the state of each worker."""
     lag = none_without_broker(group_lag)
     held = partition_map().rows
     as_of = [row["as_of_us"] for row in held if row.get("as_of_us") is not None]
@@ -262,7 +262,7 @@ def _worker_state(url: str) -> str:
 
 
 def read_model() -> Link:
-    """Return the link of the read model: the projector's lag, and the oldest age of a partition."""
+    """Return the stage of the read model: the projector's lag and the oldest partition's age."""
     age_us = select_value(
         """SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - min(as_of_us)
            FROM read_model.sink_position WHERE sink = 'projector' AND topic = %(topic)s""",
@@ -294,7 +294,7 @@ def _projector_lag_text() -> str:
 
 
 def automation() -> Link:
-    """Return the link of the automation: its last heartbeat and the changes of its last round."""
+    """Return the stage of the automation: its last heartbeat and the changes of its last round."""
     found = select_one(
         """SELECT pid, detail,
                   (extract(epoch FROM clock_timestamp() - at) * 1000000)::bigint AS age_us
@@ -321,7 +321,7 @@ def automation() -> Link:
 
 
 def screen() -> Link:
-    """Return the link of this web process: its live feed."""
+    """Return the stage of this web process: its live feed."""
     as_of_us = HUB.as_of_us()
     age_us = None if as_of_us is None else max(0, time.time_ns() // 1000 - as_of_us)
     connected = HUB.connected
