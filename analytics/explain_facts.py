@@ -184,7 +184,10 @@ def why_unknown(connection: psycopg.Connection, sku: str, location: str) -> str:
         known = ", ".join(locations) or "none yet"
         return f"--location {location!r}: no such location; known locations: {known}"
     if similar:
-        return f"{sku!r} is unknown at {location}; SKUs keep their case: {', '.join(similar)}?"
+        return (
+            f"{sku!r} is unknown at {location}; upper and lower case differ: did you mean "
+            f"{', '.join(similar)}?"
+        )
     if elsewhere:
         return f"{sku!r} is not at {location}; it is at {', '.join(elsewhere)}"
     return f"{sku!r}: no such SKU at {location}, nor anywhere else"

@@ -144,7 +144,9 @@ def _wait(page: Any, lines: int) -> None:  # noqa: ANN401 -- the browser's type 
     try:
         page.wait_for_function(_ALL_SHOWN, arg=lines, timeout=_DEADLINE_MS)
     except NotShown as late:
-        problem = f"the page did not show all {ROWS} rows at -{lines} in {_DEADLINE_MS} ms"
+        problem = (
+            f"the page did not show -{lines} units in all {ROWS} rows within {_DEADLINE_MS} ms"
+        )
         raise BenchFailed(problem) from late
 
 

@@ -126,7 +126,11 @@ def _committed(settings: Connections, report: Report) -> tuple[Manifest, dict[in
 def _refuse_without_broker(settings: Connections, manifest: Manifest) -> None:
     if not _has_broker(settings):
         newest = max((file.newest_commit_us or 0 for file in manifest.all_files()), default=0)
-        why = "a named archive gets no records" if settings.archive else "no stack runs here"
+        why = (
+            "no command adds records to a named archive"
+            if settings.archive
+            else "no stack runs here"
+        )
         problem = f"{manifest.storage} ends at {time_text(newest)} UTC, and {why}"
         archived = "add `--until archived`"
         step = archived if settings.archive else f"start a stack with `inventory up`, or {archived}"

@@ -201,7 +201,10 @@ def load(directory: Path) -> Plan:
     found = row.pop("schema", None)
     if type(found) is not int or found not in known("plan"):
         versions = ", ".join(map(str, known("plan")))
-        problem = f"run {directory.name} is of another release: plan {found!r}, not {versions}"
+        problem = (
+            f"another release wrote run {directory.name}: its plan has version {found!r}, this "
+            f"release reads {versions}"
+        )
         raise damaged(directory, problem)
     try:
         ends = {int(partition): int(end) for partition, end in row.pop("ends").items()}

@@ -139,7 +139,7 @@ def _refuse_part(plan: Plan) -> None:
 def _refuse_other_rules(plan: Plan) -> None:
     if plan.logic_revision != LOGIC_REVISION:
         problem = (
-            f"run {plan.run} is of logic revision {plan.logic_revision}, this code is of "
+            f"run {plan.run} has logic revision {plan.logic_revision}, but this code has "
             f"{LOGIC_REVISION}: name the source tree of the other revision with --code"
         )
         raise NotPublishable(problem)
@@ -194,7 +194,7 @@ def _archive_of(settings: Connections, plan: Plan) -> Manifest:
             raise NotPublishable(problem)
         if now.generation != settings.generation:
             problem = (
-                f"{settings.archive_dir} is of generation {now.generation}, the stack of "
+                f"{settings.archive_dir} has generation {now.generation}, but the stack has "
                 f"{settings.generation}"
             )
             raise NotPublishable(problem)

@@ -58,7 +58,10 @@ def _result(done: Future[Result | UnitFailed]) -> Result | UnitFailed:
     try:
         return done.result()
     except BrokenProcessPool:
-        problem = "stage fold: a process of the pool ended without a result: killed, or no memory"
+        problem = (
+            "stage fold: a process of the pool ended without a result: it was killed, or memory "
+            "ran out"
+        )
         step = "free memory or name more `--buckets`, then start the same command again"
         return UnitFailed("", problem, step)
 

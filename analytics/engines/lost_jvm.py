@@ -49,7 +49,8 @@ def refuse(master: str, error: Exception) -> None:
     code = _exit_code(_jvm(), wait_s=_ENDED_S)
     if code is not None:
         problem = (
-            f"Spark with master {master!r}: its JVM ended with code {code}: killed, or no memory"
+            f"Spark with master {master!r}: its JVM ended with code {code}: it was killed, or "
+            "memory ran out"
         )
         raise EngineFailed(problem, KEPT, STEP) from error
 

@@ -137,7 +137,8 @@ def _source_records(settings: Connections, number: int, offsets: list[int]) -> I
                 if target is None or (message.offset() < target and not is_end):
                     continue
                 if is_end or message.offset() > target:
-                    problem = f"{STOCK_EVENTS}[{number}]@{target}: a late record's source is gone"
+                    at_offset = f"{STOCK_EVENTS}[{number}]@{target}"
+                    problem = f"{at_offset}: the topic lacks the source of a late record"
                     raise LateUnexplained(problem)
                 yield decode(message.key(), message.value(), offset=target)
                 at, target = target, next(wanted, None)

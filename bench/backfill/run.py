@@ -209,7 +209,10 @@ class _Bench:
         command += [cluster.master] if cluster.master else []
         result, cost = _measured(command, cluster.pids)
         if found.digest not in ("", result["digest"]):
-            problem = f"{engine}: digest {result['digest']}, the engines before {found.digest}"
+            problem = (
+                f"engine {engine} gave digest {result['digest']}, the engines before it "
+                f"{found.digest}"
+            )
             raise BenchFailed(problem)
         found.digest = result["digest"]
         found.trials.append(Trial(engine, result["records"], result["seconds"], cost))

@@ -70,7 +70,10 @@ class Probe:
         waiting = list(self.skus)
         while waiting := [sku for sku in waiting if not self._is_fresh(sku)]:
             if time.monotonic() > deadline:
-                problem = f"after {timeout_s:g} s not fresh: {', '.join(waiting)}"
+                problem = (
+                    f"{timeout_s:g} s after their sale, workers still show old numbers of: "
+                    f"{', '.join(waiting)}"
+                )
                 raise NotFresh(problem)
             time.sleep(_POLL_S)
 

@@ -170,5 +170,5 @@ def _refuse_wrong(context: PeerContext, expected: Sums) -> None:
     found = of_worker(context.services.bootstrap, opening_units(context.keys))
     differing = expected.differing(found)
     if differing:
-        problem = f"{differing:,} keys and windows differ"
+        problem = f"{differing:,} keys and windows differ from the expected outputs"
         raise BenchFailed(problem)

@@ -146,7 +146,7 @@ def _base(name: str) -> Any:  # noqa: ANN401 -- its class is imported only by co
 
     found = last_proven()
     if found is None:
-        message = "no proof of these rules is recorded; nothing was computed"
+        message = "no equal proof is recorded for the rules of this code; nothing was computed"
         raise StackError(message, repair="inventory backfill prove")
     return base_of(proofs_dir(_settings()), found)
 

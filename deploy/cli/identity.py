@@ -58,7 +58,10 @@ def _check_code(user: "User") -> None:
         factor = second_factor.accept(user, _secret(f"One-time code of {name}"))
     except SecretUnreadable as error:
         audit.note("second_factor_unreadable", user, source=_SOURCE)
-        message = f"the authenticator of {name} was set up with another key; nothing was written"
+        message = (
+            f"the authenticator of {name} was encrypted with another secret key; nothing was "
+            "written"
+        )
         raise StackError(message, repair=f"inventory people reset-second-factor {name}") from error
     if factor is None:
         audit.note("second_factor_failed", user, source=_SOURCE)

@@ -63,7 +63,7 @@ def _refuse(url: str, own_rules: str) -> None:
         decides = recorded_revision(connection)
     if decides not in (None, LOGIC_REVISION) and not own_rules:
         message = (
-            f"logic revision {decides} decides, the workers here are of {LOGIC_REVISION}; "
+            f"logic revision {decides} decides, but the workers here have {LOGIC_REVISION}; "
             "nothing was changed"
         )
         command = f"{GENERATION} python -m deploy.container.generation {OWN_RULES}"

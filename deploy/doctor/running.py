@@ -116,7 +116,7 @@ def rules(home: Home) -> Row:
     """Check that this stack's workers run the logic revision that decides."""
     with reading(home) as connection:
         decides = deciding_revision(connection)
-    found = f"logic revision {decides} decides, workers here are of {LOGIC_REVISION}"
+    found = f"logic revision {decides} decides, but the workers here have {LOGIC_REVISION}"
     if decides == LOGIC_REVISION:
         return ok("rules", found)
     if read_runtime(home_of(home, decides)).running:

@@ -28,7 +28,7 @@ def retire(home: Home, settings: Connections, revision: int, *, delete: bool) ->
         raise StackError(message, repair="inventory revision list")
     if revision == LOGIC_REVISION:
         message = (
-            f"the workers of this stack are of logic revision {revision}: deploy other code; "
+            f"this stack's own workers run logic revision {revision}: deploy other code first; "
             "nothing was stopped"
         )
         raise StackError(message)

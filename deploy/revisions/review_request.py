@@ -39,11 +39,11 @@ def refuse_other_rules(found: Diff, settings: Connections) -> None:
     problem = ""
     if a.logic_revision != decides or a.code != deciding_code:
         problem = (
-            f"run {a.run} is of logic revision {a.logic_revision}, code {a.code}; revision "
-            f"{decides} decides with code {deciding_code}"
+            f"run {a.run} has logic revision {a.logic_revision} and code {a.code}, but revision "
+            f"{decides} with code {deciding_code} decides"
         )
     elif b.logic_revision == decides:
-        problem = f"run {b.run} is of logic revision {b.logic_revision}, which decides already"
+        problem = f"run {b.run} has logic revision {b.logic_revision}, which decides already"
     elif not b.selection.is_all:
         problem = f"runs {a.run} and {b.run} hold {b.selection.text()} only"
     elif (known := code_of(Home(default_home()), b.logic_revision)) not in ("", b.code):

@@ -59,8 +59,8 @@ def generation_of(home: Home) -> Generation:
 
 def _damaged(file: Path, found: str) -> StackError:
     message = (
-        f"{file}: expected a number and whether it is captured, found {found}; the number is "
-        "the highest in the names below former/ of this home, plus 1; nothing was changed"
+        f"{file}: expected a number and whether it is captured, found {found}; write the number "
+        "that follows the highest one in the names below former/ of this home; nothing was changed"
     )
     return StackError(message)
 

@@ -358,7 +358,7 @@ def test_explain_and_simulate_read_the_url(home: Home, url: str, tmp_path: Path)
 def test_a_named_archive_needs_no_broker_and_gets_no_records(url: str, tmp_path: Path) -> None:
     known = settings(tmp_path, url)
 
-    with pytest.raises(NoBroker, match="a named archive gets no records"):
+    with pytest.raises(NoBroker, match="no command adds records to a named archive"):
         run(settings=known, until="2100-01-01")
     with pytest.raises(NoArchive, match="an archive at a URL can only be read"):
         _ = open_manifest(url).directory

@@ -50,5 +50,7 @@ def test_every_wanted_record_is_read_once(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_record_that_is_gone_ends_the_search(
     monkeypatch: pytest.MonkeyPatch, found: Message
 ) -> None:
-    with pytest.raises(late.LateUnexplained, match="@4: a late record's source is gone"):
+    with pytest.raises(
+        late.LateUnexplained, match="@4: the topic lacks the source of a late record"
+    ):
         offsets_found(monkeypatch, [[Message(3), found]], [3, 4])

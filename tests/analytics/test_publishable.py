@@ -128,7 +128,7 @@ def with_another_archive(finished: Finished) -> None:
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (of_another_revision, f"is of logic revision 7, this code is of {LOGIC_REVISION}"),
+        (of_another_revision, f"has logic revision 7, but this code has {LOGIC_REVISION}"),
         (of_other_code, r"other rules \(code 0123456789abcdef, here"),
         (without_an_end, "is unfinished: 0 of 3 units are missing"),
         (with_a_unit_less, "is unfinished: 1 of 3 units are missing"),
@@ -154,13 +154,13 @@ def test_a_run_that_is_not_the_history_of_this_log_by_these_rules_is_refused(
 def test_a_run_of_another_generation_is_refused(finished: Finished) -> None:
     later = finished.settings.model_copy(update={"generation": 2})
 
-    assert "is of generation 1, the stack of 2" in reason(finished, later)
+    assert "has generation 1, but the stack has 2" in reason(finished, later)
 
 
 def test_a_run_of_another_release_has_to_be_computed_again(finished: Finished) -> None:
     change_plan(finished, schema=1)
 
-    with pytest.raises(UnknownRun, match="is of another release"):
+    with pytest.raises(UnknownRun, match="another release wrote run"):
         publishable(finished.settings, "last")
 
 

@@ -101,7 +101,7 @@ def test_rules_of_another_revision_that_decide_are_a_warning(home, ledger) -> No
         f"{PROMOTE}  # or deploy the code of revision {LOGIC_REVISION + 1}",
     )
     assert other.found == (
-        f"logic revision {LOGIC_REVISION + 1} decides, workers here are of {LOGIC_REVISION};"
+        f"logic revision {LOGIC_REVISION + 1} decides, but the workers here have {LOGIC_REVISION};"
         f" desks keep the proposals of {LOGIC_REVISION + 1} and get no new ones"
     )
 

@@ -176,7 +176,7 @@ def test_facts_without_any_state_are_explained_as_far_as_they_go(
     ("sku", "location", "said"),
     [
         ("S", "NOWHERE", "--location 'NOWHERE': no such location; known locations: L"),
-        ("s", "L", "'s' is unknown at L; SKUs keep their case: S?"),
+        ("s", "L", "'s' is unknown at L; upper and lower case differ: did you mean S?"),
         ("T", "L", "'T': no such SKU at L, nor anywhere else"),
         ("U", "L", "'U' is not at L; it is at M"),
     ],

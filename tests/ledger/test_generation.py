@@ -103,7 +103,7 @@ def test_another_revision_decides_no_more_only_if_somebody_has_asked(
         sink.write(sinks, [other])
 
     with pytest.raises(
-        StackError, match=f"logic revision {THEIRS} decides and .* are of {OURS}"
+        StackError, match=f"logic revision {THEIRS} decides, but .* have revision {OURS}"
     ) as refused:
         forget_former_topics(url, COMING)
     assert refused.value.repair == "inventory generation --yes --own-rules"

@@ -201,7 +201,7 @@ def test_a_review_of_other_rules_than_the_deciding_ones_is_refused(
 
     found = queries.request_with(number)
     assert (found.state, found.exit_code) == ("failed", 1)
-    assert "code-nothing; revision" in found.problem
+    assert "code-nothing, but revision" in found.problem
     assert "nothing was recorded" in found.problem
 
 

@@ -222,7 +222,7 @@ def test_a_second_factor_is_asked_and_a_wrong_or_unreadable_one_refused(
     with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[]):  # noqa: S106 -- of a test
         unreadable = command("reject", DIGEST, "--by", "olga", "--reason", "x",
                              typed=f"{PASSWORD}\n123456\n")  # fmt: skip
-    assert "was set up with another key; nothing was written" in str(unreadable.exception)
+    assert "was encrypted with another secret key; nothing was written" in str(unreadable.exception)
 
 
 def test_the_sinks_write_no_verdict_but_a_lapse(service: Any, sinks: psycopg.Connection) -> None:

@@ -164,7 +164,7 @@ def test_it_holds_what_a_replay_gives_byte_for_byte_and_goes_on_there(
     stack: RunningStack, shop: Shop, tree: Path
 ) -> None:
     own = recomputed(stack)
-    assert f"{own} is of logic revision {LOGIC_REVISION}, this code is of {PUBLISHED}" in refused(
+    assert f"{own} has logic revision {LOGIC_REVISION}, but this code has {PUBLISHED}" in refused(
         stack, tree, own
     )
     of_tree = ("--code", str(tree))

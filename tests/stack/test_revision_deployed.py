@@ -94,7 +94,7 @@ def test_new_code_shows_its_state_at_once_and_decides_when_it_is_promoted(
     assert json.loads(checked.stdout)["keys_compared"] >= 3
     assert shown(stack) == {LATER}
     assert (
-        f"logic revision {LOGIC_REVISION} decides, workers here are of {LATER}"
+        f"logic revision {LOGIC_REVISION} decides, but the workers here have {LATER}"
         in later.cli("doctor").stdout
     )
     assert desk(stack, shop) == before
