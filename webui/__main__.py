@@ -80,7 +80,7 @@ class Server(uvicorn.Server):
 
 
 class Changes(Protocol):
-    """A source of changes for the hub, like `Feed`; a benchmark has one of its own."""
+    """A source of changes for the hub, like `Feed`; a benchmark uses another one."""
 
     def begin_at(self, offsets: dict[int, int]) -> None:
         """Start at the read model's offsets, by partition."""
@@ -92,7 +92,9 @@ class Changes(Protocol):
 
 
 async def serve(settings: ServerSettings, feed: Changes | None = None) -> None:
-    """Serve pages and event streams until a signal arrives, with the changelog's feed by default.
+    """Serve pages and event streams until a signal arrives.
+
+    `feed` publishes changes of stock. The default feed reads the workers' changelog.
 
     Raises:
         Exception: the feed failed. An unreachable broker is no failure: the feed retries.

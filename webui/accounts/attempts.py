@@ -38,7 +38,7 @@ _FORGET: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit of `most` failures in `span_s` seconds for each key of one kind."""
+    """At most `most` failures in `span_s` seconds for each key, for example for each account."""
 
     kind: str
     most: int
@@ -104,7 +104,7 @@ def begin_code(user_id: int) -> Attempt:
 
 
 def _counted(limits: list[tuple[Limit, str]]) -> Attempt:
-    """Count under each key until one is over its limit; later keys are not counted."""
+    """Count the attempt for each key in turn; stop at the first key that is over its limit."""
     counted: list[str] = []
     for limit, key in limits:
         counter = read_one(_Counter, _COUNT, key, limit.span_s, limit.span_s, limit.span_s)

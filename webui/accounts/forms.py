@@ -16,7 +16,7 @@ from webui.accounts.people import LONGEST_NAME
 
 
 class AccountForm(forms.Form):
-    """The account of a login, which is counted before Django checks the password."""
+    """The account name of a login. The attempt is counted before Django checks the password."""
 
     username = forms.CharField(strip=False)
 
@@ -74,7 +74,7 @@ class FactorForm(forms.Form):
 
 
 class NewPasswordForm(forms.Form):
-    """A password, typed twice. The rules of passwords are checked with the person's name."""
+    """A password, typed twice. The rules for passwords also look at the person's name."""
 
     password = forms.CharField(required=False, strip=False)
     again = forms.CharField(required=False, strip=False)

@@ -1,4 +1,4 @@
-"""Access check before every view: it requires a rule of the view and sets the scope of the request.
+"""Access check before every view. The view must have a rule; the request gets its scope of stores.
 
 A view declares its rule with `webui.accounts.roles.requires`; `UNGUARDED` lists the addresses of
 logins and probes, which see no store. A request for any other address without a rule is refused.

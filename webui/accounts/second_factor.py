@@ -159,7 +159,7 @@ def _used(user_id: int, step: int) -> bool:
 
 
 def _stored_secret(user_id: int) -> str | None:
-    """Return the person's secret as stored, encrypted."""
+    """Return the person's stored secret in encrypted form. First encrypt one in plain text."""
     stored = read_one(_Stored, f"{_ALL} WHERE user_id = %s", user_id)
     if stored is None:
         return None

@@ -71,7 +71,7 @@ class CountsRecorded(Schema):
 
 
 class WaitingCount(Schema):
-    """A count that waits, with the expected units at its second; money is null without a cost.
+    """A waiting count, with the units expected at its time; money is null if no cost is known.
 
     A count with `needs_recount` can't be approved: a second blind count of the item replaces it.
     """

@@ -103,7 +103,7 @@ class Event(Schema):
 
 
 class EventPage(Schema):
-    """Events in their order. Continue after `next`; with `more` at once, else later."""
+    """Events in their order. Continue after `next`: at once if `more` is true, else later."""
 
     items: list[Event]
     next: str
@@ -167,7 +167,7 @@ STREAMS: Final = Streams()
     operation_id="listDecisions",
 )
 def list_decisions(request: HttpRequest, given: Query[EventPageFilters]) -> EventPage:
-    """List events after a cursor. `after=newest` returns none, and the cursor of the newest."""
+    """List events after a cursor. `after=newest` returns no event, but the newest cursor."""
     as_of = database_now()
     after = _position(given.after)
     newest = newest_event()  # read first: each event up to it is visible to the next statement

@@ -30,7 +30,7 @@ class Frame(MiddlewareMixin):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Return the answer, as problem details if it is a refusal of another form."""
+        """Return the answer. A refusal of another form becomes problem details."""
         is_ours = request.path.startswith(ROOT)
         is_refusal = response.status_code >= _REFUSED
         if not is_ours or not is_refusal or response.headers.get("Content-Type") == MEDIA_TYPE:

@@ -56,8 +56,8 @@ router = Router(tags=["needs"])
 class Need(Schema):
     """A reorder need. `units` is what it asks for, null once it is closed.
 
-    A decision names `revision`: it is refused if the need has changed since.
-    `waits` is true while a decision has not come back through the log.
+    A decision names `revision`: it is refused if the need has changed since. `waits` is true while
+    the workers have not processed a person's decision yet.
     """
 
     id: str
@@ -172,7 +172,7 @@ class NeedDecided(Schema):
     """A decision that was written. An approval states the order, which is a draft until it is sent.
 
     `outcome` is `ordered_before` if somebody had already ordered this need: then this command wrote
-    nothing. `not_ordered` is possible for an entry of many only; `reason` states why.
+    nothing. `not_ordered` occurs only if one request approves many needs; `reason` states why.
     """
 
     need_id: str

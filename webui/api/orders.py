@@ -82,7 +82,7 @@ class OrderPage(Schema):
 
 
 class OrderLine(Schema):
-    """A line of an order. A command on it names `version`."""
+    """A line of an order. A command on the line repeats `version`."""
 
     id: int
     version: str
@@ -109,7 +109,10 @@ class OrderLine(Schema):
 
 
 class Order(Schema):
-    """An order with its lines. `version` covers the draft lines: send the order that was read."""
+    """An order with its lines.
+
+    A command that sends it repeats `version`, which covers the drafts.
+    """
 
     order_ref: str
     version: str
@@ -140,7 +143,7 @@ class OrderFilters(Schema):
 
 
 class Send(Given):
-    """Send every draft line. Below the supplier's minimum only with `below_minimum`."""
+    """Send every draft line. An order below the supplier's minimum needs `below_minimum`."""
 
     action: Literal["send"]
     version: Version

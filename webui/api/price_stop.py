@@ -1,4 +1,4 @@
-"""The stop of prices that rules set: read, stop, release. It concerns every store."""
+"""The stop of rule-made prices in all stores: read it, stop such prices, allow them again."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -18,7 +18,10 @@ router = Router(tags=["prices"])
 
 
 class PriceStopState(Schema):
-    """True while no proposed price can be approved; the last change of a setting, and by whom."""
+    """The state of the stop, and the author and time of the last change of a setting.
+
+    `is_stopped` is true while no proposed price can be approved.
+    """
 
     is_stopped: bool
     updated_by: str | None

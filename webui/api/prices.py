@@ -96,7 +96,7 @@ class PriceStep(Schema):
 class ItemPrices(Schema):
     """The newest 200 prices of an item, the newest first, and its present floor.
 
-    A new price names the `id` of the newest row as `newest_id`, 0 if there is none.
+    A command that sets a price repeats the `id` of the newest row as `newest_id`, 0 without a row.
     """
 
     location: str
@@ -112,9 +112,9 @@ class ItemPrices(Schema):
 
 
 class Set(Given):
-    """A price from the next ten-minute window on. An emergency price needs a reason.
+    """Set a price from the next ten-minute window on. An emergency price needs a reason.
 
-    A price beyond half or twice the last one is refused unless it is `confirmed`.
+    A price below half or above twice the last one is refused unless `confirmed` is true.
     """
 
     action: Literal["set"]
@@ -126,7 +126,7 @@ class Set(Given):
 
 
 class RollBack(Given):
-    """The price before the newest one, from the next window on."""
+    """Return to the price before the newest one, from the next window on."""
 
     action: Literal["roll_back"]
     newest_id: Id

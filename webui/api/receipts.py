@@ -103,7 +103,7 @@ class Expected(Schema):
 
 
 class Receipt(Schema):
-    """Goods that arrived. `order_units` count for the order; the others are extra."""
+    """Goods that arrived. `order_units` count for the order; further units are extra."""
 
     id: int
     version: str
@@ -143,7 +143,7 @@ class ReceivedLine(Given):
 
     @property
     def name(self) -> str:
-        """Return the suffix of the fields of the desk's form."""
+        """Return the suffix of this delivery's fields in the form of the receiving desk."""
         return f"{self.line_id}-{self.shipment_id or 0}"
 
 

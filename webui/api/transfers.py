@@ -276,7 +276,11 @@ def _delivered(body: ReceiveTransfer | CorrectTransfer) -> Delivered:
 
 @contextmanager
 def _named(transfer_id: int) -> Iterator[None]:
-    """Refuse a transfer of other stores like an unknown one, and a step of its other end."""
+    """Raise the right refusal for an error in the block.
+
+    A transfer between other stores is refused like an unknown one. A step that belongs to the other
+    store of the transfer is refused with status 403.
+    """
     try:
         yield
     except FormReused:

@@ -77,7 +77,7 @@ def handle_not_found(request: HttpRequest, exception: Exception) -> HttpResponse
 
 
 def _frame(request: HttpRequest) -> dict[str, Any]:
-    """Return the navigation of a person who is logged in; nothing for others."""
+    """Return the values of the navigation for a person who is logged in; {} for others."""
     user = getattr(request, "user", AnonymousUser())
     if not user.is_authenticated or lacks_second_factor(request.session, user):
         return {}

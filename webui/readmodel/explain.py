@@ -225,14 +225,17 @@ class InboundDocument:
 
 
 def inbound(inv_key: str) -> list[InboundDocument]:
-    """Return a key's documents with units on order or in transit; they sum to both figures."""
+    """Return a key's documents with units on order or in transit.
+
+    Their units add up to the key's figures on order and in transit.
+    """
     sql = "SELECT * FROM retail.inbound_documents(%(key)s)"
     return select(sql, {"key": inv_key}, InboundDocument)
 
 
 @dataclass(frozen=True, slots=True)
 class LookupHints:
-    """Known locations and SKUs similar to those of an unknown key."""
+    """Known locations and SKUs that are similar to location and SKU of an unknown key."""
 
     location_known: bool
     sku_locations: list[str]
@@ -241,7 +244,7 @@ class LookupHints:
 
 
 def lookup_hints(location: str, sku: str) -> LookupHints:
-    """Return the known locations and SKUs for both halves of a key."""
+    """Return known locations and SKUs that are similar to location and SKU of an unknown key."""
     sql = "SELECT * FROM retail.whereabouts(%(location)s, %(sku)s)"
     asked = {"location": location, "sku": sku}
     found = select_one(sql, asked, LookupHints) or LookupHints(False, [], [], [])  # noqa: FBT003 -- an empty answer

@@ -100,7 +100,10 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Cards:
-    """The products of a search; `similar` if they only resemble it, `more` if some are missing."""
+    """The products of a search.
+
+    `similar` is true if they only resemble the search, `more` if further ones are not shown.
+    """
 
     cards: tuple[Card, ...]
     similar: bool
@@ -183,7 +186,7 @@ def _hits(
 def _unnamed(text: str, *, whole: bool = False) -> list[Found]:
     """Return items that were sold or counted, but that the catalogue doesn't have, by their code.
 
-    Within the person's stores: another store's unknown codes are its own matter.
+    Only facts of the person's stores are searched.
     """
     sql = """SELECT DISTINCT s.sku, s.sku AS name, '' AS department FROM read_model.stock s
              WHERE s.sku LIKE %(begins)s OR s.sku LIKE %(upper_begins)s

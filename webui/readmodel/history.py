@@ -85,7 +85,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The facts of a key in [`from_us`, `until_us`), whole days, and its stock before them."""
+    """The facts of a key in the whole days [`from_us`, `until_us`), and its stock before."""
 
     inv_key: str
     from_us: int

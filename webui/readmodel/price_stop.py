@@ -13,7 +13,7 @@ SELECT price_kill_switch AS is_stopped, updated_by, updated_at FROM app.setting 
 
 @dataclass(frozen=True, slots=True)
 class PriceStop:
-    """The state of the switch; person and time are those of the last change of a setting."""
+    """The state of the switch, with person and time of the last change of any setting."""
 
     is_stopped: bool
     updated_by: str | None

@@ -191,7 +191,7 @@ _BEFORE: Final = """NOT EXISTS (SELECT FROM app.reorder_proposal WHERE reorder_i
 def reorder_proposals(
     *, view: str, location: str = "", supplier: str = "", after: str = "", rows: int = DESK_ROWS
 ) -> list[ReorderProposal]:
-    """Return proposals after the one with id `after`: by supplier, or closed ones newest first.
+    """Return the proposals that follow proposal `after`: by supplier, or closed ones newest first.
 
     The page starts after a proposal and not after a number of rows. So approving the proposals of
     one page doesn't shift the next one.
@@ -249,7 +249,7 @@ _PRICES_BEFORE: Final = """NOT EXISTS (SELECT FROM app.price_proposal WHERE prop
 def price_proposals(
     *, view: str, location: str = "", after: str = "", rows: int = DESK_ROWS
 ) -> list[PriceProposal]:
-    """Return price proposals of a view after the one with id `after`, at most `rows`."""
+    """Return at most `rows` price proposals of a view: those that follow the proposal `after`."""
     where = [_VIEWS[view]]
     if location:
         where.append("r.location = %(location)s")

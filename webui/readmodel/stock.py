@@ -1,4 +1,4 @@
-"""The stock list: rows of the read model with reference data, keyset-paged.
+"""The stock list: rows of the read model with reference data, in pages that begin after a row.
 
 Facts of one key, for the page that explains a number, are in `webui.readmodel.explain`.
 """
@@ -126,7 +126,7 @@ _POLICY: Final = "LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key"
 def stock_page(
     filters: Filters, *, order: Order = BY_KEY, place: Place = START, rows: int = PAGE_ROWS
 ) -> StockPage:
-    """Return the rows after `place` in this order, or those before it, at most `rows`.
+    """Return at most `rows` rows after `place` in this sort order, or before it.
 
     Rows with the same value are ordered by location and SKU.
     """
@@ -149,7 +149,7 @@ def stock_page(
 
 
 def _joined(order: Order, filters: Filters) -> str:
-    """Return the joins that order and filters need."""
+    """Return the SQL joins that sort order and filters need."""
     policy = _POLICY if filters.supplier else ""
     return f"{_PRODUCT if order.column == 'item' else ''} {policy}"
 

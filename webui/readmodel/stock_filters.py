@@ -1,4 +1,4 @@
-"""Filters and orders of the stock list, as conditions and expressions of SQL.
+"""Filters and sort orders of the stock list, as conditions and expressions of SQL.
 
 Rows are `s` of `read_model.stock`, `p` of `retail.product` and `il` of `retail.item_location`.
 Expressions use only columns of the index `stock_list`, so that Postgres reads no row of the table

@@ -24,7 +24,7 @@ _HIDDEN: Final = {
 class Command:
     """A posted decision: the proposal, the revision that was shown, and the person.
 
-    `typed` holds the texts of the form; each action has a form of its own that reads them.
+    `typed` holds the texts of the form; each action has another form that reads them.
     """
 
     proposal: str

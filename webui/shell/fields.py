@@ -81,7 +81,7 @@ class ManyField(forms.Field):
 
 
 class SyntaxField(forms.Field):
-    """Base of the fields with one rule, given or of the class.
+    """Base of the fields with one rule: the one of the class, or another one that is given.
 
     `read` returns the value of a text, or None to refuse it. An empty text is None; a required
     field refuses it.

@@ -1,6 +1,7 @@
 """Base of the forms of pages, and the forms that several desks share.
 
-A form reads the fields of one command. A page shows the texts again that were refused: `typed`.
+A form reads the fields of one command. After a refusal a page shows the texts again that a person
+typed (`typed`).
 """
 
 from datetime import timedelta

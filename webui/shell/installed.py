@@ -1,4 +1,4 @@
-"""What a device keeps of the application: the script that answers without a network, and its page.
+"""The script and the page that a device keeps, so that it can answer without a network.
 
 Both hold no data and need no login. A service worker answers for the addresses below its own, so it
 can't be a file below `/static/`.

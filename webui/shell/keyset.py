@@ -106,7 +106,7 @@ class Keys:
     type: str = "bigint"
 
     def place_of(self, given: Mapping[str, str]) -> Place:
-        """Return the place that the parameters of an address ask for."""
+        """Return the place that the parameters of a URL name."""
         sort = sort_of(given.get("sort", ""), self.columns, self.default)
         backwards = "before" in given
         mark, key = split_cursor(given.get("before" if backwards else "after", ""))
@@ -114,7 +114,7 @@ class Keys:
         return Place(sort, mark, key, backwards) if key and is_one else Place(sort)
 
     def shown_sql(self, source: str, place: Place, *, rows: int = PAGE_ROWS) -> str:
-        """Return SQL of `key`, `mark` and `place` of a page's rows and of one row more.
+        """Return SQL that selects `key`, `mark` and `place` of a page's rows and of one row more.
 
         `source` is the part of the SELECT from `FROM` on, with its `WHERE`. Give the parameters of
         `parameters`, too.

@@ -1,4 +1,4 @@
-"""The order and the page of a list: what an address asks for, and the addresses of its links.
+"""The sort order and the page of a list: the parameters of its URL, and the URLs of its links.
 
 Every list has these parameters. Its filters have names of their own.
 
@@ -80,7 +80,7 @@ def address(query: Mapping[str, object], base: str = "") -> str:
 
 
 def sorted_query(query: Mapping[str, object], sort: Sort, default: Sort) -> dict[str, object]:
-    """Return the filters with the order, which is left out if it is the default one."""
+    """Return the filters with the sort order; the default one is left out."""
     return dict(query) | ({} if sort == default else {"sort": sort.text})
 
 
@@ -114,7 +114,7 @@ def _heading(
 
 
 def cursor_text(mark: str, row_id: object) -> str:
-    """Return the place of a row in a list: its value in the sorted column, and its id."""
+    """Return the cursor of a row in a list: its value in the sorted column, and its id."""
     escaped = str(row_id).replace("%", "%25").replace("~", "%7E")
     return f"{mark}~{escaped}"
 

@@ -1,4 +1,4 @@
-"""Times as people of a store say them: "today 02:31", "yesterday 22:10", "in 3 days".
+"""Times in the words of a store's people: "today 02:31", "yesterday 22:10", "in 3 days".
 
 Every function is given the current time and the time zone, so the same page always reads alike.
 """

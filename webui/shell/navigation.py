@@ -1,4 +1,4 @@
-"""Looks of the navigation: its headings, its icons, and the bar of a phone."""
+"""Headings and icons of the navigation, and the desks in the bar at the bottom of a phone."""
 
 from typing import Final
 

@@ -31,7 +31,7 @@ class Request:
 
     @property
     def id_text(self) -> str:
-        """The id as text for fragments inside the page."""
+        """The id as text, for ids of elements on the page."""
         return str(self.id)
 
 

@@ -1,7 +1,7 @@
 """The lists of counts: drafts that wait, and past counts, page by page.
 
-Expected units come from the ledger's facts, item by item. So only the counts of one page are
-computed, and their variances don't sort.
+Expected units come from the ledger's facts, item by item. So they are computed for the counts of
+one page only, and the list can't be sorted by variance.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Queries of the counting desk: own sheets, waiting drafts and past counts.
 
 Expected units come from `app.expected_at`, the count rule over the ledger's facts, so a late fact
-changes them as soon as it commits. The pages of a counter read none of them.
+changes them as soon as it commits. No page of a person who counts reads them.
 """
 
 from collections.abc import Sequence
@@ -97,7 +97,7 @@ def stored(sheet_id: int, entry_ids: Sequence[UUID]) -> list[StoredEntry]:
 
 
 def tallies(sheet_id: int) -> list[Tally]:
-    """Return the sums of a sheet by item, the item counted last first."""
+    """Return the sums of a sheet by item. The item that was counted last comes first."""
     sql = """
         SELECT e.sku, coalesce(max(p.name), e.sku) AS name, sum(e.units)::bigint AS units,
                count(*) AS entries, bool_and(e.count_id IS NOT NULL) AS is_handed_in
@@ -142,7 +142,7 @@ class WaitingCount:
 
     @property
     def id_text(self) -> str:
-        """The id as text for fragments inside the page."""
+        """The id as text, for ids of elements on the page."""
         return str(self.id)
 
     @property
@@ -220,7 +220,7 @@ def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
 
 @dataclass(frozen=True, slots=True)
 class CountInHistory:
-    """An approved or voided count: its variance at approval, and restated by the facts of now."""
+    """An approved or voided count, with its variance at approval and by all facts known now."""
 
     id: int
     location: str

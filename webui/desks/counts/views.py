@@ -201,7 +201,7 @@ def _stored(sheet_id: int, batch: list[Entry]) -> list[dict[str, object]]:
 def _batch(body: bytes) -> list[Entry]:
     """Return the queue's entries.
 
-    Each carries its age in ms, a difference on the browser's clock.
+    Each entry carries its age in milliseconds, by the browser's clock.
     """
     field, rule = "entries", gettext_noop("a list of entries as this page sends it")
     if len(body) > MOST_BYTES:

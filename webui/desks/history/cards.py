@@ -29,7 +29,7 @@ _RESULT_PAGES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One request with its texts. `command_id` is for the next form about it."""
+    """One request with its texts. `command_id` is for the form that confirms or cancels it."""
 
     request: Request
     title: str
@@ -42,7 +42,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of the snapshot; `percent` is the share of its finished units."""
+    """One run as the prover listed it; `percent` is the share of its finished tasks."""
 
     run: str
     logic_revision: int | None

@@ -35,7 +35,7 @@ def url_of(wanted: Filters, **more: object) -> str:
 
 
 def kind_choices(document: Mapping[str, Any], wanted: Filters) -> list[Choice]:
-    """Return the choices reorders and prices, each with its number of differences."""
+    """Return the choices "reorders" and "prices", each with its number of differences."""
     return [
         Choice(
             title,

@@ -61,7 +61,7 @@ class Row:
 
     @property
     def how_text(self) -> str:
-        """Return the class as the page names it."""
+        """Return the class of the difference as the page names it."""
         return CLASSES.get(self.how, self.how)
 
     @property

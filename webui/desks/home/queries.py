@@ -131,7 +131,7 @@ CROSS JOIN LATERAL (
 
 
 def total(sql: str, location: str) -> Total:
-    """Return the total of one of the queries above.
+    """Return the total of one of this module's queries.
 
     Count at `location`, or at all locations of the scope if it is empty.
     """

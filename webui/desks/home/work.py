@@ -142,7 +142,10 @@ def _transfers(location: str) -> Iterable[Waiting]:
 
 
 def _system(_location: str) -> Iterable[Waiting]:
-    """Yield the alarms that the database alone shows; the page System probes the rest."""
+    """Yield the alarms that can be read from the database.
+
+    The page System also probes the services.
+    """
     proof = last_proof()
     raised = [
         *alarms.of_slot(slot()),

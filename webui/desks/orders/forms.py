@@ -15,13 +15,13 @@ from webui.shell.forms import PageForm
 
 
 class ActionForm(PageForm):
-    """The command on an order or one of its lines; each has a form of its own."""
+    """The command on an order or one of its lines; each command has another form."""
 
     action = TextField()
 
 
 class SendForm(PageForm):
-    """Sending an order, and the version of its drafts that the page showed."""
+    """The command to send an order, with the version of its drafts that the page showed."""
 
     below_minimum = TickField()
     shown_version = TextField()
@@ -59,7 +59,10 @@ class UnitsForm(PageForm):
 
 
 class ConfirmForm(PageForm):
-    """Units that the supplier confirms, the due day if it moves, and more than ordered."""
+    """Units that the supplier confirms, and the due day if it moves.
+
+    `beyond_order` is ticked to accept more units than ordered.
+    """
 
     units = WholeNumberField()
     due_on = DayField(required=False)

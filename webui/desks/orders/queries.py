@@ -63,7 +63,7 @@ class OrderRow:
 
     @property
     def drafts_version(self) -> str:
-        """The version of the draft lines, which sending compares."""
+        """The version of the draft lines. Sending is refused if it has changed."""
         return version_of_drafts(self.draft_times)
 
     @property

@@ -39,7 +39,7 @@ def regions() -> list[Choice]:
 
 @dataclass(frozen=True, slots=True)
 class Refused(Refusal):
-    """A row of the list, which is ordered by `id`."""
+    """A refused request of the list, which is sorted by `id`."""
 
     id: int
 
@@ -51,7 +51,7 @@ class Refused(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class RefusedFilters:
-    """Account and day of the list; empty and None for all."""
+    """Account and day of the list. An empty account and the day None stand for all."""
 
     account: str
     on: date | None

@@ -1,4 +1,4 @@
-"""The proposed prices of the desk: search, order, totals and pages."""
+"""The proposed prices of the desk: search, sort order, totals and pages."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -100,6 +100,6 @@ def _given(filters: Filters) -> dict[str, Any]:
 
 
 def like(filters: Filters) -> dict[str, Any]:
-    """Return the parameters of a search in names and SKUs, and of its store."""
+    """Return the SQL parameters of the search in names and SKUs, and of the store filter."""
     text = filters.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return {"location": filters.location, "like": f"%{text}%"}

@@ -63,7 +63,10 @@ def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpR
 
 
 def _amounts(form: Typed) -> str:
-    """Return the amounts that a confirmation covers; it doesn't cover other amounts."""
+    """Return the amounts that a person confirms, as text.
+
+    Other amounts need another confirmation.
+    """
     return " / ".join(form.get(name) or "none" for name in ("cost", "regular"))
 
 

@@ -31,7 +31,10 @@ REST: Final = "rest"
 
 
 class AcceptForm(PageForm):
-    """The button of a delivery: rows left empty arrived as expected, or they didn't arrive."""
+    """The button that was pressed to receive a delivery.
+
+    It decides whether empty rows arrived as expected or stay open.
+    """
 
     accept = CodeField((REST, "typed"), rule=gettext_noop("rest or typed"))
 

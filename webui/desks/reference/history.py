@@ -32,7 +32,10 @@ class PastChange(LoggedAction):
 
 
 def changes_of(kind: type[Describe], code: str) -> list[PastChange]:
-    """Return the newest changes of a row, at most 100; of a supplier also those of its terms."""
+    """Return the newest changes of a row, at most 100.
+
+    For a supplier, they include the changes of its terms.
+    """
     actions = [added(kind), changed(kind), *([ACTION] if kind is DescribeSupplier else [])]
     return select(_CHANGES, {"code": code, "actions": actions, "most": MOST_SHOWN}, PastChange)
 

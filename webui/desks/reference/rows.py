@@ -23,7 +23,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class ListedRow:
-    """A row: its first column, which leads to `url` unless that is empty, and the others."""
+    """A row: its first column, which links to `url` unless that is empty, and its other columns."""
 
     url: str
     first: Cell

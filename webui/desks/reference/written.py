@@ -156,7 +156,9 @@ class WrittenTable(ReadTable):
         return page
 
     def _shown(self, request: HttpRequest, code: str) -> str:
-        """Return the described columns as JSON; a refused form keeps those that it was made with.
+        """Return the described columns as JSON.
+
+        A refused form keeps the values that it was rendered with.
 
         After a conflict the person has read the present values, so the next attempt is compared
         with these.

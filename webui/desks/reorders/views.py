@@ -66,7 +66,7 @@ APPROVE: Final = Column("", gettext_noop("Approve"), "do", is_hidden=True)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A need, the packs that a person typed in its row, the reason of a refusal, and its tick."""
+    """A need, the packs that were typed in its row, the reason of a refusal, and its tick box."""
 
     need: NeedRow
     packs: int | str
@@ -168,7 +168,7 @@ def _wanted(request: HttpRequest) -> Wanted:
 
 
 def default_sort(view: str) -> Sort:
-    """Return the order of a view: closed needs have the newest first."""
+    """Return the sort order of a view: closed needs have the newest first."""
     return Sort("updated", descending=True) if view == "closed" else Sort(DEFAULT_SORT)
 
 
@@ -182,7 +182,7 @@ def _first(wanted: Wanted) -> dict[str, object]:
 
 
 def _first_page(wanted: Wanted) -> str:
-    """Return the address of the first page, or an empty text on it."""
+    """Return the address of the first page, or an empty text if this is the first page."""
     return address(_first(wanted)) if wanted.after or wanted.before else ""
 
 
@@ -231,9 +231,11 @@ def _section(
 
 
 def _total_of(wanted: Wanted, shown: Sequence[NeedRow]) -> Total | None:
-    """Return the total of the shown rows, for a section that the totals don't have.
+    """Return the total of the shown rows, for a section without a total.
 
-    Its needs may have closed between the two queries.
+    This happens if all needs of the section close between the two queries.
+
+    Closed needs have no total at all.
     """
     if wanted.view == "closed":
         return None

@@ -38,7 +38,10 @@ class ShownSection:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """All sections, the source of their state, and the sums that don't add up (always none)."""
+    """All sections, and the source of their state.
+
+    `gaps` names sums that don't add up: there are none, unless the rules have a defect.
+    """
 
     sections: tuple[ShownSection, ...]
     came_from: str

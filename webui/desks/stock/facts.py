@@ -18,7 +18,7 @@ _MOST_DIGITS: Final = 9
 class FactPage:
     """Some facts of a key.
 
-    `opening_units`, their changes and `newer_units` add up to `total_units`.
+    `opening_units`, the changes of these facts and `newer_units` add up to `total_units`.
     """
 
     facts: tuple[explain.Fact, ...]
@@ -61,7 +61,7 @@ class FactPage:
 
 
 def fact_page(inv_key: str, to: int | None = None) -> FactPage:
-    """Return the facts up to and including position `to`, or the newest ones without it."""
+    """Return the facts up to and including position `to`; without `to`, the newest ones."""
     found = tuple(explain.facts(inv_key, to=to))
     if to is None:
         return FactPage(found, found[-1] if found else None)

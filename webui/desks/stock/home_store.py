@@ -1,4 +1,4 @@
-"""The store that a page shows if its address names none."""
+"""The store that a page shows if its URL names none."""
 
 from django.http import HttpRequest
 

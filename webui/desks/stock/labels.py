@@ -39,7 +39,7 @@ class Label:
 @require_GET
 @requires(SEE)
 def labels(request: HttpRequest) -> HttpResponse:
-    """Show the labels of the items in the address, for one store, ready to print."""
+    """Show the labels of the items that the URL names, for one store, ready to print."""
     location = chosen_store(request)
     skus = request.GET.getlist("sku")[:PAGE_ROWS]
     rows = stock_rows([f"{location}|{sku[:32]}" for sku in skus]) if location else []

@@ -1,4 +1,4 @@
-"""The address of the stock list: what it asks for, and the addresses of the list's links.
+"""The URL of the stock list: its parameters, and the URLs of the list's links.
 
 Parameters: `q`, `location`, `status`, `supplier`, and those of every list (`webui.shell.listing`).
 """

@@ -25,7 +25,10 @@ class DayBoxes(forms.Widget):
 
 
 class OrderDaysField(forms.Field):
-    """Ticked days as a mask: bit 0 for Monday to bit 6 for Sunday. The service refuses none."""
+    """Ticked days as a mask: bit 0 for Monday to bit 6 for Sunday.
+
+    The service refuses a mask without a day.
+    """
 
     widget = DayBoxes
 

@@ -64,7 +64,7 @@ class Totals:
 
 
 def card_page(place: Place, *, supplier: str, location: str) -> Page[ListedCard]:
-    """Return one page of the scorecards of a supplier and a location; "" is every one."""
+    """Return one page of the scorecards of a supplier and a location; "" selects all."""
     columns, _, source = CARD_SQL.partition("FROM")
     sql = f"""WITH shown AS ({KEYS.shown_sql(_FROM, place)})
         {columns}, shown.key, shown.mark FROM {source}

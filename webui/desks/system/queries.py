@@ -62,7 +62,10 @@ class WorkerRow:
 
 
 def partition_rows(answered: Sequence[dict[str, Any]], now_us: int) -> list[PartitionRow]:
-    """Return a row for each partition of a worker's map; without a map, rows without a worker."""
+    """Return a row for each partition, from the map `answered` that a worker returned.
+
+    If no worker has answered, the rows name no worker.
+    """
     read_model = as_of_by_partition(ON_HAND_CHANGELOG)
     held = answered or tuple(_without_worker(range(PARTITIONS)))
     return [_partition_row(row, now_us, read_model.get(row["partition"])) for row in held]

@@ -40,18 +40,21 @@ class Slot:
 
     @property
     def limit_bytes(self) -> int:
-        """The retained WAL at which Postgres discards it; 4 GiB are assumed without a limit."""
+        """The number of retained WAL bytes at which Postgres discards WAL.
+
+        If Postgres has no limit, 4 GiB are assumed.
+        """
         configured = self.configured_bytes or -1
         return configured if configured > 0 else ASSUMED_LIMIT_BYTES
 
     @property
     def warn_bytes(self) -> int:
-        """The retained WAL from which on the page warns."""
+        """The number of retained WAL bytes at which the page begins to warn."""
         return self.limit_bytes * WARN_PERMILLE // 1000
 
     @property
     def alarm_bytes(self) -> int:
-        """The retained WAL from which on the page raises the alarm."""
+        """The number of retained WAL bytes at which the page raises the alarm."""
         return self.limit_bytes * ALARM_PERMILLE // 1000
 
     @property

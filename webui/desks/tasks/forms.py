@@ -5,6 +5,6 @@ from webui.shell.forms import PageForm
 
 
 class TaskForm(PageForm):
-    """The task of a decision; its form calls it the proposal, as on every desk."""
+    """The task that a person decides on. The field has the name `proposal`, as on every desk."""
 
     proposal = IdField()

@@ -124,7 +124,10 @@ def _choices(
     counted: list[selectors.Number],
     query: dict[str, str],
 ) -> list[RoleFilter]:
-    """Return the filters mine, all, and each role that has a task, with the numbers of tasks."""
+    """Return the filters "mine", "all", and one for each role with a task.
+
+    Each has its number of tasks.
+    """
     roles = sorted({number.role for number in counted}, key=list(ROLES).index)
     tabs = [(MINE, gettext("Mine"), mine)] if mine else []
     tabs.append((ALL, gettext("All"), tuple(ROLES)))

@@ -1,4 +1,4 @@
-"""Forms of the transfers desk, and the route that the reorders desk asks for too."""
+"""Forms of the transfers desk, and the fields of a route, which the reorders desk uses too."""
 
 from ledger.items.scanned import typed_sku
 from ledger.messages import gettext_noop

@@ -54,7 +54,7 @@ class TransferRow:
 
     @property
     def id_text(self) -> str:
-        """The id of the arriving row as text for fragments inside the page."""
+        """The id of the arriving row as text, for ids of elements on the page."""
         return str(self.in_id)
 
     @property

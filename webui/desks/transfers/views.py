@@ -162,7 +162,7 @@ def _request_transfer(form: RequestForm, actor: str) -> str:
 @require_POST
 @requires(SEE_TRANSFERS)
 def step(request: HttpRequest) -> HttpResponse:
-    """Execute one step of a transfer. Without the right *transfer*, only cancelling."""
+    """Execute one step of a transfer. A person without the right *transfer* can only cancel one."""
     form = StepForm(request.POST)
     moves_goods = TRANSFER in abilities(request.user)
     if not moves_goods and form.text("action") != "cancel":

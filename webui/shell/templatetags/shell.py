@@ -25,8 +25,8 @@ def icon(name: str) -> dict[str, str]:
 def when(at: int | datetime | None, zone: str = "") -> str:
     """Return a time by the store's clock, like `today 02:31`; a dash without a time.
 
-    `at` is aware, or microseconds since 1970 UTC. `zone` is the store's time zone by its IANA name;
-    without it, that of the settings.
+    `at` is aware, or microseconds since 1970 UTC. `zone` is the IANA name of the store's time zone.
+    By default it is the one of the settings.
     """
     if at is None:
         return "–"

@@ -1,4 +1,4 @@
-"""Amounts with their currency, and covers as a shop says them."""
+"""Amounts with their currency, and the time that stock lasts, in the words of a shop."""
 
 from typing import Final
 
