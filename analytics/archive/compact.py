@@ -1,11 +1,11 @@
 """Merge small archive files into large ones. Readers see the former or the new archive.
 
-An archiver of a quiet shop writes a file every ten minutes, and one that catches up writes 20,000
-records a file. A recomputation opens, checks and decodes each of them.
+The archiver of a quiet shop writes a file every ten minutes to an hour, and one that catches up
+writes 20,000 records a file. A recomputation opens, checks and decodes each of them.
 
 The new archive is written beside the former one: merged files, hard links to the other files, a
 manifest with its own hash chain, and a head. Then the kernel exchanges the two directories in one
-step. So a crash leaves one complete archive at the path, and the next call deletes what is beside
+step. So a crash leaves one complete archive at the path, and the next call deletes the one beside
 it. New lines in the present manifest were ruled out: manifest and head are two files, and a crash
 between them would leave an archive that no reader accepts.
 """

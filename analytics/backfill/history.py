@@ -59,7 +59,7 @@ class PartitionHistory:
         return any(row.streamed for row in self.rows)
 
     def ring_from(self) -> int:
-        """Return the offset from which a worker rebuilds its dedupe ring; read the last files."""
+        """Return the offset from which a worker rebuilds its dedupe ring, by the last files."""
         ring = ring_at(
             self.archive,
             self.number,

@@ -200,7 +200,7 @@ def _apply(
 
 def _folded(partition: Partition, record: Record, admission: Admission) -> FoldResult:
     if admission is not Admission.MALFORMED:
-        # A bucket lacks most members of the ring, so the archived verdict counts. The replay only
+        # A bucket lacks most members of the ring, so the archived verdict counts. `replay` only
         # updates the ring's maxima.
         partition.ring.replay(record)
     return partition.apply_admitted(record, admission)

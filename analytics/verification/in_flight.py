@@ -4,8 +4,8 @@ Trade continues while `verify` reads, so some committed rows are not in the work
 each of them the SQL sums use the row's image at the cut in place of the row in Postgres.
 
 1. `start` is taken before the wait for the pipeline: the ends of `stock.events`, and a snapshot.
-   When the wait is over, everything that this snapshot sees has been applied. A later record of
-   such a change is a duplicate and changes nothing.
+   When the wait is over, everything that this snapshot sees has been applied. A later record of one
+   of these changes is a duplicate and changes nothing.
 2. The log is read from those ends until each partition has a heartbeat whose transaction began
    after the second snapshot. One connector task emits in commit order, so every record that the
    second snapshot sees has arrived by then.

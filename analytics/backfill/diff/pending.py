@@ -1,8 +1,9 @@
 """Decisions that wait for an answer at the end of a run: those of the run, and published ones.
 
 Both sides are reduced to what the topics hold: the last revision of the newest need and price
-proposal of each key, if it isn't closed. Its offset here is that of the record that opened it,
-which is part of its id. So the pairs of two runs (decision 0032) and their classes apply here, too.
+proposal of each key, if it isn't closed. The offset of a decision is here that of the record that
+opened it: the id of the decision contains that offset. So the pairs of two runs (decision 0032) and
+their classes apply here, too.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -64,7 +65,7 @@ def commit_times(
 
     The archive may have moved since the run was planned, so its address in the plan isn't used.
 
-    Published decisions can't give these times: theirs depend on how workers cut chunks.
+    Published decisions can't give these times: their own times depend on how workers cut chunks.
 
     Raises:
         BrokenArchive: the archive is damaged, or has other records than the run has read.
