@@ -3,7 +3,8 @@
 It needs no service. A log of change events is made in memory and processed as by a worker that
 catches up, in chunks of one partition each. A record is decoded, checked by the dedupe ring,
 folded, and encoded into the records of the changelogs. A reference of plain dictionaries counts the
-same records. It measures the machine, so the ratio to it can be compared between machines.
+same records. Its rate depends only on the machine, so ratios to it can be compared between
+machines.
 """
 
 import os

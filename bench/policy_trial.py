@@ -47,7 +47,7 @@ class Year:
     written_off_minor: int = 0
 
     def add(self, other: "Year") -> None:
-        """Add another item's year; the number of calendar days stays."""
+        """Add another item's year; the number of calendar days does not change."""
         for name in SUMMED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
@@ -117,7 +117,7 @@ class PolicyTrial:
         self.year.short_days += missing > 0
 
     def _order(self, day: int, at: int) -> None:
-        """Order the needs that have just opened; the line answers the need."""
+        """Order for each need that has just opened, by an order line that names the need."""
         while self.log.opened:
             need, line = self.log.opened.pop(), self.log.offset
             units = need.quantity_units or 0

@@ -1,8 +1,8 @@
 """Check of each fault under load, for `inventory bench faults --all`.
 
 For each fault: within 5 s `status` shows the damage or the damage is repaired. The stack repairs
-itself, or the printed commands repair it unchanged. `verify` ends with 0. No log, reply or process
-holds a secret.
+itself, or the printed commands, run unchanged, repair it. `verify` ends with 0. No log, reply or
+process holds a secret.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Random sequence of faults from a seed: a run is repeatable as far as processes allow."""
+"""Random sequence of faults from a seed. Equal seeds give equal faults, not equal timing."""
 
 import random
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Runs of the peers, one at a time, in blocks forward and back, and their report."""
+"""Runs of the peers, one at a time, every second block in reverse order, and their report."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

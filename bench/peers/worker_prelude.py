@@ -1,7 +1,7 @@
 """The records before the sales in the worker's own input: policy, price and first count of a key.
 
-Only then do all rules have something to decide. The other peers would skip these records, so their
-input doesn't contain them.
+Without them the rules would have nothing to decide. The other peers would skip these records, so
+their input doesn't contain them.
 """
 
 from collections.abc import Iterator

@@ -61,7 +61,7 @@ class Counting:
 
     def work(self) -> None:
         """Submit the queued counts, one sheet per location, and approve them."""
-        # Counts left over by a lost database come first, unchanged, because commands keep their
+        # Counts that a lost database interrupted come first, unchanged, because commands keep their
         # ids.
         self._submit()
         by_location: dict[str, dict[str, Found]] = defaultdict(dict)

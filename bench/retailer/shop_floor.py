@@ -96,7 +96,7 @@ class ShopFloor:
         return partial(self._record, held)
 
     def _sale(self, tick: Tick, place: int, line: PlannedLine, now: datetime) -> RecordSale | None:
-        """Return the sale of a line, limited to the units on the shelf; None if it is empty."""
+        """Return the sale of a line, at most the units on the shelf; None if there are none."""
         shop = self.shops[line.key % len(self.shops)]
         units = line.units
         if self.scenario.is_limited:

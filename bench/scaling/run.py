@@ -1,8 +1,9 @@
 """One worker and two, in turn, on the same log: A B B A.
 
 Most of the log exists before the workers start. A few lines follow when each worker owns its
-partitions and answers, so that records remain to be timed even if a worker starts late. The time
-runs from then to the commit of the last record. A run with a wrong key or window is an error.
+partitions and answers, so that records remain to be timed even if a worker starts late. The
+measured time runs from then to the commit of the last record. A run with a wrong key or window is
+an error.
 """
 
 import os

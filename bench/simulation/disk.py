@@ -126,7 +126,7 @@ def _frame_ends(content: bytes) -> list[int]:
 def _of_another_log(
     partition: int, sent: list[SentRecord], positions: Positions, topic_ids: TopicIds
 ) -> Snapshot:
-    """Return a snapshot of the same records in another order, as of an earlier topic."""
+    """Return a snapshot of the same records in another order, as from an earlier topic."""
     folded = Partition(_OTHER_GENERATION)
     for offset, record in enumerate(reversed(sent)):
         try:

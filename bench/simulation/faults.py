@@ -66,13 +66,13 @@ _REBUILDING: Final = {WIPE: 2, KILL: 1, MOVE: 1, AGE: 1, COMPACT: 1, SLEEP: 1}
 # Faults that are dangerous in sequence. With independent faults, two workers that sleep in a row
 # occurred at a critical moment in one of 20,000 histories. The first letter is the target of the
 # fault (a: the worker with most partitions at first, b: the other one), the second letter is the
-# worker that has everything afterwards.
+# worker that has all partitions afterwards.
 _CHAINS: Final = (
     ((SLEEP, "ab"), (MOVE, "aa")),  # wakes up in a rebalance after the missed one
     ((SLEEP, "ab"), (SLEEP, "ba")),
     ((SLEEP, "ab"), (SLEEP, "ba"), (MOVE, "ab")),
     ((SLEEP, "ab"), (KILL, "ba")),
-    ((MOVE, "ab"), (MOVE, "aa")),  # the second before the first is over
+    ((MOVE, "ab"), (MOVE, "aa")),  # the second rebalance begins during the first
     ((MOVE, "ab"), (SLEEP, "ba"), (MOVE, "ab")),
     ((KILL, "aa"), (SLEEP, "ab"), (MOVE, "aa")),  # asleep in its restore
     ((KILL, "aa"), (KILL, "aa")),

@@ -1,7 +1,7 @@
 """The retailer's actions in one simulated history, drawn from a seed.
 
 A step is a plain value, so that a shorter history is a list with steps left out. Steps that refer
-to an earlier one (a deletion, a record sent again) name it, and are void without it.
+to an earlier one (a deletion, a record sent again) name it, and do nothing without it.
 """
 
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ from bench.simulation.faults import HALVES, QUARTERS
 from cdc.contracts.topics import STOCK_EVENTS
 from streams.engine.memory import MemoryBroker, Transaction
 
-_TWICE: Final = 2  # a topic made again may have up to twice as many records as the one before
+_TWICE: Final = 2  # a recreated topic may have up to twice as many records as the one before
 
 
 class WatchedBroker(MemoryBroker):

@@ -16,7 +16,7 @@ from bench.simulation.faults import (
 )
 from bench.simulation.history import PARTITIONS, Step, draw_steps
 
-_REBUILDING: Final = 1 / 5  # of all histories: their chains of events are too rare in the others
+_REBUILDING: Final = 1 / 5  # of all histories: they delete changelogs, which the others rarely do
 _KEEPING: Final = 1 / 8  # of the others: snapshot writing
 _LOSING: Final = 1 / 12  # of all histories, which then end sooner
 _MISFETCHING: Final = 1 / 10  # of all histories

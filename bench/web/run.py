@@ -203,7 +203,8 @@ def _measured(
 ) -> tuple[Page, ...]:
     """Request each page once a round. Every second round is in reverse order.
 
-    So a busy minute of the machine makes no single page slow. One round before them is not counted.
+    So a busy minute of the machine makes no single page slow. One round before these is not
+    counted.
     """
     found: dict[str, list[Answer]] = {case.name: [] for case in wanted}
     for case in wanted:

@@ -24,7 +24,8 @@ from streams.engine.records import Send, SourceRecord
 from streams.engine.transactions import PartitionProducers
 from streams.worker.chunks import consume_chunks
 
-# Ten times a worker's: with so small a fold a chunk then takes about as long as a worker's.
+# Ten times as many as in a worker: this fold does so little that a chunk then takes about as long
+# as a worker's.
 CHUNK_RECORDS: Final = 10_000
 
 log = structlog.get_logger(__name__)
