@@ -176,7 +176,7 @@ def password(
 
 @people.command("reset-second-factor")
 def reset_second_factor(name: Name) -> None:
-    """Remove a person's authenticator, for example of a lost phone.
+    """Remove a person's authenticator, for example if their phone is lost.
 
     If the person's roles need one, the next login sets up another.
     """

@@ -156,7 +156,7 @@ def freshness(home: Home) -> Row:
 
 
 def _stale_link(home: Home, variables: dict[str, str]) -> str:
-    """Return the repair of the first link without progress, on the way from till to screen."""
+    """Return the repair of the first stage without progress, on the way from till to screen."""
     beat = _answer(home, _LAST_BEAT)
     if beat is None or float(beat) > _FRESH_S:
         return "inventory restart heartbeat"

@@ -1,4 +1,4 @@
-"""The prover's part for requests: start a process for open ones, and keep a snapshot of runs."""
+"""How the prover serves requests: it starts a process for open ones and stores a list of runs."""
 
 import subprocess
 import sys

@@ -1,1 +1,1 @@
-"""Logic revisions side by side: shadows, their comparison with the deciding one, and the switch."""
+"""Logic revisions side by side: shadows, their comparison, and the switch to one of them."""

@@ -134,7 +134,10 @@ def _at_barrier(
 def _confirmed(
     second: Comparison, former: Decisions, fresh: Decisions, suspected: set[DecisionKey]
 ) -> Comparison:
-    """Return the second comparison. A key that differed both times counts even if it has moved."""
+    """Return the second comparison.
+
+    A key that differed both times counts, even if a decision for it came after the barrier.
+    """
     known = {_key_of(difference) for difference in second.differences}
     found = [one for one in _differences(former, fresh) if one.how != EXPLANATION]
     lasting = [entry for entry in found if _key_of(entry) in known | suspected]

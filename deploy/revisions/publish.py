@@ -157,7 +157,7 @@ def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
 def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory]:
     """Return the partitions not published yet.
 
-    With the run's mark, incomplete content of a partition was written by this run.
+    If the run's mark exists, this run wrote the incomplete content of a partition.
 
     Raises:
         StackError: the changelogs have progress or content that this run did not write.

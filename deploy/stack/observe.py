@@ -85,7 +85,7 @@ def _process_state(entry: ServiceRuntime) -> str:
 
 
 def _probed(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
-    """Return the state by both probes. They run in parallel: each may take until its limit."""
+    """Return the state by both probes. They run in parallel: each may take its whole limit."""
     from deploy.stack.probes import probes_of  # noqa: PLC0415 -- loads every part's client
 
     pid = entry.pid or 0

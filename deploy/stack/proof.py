@@ -91,7 +91,7 @@ def _log_in(browser: httpx.Client, password: str) -> None:
 
 
 def _await_present() -> None:
-    """Wait until the read model has caught up with this moment: until then every number changes."""
+    """Wait until the read model has caught up with the present. Until then its numbers change."""
     from django.db import connection  # noqa: PLC0415 -- Django is set up by now
 
     deadline = time.monotonic() + _CATCH_UP_S

@@ -1,7 +1,7 @@
 """Repair of local services that are suspended or don't answer their probe.
 
-The thread of the start order probes services that have just started. This thread probes the
-running ones, so that one slow answer delays no start.
+Another thread starts services in order and probes those that have just started. This thread probes
+the running ones, so that one slow answer delays no start.
 """
 
 import threading
