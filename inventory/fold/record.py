@@ -182,7 +182,7 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
     )
     after, outputs = decide(before, after, change)
     check_ranges(before, after, changed, outputs)
-    late = late_sale(effects, horizon_at_us) if is_past else None
+    late = late_sale(effects, horizon_at_us) if is_past and horizon_at_us is not None else None
     return Applied(after, late, outputs, changed, _dropped(before, passed))
 
 

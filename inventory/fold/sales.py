@@ -12,17 +12,16 @@ Starts = tuple[int, ...]
 _NO_ROW = WindowRow(0)  # all counters 0, for a window without a row; its start is never read
 
 
-def late_sale(effects: Effects, horizon_at_us: int | None) -> LateSale | None:
+def late_sale(effects: Effects, horizon_at_us: int) -> LateSale | None:
     """Return the net of the record's lines in expired windows (domain.md 11.5).
 
     Units sold are positive, returned ones negative. None means that units and amount are both 0.
     """
     units = amount = 0
-    if horizon_at_us is not None:
-        for effect in effects:
-            if effect.at_us < horizon_at_us:
-                units += effect.sign * effect.line_units
-                amount += effect.sign * effect.line_minor
+    for effect in effects:
+        if effect.at_us < horizon_at_us:
+            units += effect.sign * effect.line_units
+            amount += effect.sign * effect.line_minor
     return LateSale(units, amount) if units or amount else None
 
 

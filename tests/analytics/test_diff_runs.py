@@ -194,7 +194,7 @@ def test_an_unfinished_run_is_named_with_its_missing_units(tmp_path: Path) -> No
     (directory / RUN_MANIFEST).write_text(lines[0])
 
     assert f"run {a} is unfinished: 1 of {len(lines)} units" in refusal(home, a, b).problem
-    assert refusal(home, a, "nothing").problem.startswith("run 'nothing'")
+    assert refusal(home, a, "nothing").problem.startswith("no run 'nothing'")
 
 
 def other_topic(home: Home) -> None:

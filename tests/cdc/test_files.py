@@ -110,7 +110,7 @@ def test_ends_are_taken_from_no_plan_of_another_release(tmp_path: Path) -> None:
     plan = json.loads(kept("plan", 2)[0]) | {"schema": 9}
     (tmp_path / "run" / PLAN_FILE).write_text(json.dumps(plan))
 
-    with pytest.raises(UnknownRun, match="plan 9, not 2, 3, 4"):
+    with pytest.raises(UnknownRun, match="its plan has version 9, this release reads 2, 3, 4"):
         ends_of_run(tmp_path, "last")
 
 
