@@ -243,8 +243,8 @@ def _announced(shipment_id: int) -> ShipmentLine:
     )
     if shipment.status == "received":
         message = Message(
-            "delivery %(shipment_id)s is received already, %(received_units)s by "
-            "%(writer)s, %(write_time)s; each delivery is received once",
+            "delivery %(shipment_id)s was already received: %(received_units)s units, recorded by "
+            "%(writer)s, %(write_time)s; a delivery can be received only once",
             shipment_id=shipment_id,
             received_units=shipment.received_units,
             writer=shipment.writer,

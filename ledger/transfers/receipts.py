@@ -44,8 +44,8 @@ def receive_transfer(
         arriving = _locked_inbound(shipment_line_id)
         if arriving.status == "received":
             message = Message(
-                "transfer %(shipment_line_id)s is received already: %(received_units)s and "
-                "%(damaged_units)s damaged, by %(writer)s, %(write_time)s",
+                "transfer %(shipment_line_id)s was already received: %(received_units)s units fit "
+                "for sale and %(damaged_units)s damaged, recorded by %(writer)s, %(write_time)s",
                 shipment_line_id=shipment_line_id,
                 received_units=arriving.received_units,
                 damaged_units=arriving.damaged_units,
