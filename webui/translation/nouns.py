@@ -9,6 +9,7 @@ def plural_noop(one: str, many: str) -> tuple[str, str]:
 
 
 NOUNS: Final = {
+    "code": plural_noop("%(number)s code", "%(number)s codes"),
     "day": plural_noop("%(number)s day", "%(number)s days"),
     "draft order": plural_noop("%(number)s draft order", "%(number)s draft orders"),
     "error": plural_noop("%(number)s error", "%(number)s errors"),
@@ -21,6 +22,7 @@ NOUNS: Final = {
     "location": plural_noop("%(number)s location", "%(number)s locations"),
     "message": plural_noop("%(number)s message", "%(number)s messages"),
     "minute": plural_noop("%(number)s minute", "%(number)s minutes"),
+    "more row": plural_noop("%(number)s more row", "%(number)s more rows"),
     "more store": plural_noop("%(number)s more store", "%(number)s more stores"),
     "need": plural_noop("%(number)s need", "%(number)s needs"),
     "order": plural_noop("%(number)s order", "%(number)s orders"),
@@ -35,4 +37,6 @@ NOUNS: Final = {
     "supplier": plural_noop("%(number)s supplier", "%(number)s suppliers"),
     "transfer": plural_noop("%(number)s transfer", "%(number)s transfers"),
     "unit": plural_noop("%(number)s unit", "%(number)s units"),
+    "webhook": plural_noop("%(number)s webhook", "%(number)s webhooks"),
+    "webhook message": plural_noop("%(number)s webhook message", "%(number)s webhook messages"),
 }
