@@ -35,7 +35,7 @@ DATA = re.compile(
 # Patterns of texts that stay as they are, with the reason.
 EXCEPTIONS = {
     r"\bOnhand\b|\bEnglish\b|\bDeutsch\b|\bPseudo\b": "names",
-    r"\bUTC\b|\bSKU\b": "written alike in every language",
+    r"\bUTC\b|\bSKU\b|\bGTIN\b": "written alike in every language",
     r"^\w+:\w+$": "scopes of tokens, as programs send them",
     r"\b(GET|POST) /\S*": "addresses of refused requests",
     r"\b(associate|manager|buyer|lead|pricing|analyst|operator)\b": "codes of roles",

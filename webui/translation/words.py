@@ -42,6 +42,7 @@ _FIELDS: Final = (
     *("destination", "record", "count", "request", "sheet", "counts", "price", "stop", "code"),
     *("family", "levels", "label", "rights", "state", "last login", "active people", "username"),
     *("product", "location", "supplier", "reason", "quantity", "url", "events", "scopes", "how"),
+    "number",
 )
 # Notes of the rules' explanations.
 _NOTES: Final = (

@@ -5,10 +5,12 @@ from typing import ClassVar
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
+from django.utils.translation import gettext
 from typing_extensions import override
 
 from ledger.items.codes import gtin14_or, supplier_code
 from ledger.items.gtin import digits_in
+from ledger.messages import gettext_noop
 from ledger.models import Gtin, SupplierCode
 from ledger.services import DescribeGtin, DescribeSupplierCode
 from webui.desks.reference.forms import ReferenceForm
@@ -35,8 +37,8 @@ class GtinAdmin(WrittenTable):
     """GTINs of products and of their cases."""
 
     import_name = "codes-import"
-    plural = "GTINs"
-    note = "The numbers in barcodes, with 14 digits."
+    plural = gettext_noop("GTINs")
+    note = gettext_noop("The numbers in barcodes, with 14 digits.")
     form = GtinForm
     kind = DescribeGtin
     fields = ("code", "sku", "pack_units", "is_active")
@@ -48,10 +50,10 @@ class GtinAdmin(WrittenTable):
     def command(self, row: Gtin) -> DescribeGtin:
         return DescribeGtin(row.code, row.sku, row.pack_units, row.is_active)
 
-    @admin.display(description="state", ordering="is_active")
+    @admin.display(description=gettext_noop("state"), ordering="is_active")
     def state(self, row: Gtin) -> str:
         """Return whether a scan finds the code."""
-        return "active" if row.is_active else "inactive"
+        return gettext("active") if row.is_active else gettext("inactive")
 
 
 @admin.register(SupplierCode, site=site)
@@ -59,8 +61,8 @@ class SupplierCodeAdmin(WrittenTable):
     """Numbers of products at their suppliers."""
 
     import_name = "codes-import"
-    plural = "Codes of suppliers"
-    note = "Purchase orders print them."
+    plural = gettext_noop("Codes of suppliers")
+    note = gettext_noop("Purchase orders print them.")
     kind = DescribeSupplierCode
     fields = ("supplier", "number", "sku", "is_active")
     fixed: ClassVar = ("supplier", "number")
@@ -78,7 +80,7 @@ class SupplierCodeAdmin(WrittenTable):
         fixed = [] if obj is None else self.fixed
         return [*super().get_readonly_fields(request, obj), *fixed]
 
-    @admin.display(description="state", ordering="is_active")
+    @admin.display(description=gettext_noop("state"), ordering="is_active")
     def state(self, row: SupplierCode) -> str:
         """Return whether a search finds the code."""
-        return "active" if row.is_active else "inactive"
+        return gettext("active") if row.is_active else gettext("inactive")
