@@ -359,6 +359,7 @@ def test_a_leaflet_cuts_prices_of_hot_items_but_not_below_the_floor(
     )
 
 
+@pytest.mark.soak  # the tests above trade, each with one scenario
 def test_every_scenario_trades_at_its_rate_and_loses_no_line(
     retailer: psycopg.Connection,
 ) -> None:
