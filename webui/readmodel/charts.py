@@ -91,7 +91,7 @@ def _moved(day: StockDay) -> str:
             gettext("counted %(counted_units)s") % {"counted_units": units_text(day.counted_units)}
         ]
     )
-    parts += [f"{cause} {signed_units_text(units)}" for cause, units in day.moved]
+    parts += [f"{gettext(cause)} {signed_units_text(units)}" for cause, units in day.moved]
     parts += [counted_text(day.late_facts, "late fact")] * bool(day.late_facts)
     return ", ".join(parts)
 

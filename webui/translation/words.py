@@ -8,6 +8,7 @@ from typing import Final
 
 from inventory.errors import REASONS
 from inventory.explain.formatting import LABELS, TITLES
+from inventory.explain.stock import CAUSES
 from inventory.pricing.signals import SIGNALS
 from inventory.replenishment.attention import SENTENCES, URGENCIES
 from inventory.replenishment.families import FAMILIES
@@ -121,7 +122,7 @@ WORDS: Final = frozenset(
     {
         *(code.replace("_", " ") for code in (*_CODES, *_CODES_OF_TABLES)),
         *(*_FIELDS, *_NOTES, *_LABELS, *_DAYS, *_CHOICES, *TITLES.values(), *LABELS.values()),
-        *(*SENTENCES.values(), *URGENCIES.values(), *(name for name, _ in SPANS)),
+        *(*SENTENCES.values(), *URGENCIES.values(), *CAUSES, *(name for name, _ in SPANS)),
         *(text for family in FAMILIES.values() for text in (family.label, family.summary)),
     }
 )
