@@ -95,7 +95,6 @@ def in_pseudo(client: Client) -> Client:
     return client
 
 
-@pytest.mark.soak  # it needs pages without the recorded texts of other tests
 def test_every_text_of_every_page_goes_through_gettext(
     stores: tuple[Store, Store], server: Server, database: str, tmp_path: Path
 ) -> None:
