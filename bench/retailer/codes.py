@@ -9,6 +9,7 @@ from random import Random
 from typing import Final
 
 from bench.retailer.catalogue import DEPARTMENTS, Item, suppliers
+from ledger.items.codes import supplier_code
 from ledger.items.gtin import check_digit, gtin14
 from ledger.services import DescribeGtin, DescribeSupplierCode
 
@@ -33,7 +34,7 @@ def codes(items: Iterable[Item], seed: int) -> list[DescribeGtin | DescribeSuppl
         if item.pack_units > 1:
             made.append(DescribeGtin(_checked(f"{_CASE}{digits}"), item.sku, item.pack_units))
         number = f"{item.supplier[:2]}-{_place(item.sku) + 10_000}"
-        key = f"{item.supplier}|{number}"
+        key = supplier_code(item.supplier, number)
         made.append(DescribeSupplierCode(key, item.supplier, number, item.sku))
     return made
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from itertools import chain
-from typing import Final
 from uuid import UUID
 
 from cdc.contracts.tables import GTIN, SUPPLIER_CODE
@@ -24,13 +23,12 @@ from ledger.items.codes import (
     sku_text,
     taken_text,
 )
+from ledger.items.gtin import LENGTHS
 from ledger.items.reference import added, changed
 from ledger.kernel.bulk_insert import Moved, moved_columns
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_command
 from ledger.kernel.transactions import execute, fetch_all, fetch_column, log_action
-
-_LENGTHS: Final = (8, 12, 13, 14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +176,7 @@ class _Known:
         gtins = [command.code for command in commands if isinstance(command, DescribeGtin)]
         numbers = [command for command in commands if not isinstance(command, DescribeGtin)]
         skus = [command.sku for command in commands]
-        forms = [code[-length:] for code in gtins for length in _LENGTHS]
+        forms = [code[-length:] for code in gtins for length in LENGTHS]
         rows = chain(
             fetch_all(
                 f"SELECT code, sku, pack_units, is_active FROM {GTIN} WHERE code = ANY(%s) {lock}",  # noqa: S608 -- a name of the contract, and a literal of this module
@@ -206,7 +204,7 @@ class _Known:
         if command.sku not in self.skus:
             return f"no product has the SKU {command.sku}: add the product first, or check it"
         if isinstance(command, DescribeGtin):
-            forms = [command.code[-length:] for length in _LENGTHS]
+            forms = [command.code[-length:] for length in LENGTHS]
             others = {f for f in forms if gtin14_or(f) == command.code} & self.skus - {command.sku}
             return sku_text(min(others)) if others else ""
         if command.supplier not in self.suppliers:

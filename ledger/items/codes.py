@@ -10,11 +10,12 @@ from dataclasses import asdict, dataclass
 from typing import ClassVar, Final
 
 from cdc.contracts.tables import GTIN, SUPPLIER_CODE
-from ledger.items.gtin import LENGTH, gtin14, gtin_problem
+from ledger.items.gtin import LENGTH, LENGTHS, gtin14, gtin_problem
 from ledger.kernel import checks
 from ledger.kernel.bulk_insert import insert_documents
 from ledger.kernel.errors import refuse
 from ledger.kernel.transactions import fetch_one, fetch_value, ledger_transaction
+from ledger.messages import Message
 
 LONGEST_NUMBER: Final = 64
 MOST_PACK_UNITS: Final = 10_000
@@ -36,14 +37,14 @@ class DescribeGtin:
             refuse("code", self.code, problem)
         if len(self.code) != LENGTH:
             refuse("code", self.code, f"{LENGTH} digits, with zeros in front")
-        if problem := checks.sku_problem(self.sku):
-            refuse("sku", self.sku, problem)
+        if not_sku := checks.sku_problem(self.sku):
+            refuse("sku", self.sku, not_sku)
         checks.integer("pack_units", self.pack_units, 1, MOST_PACK_UNITS)
 
     def require_rows(self) -> None:
         """Raise `ServiceError` if there is no such product, or the digits are another's SKU."""
         require_product(self.sku)
-        forms = [self.code[-length:] for length in (8, 12, 13, 14)]
+        forms = [self.code[-length:] for length in LENGTHS]
         sql = "SELECT min(code) FROM retail.product WHERE code = ANY(%s) AND code <> %s"
         other = fetch_value(sql, [form for form in forms if gtin14_or(form) == self.code], self.sku)
         if other:
@@ -120,15 +121,24 @@ def refuse_taken(command: DescribeCode) -> None:
 
 def taken_text(command: DescribeCode, sku: str, *, is_active: bool) -> str:
     """Return the rule that refuses a code of this product, with the next step."""
-    state = "" if is_active else ", deactivated"
+    state = "" if is_active else Message(", deactivated")
     if sku == command.sku:
-        return f"{sku} has this code already{state}: change that row"
-    return f"this is a code of {sku}{state}: check the number, or change that row"
+        return Message(
+            "%(sku)s has this code already%(state)s: change that row", sku=sku, state=state
+        )
+    return Message(
+        "this is a code of %(sku)s%(state)s: check the number, or change that row",
+        sku=sku,
+        state=state,
+    )
 
 
 def sku_text(sku: str) -> str:
     """Return the rule that refuses a GTIN whose digits are the SKU of another product."""
-    return f"these digits are the SKU {sku}, and a scan finds that item first: check the number"
+    return Message(
+        "these digits are the SKU %(sku)s, and a scan finds that item first: check the number",
+        sku=sku,
+    )
 
 
 def name_codes(commands: Sequence[DescribeCode]) -> int:

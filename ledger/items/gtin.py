@@ -8,6 +8,8 @@ Symbols like EAN-8, UPC-A and EAN-13 are short forms: with zeros in front, all h
 import re
 from typing import Final
 
+from ledger.messages import Message
+
 LENGTH: Final = 14
 LENGTHS: Final = (8, 12, 13, LENGTH)
 # A number in a form for people, like `4 006381 333931`.
@@ -30,19 +32,24 @@ def check_digit(digits: str) -> int:
     return -total % 10
 
 
-def gtin_problem(text: str) -> str | None:
+def gtin_problem(text: str) -> Message | None:
     """Return the reason why a text without spaces is no GTIN, with the next step, or None."""
     if not (text.isascii() and text.isdigit()):
-        return "a GTIN has digits only: type the number below the bars"
+        return Message("a GTIN has digits only: type the number below the bars")
     if len(text) not in LENGTHS:
-        return f"a GTIN has 8, 12, 13 or 14 digits, not {len(text)}: compare it with the package"
+        return Message(
+            "a GTIN has 8, 12, 13 or 14 digits, not %(digits)s: compare it with the package",
+            digits=len(text),
+        )
     if not text.strip("0"):
-        return "a GTIN is never 0: type the number below the bars"
+        return Message("a GTIN is never 0: type the number below the bars")
     wanted = check_digit(text[:-1])
     if int(text[-1]) != wanted:
-        return (
-            f"its check digit is {text[-1]}, but these digits need {wanted}:"
-            " compare it with the package, or scan again"
+        return Message(
+            "its check digit is %(found)s, but these digits need %(wanted)s: compare it with the "
+            "package, or scan again",
+            found=text[-1],
+            wanted=wanted,
         )
     return None
 

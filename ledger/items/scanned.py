@@ -14,6 +14,7 @@ from ledger.items.names import UNKNOWN, is_known
 from ledger.kernel import checks
 from ledger.kernel.errors import ServiceError, refuse
 from ledger.kernel.rows import select
+from ledger.messages import Message
 
 LONGEST_SCAN: Final = 100
 
@@ -86,15 +87,18 @@ def problem_of(text: str, found: Sequence[CodeMatch]) -> str:
     """Return the reason why a text that is no known SKU names no item, with the next step."""
     skus = sorted({match.sku for match in active(found)})
     if len(skus) > 1:
-        return f"a code of {', '.join(skus)}, by different suppliers: type the SKU"
+        return Message(
+            "a code of %(skus)s, by different suppliers: type the SKU", skus=", ".join(skus)
+        )
     if found and not skus:
-        return (
-            f"a deactivated code of {found[0].sku}: scan another code of the item, or type its SKU"
+        return Message(
+            "a deactivated code of %(sku)s: scan another code of the item, or type its SKU",
+            sku=found[0].sku,
         )
     digits = digits_in(text)
     problem = gtin_problem(digits)
     if problem and digits.isascii() and digits.isdigit() and len(digits) in LENGTHS:
-        return f"no SKU, and no GTIN: {problem}"
+        return Message("no SKU, and no GTIN: %(problem)s", problem=problem)
     return UNKNOWN
 
 
@@ -129,9 +133,11 @@ def typed_sku(location: str, text: str) -> str:
             return text
         raise
     if item.pack_units > 1:
-        rule = (
-            f"the code of a case of {item.pack_units:,} × {item.sku}:"
-            " scan one unit, or type the SKU and the units"
+        rule = Message(
+            "the code of a case of %(units)s × %(sku)s: scan one unit, or type the SKU and the "
+            "units",
+            units=f"{item.pack_units:,}",
+            sku=item.sku,
         )
         refuse("sku", text, rule)
     return item.sku

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.utils.translation import gettext
+
 from ledger.access.scope import EVERYWHERE, within
 from ledger.items.names import UNKNOWN
 from ledger.items.scanned import (
@@ -19,6 +21,7 @@ from ledger.items.scanned import (
     problem_of,
 )
 from ledger.kernel.rows import select
+from ledger.messages import translated
 from webui.readmodel.product_search import Found, find_products, literal, products_query
 from webui.readmodel.stock import StockRow, stock_rows
 
@@ -146,7 +149,10 @@ def why_not_found(text: str) -> str:
     It is empty for a text that isn't like a code.
     """
     problem = problem_of(text, matches(text))
-    return "" if problem == UNKNOWN else f"This is {problem}. Nothing was changed."
+    if problem == UNKNOWN:
+        return ""
+    shown = translated(problem, gettext)
+    return gettext("This is %(problem)s. Nothing was changed.") % {"problem": shown}
 
 
 _BY_SKU: Final = """SELECT p.code AS sku, p.name, p.department FROM retail.product p
