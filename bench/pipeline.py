@@ -98,7 +98,7 @@ class PipelineReport:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What `run` measures: rates in lines per second, each for `seconds`.
+    """The measurements of `run`: rates in lines per second, each for `seconds`.
 
     `processes` maps names of services to pids; their CPU time at rest is measured for `rest_s`.
     """

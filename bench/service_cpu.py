@@ -41,7 +41,7 @@ class CpuMeter:
         self._began = 0.0
 
     def measure_rest(self, seconds: float) -> None:
-        """Measure each service for `seconds` in which nobody trades."""
+        """Measure the CPU time of each service at rest, for `seconds` without trade."""
         self.start()
         time.sleep(seconds)
         spent, elapsed = self._spent()

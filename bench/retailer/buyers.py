@@ -69,7 +69,7 @@ class Habits(NamedTuple):
     """Minimum age of a proposal, decisions per round, and the share left to people.
 
     At most `most_left` needs, and as many prices, are left to people: the newest ones. So the work
-    doesn't grow while nobody is at the pages.
+    doesn't grow while no visitor decides.
     """
 
     patience_s: float

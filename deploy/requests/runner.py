@@ -1,4 +1,4 @@
-"""How the prover serves requests: it starts a process for open ones and stores a list of runs."""
+"""Serve requests for the prover: start a process for open ones, and store a list of runs."""
 
 import subprocess
 import sys

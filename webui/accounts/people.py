@@ -44,7 +44,7 @@ def add_person(*, name: str, roles: Collection[str], places: StoreAccess, actor:
 
 
 def add_service(*, name: str, roles: Collection[str], places: StoreAccess, actor: str) -> None:
-    """Create an account for another system. The system uses tokens, and nobody can log in."""
+    """Create an account for another system, which uses tokens. It can't log in."""
     with ledger_transaction():
         _added(name, roles, places, actor)
 

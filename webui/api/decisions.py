@@ -184,7 +184,7 @@ def list_decisions(request: HttpRequest, given: Query[EventPageFilters]) -> Even
 
 
 def _position(after: str) -> int:
-    """Return the id after which events are wanted; 0 stands for all events.
+    """Return the id after which events are wanted; 0 means all events.
 
     Raises:
         Problem: events after it were deleted, or it is after the newest event (status 410).

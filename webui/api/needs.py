@@ -171,7 +171,7 @@ NeedCommand = Annotated[Approve | Reject | Snooze | Resume, Field(discriminator=
 class NeedDecided(Schema):
     """A decision that was written. An approval states the order, which is a draft until it is sent.
 
-    `outcome` is `ordered_before` if somebody had already ordered this need: then this command wrote
+    `outcome` is `ordered_before` if this need had already been ordered: then this command wrote
     nothing. `not_ordered` occurs only if one request approves many needs; `reason` states why.
     """
 

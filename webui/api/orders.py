@@ -151,7 +151,7 @@ class Send(Given):
 
 
 class Sent(Schema):
-    """What went to the supplier."""
+    """An order that was sent to its supplier: lines, units and value."""
 
     order_ref: str
     lines: int

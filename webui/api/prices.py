@@ -214,7 +214,7 @@ ProposalCommand = Annotated[ApprovePrice | RejectPrice | Snooze, Field(discrimin
 
 
 class ProposalDecided(Schema):
-    """A decision that was written. `approved_before`: somebody else had approved it already."""
+    """A decision that was written. `approved_before`: another person had approved it already."""
 
     proposal_id: str
     outcome: Literal["approved", "approved_before", "rejected", "snoozed"]
