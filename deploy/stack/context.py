@@ -8,7 +8,7 @@ from typing import Final
 from cdc.contracts.topics import PARTITIONS
 from deploy.artifacts.fetch import Artifacts
 from deploy.errors import StackError
-from deploy.parts import DATABASE
+from deploy.parts import DATABASE, JVM_COMPILERS
 from deploy.stack.home import Home
 from deploy.stack.service_variables import service_variables
 
@@ -61,6 +61,7 @@ class Options:
     seed_data: str = "none"
     demo: bool = False
     ports: Mapping[str, int] = field(default_factory=dict)
+    jvm_compilers: str = "first"
 
     def wants(self, name: str) -> bool:
         """Return True if the service or step `name` belongs to this stack."""
@@ -78,6 +79,9 @@ class Options:
             raise StackError(message)
         if self.seed_data not in ("none", "demo"):
             message = f"--seed-data {self.seed_data!r}: expected none or demo"
+            raise StackError(message)
+        if self.jvm_compilers not in JVM_COMPILERS:
+            message = f"INVENTORY_JVM_COMPILERS={self.jvm_compilers!r}: expected first or both"
             raise StackError(message)
 
 

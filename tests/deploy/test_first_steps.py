@@ -67,6 +67,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     monkeypatch.setenv("INVENTORY_HOME", str(found.path))
     monkeypatch.delenv("INVENTORY_KAFKA_BOOTSTRAP", raising=False)
     monkeypatch.delenv("INVENTORY_WEB_PORT", raising=False)
+    monkeypatch.delenv("INVENTORY_JVM_COMPILERS", raising=False)
     # Wide enough for any path; otherwise it is what the terminal of the tests happened to be.
     monkeypatch.setattr(output, "console", Console(width=400, highlight=False))
     with mock.patch.dict(os.environ):  # commands put the stack's variables there
@@ -247,6 +248,19 @@ def test_a_demo_home_starts_as_a_demo_again(home, seeded, given, only, data, is_
     options = start_options(home, 2, only, given)
 
     assert (options.seed_data, options.demo) == (data, is_demo)
+    assert options.jvm_compilers == ("first" if is_demo else "both")
+
+
+def test_the_compilers_of_the_jvms_can_be_chosen_and_no_other_is_accepted(
+    home, typed, monkeypatch
+) -> None:
+    monkeypatch.setenv("INVENTORY_JVM_COMPILERS", "first")
+    assert start_options(home, 2, "", None).jvm_compilers == "first"
+
+    monkeypatch.setenv("INVENTORY_JVM_COMPILERS", "third")
+    assert typed("up --detach") == (
+        1, "error: INVENTORY_JVM_COMPILERS='third': expected first or both",
+    )  # fmt: skip
 
 
 def test_logins_of_a_stack_without_a_demo_name_the_way_to_one(home) -> None:

@@ -11,7 +11,7 @@ from deploy.stack.home import PROJECT
 from tests.house.sources import PACKAGES, parsed, python_files
 
 # Read by the command line and the supervisor themselves, before any settings class.
-BY_THE_COMMAND = {"INVENTORY_CACHE", "INVENTORY_POSTGRES_BIN"}
+BY_THE_COMMAND = {"INVENTORY_CACHE", "INVENTORY_JVM_COMPILERS", "INVENTORY_POSTGRES_BIN"}
 
 
 def default_of(value: ast.expr | None) -> str | None:

@@ -9,7 +9,7 @@ from typing import Final
 from deploy.artifacts.fetch import Artifacts
 from deploy.artifacts.prerequisites import java_version
 from deploy.errors import StackError
-from deploy.parts import LOCAL_JVM, properties
+from deploy.parts import JVM_COMPILERS, LOCAL_JVM, properties
 from deploy.stack.context import Context
 
 # Connect's REST API can return each variable of its process, so a JVM inherits only these.
@@ -76,6 +76,7 @@ def command(
     sharing = (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto") if archive.exists() else ()
     return (
         java,
+        *JVM_COMPILERS[context.options.jvm_compilers],
         *LOCAL_JVM,
         *sharing,
         *flags,
