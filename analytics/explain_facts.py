@@ -1,6 +1,5 @@
 """The facts of one key in Postgres, archive and worker, as its explanation shows them."""
 
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -170,7 +169,7 @@ def read_state(
         )
     if shown is None:
         return None
-    level, _dropped = decode_level(json.dumps(shown[0]).encode())
+    level, _dropped = decode_level(shown[0].encode())
     return SourcedState(
         level, has_windows=False, as_of_us=shown[1], came_from=f"read model: {live.problem}"
     )

@@ -22,8 +22,7 @@ Progress = Callable[[str], None]
 _MADE: Final = """
 CREATE TEMPORARY TABLE made_product (place int PRIMARY KEY, code text, name text, supplier text);
 CREATE TEMPORARY TABLE made_level (LIKE read_model.stock);
-ALTER TABLE made_level ADD place int GENERATED ALWAYS AS IDENTITY (START 0 MINVALUE 0),
-    ALTER state TYPE text;
+ALTER TABLE made_level ADD place int GENERATED ALWAYS AS IDENTITY (START 0 MINVALUE 0);
 CREATE TEMPORARY TABLE made_key (inv_key text, location text, sku text, supplier text,
     place int, chance int, partition int);
 """
@@ -72,7 +71,7 @@ _OWN: Final = {
     "location": "k.location",
     "sku": "k.sku",
     "partition": "k.partition",
-    "state": f"replace(l.state, '\"{KEY}\"', to_json(k.inv_key)::text)::jsonb",
+    "state": f"replace(l.state, '\"{KEY}\"', to_json(k.inv_key)::text)",
 }
 
 

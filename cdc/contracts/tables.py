@@ -82,7 +82,7 @@ STOCK_COLUMNS: Final[Columns] = {
     "offset": "bigint",
     "logic_revision": "int",
     "as_of_us": "bigint",
-    "state": "jsonb",
+    "state": "text",
 }
 SALES_WINDOW_COLUMNS: Final[Columns] = {
     "inv_key": "text",

@@ -82,7 +82,8 @@ SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     'threshold_micro', quiet.threshold_micro, 'quiet_windows', quiet.unanswered,
     'rate_micro', quiet.rate_micro, 'last_count', quiet.last_count) AS detail
 FROM read_model.stock s
-CROSS JOIN LATERAL jsonb_to_record(s.state) AS level (demand jsonb, stock jsonb, policy jsonb)
+CROSS JOIN LATERAL json_to_record(s.state::json)
+    AS level (demand json, stock jsonb, policy json)
 LEFT JOIN retail.item_location i ON i.inv_key = s.inv_key
 CROSS JOIN LATERAL (SELECT
     (level.demand ->> 'rate_at_last_sale_micro')::numeric AS rate_micro,

@@ -105,7 +105,7 @@ SELECT t.id, s.location, s.sku, i.phantom_lambda_micro, found.units
 FROM app.task t
 JOIN read_model.stock s ON s.inv_key = t.inv_key
 JOIN retail.item_location i ON i.inv_key = t.inv_key
-CROSS JOIN LATERAL jsonb_to_record(s.state) AS level (stock jsonb)
+CROSS JOIN LATERAL json_to_record(s.state::json) AS level (stock jsonb)
 CROSS JOIN LATERAL (SELECT app.last_count(level.stock) AS count) last
 CROSS JOIN LATERAL (SELECT (last.count ->> 'units')::bigint AS units) found
 WHERE t.kind = 'phantom_suspect' AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL

@@ -1,9 +1,10 @@
 """Upserts of many rows in one SQL statement, with one array parameter per column (`unnest`)."""
 
 from collections.abc import Mapping, Sequence
-from typing import LiteralString
+from typing import Final, LiteralString
 
 from psycopg import sql
+from psycopg.adapt import PyFormat
 
 from inventory.model.value import value
 from streams.sinks.positions import Connection
@@ -34,9 +35,7 @@ class Table:
         """
         names = sql.SQL(", ").join(map(sql.Identifier, self.columns))
         arrays = sql.SQL(", ").join(
-            sql.SQL("{}::text[]" if kind in CAST_FROM_TEXT else f"{{}}::{kind}[]").format(
-                sql.Placeholder()
-            )
+            sql.SQL("{}::text[]" if kind in CAST_FROM_TEXT else f"{{}}::{kind}[]").format(_BINARY)
             for kind in self.columns.values()
         )
         picked = sql.SQL(", ").join(
@@ -72,6 +71,9 @@ class Table:
         return sql.SQL("UPDATE SET ") + sets + sql.SQL(self.set_on_update + " WHERE " + self.newer)
 
 
+# In an array in text form, the client escapes each quote of a state, and Postgres removes all these
+# escapes again. That took 500 µs of CPU time for a level; in binary form it takes 10 µs.
+_BINARY: Final = sql.Placeholder(format=PyFormat.BINARY)
 # Values of these types are sent as text and cast. An array of arrays would be flattened by unnest,
 # and psycopg needs a wrapper object for each jsonb value.
 CAST_FROM_TEXT = ("jsonb", "text[]")

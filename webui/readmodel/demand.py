@@ -74,7 +74,7 @@ FROM (
            i.replenish_family AS family, i.initial_rate_micro AS initial
     FROM read_model.stock s
     JOIN retail.item_location i ON i.inv_key = s.inv_key AND i.status = 'active'
-    CROSS JOIN LATERAL jsonb_to_record(s.state) AS d (demand jsonb)
+    CROSS JOIN LATERAL json_to_record(s.state::json) AS d (demand json)
     WHERE %(location)s = '' OR s.location = %(location)s
 ) told
 """

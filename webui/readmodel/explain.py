@@ -8,7 +8,7 @@ reveals a defect.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any, Final
+from typing import Final
 
 from cdc.contracts.times import us_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
@@ -180,7 +180,7 @@ class Item(Covered):
     offset: int
     logic_revision: int
     as_of_us: int
-    state: Any
+    state: str
 
 
 def item(inv_key: str) -> Item | None:

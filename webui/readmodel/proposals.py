@@ -102,7 +102,7 @@ LEFT JOIN retail.supplier su ON su.code = r.supplier
 LEFT JOIN retail.item_location il ON il.inv_key = r.inv_key
 LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
 LEFT JOIN LATERAL (
-    SELECT s.episode_state AS hold, (s.state #>> '{episode,until_us}')::bigint AS until_us
+    SELECT s.episode_state AS hold, (s.state::json #>> '{episode,until_us}')::bigint AS until_us
     WHERE s.reorder_id = r.reorder_id AND s.episode_state LIKE 'held-%%'
 ) held ON true
 """
@@ -157,7 +157,7 @@ SELECT r.inv_key, r.location, r.sku, coalesce(p.name, r.sku) AS name, r.revision
        r.prior_minor, il.cost_minor, il.tax_bp,
        coalesce(s.demand_rate_micro, il.initial_rate_micro) AS rate_micro,
        CASE WHEN r.status = 'snoozed' THEN
-           (s.state #>> '{price_episode,blocked_until_us}')::bigint END AS blocked_until_us
+           (s.state::json #>> '{price_episode,blocked_until_us}')::bigint END AS blocked_until_us
 FROM app.price_proposal r
 LEFT JOIN retail.product p ON p.code = r.sku
 LEFT JOIN retail.item_location il ON il.inv_key = r.inv_key

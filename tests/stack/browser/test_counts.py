@@ -69,7 +69,7 @@ def test_a_late_sale_changes_the_variance_that_the_page_shows_and_leaves_stock_a
         stack.wait_until(
             lambda: shop.sql(
                 "SELECT 1 FROM read_model.stock WHERE inv_key = %s AND on_hand_units = 19"
-                " AND (state->'stock'->>'sum_movements_units')::int = %s",
+                " AND (state::json->'stock'->>'sum_movements_units')::int = %s",
                 key,
                 -late_units,
             )

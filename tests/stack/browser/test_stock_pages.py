@@ -67,7 +67,7 @@ def test_the_item_page_explains_the_number_fact_by_fact(
     stack.wait_until(
         lambda: shop.sql(
             "SELECT 1 FROM read_model.stock WHERE inv_key = %s AND on_hand_units = 23"
-            " AND (state->'stock'->>'sum_movements_units')::int = -13",
+            " AND (state::json->'stock'->>'sum_movements_units')::int = -13",
             key,
         )
     )
@@ -152,7 +152,7 @@ def test_deleting_a_late_sale_from_before_the_count_brings_the_variance_back(
         stack.wait_until(
             lambda: shop.sql(
                 "SELECT 1 FROM read_model.stock WHERE inv_key = %s AND on_hand_units = 27"
-                " AND (state->'stock'->>'sum_movements_units')::int = %s",
+                " AND (state::json->'stock'->>'sum_movements_units')::int = %s",
                 *(key, moved),
             )
         )

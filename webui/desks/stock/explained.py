@@ -1,6 +1,5 @@
 """The explanation of a key on the item page: the lines of `inventory explain`, in their order."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -73,8 +72,7 @@ def state_of(level: selectors.Item, live: LiveKey) -> tuple[KeyState, int | None
     """Return the worker's state, else the read model's, with its as-of time and its source."""
     if live.state is not None:
         return live.state, live.as_of_us, "worker"
-    content = json.dumps(level.state, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    state, _dropped = decode_level(content.encode())
+    state, _dropped = decode_level(level.state.encode())
     return state, level.as_of_us, gettext("read model")
 
 
