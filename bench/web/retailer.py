@@ -116,7 +116,7 @@ def _products(drawn: random.Random, number: int) -> tuple[Product, ...]:
 def _level(drawn: random.Random, number: int, now_us: int) -> Row:
     """Return level `number` as a row with the key `KEY` and the status from `_STATUSES`."""
     state = _state(drawn, _status(number), now_us)
-    row = stock_row(state, encode_level(state, ()), 0, now_us)
+    row = stock_row(encode_level(state, ()), 0, now_us)
     return {**row, "reorder_id": None, "price_proposal_id": None}
 
 

@@ -108,6 +108,11 @@ class DayEnd:
     is_counted: bool
 
 
+def available_to_sell_units(on_hand_units: int, allocated_units: int) -> int:
+    """Return on-hand minus allocated. Negative means oversold and is not clamped."""
+    return on_hand_units - allocated_units
+
+
 NO_STOCK = Stock()
 NO_DEMAND = Demand()
 
@@ -176,8 +181,8 @@ class KeyState:
 
     @property
     def available_to_sell_units(self) -> int:
-        """Return on-hand minus allocated. Negative means oversold and is not clamped."""
-        return self.stock.on_hand_units - self.allocated_units
+        """Return the units that can be promised; see the function of this name."""
+        return available_to_sell_units(self.stock.on_hand_units, self.allocated_units)
 
     @property
     def stock_known(self) -> bool:

@@ -13,7 +13,7 @@ import structlog
 
 from cdc.contracts.progress import beat_in, is_heartbeat, progress_in
 from cdc.contracts.rejects import decode_late, decode_rejection
-from cdc.contracts.state import decode_level, decode_window
+from cdc.contracts.state import decode_window
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
     SALES_WINDOWS_CHANGELOG,
@@ -110,10 +110,8 @@ class Projector:
             self._as_of_us[record.partition] = progress.newest_commit_us
 
     def _stock_row(self, record: SinkRecord) -> Row:
-        content = record.value or b""
-        state, _dropped = decode_level(content)
-        as_of_us = self._as_of_us.get(record.partition, state.stream_time_us or 0)
-        return rows.stock_row(state, content, record.partition, as_of_us)
+        as_of_us = self._as_of_us.get(record.partition)
+        return rows.stock_row(record.value or b"", record.partition, as_of_us)
 
     def _as_of(self, batch: Sequence[SinkRecord]) -> dict[TopicAndPartition, int]:
         return {

@@ -5,9 +5,11 @@ Every number is in the record, or a function of the rules computes it.
 
 from cdc.contracts import tables
 from cdc.contracts.rejects import Late, Rejection
+from cdc.contracts.state import read_level
+from cdc.contracts.state_documents import Document
 from inventory.model.ids import InvKey, Position
-from inventory.model.price_timeline import in_force, step_at
-from inventory.model.state import KeyState, WindowRow
+from inventory.model.price_timeline import PriceRow, in_force, step_at
+from inventory.model.state import WindowRow, available_to_sell_units
 from inventory.revision import LOGIC_REVISION
 from streams.sinks.upsert import Row, Table, plain_text
 
@@ -48,43 +50,60 @@ HEARTBEAT = Table(
 )
 
 
-def stock_row(state: KeyState, content: bytes, partition: int, as_of_us: int) -> Row:
+def stock_row(content: bytes, partition: int, as_of_us: int | None) -> Row:
     """Return the row of `read_model.stock` for a key's level.
 
-    `content` is the level's changelog record, `as_of_us` the partition's as-of time.
+    `content` is the level's changelog record, `as_of_us` the partition's as-of time. While that is
+    not known, the key's stream time takes its place.
+
+    Raises:
+        UnknownVersion: written by another version of this code.
+        UnreadableRecord: not a level of that version.
     """
-    key, stock, stream_us = state.inv_key, state.stock, state.stream_time_us
-    location, _, sku = key.partition("|")
-    priced = None if stream_us is None else in_force(state.timeline, stream_us)
+
+    def row(level: Document) -> Row:
+        place = {"partition": partition, "as_of_us": as_of_us}
+        if as_of_us is None:
+            place["as_of_us"] = level["stream_time_us"] or 0
+        return {**_figures(level), **place, "state": content.decode()}
+
+    return read_level(content, row)
+
+
+def _figures(level: Document) -> dict[str, object]:
+    """Return the columns of the row that are in the level, or that the rules compute from it."""
+    stock, policy, episode = level["stock"], level["policy"], level["episode"]
+    location, _, sku = level["inv_key"].partition("|")
+    allocated_units = 0 if policy is None else policy["allocated_units"]
+    stream_us, timeline = level["stream_time_us"], level["timeline"]
+    prices = () if stream_us is None else tuple(PriceRow(**row) for row in timeline)
+    priced = None if stream_us is None else in_force(prices, stream_us)
     return {
-        "inv_key": key,
+        "inv_key": level["inv_key"],
         "location": location,
         "sku": sku,
-        "on_hand_units": stock.on_hand_units,
-        "unavailable_units": stock.unavailable_units,
-        "on_order_units": stock.on_order_units,
-        "in_transit_units": stock.in_transit_units,
-        "allocated_units": state.allocated_units,
-        "available_to_sell_units": state.available_to_sell_units,
-        "stock_known": stock.is_counted,
-        "base_position_units": state.base_position_units,
-        "requested_units": state.episode.quantity_units or 0,
-        "reorder_point_units": state.reorder_point_units,
-        "order_up_to_units": state.order_up_to_units,
-        "demand_rate_micro": state.demand.rate_micro,
+        "on_hand_units": stock["on_hand_units"],
+        "unavailable_units": stock["unavailable_units"],
+        "on_order_units": stock["on_order_units"],
+        "in_transit_units": stock["in_transit_units"],
+        "allocated_units": allocated_units,
+        "available_to_sell_units": available_to_sell_units(stock["on_hand_units"], allocated_units),
+        "stock_known": level["stock_known"],
+        "base_position_units": level["base_position_units"],
+        "requested_units": episode["quantity_units"] or 0,
+        "reorder_point_units": level["reorder_point_units"],
+        "order_up_to_units": level["order_up_to_units"],
+        "demand_rate_micro": level["demand"]["rate_micro"],
         "price_minor": None if priced is None else priced.price_minor,
-        "price_step": 0 if stream_us is None else step_at(state.timeline, stream_us),
-        "episode_state": state.episode.state,
-        "reorder_id": state.episode.id,
-        "price_proposal_id": state.price_episode.id,
-        "policy_active": state.policy is not None and state.policy.status == "active",
+        "price_step": 0 if stream_us is None else step_at(prices, stream_us),
+        "episode_state": episode["state"],
+        "reorder_id": episode["id"],
+        "price_proposal_id": level["price_episode"]["id"],
+        "policy_active": policy is not None and policy["status"] == "active",
         "stream_time_us": stream_us,
-        "generation": state.position.generation,
-        "partition": partition,
-        "offset": state.position.offset,
+        "generation": level["position"]["generation"],
+        "offset": level["position"]["offset"],
         "logic_revision": LOGIC_REVISION,
-        "as_of_us": as_of_us,
-        "state": content.decode(),
     }
 
 

@@ -52,7 +52,7 @@ def state(sku: str = "S", **changes: Any) -> KeyState:
 def level(connection: psycopg.Connection, found: KeyState) -> None:
     """Replace the key's state in the read model by `found`."""
     connection.execute("DELETE FROM read_model.stock WHERE inv_key = %s", (found.inv_key,))
-    row = rows.stock_row(found, encode_level(found, ()), 0, NOON_US)
+    row = rows.stock_row(encode_level(found, ()), 0, NOON_US)
     upsert(connection, rows.STOCK, [row])
 
 

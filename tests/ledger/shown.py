@@ -22,7 +22,7 @@ REACH = {"as_of_us": AS_OF_US, "worker": "worker-7"}
 def project(connection: psycopg.Connection, state: KeyState) -> None:
     """Write level and windows of `state` into the read model."""
     number = partition_of(state.inv_key.encode())
-    level = rows.stock_row(state, encode_level(state, ()), number, AS_OF_US)
+    level = rows.stock_row(encode_level(state, ()), number, AS_OF_US)
     upsert(connection, rows.STOCK, [level])
     windows = [
         rows.window_row(state.inv_key, row, state.position, number)
