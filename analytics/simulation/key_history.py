@@ -21,7 +21,7 @@ from inventory.model.record import Record
 from inventory.model.state import KeyState
 from inventory.replenishment.families import OFF
 from inventory.replenishment.levels import demand_micro
-from inventory.replenishment.needs import OPEN
+from inventory.replenishment.transitions import OPEN
 from inventory.tables.item_location import TABLE as POLICIES
 from inventory.tables.purchase_order_line import TABLE as ORDER_LINES
 from inventory.tables.shipment_line import TABLE as SHIPMENTS

@@ -13,7 +13,7 @@ from inventory.model.ids import InvKey
 from inventory.model.outputs import ReorderOutput
 from inventory.model.record import Record
 from inventory.model.state import KeyState
-from inventory.replenishment.needs import OPEN
+from inventory.replenishment.transitions import OPEN
 
 Row = Mapping[str, Any]
 

@@ -27,7 +27,7 @@ from inventory.model.outputs import ReorderOutput
 from inventory.model.policy import ItemLocation
 from inventory.parameters.overlay import Overlay
 from inventory.replenishment.families import family_of
-from inventory.replenishment.needs import OPEN
+from inventory.replenishment.transitions import OPEN
 from inventory.tables.item_location import TABLE as POLICIES
 from inventory.tables.purchase_order_line import TABLE as ORDER_LINES
 from inventory.tables.shipment_line import TABLE as SHIPMENTS

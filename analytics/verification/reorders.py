@@ -12,7 +12,8 @@ import psycopg
 
 from inventory.model.state import KeyState
 from inventory.replenishment.levels import levels
-from inventory.replenishment.needs import ABOVE_REORDER_POINT, base_position_units
+from inventory.replenishment.needs import base_position_units
+from inventory.replenishment.transitions import ABOVE_REORDER_POINT
 
 _DUPLICATE_LINES: Final = """
 SELECT reorder_id, count(*) FROM (

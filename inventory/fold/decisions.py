@@ -11,17 +11,11 @@ from inventory.model.state import Demand, KeyState, Stock, with_episodes
 from inventory.model.windows import evaluation_us
 from inventory.pricing.proposals import PricingInputs, PricingTrigger, next_proposal
 from inventory.pricing.signals import RecentSales
-from inventory.replenishment.needs import (
-    ABOVE_REORDER_POINT,
-    IDLE,
-    Levels,
-    ReplenishmentInputs,
-    ReplenishmentTrigger,
-    base_position_units,
-    inactive_reason,
-    levels,
-    next_episode,
-)
+from inventory.replenishment.evaluation import ReplenishmentInputs
+from inventory.replenishment.levels import Levels, levels
+from inventory.replenishment.needs import base_position_units, inactive_reason, next_episode
+from inventory.replenishment.transitions import ABOVE_REORDER_POINT, IDLE
+from inventory.replenishment.triggers import ReplenishmentTrigger
 from inventory.tables.item_location import (
     DEMAND_COLUMNS,
     PRICE_COLUMNS,

@@ -25,7 +25,7 @@ from inventory.fold import decisions
 from inventory.model.policy import ItemLocation
 from inventory.pricing import proposals
 from inventory.pricing.targets import floor_minor
-from inventory.replenishment import needs, quantity
+from inventory.replenishment import quantity, transitions
 from inventory.replenishment.levels import Levels, levels
 from inventory.replenishment.terms import stock_terms
 from tests.analytics.histories import PARTITIONS, POLICY, Generated, _Writer, feed
@@ -76,7 +76,7 @@ def one_pack_more(patch: pytest.MonkeyPatch) -> None:
 
 def another_term(patch: pytest.MonkeyPatch) -> None:
     """Explain every need with one more term."""
-    patch.setattr(needs, "stock_terms", lambda *given: (*stock_terms(*given), ("weather", 1)))
+    patch.setattr(transitions, "stock_terms", lambda *given: (*stock_terms(*given), ("weather", 1)))
 
 
 def lower_floor(patch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from inventory.model.price_timeline import PriceRow
 from inventory.model.state import WindowRow
 from inventory.pricing.proposals import PricingInputs
 from inventory.pricing.signals import RecentSales
-from inventory.replenishment.needs import ReplenishmentInputs
+from inventory.replenishment.evaluation import ReplenishmentInputs
 from inventory.tables.price_change import PriceChange
 from inventory.tables.price_decision import PriceDecision
 from inventory.tables.reorder_decision import ReorderDecision

@@ -14,13 +14,10 @@ from inventory.model.episode import IDLE, NO_PROPOSAL
 from inventory.model.policy import ItemLocation
 from inventory.model.price_timeline import Timeline, add_row, prune
 from inventory.pricing.proposals import PricingInputs, PricingTrigger, next_proposal
+from inventory.replenishment.evaluation import ReplenishmentInputs
 from inventory.replenishment.levels import demand_micro
-from inventory.replenishment.needs import (
-    ReplenishmentInputs,
-    ReplenishmentTrigger,
-    base_position_units,
-    next_episode,
-)
+from inventory.replenishment.needs import base_position_units, next_episode
+from inventory.replenishment.triggers import ReplenishmentTrigger
 from tests.inventory.decision_inputs import (
     KEY,
     NOW_US,

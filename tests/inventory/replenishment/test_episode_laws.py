@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from inventory.model.arithmetic import DAY_US
 from inventory.replenishment.families import FAMILIES
-from inventory.replenishment.needs import levels
+from inventory.replenishment.levels import levels
 from tests.inventory.decision_inputs import NOW_US, policy, word
 from tests.inventory.replenishment.test_episode_table import Key
 

@@ -3,7 +3,8 @@
 import pytest
 
 from inventory.model.arithmetic import DAY_US
-from inventory.replenishment.needs import ReplenishmentTrigger, base_position_units, next_episode
+from inventory.replenishment.needs import base_position_units, next_episode
+from inventory.replenishment.triggers import ReplenishmentTrigger
 from tests.inventory.decision_inputs import KEY, NOW_US, at, policy, stock, word
 from tests.inventory.replenishment.test_episode_table import FIRST, RANGED, Key
 

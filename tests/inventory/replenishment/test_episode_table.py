@@ -1,7 +1,8 @@
 """A key of the worked episode of domain.md 5.3 (s 20, S 60, pack 6, h 2) with a given B."""
 
 from inventory.model.episode import IDLE
-from inventory.replenishment.needs import ReplenishmentTrigger, next_episode
+from inventory.replenishment.needs import next_episode
+from inventory.replenishment.triggers import ReplenishmentTrigger
 from tests.inventory.decision_inputs import KEY, NOW_US, at, policy, stock
 
 RANGED = policy(reorder_point_units=20, order_up_to_units=60, pack_units=6)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inventory.replenishment.needs import levels
+from inventory.replenishment.levels import levels
 from inventory.replenishment.quantity import least_units, limit_units, order_quantity, packed_units
 from tests.inventory.decision_inputs import policy
 from tests.strategies import quantity_policies
