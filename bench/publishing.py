@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analytics import kafka
-from analytics.archive.follow import archive_until
+from analytics.archive.complete import archive_until
 from analytics.backfill.run import run as recompute
 from bench.backfill.archive import Size, events
 from bench.peers.topics import produce

@@ -22,10 +22,10 @@ from typing import Final
 from analytics.archive.checked import checked_content, refuse_missing, remove_unlisted
 from analytics.archive.entries import ArchiveFile, file_name
 from analytics.archive.follow import only_archiver
+from analytics.archive.former import refuse_lost_manifest
 from analytics.archive.manifest import Manifest
 from analytics.archive.move_away import move_directory_away
 from analytics.archive.names import SOURCE
-from analytics.archive.rebuilt import refuse_lost_manifest
 from analytics.archive.rows import merge_once
 from analytics.damage import Damage
 from analytics.digest import as_hex, from_hex, total

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from analytics.archive.checked import refuse_missing, remove_unlisted
 from analytics.archive.entries import broken, file_name
+from analytics.archive.former import refuse_lost_manifest
 from analytics.archive.manifest import ArchiveFile, Manifest
-from analytics.archive.rebuilt import refuse_lost_manifest
 from analytics.archive.ring import ring_at
 from analytics.archive.rows import MALFORMED, ArchiveRow, hash_of, write_once
 from analytics.digest import as_hex, total

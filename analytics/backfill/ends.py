@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from analytics import kafka
 from analytics.archive.checked import checked_content, checked_rows
-from analytics.archive.follow import Report, archive_until, no_report
+from analytics.archive.complete import Report, archive_until, no_report
 from analytics.archive.manifest import Manifest, open_manifest
 from analytics.archive.writer import HEARTBEAT_TABLE
 from analytics.backfill.plan import UnknownRun, ends_of_run

@@ -4,12 +4,9 @@ Workers continue from a publication and never check it again. So this module ref
 another history or of other rules, and names the reason.
 """
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from analytics import kafka
 from analytics.archive.checked import refuse_damaged, refuse_unlisted
 from analytics.archive.manifest import Manifest
 from analytics.archive.source import refuse_changed_source, source_id
@@ -19,34 +16,23 @@ from analytics.backfill.plan import (
     directory_of,
     load,
     make_plan,
-    partial_text,
     refuse_changed,
+)
+from analytics.backfill.publish_refusals import (
+    TAIL_WAIT_S,
+    NotPublishable,
+    refuse_other_log,
+    refuse_other_rules,
+    refuse_part,
+    refuse_tail,
 )
 from analytics.backfill.run import runs_dir
 from analytics.backfill.seal import load_report, refuse_unsealed
 from analytics.backfill.units import finished_units
-from analytics.damage import Damage
 from analytics.engines import results
-from analytics.engines.code import code_hash, uncommitted
 from analytics.engines.unit import ManifestRow, units_of
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
-from inventory.revision import LOGIC_REVISION
-
-KEPT: Final = "nothing was published"
-STEP: Final = (
-    "correct archive or rules if they are wrong, then compute a run with `inventory backfill run`"
-)
-_TAIL_WAIT_S: Final = 3.0  # an archiver writes the head within milliseconds of a line
-_POLL_S: Final = 0.1
-_NAMED: Final = 3  # number of files listed in a message about uncommitted ones
-
-
-class NotPublishable(Damage, ValueError):
-    """The run is unfinished, of other rules, or of another log."""
-
-    def __init__(self, problem: str, kept: str = KEPT, step: str = STEP) -> None:
-        super().__init__(problem, kept, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +54,8 @@ def publishable(settings: Connections, name: str) -> Publishable:
     """
     directory = directory_of(runs_dir(settings), name)
     plan = load(directory)
-    _refuse_part(plan)
-    _refuse_other_rules(plan)
+    refuse_part(plan)
+    refuse_other_rules(plan)
     archive, rows = examined(settings, directory, plan)
     refuse_other_log(settings, plan)
     histories = tuple(
@@ -87,7 +73,7 @@ def publishable(settings: Connections, name: str) -> Publishable:
 
 
 def examined(
-    settings: Connections, directory: Path, plan: Plan, *, tail_wait_s: float = _TAIL_WAIT_S
+    settings: Connections, directory: Path, plan: Plan, *, tail_wait_s: float = TAIL_WAIT_S
 ) -> tuple[Manifest, tuple[ManifestRow, ...]]:
     """Return archive and units of a run, after each of their files was read and compared.
 
@@ -104,56 +90,11 @@ def examined(
     again = make_plan(archive, engine=plan.engine, ends=plan.ends, buckets=plan.buckets)
     refuse_changed(directory, again)
     refuse_changed_source(archive.directory)
-    _refuse_tail(archive, tail_wait_s)
+    refuse_tail(archive, tail_wait_s)
     refuse_unlisted(archive)
     refuse_damaged(archive, plan.ends)
     results.refuse_damaged(rows)
     return archive, rows
-
-
-def _refuse_tail(archive: Manifest, tail_wait_s: float) -> None:
-    """Raise `NotPublishable` if the manifest still has bytes that its head doesn't cover."""
-    deadline = time.monotonic() + tail_wait_s
-    while archive.behind_head():
-        if time.monotonic() > deadline:
-            problem = (
-                f"{archive.path}: has {archive.behind_head()} bytes that its head doesn't cover"
-            )
-            raise NotPublishable(problem, step="`inventory up`: its archiver truncates them")
-        time.sleep(_POLL_S)
-        archive.refresh()
-
-
-def _refuse_part(plan: Plan) -> None:
-    """Raise `NotPublishable` for a run of some keys, or of some records.
-
-    Changelogs hold every key, and the windows and rejected records of the complete history.
-    """
-    if plan.base is not None:
-        raise NotPublishable(partial_text(plan), step="`inventory backfill run` without --from")
-    if not plan.selection.is_all:
-        problem = f"run {plan.run} holds {plan.selection.text()} only"
-        raise NotPublishable(problem, step="`inventory backfill run` without a filter")
-
-
-def _refuse_other_rules(plan: Plan) -> None:
-    if plan.logic_revision != LOGIC_REVISION:
-        problem = (
-            f"run {plan.run} has logic revision {plan.logic_revision}, but this code has "
-            f"{LOGIC_REVISION}: name the source tree of the other revision with --code"
-        )
-        raise NotPublishable(problem)
-    if plan.code != code_hash():
-        problem = (
-            f"run {plan.run} was computed by other rules (code {plan.code}, here {code_hash()}): "
-            "compute it again with the rules here"
-        )
-        raise NotPublishable(problem)
-    changed = uncommitted()
-    if changed:
-        names = ", ".join(changed[:_NAMED]) + (", …" if len(changed) > _NAMED else "")
-        problem = f"uncommitted changes of rules can't be published: {names}"
-        raise NotPublishable(problem)
 
 
 def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
@@ -199,24 +140,3 @@ def _archive_of(settings: Connections, plan: Plan) -> Manifest:
             )
             raise NotPublishable(problem)
     return manifest
-
-
-def refuse_other_log(settings: Connections, plan: Plan) -> None:
-    """Raise `NotPublishable` unless the broker holds the run's topic, complete up to its ends."""
-    topic = settings.kafka_bootstrap, STOCK_EVENTS
-    topic_id = kafka.topic_id(*topic)
-    if topic_id != plan.source_topic_id:
-        problem = (
-            f"run {plan.run} read the {STOCK_EVENTS} with id {plan.source_topic_id}, the broker's "
-            f"topic has id {topic_id}: the topic was deleted and recreated"
-        )
-        raise NotPublishable(problem)
-    first = kafka.start_offsets(*topic, settings.partitions)
-    last = kafka.end_offsets(*topic, settings.partitions)
-    for number, end in plan.ends.items():
-        if first[number] > 0 or last[number] < end:
-            problem = (
-                f"{STOCK_EVENTS}[{number}] holds offsets {first[number]} to {last[number]}, "
-                f"but {plan.run} was computed from 0 to {end}"
-            )
-            raise NotPublishable(problem)

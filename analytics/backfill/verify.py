@@ -13,7 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
-from analytics.archive.follow import archive_until
+from analytics.archive.complete import archive_until
 from analytics.archive.manifest import Manifest
 from analytics.backfill.decisions import Decisions, compare_decisions
 from analytics.backfill.live import LivePartition, live_partitions

@@ -242,8 +242,8 @@ def status(*, archive: options.Archive = "", json: Json = False) -> None:
 
 
 def _refuse_empty(archive: Path) -> None:
+    from analytics.archive.former import refuse_lost_manifest  # noqa: PLC0415 -- as above
     from analytics.archive.names import HEAD, MANIFEST, present  # noqa: PLC0415 -- loads the format
-    from analytics.archive.rebuilt import refuse_lost_manifest  # noqa: PLC0415 -- as above
 
     refuse_lost_manifest(archive)
     if not any(present(archive, name).exists() for name in (MANIFEST, HEAD)):

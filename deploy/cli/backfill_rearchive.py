@@ -13,7 +13,8 @@ from deploy.errors import StackError
 from deploy.stack.home import default_home
 
 if TYPE_CHECKING:
-    from analytics.archive.rebuilt import FormerPartition, Rebuilt
+    from analytics.archive.former import FormerPartition
+    from analytics.archive.rebuilt import Rebuilt
     from cdc.settings import Connections
 
 _REARCHIVE: Final = "inventory backfill rearchive --yes"
@@ -85,9 +86,9 @@ def _moved(archive: Path, *, yes: bool) -> Path:
             "nothing was moved"
         )
         raise StackError(message, repair=_REARCHIVE)
+    from analytics.archive.former import has_files  # noqa: PLC0415 -- as above
     from analytics.archive.move_away import move_archive_away  # noqa: PLC0415 -- loads the format
     from analytics.archive.names import HEAD, MANIFEST, present  # noqa: PLC0415 -- as above
-    from analytics.archive.rebuilt import has_files  # noqa: PLC0415 -- as above
 
     known = any(present(archive, name).exists() for name in (MANIFEST, HEAD))
     if not known and not has_files(archive):
@@ -126,7 +127,7 @@ def _refuse_truncated(settings: "Connections") -> None:
 
 def _read(former: Path) -> "list[FormerPartition]":
     """Read all files of a former archive. This takes minutes for a large archive."""
-    from analytics.archive.rebuilt import former_partitions  # noqa: PLC0415 -- loads the format
+    from analytics.archive.former import former_partitions  # noqa: PLC0415 -- loads the format
 
     found = []
     for one in former_partitions(former):
@@ -154,7 +155,7 @@ def _written_again(settings: "Connections", parts: "Sequence[FormerPartition]") 
 
 def _archive(settings: "Connections", timeout_s: float) -> None:
     from analytics import kafka  # noqa: PLC0415 -- loads the Kafka client
-    from analytics.archive.follow import archive_until  # noqa: PLC0415 -- as above
+    from analytics.archive.complete import archive_until  # noqa: PLC0415 -- as above
     from cdc.contracts.topics import STOCK_EVENTS  # noqa: PLC0415 -- as above
 
     ends = kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)

@@ -5,8 +5,8 @@ from typing import Final
 
 from analytics.archive.checked import checked_content, refuse_missing, refuse_unlisted
 from analytics.archive.entries import UNLISTED
+from analytics.archive.former import refuse_lost_manifest
 from analytics.archive.manifest import BrokenArchive, Manifest
-from analytics.archive.rebuilt import refuse_lost_manifest
 from deploy.doctor.failures import Failure
 from deploy.doctor.row import Row, ok
 from deploy.stack.home import Home

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from analytics.archive.follow import ArchiveBehind, MissingRecords
+from analytics.archive.complete import ArchiveBehind, MissingRecords
 
 
 class Waiting:

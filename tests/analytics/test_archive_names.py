@@ -24,7 +24,7 @@ from analytics.archive.names import (
 from analytics.archive.rows import ArchiveRow
 from analytics.archive.source import refuse_changed_source, source_id, write_source_id
 from analytics.archive.writer import open_writers
-from analytics.backfill.publish import _refuse_tail
+from analytics.backfill.publish_refusals import refuse_tail
 from analytics.locks import exclusive
 from deploy.stack.home import PROJECT
 from tests.analytics.histories import PARTITIONS, archived, feed, generate
@@ -80,7 +80,7 @@ def test_readers_accept_the_former_names(former: Path) -> None:
     assert len(rows(former)) == sum(len(part) for part in HISTORY.log.values())
     assert source_id(former) == ID
     refuse_changed_source(former)
-    _refuse_tail(Manifest(former), 0.0)
+    refuse_tail(Manifest(former), 0.0)
     assert names(former) == {
         former_name(name) for name in (*DOCUMENTS, FLUSH, LOCK, RELEASE_REQUEST)
     }

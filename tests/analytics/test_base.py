@@ -14,7 +14,8 @@ from analytics.archive.source import write_source_id
 from analytics.backfill.base import UnusableBase, base_of, continued, plan_from
 from analytics.backfill.diff.compared_runs import NotComparable, compared_runs
 from analytics.backfill.plan import Plan, UnknownRun, directory_of, load, make_plan
-from analytics.backfill.publish import NotPublishable, publishable
+from analytics.backfill.publish import publishable
+from analytics.backfill.publish_refusals import NotPublishable
 from analytics.backfill.run import RunReport, execute, runs_dir
 from analytics.backfill.seal import RUN_FILE, load_report, write_report
 from analytics.engines import local

@@ -18,12 +18,12 @@ from analytics.archive.entries import UNLISTED
 from analytics.archive.manifest import BrokenArchive, Manifest
 from analytics.archive.names import MANIFEST
 from analytics.archive.ring import ring_at
-from analytics.backfill import publish
+from analytics.backfill import publish, publish_refusals
 from analytics.backfill.discard import discard
 from analytics.backfill.history import PartitionHistory
 from analytics.backfill.lock import TAKEN, RunInUse, only_run
 from analytics.backfill.plan import Plan, directory_of, load, make_plan
-from analytics.backfill.publish import NotPublishable
+from analytics.backfill.publish_refusals import NotPublishable
 from analytics.backfill.run import execute, runs_dir
 from analytics.backfill.units import finished_units
 from analytics.damage import Damage
@@ -61,7 +61,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Case:
 @pytest.fixture
 def case(sound: Case, monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
     """Undamaged files, which each test damages."""
-    monkeypatch.setattr(publish, "uncommitted", tuple)  # this checkout may be in work
+    monkeypatch.setattr(publish_refusals, "uncommitted", tuple)  # this checkout may be in work
     yield sound
     sound.restore()
 
@@ -230,7 +230,7 @@ def test_only_the_checking_reader_opens_archive_files() -> None:
         name(path) for path in python_files(*PACKAGES) if imported.search(path.read_text("utf-8"))
     }
 
-    assert users == {"analytics/archive/checked.py", "analytics/archive/rebuilt.py"}
+    assert users == {"analytics/archive/checked.py", "analytics/archive/former.py"}
 
 
 def test_the_message_has_problem_what_was_kept_and_next_step() -> None:

@@ -12,9 +12,10 @@ import pytest
 from analytics.archive.manifest import BrokenArchive, Manifest
 from analytics.archive.names import SOURCE
 from analytics.archive.source import refuse_other_source, source_id, write_source_id
-from analytics.backfill import publish
+from analytics.backfill import publish_refusals
 from analytics.backfill.plan import PLAN_FILE, Plan, UnknownRun, load, make_plan
-from analytics.backfill.publish import NotPublishable, publishable
+from analytics.backfill.publish import publishable
+from analytics.backfill.publish_refusals import NotPublishable
 from analytics.backfill.run import RunReport, execute, runs_dir
 from analytics.backfill.seal import RUN_FILE, RUN_MANIFEST, is_sealed, load_report, write_report
 from analytics.backfill.status import status
@@ -54,7 +55,7 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 @pytest.fixture
 def finished(computed: Finished, monkeypatch: pytest.MonkeyPatch) -> Finished:
     # The sources of this checkout may be in work; a tree without git is taken as it is.
-    monkeypatch.setattr(publish, "uncommitted", tuple)
+    monkeypatch.setattr(publish_refusals, "uncommitted", tuple)
     home = computed.settings.home
     shutil.rmtree(home)
     shutil.copytree(home.with_name("kept"), home)
@@ -232,7 +233,7 @@ def test_rules_in_work_are_named(
     for name in "abcd":
         (tree / "inventory" / f"{name}.py").write_text("RULE = 2\n")
 
-    monkeypatch.setattr(publish, "code_hash", lambda: finished.report.plan.code)
+    monkeypatch.setattr(publish_refusals, "code_hash", lambda: finished.report.plan.code)
     expected = "inventory/a.py, inventory/b.py, inventory/c.py, …"
     assert f"can't be published: {expected};" in reason(finished)
 

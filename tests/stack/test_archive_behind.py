@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from analytics import kafka
-from analytics.archive.follow import archive_until
+from analytics.archive.complete import archive_until
 from analytics.archive.manifest import BrokenArchive, Manifest
 from analytics.archive.names import SOURCE
 from analytics.backfill.ends import history

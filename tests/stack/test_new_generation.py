@@ -18,7 +18,7 @@ import pytest
 from confluent_kafka import Producer
 
 from analytics import kafka
-from analytics.archive.follow import archive_until
+from analytics.archive.complete import archive_until
 from analytics.archive.manifest import BrokenArchive
 from analytics.archive.move_away import move_archive_away
 from analytics.archive.names import SOURCE

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from analytics.backfill.plan import directory_of, load
-from analytics.backfill.publish import NotPublishable, refuse_other_log
+from analytics.backfill.publish_refusals import NotPublishable, refuse_other_log
 from analytics.backfill.run import runs_dir
 from deploy.stack.home import PROJECT
 from inventory.revision import LOGIC_REVISION

@@ -1,0 +1,129 @@
+"""Complete the archive up to the offsets that a run needs.
+
+A run that needs a complete archive waits for the service that holds the lock. Without a service,
+the run archives the records itself.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from analytics import kafka
+from analytics.archive.follow import checked_starts, only_archiver
+from analytics.archive.manifest import Manifest
+from analytics.archive.names import FLUSH
+from analytics.archive.source import refuse_other_log
+from analytics.archive.writer import arrival, open_writers
+from analytics.damage import Damage
+from cdc.contracts.topics import STOCK_EVENTS
+from cdc.settings import Connections
+
+_WAIT_S: Final = 0.5
+_REPORT_RECORDS: Final = 20_000
+_KEPT: Final = "what is archived is kept, nothing was computed"
+_SHOWS: Final = "`inventory status` shows if broker and archiver run"
+Report = Callable[[int, int], None]  # records archived so far, records missing at the start
+
+
+def no_report(_archived: int, _missing: int) -> None:
+    """Ignore the progress, for callers that print none."""
+
+
+class ArchiveBehind(Damage):
+    """The archive did not reach the requested offsets in time."""
+
+
+@dataclass(slots=True)
+class MissingRecords:
+    """The records before `ends` that are not archived, and the time of the last progress."""
+
+    directory: Path
+    ends: Mapping[int, int]
+    timeout_s: float
+    report: Report
+    clock: Callable[[], float] = time.monotonic
+    _first: int | None = None
+    _left: int = 0
+    _since: float = 0.0
+
+    def none_left(self, next_offsets: Mapping[int, int]) -> bool:
+        """Return True if no record before `ends` is missing. Report their number if it has changed.
+
+        Raises:
+            ArchiveBehind: the number of missing records was the same for `timeout_s`.
+        """
+        behind = {n: end - next_offsets[n] for n, end in self.ends.items() if next_offsets[n] < end}
+        left = sum(behind.values())
+        if self._first is None:
+            self._first, self._left, self._since = left, left, self.clock()
+        elif left != self._left:  # more are left after `rearchive`, which begins at offset 0
+            self._first = max(self._first, left)
+            self._left, self._since = left, self.clock()
+            self.report(self._first - left, self._first)
+        if left and self.clock() - self._since >= self.timeout_s:
+            problem = (
+                f"{self.directory}: no record was archived for {self.timeout_s:.0f} s; missing by "
+                f"partition: {behind}"
+            )
+            raise ArchiveBehind(problem, _KEPT, _SHOWS)
+        return not left
+
+
+def archive_until(
+    settings: Connections,
+    ends: Mapping[int, int],
+    *,
+    timeout_s: float = 600.0,
+    report: Report = no_report,
+) -> Manifest:
+    """Make sure that every record before `ends` is archived. Return the manifest.
+
+    If the archiver service runs, wait for it. Otherwise this process archives the records. The call
+    waits as long as records are archived, and at most `timeout_s` without a new one. `report` gets
+    two numbers: records archived since the call, and records missing at its start.
+
+    Raises:
+        ArchiveBehind: records are missing, and none was archived for `timeout_s`.
+        BrokenArchive: the topic was truncated, or deleted and recreated.
+    """
+    missing = MissingRecords(settings.archive_dir, ends, timeout_s, report)
+    manifest = Manifest(settings.archive_dir)
+    missing.none_left({number: manifest.next_offset(number) for number in ends})
+    while True:
+        with only_archiver(settings.archive_dir) as is_held:
+            if is_held:
+                _archive_here(settings, missing)
+        manifest = Manifest(settings.archive_dir)  # `compact` may have exchanged the directory
+        if missing.none_left({number: manifest.next_offset(number) for number in ends}):
+            return manifest
+        (settings.archive_dir / FLUSH).touch()
+        time.sleep(_WAIT_S)
+
+
+def _archive_here(settings: Connections, missing: MissingRecords) -> None:
+    ends, manifest = missing.ends, Manifest(settings.archive_dir)
+    if manifest.covers(ends):
+        refuse_other_log(settings, {number: manifest.next_offset(number) for number in ends})
+        return
+    writers = open_writers(
+        settings.archive_dir,
+        partitions=settings.partitions,
+        generation=settings.generation,
+    )
+    starts = checked_starts(settings, writers)
+    tail = kafka.Tail(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions, starts)
+    problem = ""
+    try:
+        for count, message in enumerate(tail.read_until(ends)):
+            if message.error() is None:
+                writers[message.partition()].take(arrival(message))
+            if count % _REPORT_RECORDS == 0:
+                missing.none_left({writer.partition: writer.next_offset for writer in writers})
+    except kafka.TopicUnreadable as error:
+        problem = str(error)
+    for writer in writers:
+        writer.roll()
+    if problem:
+        raise ArchiveBehind(problem, _KEPT, _SHOWS)
