@@ -12,7 +12,7 @@ from typing import Any, Final
 import psycopg
 
 from analytics import kafka
-from analytics.verification import late, sums
+from analytics.verification import late, sums, window_sums
 from analytics.verification.barrier import Barrier
 from analytics.verification.changelogs import Changelogs, deadline_in
 from analytics.verification.cut import Positions, read_positions
@@ -143,7 +143,7 @@ class Comparer:
         moved: Mapping[Row, Moved],
         uncounted: list[late.Contribution],
     ) -> dict[str, int]:
-        windows = self.connection.execute(sums.WINDOW_TOTALS, parameters).fetchone()
+        windows = self.connection.execute(window_sums.WINDOW_TOTALS, parameters).fetchone()
         committed = self.connection.execute(sums.COMMITTED, parameters).fetchone()
         if windows is None or committed is None:
             problem = "a query for totals gave no row"

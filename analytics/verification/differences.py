@@ -7,7 +7,7 @@ from typing import Any, Final
 import psycopg
 
 from analytics.live_state import horizon_at_us
-from analytics.verification import sums
+from analytics.verification import sums, window_sums
 from analytics.verification.changelogs import Changelogs, Version, WindowKey
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState, WindowRow
@@ -64,7 +64,9 @@ def compare_windows(
     connection: psycopg.Connection, live: Changelogs, parameters: dict[str, Any], found: Found
 ) -> None:
     """Compare the read model's windows with the sums and with the workers' retained rows."""
-    for key, start_us, expected, shown in connection.execute(sums.WINDOW_DIFFERENCES, parameters):
+    for key, start_us, expected, shown in connection.execute(
+        window_sums.WINDOW_DIFFERENCES, parameters
+    ):
         found.windows[key, start_us] = {
             "key": key,
             "start_us": start_us,
@@ -76,7 +78,7 @@ def compare_windows(
     of_horizons = {"horizon_keys": list(horizons), "horizons": list(horizons.values())}
     shown_rows = {
         (row[0], row[1]): tuple(row[2:])
-        for row in connection.execute(sums.SHOWN_WINDOWS, of_horizons)
+        for row in connection.execute(window_sums.SHOWN_WINDOWS, of_horizons)
     }
     retained = live.retained_rows(horizons)
     for window_key in sorted({*shown_rows, *retained}):

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from analytics.verification import sums
+from analytics.verification import sums, window_sums
 from analytics.verification.cut import Cut
 from analytics.verification.differences import instead_parameters
 from analytics.verification.in_flight import Moved, Row
@@ -90,12 +90,12 @@ def test_window_rows_at_the_cut_replace_those_shown(inbox: psycopg.Connection) -
     row = WindowRow(NOON_US, sold_units=3, sale_lines=1, revenue_minor=999)
     asked = at_cut(inbox, {})
 
-    shown = inbox.execute(sums.WINDOW_DIFFERENCES, asked | instead_parameters({})).fetchall()
+    shown = inbox.execute(window_sums.WINDOW_DIFFERENCES, asked | instead_parameters({})).fetchall()
     then = asked | instead_parameters({("L|S", NOON_US): row})
 
     assert [found[3][0] for found in shown] == [9]
-    assert inbox.execute(sums.WINDOW_DIFFERENCES, then).fetchall() == []
-    assert inbox.execute(sums.WINDOW_TOTALS, then).fetchone() == (1, 0, 1, 3, 999)
+    assert inbox.execute(window_sums.WINDOW_DIFFERENCES, then).fetchall() == []
+    assert inbox.execute(window_sums.WINDOW_TOTALS, then).fetchone() == (1, 0, 1, 3, 999)
 
 
 def refused(image: dict[str, Any], *, offset: int) -> Rejection:
