@@ -16,10 +16,10 @@ from deploy.stack.home import default_home
 from deploy.stack.runtime import load_environment
 
 if TYPE_CHECKING:
-    from analytics.backfill.diff.compared_runs import Sides
     from analytics.backfill.diff.comparison import Diff
     from analytics.backfill.diff.divergence import Divergence, Trees
     from analytics.backfill.diff.scratch import Scratch
+    from analytics.backfill.diff.sides import Sides
     from cdc.settings import Connections
 
 _DEFAULT_ROWS: Final = 20

@@ -14,16 +14,12 @@ from typing_extensions import override
 
 from analytics.archive.names import SOURCE
 from analytics.archive.source import write_source_id
-from analytics.backfill.diff.compared_runs import (
-    ComparedRuns,
-    NotComparable,
-    Sides,
-    compared_runs,
-)
+from analytics.backfill.diff.compared_runs import ComparedRuns, NotComparable, compared_runs
 from analytics.backfill.diff.comparison import Diff, checked_pairs
 from analytics.backfill.diff.page import write_page
 from analytics.backfill.diff.revised import PRICE, REORDER
 from analytics.backfill.diff.scratch import Scratch, ScratchUnusable
+from analytics.backfill.diff.sides import Sides
 from analytics.backfill.diff.tables import DIGEST, SCHEMAS, write_tables
 from analytics.backfill.plan import load
 from analytics.backfill.run import runs_dir

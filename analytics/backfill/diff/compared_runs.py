@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from analytics.backfill.finished import finished_rows
 from analytics.backfill.plan import Plan, directories_of, load, partial_text
@@ -19,37 +19,6 @@ class NotComparable(Damage, ValueError):
     """A run is unfinished or damaged, or the two runs read different records."""
 
     exit_code = _INCOMPARABLE
-
-
-class Side(Protocol):
-    """One side of a comparison: a finished run, or the live state."""
-
-    @property
-    def name(self) -> str:
-        """Return the name of the side, for people."""
-        ...
-
-    def as_json(self) -> dict[str, Any]:
-        """Return name and rules for scripts."""
-        ...
-
-
-class Sides(Protocol):
-    """Both sides, and the records over which they are compared."""
-
-    @property
-    def a(self) -> Side: ...  # noqa: D102 -- a protocol's fields, described above
-
-    @property
-    def b(self) -> Side: ...  # noqa: D102 -- a protocol's fields, described above
-
-    def history(self) -> dict[str, object]:
-        """Return properties that both sides share, such as end offsets. The digest covers them."""
-        ...
-
-    def notes(self) -> tuple[str, ...]:
-        """Return what the comparison leaves out, one sentence each."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

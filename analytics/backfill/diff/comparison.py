@@ -7,13 +7,7 @@ from typing import Any, Final, Generic
 
 from typing_extensions import TypeVar
 
-from analytics.backfill.diff.compared_runs import (
-    KEPT,
-    ComparedRuns,
-    NotComparable,
-    Sides,
-    compared_runs,
-)
+from analytics.backfill.diff.compared_runs import KEPT, ComparedRuns, NotComparable, compared_runs
 from analytics.backfill.diff.difference import (
     DECISIVE,
     EXPLANATION,
@@ -24,6 +18,7 @@ from analytics.backfill.diff.difference import (
 from analytics.backfill.diff.pairing import A, B, Course, Pair
 from analytics.backfill.diff.revised import KINDS
 from analytics.backfill.diff.scratch import ALL, COUNTS, SUMS, Scratch
+from analytics.backfill.diff.sides import Sides
 from analytics.backfill.diff.stream import pairs_of, partitions_of
 from analytics.backfill.run import runs_dir
 from analytics.damage import Damage

@@ -9,10 +9,10 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from analytics.backfill.diff.compared_runs import Sides
 from analytics.backfill.diff.comparison import Diff
 from analytics.backfill.diff.revised import KINDS, PRICE
 from analytics.backfill.diff.scratch import DIMENSIONS
+from analytics.backfill.diff.sides import Sides
 from analytics.backfill.diff.wording import (
     CLASS_TEXTS,
     COUNT_COLUMNS,

@@ -13,10 +13,10 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analytics.backfill.diff.compared_runs import Sides
 from analytics.backfill.diff.comparison import Diff
 from analytics.backfill.diff.revised import PRICE, REORDER
 from analytics.backfill.diff.scratch import COUNTS, SUMS
+from analytics.backfill.diff.sides import Sides
 from cdc.contracts.times import moment_of
 
 REORDERS: Final = "reorders"

@@ -15,13 +15,7 @@ import psycopg
 from confluent_kafka import KafkaException
 
 from analytics.archive.storage import Location
-from analytics.backfill.diff.compared_runs import (
-    KEPT,
-    ComparedRun,
-    NotComparable,
-    Side,
-    compared_run,
-)
+from analytics.backfill.diff.compared_runs import KEPT, ComparedRun, NotComparable, compared_run
 from analytics.backfill.diff.comparison import Diff, Progress, counted, no_progress
 from analytics.backfill.diff.pairing import A, B, Pair
 from analytics.backfill.diff.pending import (
@@ -33,6 +27,7 @@ from analytics.backfill.diff.pending import (
 )
 from analytics.backfill.diff.published import Live, PublishedPartition, live_of, published
 from analytics.backfill.diff.scratch import Scratch
+from analytics.backfill.diff.sides import Side
 from analytics.backfill.diff.stream import Entry, paired
 from analytics.backfill.plan import directory_of
 from analytics.backfill.run import runs_dir

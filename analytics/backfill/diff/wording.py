@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from analytics.backfill.diff.compared_runs import Sides
 from analytics.backfill.diff.comparison import Diff
 from analytics.backfill.diff.difference import CHANGED, COURSE, EXPLANATION, ONLY_A, ONLY_B
 from analytics.backfill.diff.revised import PRICE, REORDER
+from analytics.backfill.diff.sides import Sides
 from inventory.explain.formatting import money_text, units_text
 
 KIND_TITLES: Final = {REORDER: "Reorders", PRICE: "Prices"}
