@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from analytics.simulation.groups import Group
 from analytics.simulation.outcome import SUMS
-from analytics.simulation.world import Simulated
+from analytics.simulation.placed_orders import Simulated
 from cdc.contracts.decisions import SIMULATED_PREFIX
 from cdc.contracts.times import moment_of
 

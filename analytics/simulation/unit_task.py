@@ -18,8 +18,9 @@ from analytics.simulation.lead_times import TABLES, Experience, KeyArrivals, Sec
 from analytics.simulation.outcome import SUMS, Outcome
 from analytics.simulation.parts import PartWriter
 from analytics.simulation.past import past_outcome
+from analytics.simulation.placed_orders import Simulated
 from analytics.simulation.scenarios import HISTORY, Scenario
-from analytics.simulation.world import Simulated, Surroundings, World
+from analytics.simulation.world import Surroundings, World
 from cdc.contracts.decode import Malformed, decode
 from inventory.log.dedupe import Admission
 from inventory.log.validation import is_heartbeat_key

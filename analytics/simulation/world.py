@@ -5,7 +5,7 @@ opens is ordered after the approval delay, and arrives after the lead time. Both
 rows. All other facts stay, limited by the simulated shelf.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Final
 
@@ -14,7 +14,8 @@ from analytics.simulation.demand import UnseenUnit, unseen_units
 from analytics.simulation.facts import Facts
 from analytics.simulation.key_history import Event, KeyHistory
 from analytics.simulation.lead_times import Experience, drawn_us, planned_us, source_of
-from analytics.simulation.outcome import Meter, Outcome, note_order
+from analytics.simulation.outcome import Meter, note_order
+from analytics.simulation.placed_orders import PlacedOrder, Simulated
 from analytics.simulation.shelf import Shelf
 from analytics.simulation.simulated_log import (
     SimulatedLog,
@@ -46,18 +47,6 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedOrder:
-    """An order line of a simulated world. `received_us` may lie after the end of the history."""
-
-    need_id: str
-    supplier: str
-    ordered_us: int
-    received_us: int
-    units: int
-    cost_minor: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Due:
     """An order to place for a need."""
 
@@ -78,18 +67,6 @@ class _Review:
 
 
 _Pending = _Due | _Arrival | _Review | UnseenUnit
-
-
-@dataclass(frozen=True, slots=True)
-class Simulated:
-    """The outcome of one key in one scenario, with its orders.
-
-    `problem` is the reason why the fold refused a changed policy row, or "".
-    """
-
-    outcome: Outcome
-    orders: list[PlacedOrder] = field(default_factory=list)
-    problem: str = ""
 
 
 class World:

@@ -7,7 +7,8 @@ from analytics.simulation.assumptions import RECORDED, Assumptions
 from analytics.simulation.key_history import KeyHistory, key_history
 from analytics.simulation.outcome import Outcome
 from analytics.simulation.past import past_outcome
-from analytics.simulation.world import Simulated, Surroundings, World
+from analytics.simulation.placed_orders import Simulated
+from analytics.simulation.world import Surroundings, World
 from inventory.log.dedupe import Admission
 from inventory.model.arithmetic import DAY_US, HOUR_US
 from inventory.model.record import Record
