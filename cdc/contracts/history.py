@@ -10,9 +10,9 @@ comparisons with other implementations of docs/domain.md use this format.
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn, assert_never
+from typing import Any, assert_never
 
-from inventory.errors import short_text
+from cdc.contracts.history_records import HistoryError, history_record
 from inventory.fold.partition import FoldResult, Partition
 from inventory.fold.record import Applied
 from inventory.model.arithmetic import half_even
@@ -22,16 +22,6 @@ from inventory.model.record import Record
 from inventory.model.state import KeyState, WindowRow
 
 GENERATION = 1
-_FIELDS = frozenset({"offset", "table", "op", "key", "before", "after", "lsn", "commit_us"})
-
-
-class HistoryError(ValueError):
-    """A line of a history that is no record of the format. `line_number` counts from 1."""
-
-    def __init__(self, line_number: int, reason: str) -> None:
-        super().__init__(f"line {line_number}: {reason}")
-        self.line_number = line_number
-        self.reason = reason
 
 
 def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[str]:
@@ -48,7 +38,7 @@ def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[
     for line_number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        record = _record(line_number, line)
+        record = history_record(line_number, line)
         if newest is not None and record.offset <= newest:
             reason = f"offsets must rise, got {record.offset} after {newest}"
             raise HistoryError(line_number, reason)
@@ -95,52 +85,6 @@ def state_document(state: KeyState) -> dict[str, Any]:
         },
         "price": _price(state),
     }
-
-
-def _record(line_number: int, line: str) -> Record:
-    parsed = _parsed(line_number, line)
-    if type(parsed) is not dict:
-        raise HistoryError(line_number, "a record must be a JSON object")
-    unknown = sorted(parsed.keys() - _FIELDS)
-    if unknown:
-        raise HistoryError(line_number, "unknown field " + ", ".join(unknown))
-    missing = sorted(_FIELDS - {"before", "after"} - parsed.keys())
-    if missing:
-        raise HistoryError(line_number, "missing field " + ", ".join(missing))
-    for name, wanted in (("table", str), ("op", str), ("key", str)):
-        if type(parsed[name]) is not wanted:
-            raise HistoryError(
-                line_number, f"{name} must be a text, got {short_text(parsed[name])}"
-            )
-    for name in ("offset", "lsn", "commit_us"):
-        if type(parsed[name]) is not int and not (name == "lsn" and parsed[name] is None):
-            raise HistoryError(
-                line_number, f"{name} must be an integer, got {short_text(parsed[name])}"
-            )
-    return Record(
-        offset=parsed["offset"],
-        key=parsed["key"],
-        table=parsed["table"],
-        op=parsed["op"],
-        before=parsed.get("before"),
-        after=parsed.get("after"),
-        lsn=parsed["lsn"],
-        commit_us=parsed["commit_us"],
-    )
-
-
-def _parsed(line_number: int, line: str) -> Any:  # noqa: ANN401 -- JSON has no narrower type
-    def refuse(constant: str) -> NoReturn:
-        raise HistoryError(line_number, f"{constant} is not JSON")
-
-    try:
-        return json.loads(line, parse_constant=refuse)
-    except HistoryError:
-        raise
-    # Besides bad JSON: an integer of more digits than Python converts, or lists nested a thousand
-    # deep.
-    except (ValueError, RecursionError) as error:
-        raise HistoryError(line_number, f"not JSON: {error}") from error
 
 
 def _record_line(record: Record, folded: FoldResult) -> dict[str, Any]:

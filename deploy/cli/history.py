@@ -132,7 +132,8 @@ def fold(
     prints verdict and outputs of each record, then the final state of each key. At an invalid line
     it stops with exit code 2, the line number and the reason.
     """
-    from cdc.contracts.history import HistoryError, fold_history  # noqa: PLC0415 -- loads the rules
+    from cdc.contracts.history import fold_history  # noqa: PLC0415 -- loads the rules
+    from cdc.contracts.history_records import HistoryError  # noqa: PLC0415 -- loads the rules
 
     option_checks.check_int("--every", every)
     if sys.stdin.isatty():

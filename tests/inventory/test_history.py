@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from cdc.contracts.history import HistoryError, fold_history
+from cdc.contracts.history import fold_history
+from cdc.contracts.history_records import HistoryError
 from cdc.contracts.state import (
     decode_level,
     decode_state,
