@@ -52,6 +52,7 @@ from ledger.history.service import (
 )
 from ledger.items.codes import DescribeGtin, DescribeSupplierCode, name_codes
 from ledger.items.names import name_locations, name_products, name_suppliers
+from ledger.items.policies import mark_reviewed, set_policies, set_policy
 from ledger.items.reference import (
     DescribeLocation,
     DescribeProduct,
@@ -59,14 +60,7 @@ from ledger.items.reference import (
     add_reference,
     change_reference,
 )
-from ledger.items.service import (
-    RangedItem,
-    mark_reviewed,
-    range_item,
-    range_items,
-    set_policies,
-    set_policy,
-)
+from ledger.items.service import RangedItem, range_item, range_items
 from ledger.kernel.errors import Conflict, LedgerError, ServiceError
 from ledger.ordering.commands import ConfirmOrderLine, LineChanged, LineDeleted, PlaceOrderLine
 from ledger.ordering.lines import (

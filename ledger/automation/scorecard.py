@@ -15,7 +15,7 @@ from typing import Final
 import structlog
 
 from inventory.reports.scorecard import LeadTime, is_written_back
-from ledger.items.service import set_policy
+from ledger.items.policies import set_policy
 from ledger.kernel.transactions import database_now, execute, ledger_transaction
 from ledger.kernel.unscoped_rows import read_all
 from ledger.ordering.scorecards import DAYS, Measured, measure

@@ -19,7 +19,7 @@ from django.db import connection
 
 from inventory.reports.conditions import raised_lambda_micro
 from ledger.automation.conditions import CONSTANTS, KINDS, TaskQuery
-from ledger.items.service import set_policy
+from ledger.items.policies import set_policy
 from ledger.kernel.rows import select_value
 from ledger.kernel.transactions import (
     database_now,

@@ -5,17 +5,15 @@ with psql get the same number.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from inventory.reports.conditions import is_variance_due, tolerance_units
-from ledger.counts.stock_count import LockedCount, locked_count, write_void
+from ledger.counts.stock_count import write_void
+from ledger.counts.waiting_draft import WaitingDraft, locked_draft, with_expected_units
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, run_command
-from ledger.kernel.refusal_text import person
 from ledger.kernel.transactions import database_now, execute, log_action
-from ledger.kernel.unscoped_rows import read_one
 from ledger.messages import Message
 
 
@@ -36,38 +34,6 @@ class _Compared:
     variance: int
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingDraft:
-    """A locked draft and the units expected at its time.
-
-    `stock_known` is False if the item has no earlier approved count.
-    """
-
-    id: int
-    inv_key: str
-    units: int
-    business_at: datetime
-    expected_units: int
-    stock_known: bool
-    recount_asked: bool
-    recount_of: int | None
-    counted_by: str | None
-    recorded_by: str | None
-
-    @property
-    def counter(self) -> str | None:
-        """The name of the person who counted.
-
-        If a count of another system lacks this name, it is the name of the writer.
-        """
-        return self.counted_by or self.recorded_by
-
-    @property
-    def variance_units(self) -> int:
-        """The counted units minus the expected ones."""
-        return self.units - self.expected_units
-
-
 def approve_waiting_count(
     *,
     count_id: int,
@@ -86,7 +52,7 @@ def approve_waiting_count(
     """
 
     def work() -> _Compared:
-        count = _with_expected_units(_locked_draft(count_id))
+        count = with_expected_units(locked_draft(count_id))
         _refuse_approver(count, actor)
         _refuse_if_moved(count, shown_expected_units)
         _check_second_count(count)
@@ -108,7 +74,7 @@ def refuse_waiting_count(
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
 
     def work() -> Done:
-        write_void(_locked_draft(count_id), reason=given, actor=actor)
+        write_void(locked_draft(count_id), reason=given, actor=actor)
         return Done()
 
     run_command(command_id, f"refuse_count {count_id}", actor, work, Done, content=reason)
@@ -118,53 +84,13 @@ def ask_for_recount(*, count_id: int, actor: str, command_id: UUID | None = None
     """Require a second count: this draft can't be approved, and a new count replaces it."""
 
     def work() -> Done:
-        count = _locked_draft(count_id)
+        count = locked_draft(count_id)
         execute("UPDATE retail.stock_count SET recount_asked = true WHERE id = %s", count_id)
         detail = {"count": count_id}
         log_action(actor=actor, action="ask_recount", subject=count.inv_key, detail=detail)
         return Done()
 
     run_command(command_id, f"ask_recount {count_id}", actor, work, Done, content=count_id)
-
-
-def _locked_draft(count_id: int) -> LockedCount:
-    """Return a draft, locked until the transaction ends; raise `Conflict` for another status."""
-    count = locked_count(count_id)
-    if count.status == "approved":
-        who, units = person(count.approved_by), Message("%(units)s units", units=f"{count.units:,}")
-        message = Message(
-            "%(who)s has approved count %(count_id)s of %(units)s already, %(write_time)s",
-            who=who,
-            count_id=count_id,
-            units=units,
-            write_time=count.write_time,
-        )
-        raise Conflict(message)
-    if count.status == "void":
-        again = Message("has refused count %(count_id)s, or has counted again", count_id=count_id)
-        message = Message(
-            "%(writer)s %(again)s, %(write_time)s, so it no longer counts",
-            writer=count.writer,
-            again=again,
-            write_time=count.write_time,
-        )
-        raise Conflict(message)
-    return count
-
-
-def _with_expected_units(locked: LockedCount) -> WaitingDraft:
-    # A new statement sees facts that were committed while `locked_count` waited for its lock.
-    count = read_one(
-        WaitingDraft,
-        "SELECT c.*, t.at AS business_at, e.expected_units, e.stock_known"
-        " FROM retail.stock_count c,"
-        " LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS at) t,"
-        " LATERAL app.expected_at(c.inv_key, t.at, c.id) e WHERE c.id = %s",
-        locked.id,
-    )
-    if count is None:
-        refuse("count_id", locked.id, "no such count")
-    return count
 
 
 def _refuse_approver(count: WaitingDraft, actor: str) -> None:

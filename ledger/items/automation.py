@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
 
-from ledger.items.service import LockedItem, locked_item, set_policy
+from ledger.items.policies import set_policy
+from ledger.items.service import LockedItem, locked_item
 from ledger.kernel.bulk_insert import Moved
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_idempotent

@@ -1,4 +1,4 @@
-"""Ranging of items at locations, and changes of their policies (`retail.item_location`).
+"""Ranging of items at locations, with their policies (`retail.item_location`).
 
 The workers decide about a key only if it has a row in this table, and use the values of that row.
 """
@@ -13,18 +13,14 @@ from inventory.pricing.targets import floor_minor
 from ledger.access.scope import require_store
 from ledger.kernel import checks
 from ledger.kernel.bulk_insert import (
-    Moved,
     columns_of,
     insert_documents,
     insert_many,
-    moved_columns,
 )
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.row_parts import Keyed, Stamped
 from ledger.kernel.transactions import (
     business_time_or_now,
-    database_now,
-    execute,
     fetch_one,
     fetch_value,
     ledger_transaction,
@@ -76,7 +72,8 @@ def policy_columns() -> frozenset[str]:
     return columns_of("item_location") - FIXED
 
 
-def _checked(policy: Mapping[str, object]) -> dict[str, object]:
+def checked_policy(policy: Mapping[str, object]) -> dict[str, object]:
+    """Return a copy of the policy; raise `ServiceError` for a column that people can't set."""
     unknown = sorted(set(policy) - policy_columns())
     if unknown:
         refuse("policy", unknown[0], "the name of a policy column that people may set")
@@ -146,7 +143,7 @@ def _document(item: RangedItem, actor: str | None) -> dict[str, object]:
         "sku": item.sku,
         "recorded_by": actor,
         "status": "active",
-        **_checked(item.policy),
+        **checked_policy(item.policy),
     }
 
 
@@ -157,48 +154,6 @@ def _known(keys: list[str]) -> frozenset[str]:
     return frozenset(found or ())
 
 
-def set_policy(
-    *, location: str, sku: str, changes: Mapping[str, object], actor: str | None = None
-) -> Moved:
-    """Change policy columns of one key; return the changed ones as {column: [before, after]}.
-
-    A column that already has its new value is left out.
-    """
-    values = _checked(changes)
-    if not values:
-        return {}
-    with ledger_transaction():
-        item = locked_item(location=location, sku=sku)
-        moved = moved_columns(item.policy, values)
-        if moved:
-            with checks.named_policies([{**item.policy, **values}]), ledger_transaction():
-                _update([item.inv_key], {name: values[name] for name in moved}, actor)
-            log_action(actor=actor, action="policy", subject=item.inv_key, detail=moved)
-    return moved
-
-
-def set_policies(
-    *, keys: Sequence[str], changes: Mapping[str, object], actor: str | None = None
-) -> int:
-    """Set the same columns on many keys in one statement; return the number of keys."""
-    values = _checked(changes)
-    if not values or not keys:
-        return 0
-    # The check that explains a refusal uses defaults for the other columns, because these columns
-    # have different values for different keys.
-    with checks.named_policies([{"status": "active", **values}]), ledger_transaction():
-        return _update(list(keys), values, actor)
-
-
-def _update(keys: list[str], values: Mapping[str, object], actor: str | None) -> int:
-    assignments = ", ".join(f"{name} = %s" for name in values)
-    statement = (
-        f"UPDATE retail.item_location SET {assignments}, recorded_by = %s"  # noqa: S608 -- names were checked against the table's columns
-        " WHERE inv_key = ANY(%s)"
-    )
-    return execute(statement, *values.values(), actor, keys)
-
-
 def locked_item(*, location: str, sku: str) -> LockedItem:
     """Return an item, locked until the transaction ends; raise `ServiceError` if not ranged."""
     inv_key = checks.key(location, sku)
@@ -207,16 +162,3 @@ def locked_item(*, location: str, sku: str) -> LockedItem:
     if found is None:
         refuse("inv_key", inv_key, "must be ranged first")
     return typed(LockedItem, found | {"policy": found})
-
-
-def mark_reviewed(*, keys: Sequence[str], at: datetime | None = None) -> int:
-    """Set `reviewed_at` of keys, by default to now; return the number of keys.
-
-    The record of this write triggers the rules that depend on the day.
-    """
-    with ledger_transaction():
-        return execute(
-            "UPDATE retail.item_location SET reviewed_at = %s WHERE inv_key = ANY(%s)",
-            at or database_now(),
-            list(keys),
-        )

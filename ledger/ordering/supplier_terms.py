@@ -5,12 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Final
 from uuid import UUID
 
-from inventory.explain.formatting import money_text
 from inventory.tables.columns import AMOUNT_MAX
 from ledger.access.scope import require_company
 from ledger.kernel import checks
 from ledger.kernel.bulk_insert import Moved, moved_columns
-from ledger.kernel.errors import Conflict, ServiceError, refuse
+from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_idempotent
 from ledger.kernel.last_change import LastChange
 from ledger.kernel.refusal_text import changes_text, person
@@ -74,30 +73,6 @@ def terms_of(codes: Collection[str]) -> dict[str, Terms]:
     )
     known = {terms.code: terms for terms in found}
     return {code: known.get(code, Terms(code, code, is_named=False)) for code in codes}
-
-
-def below_minimum(
-    worth: Mapping[tuple[str, str], int], terms: Mapping[str, Terms]
-) -> dict[tuple[str, str], ServiceError]:
-    """Return a refusal for each order whose worth is below its supplier's minimum.
-
-    `worth` has minor units by supplier and location.
-    """
-    refused = {}
-    for (code, location), value in worth.items():
-        least, name = terms[code].minimum_order_minor, terms[code].name
-        if value < least:
-            rule = Message(
-                "worth %(least)s or more, the minimum of %(name)s: pick more, tick to send "
-                "below it, or approve without sending",
-                least=money_text(least),
-                name=name,
-            )
-            named = Message(
-                "%(money_text)s for %(location)s", money_text=money_text(value), location=location
-            )
-            refused[code, location] = ServiceError("order", named, rule)
-    return refused
 
 
 def days_of(mask: int) -> list[str]:

@@ -18,8 +18,9 @@ from ledger.kernel.transactions import database_now
 from ledger.kernel.unscoped_rows import read_all
 from ledger.messages import Message
 from ledger.ordering.lines import refuse_odd_units
+from ledger.ordering.order_minimum import below_minimum
 from ledger.ordering.orders import refuse_inactive
-from ledger.ordering.supplier_terms import Terms, below_minimum, terms_of
+from ledger.ordering.supplier_terms import Terms, terms_of
 from ledger.reorders.approvals import Approver, ApproveReorder, OrderedBefore, OrderedItem, Part
 
 MOST_AT_ONCE: Final = 500

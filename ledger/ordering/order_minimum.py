@@ -1,0 +1,32 @@
+"""The smallest worth of an order that a supplier accepts."""
+
+from collections.abc import Mapping
+
+from inventory.explain.formatting import money_text
+from ledger.kernel.errors import ServiceError
+from ledger.messages import Message
+from ledger.ordering.supplier_terms import Terms
+
+
+def below_minimum(
+    worth: Mapping[tuple[str, str], int], terms: Mapping[str, Terms]
+) -> dict[tuple[str, str], ServiceError]:
+    """Return a refusal for each order whose worth is below its supplier's minimum.
+
+    `worth` has minor units by supplier and location.
+    """
+    refused = {}
+    for (code, location), value in worth.items():
+        least, name = terms[code].minimum_order_minor, terms[code].name
+        if value < least:
+            rule = Message(
+                "worth %(least)s or more, the minimum of %(name)s: pick more, tick to send "
+                "below it, or approve without sending",
+                least=money_text(least),
+                name=name,
+            )
+            named = Message(
+                "%(money_text)s for %(location)s", money_text=money_text(value), location=location
+            )
+            refused[code, location] = ServiceError("order", named, rule)
+    return refused
