@@ -53,7 +53,7 @@ class Sender:
 
     def step(self, pool: ThreadPoolExecutor) -> None:
         """Execute one round: heartbeat, revocations, new messages, a thread per due webhook."""
-        from ledger.webhooks import sender  # noqa: PLC0415 -- after setup
+        from ledger.webhooks import queue, sender  # noqa: PLC0415 -- after setup
 
         report_alive(SERVICE, {"sending": len(self.sending), "sent": self.sent})
         self._collect()
@@ -61,7 +61,7 @@ class Sender:
         if time.monotonic() >= self._clean_at_s:
             sender.delete_old()
             self._clean_at_s = time.monotonic() + CLEAN_EVERY_S
-        sender.queue_all()
+        queue.queue_all()
         for webhook_id in sender.due_webhooks():
             if webhook_id not in self.sending:
                 self.sending[webhook_id] = pool.submit(self._drain, webhook_id, sender.send_next)

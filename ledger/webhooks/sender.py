@@ -1,4 +1,4 @@
-"""The steps of the sender: end webhooks, turn events into messages, send messages.
+"""The steps of the sender: end webhooks, send messages. `queue` turns events into messages.
 
 Each step is one transaction on locked rows, so several senders may run at once, and a killed one
 loses nothing. If a sender is killed between the request and its commit, the message is sent again
@@ -14,17 +14,13 @@ from urllib.parse import urlsplit
 import structlog
 from django.conf import settings
 
-from ledger.access.scope import Scope, stores_of, within
-from ledger.decisions.events import decision_events, newest_event, oldest_event
 from ledger.kernel.encryption import Undecipherable
 from ledger.kernel.transactions import database_now, execute, fetch_column, ledger_transaction
 from ledger.kernel.unscoped_rows import read_one
-from ledger.webhooks.events import event_message, gap_message
-from ledger.webhooks.messages import insert_messages, wait_after
+from ledger.webhooks.messages import wait_after
 from ledger.webhooks.posting import GONE, Answer, Limits, post
 from ledger.webhooks.signing import headers_of, opened
 
-EVENTS_A_STEP: Final = 200
 _UNREADABLE: Final = "its secret was stored with another key: rotate the secret, then resume"
 _GONE: Final = "the receiver answered 410 Gone"
 
@@ -45,17 +41,9 @@ DELETE FROM app.webhook_message m USING app.webhook w
 WHERE w.id = m.webhook_id AND (w.status = 'deleted'
     OR (m.status = 'dead' AND m.failed_at < clock_timestamp() - interval '90 days'))
 """
-_BEHIND: Final = """
-SELECT id FROM app.webhook WHERE status = 'active'
-    AND after_id < (SELECT coalesce(max(id), 0) FROM app.decision_event) ORDER BY id
-"""
 _DUE: Final = """
 SELECT DISTINCT w.id FROM app.webhook w JOIN app.webhook_message m ON m.webhook_id = w.id
 WHERE w.status = 'active' AND m.status = 'waiting' AND m.due_at <= clock_timestamp() ORDER BY w.id
-"""
-_LOCKED: Final = """
-SELECT id, person_id, kinds, location, after_id FROM app.webhook
-WHERE id = %s AND status = 'active' FOR UPDATE SKIP LOCKED
 """
 # A message waits for the earlier ones of its key. Their rows exist until they are delivered or
 # dead, also while another sender has locked them.
@@ -74,17 +62,6 @@ UPDATE app.webhook_message SET attempts = %s, status = %s, problem = %s,
     failed_at = clock_timestamp(), due_at = clock_timestamp() + coalesce(%s, interval '0')
 WHERE id = %s
 """
-
-
-@dataclass(frozen=True, slots=True)
-class _Hook:
-    """An active webhook, locked, whose events become messages."""
-
-    id: int
-    person_id: int
-    kinds: list[str]
-    location: str
-    after_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,44 +88,6 @@ def end_revoked() -> int:
 def delete_old() -> int:
     """Delete messages of deleted webhooks, and dead messages after 90 days."""
     return execute(_CLEAN)
-
-
-def queue_all() -> int:
-    """Turn new events into messages for each active webhook; return how many were queued."""
-    return sum(_queue(int(webhook_id)) for webhook_id in fetch_column(_BEHIND))
-
-
-def _queue(webhook_id: int) -> int:
-    with ledger_transaction():
-        hook = read_one(_Hook, _LOCKED, webhook_id)
-        if hook is None:  # stopped meanwhile, or another sender queues its events
-            return 0
-        queued = _queue_gap(hook)
-        newest = newest_event()  # read first: each event up to it is visible to the next statement
-        with within(_scope(hook.person_id)):
-            found = decision_events(after=hook.after_id, location=hook.location, rows=EVENTS_A_STEP)
-        wanted = [event for event in found if event.kind in hook.kinds]
-        messages = [event_message(event, str(settings.CURRENCY)) for event in wanted]
-        queued += insert_messages(hook.id, messages)
-        last = found[-1].id if found else hook.after_id
-        after = last if len(found) == EVENTS_A_STEP else max(newest, last)
-        execute("UPDATE app.webhook SET after_id = %s WHERE id = %s", after, hook.id)
-    return queued
-
-
-def _queue_gap(hook: _Hook) -> int:
-    oldest = oldest_event()
-    if not hook.after_id or hook.after_id + 1 >= oldest:
-        return 0
-    return insert_messages(
-        hook.id, [gap_message(database_now(), after=hook.after_id, oldest=oldest)]
-    )
-
-
-def _scope(person_id: int) -> Scope:
-    from django.contrib.auth.models import User  # noqa: PLC0415 -- needs Django set up
-
-    return stores_of(User.objects.get(pk=person_id))
 
 
 def due_webhooks() -> list[int]:

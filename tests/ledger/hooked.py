@@ -42,7 +42,7 @@ def turn() -> int:
     """Do what a round of the sender does; return the number of attempts."""
     sender = import_module("ledger.webhooks.sender")
     sender.end_revoked()
-    sender.queue_all()
+    import_module("ledger.webhooks.queue").queue_all()
     attempts = 0
     for webhook_id in sender.due_webhooks():
         while sender.send_next(webhook_id):

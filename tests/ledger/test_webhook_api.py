@@ -77,7 +77,7 @@ def test_a_program_rotates_stops_resumes_tests_replays_and_deletes(
     statuses = iter([500])
     receiver.answer = lambda _: next(statuses, 204)
     reorder_proposal(sinks)
-    import_module("ledger.webhooks.sender").queue_all()
+    import_module("ledger.webhooks.queue").queue_all()
     ledger.execute("UPDATE app.webhook_message SET attempts = 19")
     turn()
     [dead] = buyer.get(path).json()["dead"]

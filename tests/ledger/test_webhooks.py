@@ -161,7 +161,7 @@ def test_a_message_is_dead_after_the_last_attempt_and_a_person_replays_it(
     receiver.answer = lambda _: next(statuses, 204)
     reorder_proposal(sinks)
     revise(sinks, "L|S", 2)
-    import_module("ledger.webhooks.sender").queue_all()
+    import_module("ledger.webhooks.queue").queue_all()
     ledger.execute("UPDATE app.webhook_message SET attempts = 19 WHERE type = 'need.opened'")
     turn()
 
@@ -316,7 +316,7 @@ def test_a_deleted_webhook_keeps_no_secret_and_no_message(
     sender = import_module("ledger.webhooks.sender")
     hook = register(receiver.url)
     reorder_proposal(sinks)
-    sender.queue_all()
+    import_module("ledger.webhooks.queue").queue_all()
     registry.delete_webhook(registry.Which(hook.id, "olga"))
 
     assert turn() == 0
@@ -350,7 +350,7 @@ def test_two_senders_send_a_message_once_and_keep_the_order_of_its_key(
     reorder_proposal(sinks, **NEED_S)
     revise(sinks, "L|S", 2)
     reorder_proposal(sinks, **NEED_T)
-    import_module("ledger.webhooks.sender").queue_all()
+    import_module("ledger.webhooks.queue").queue_all()
     with psycopg.connect(server.url("app_rw", database)) as other:
         other.execute(
             "SELECT FROM app.webhook_message WHERE type = 'need.opened'"
