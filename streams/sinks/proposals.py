@@ -7,20 +7,17 @@ proposal, for example when the order has come back through the log. No event ope
 from collections.abc import Collection, Iterable, Sequence
 from typing import LiteralString
 
-import orjson
 from psycopg import sql
 
 from cdc.contracts import tables
 from cdc.contracts.decisions import (
     SIMULATED_PREFIX,
-    DecisionContext,
     PriceEvent,
     ReorderEvent,
 )
-from cdc.contracts.rejects import position_json
-from inventory.model.outputs import PriceOutput, ReorderOutput
 from streams.sinks.positions import Connection
-from streams.sinks.upsert import Row, Table, upsert
+from streams.sinks.proposal_rows import price_row, reorder_row
+from streams.sinks.upsert import Table, upsert
 
 # An event replaces the stored row if the event's revision is higher, and in two other cases:
 # - The event is of another logic revision than the row. Only events of the deciding logic revision
@@ -175,56 +172,3 @@ def is_newer(event: ReorderEvent | PriceEvent, known: ReorderEvent | PriceEvent)
 def is_simulated(event: ReorderEvent | PriceEvent) -> bool:
     """Return True if a simulation made the decision. People must never see it."""
     return event.output.id.startswith(SIMULATED_PREFIX)
-
-
-def reorder_row(event: ReorderEvent) -> Row:
-    """Return the event as a row of `app.reorder_proposal`."""
-    output = event.output
-    return _common(output, event.at) | {
-        "reorder_id": output.id,
-        "supplier": event.supplier,
-        "cost_minor": event.cost_minor,
-        "quantity_units": output.quantity_units,
-        "base_position_units": output.base_position_units,
-        "reorder_point_units": output.reorder_point_units,
-        "order_up_to_units": output.order_up_to_units,
-        "flags": array_literal(output.flags),
-    }
-
-
-def price_row(event: PriceEvent) -> Row:
-    """Return the event as a row of `app.price_proposal`."""
-    output = event.output
-    return _common(output, event.at) | {
-        "proposal_id": output.id,
-        "old_minor": output.old_minor,
-        "new_minor": output.new_minor,
-        "regular_minor": output.regular_minor,
-        "floor_minor": output.floor_minor,
-        "step": output.step,
-        "signal": output.signal,
-        "clamps": array_literal(output.clamps),
-        "effective_at_us": output.effective_at_us,
-        "prior_minor": output.prior_minor,
-    }
-
-
-def _common(output: ReorderOutput | PriceOutput, at: DecisionContext) -> dict[str, object]:
-    return {
-        "inv_key": at.inv_key,
-        "location": at.location,
-        "sku": at.sku,
-        "revision": output.revision,
-        "status": output.status,
-        "reason": output.reason,
-        "terms": orjson.dumps(output.terms).decode(),
-        "logic_revision": at.logic_revision,
-        "position": orjson.dumps(position_json(at.origin)).decode(),
-        "as_of_us": at.as_of_us,
-    }
-
-
-def array_literal(words: Iterable[str]) -> str:
-    """Return Postgres' text form of an array of texts."""
-    quoted = (word.replace("\\", "\\\\").replace('"', '\\"') for word in words)
-    return "{" + ",".join(f'"{word}"' for word in quoted) + "}"

@@ -53,7 +53,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "streams/engine/snapshot.py _write_frames": ("snapshot",),
     "streams/engine/transactions.py _acknowledge": PART,
     "streams/query/replies.py reply": ANSWERS,
-    "streams/sinks/proposals.py _common": COLUMN,
+    "streams/sinks/proposal_rows.py _common": COLUMN,
     "streams/worker/topic_identity.py _store": ("topic_ids",),
     "analytics/archive/entries.py line_of": ("archive_file",),
     "analytics/archive/head.py _encoded": ("archive_head",),
