@@ -11,7 +11,8 @@ from inventory.model.ids import InvKey
 from inventory.model.policy import ItemLocation
 from inventory.replenishment.families import FAMILIES, LOTS
 from inventory.replenishment.levels import Levels, levels
-from webui.desks.ranging.columns import FIELDS, Field
+from webui.desks.ranging.columns import FIELDS
+from webui.desks.ranging.policy_field import Field
 
 CHOICES = list(product(FAMILIES, ("fixed", "computed"), ("fixed", "days", "service")))
 BASE: dict[str, Any] = {

@@ -8,7 +8,7 @@ from ninja import Path, Router, Schema
 from pydantic import Field
 
 from ledger.decisions.documents import KINDS
-from ledger.webhooks.queries import DeadMessage, dead_messages, webhooks
+from ledger.webhooks.queries import dead_messages, webhooks
 from ledger.webhooks.registry import (
     Owner,
     RegisterWebhook,
@@ -178,12 +178,8 @@ def get_webhook(request: HttpRequest, webhook_id: WebhookId) -> WebhookAnswer:
     if not found:
         message = f"{webhook_id} is no webhook of this account"
         raise Http404(message)
-    dead = [_letter(message) for message in dead_messages([webhook_id])]
+    dead = [described(DeadLetter, message) for message in dead_messages([webhook_id])]
     return WebhookAnswer(item=described(Webhook, found[0]), dead=dead)
-
-
-def _letter(message: DeadMessage) -> DeadLetter:
-    return described(DeadLetter, message)
 
 
 @router.post(
@@ -198,11 +194,7 @@ def change_webhook(
     return WebhookDone(id=webhook_id, action=body.action, secret=_change(which, body, caller))
 
 
-def _change(
-    which: Which,
-    body: Rotate | StopWebhook | ResumeWebhook | TestWebhook | ReplayMessages | DeleteWebhook,
-    caller: Caller,
-) -> str | None:
+def _change(which: Which, body: WebhookCommand, caller: Caller) -> str | None:
     match body:
         case Rotate():
             return rotate_secret(which).secret

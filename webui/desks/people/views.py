@@ -1,4 +1,4 @@
-"""Accounts: list, create, invite, disable, enable; roles and stores of each. Refused requests."""
+"""Accounts: list, create, invite, disable, enable; roles and stores of each."""
 
 from typing import Final
 
@@ -15,14 +15,12 @@ from ledger.messages import Message
 from webui.accounts import people as accounts
 from webui.accounts.invitations import Invitation
 from webui.accounts.person import Person, all_people
-from webui.accounts.roles import MANAGE_STAFF, SEE_REFUSED, requires
+from webui.accounts.roles import MANAGE_STAFF, requires
 from webui.desks.people import queries as selectors
 from webui.desks.people.account_manager import AccountManager, account_manager_of
-from webui.desks.people.forms import AccountForm, ChangeForm, DayForm
-from webui.desks.people.queries import Refused, RefusedFilters
+from webui.desks.people.forms import AccountForm, ChangeForm
 from webui.readmodel.choices import locations
 from webui.shell.commands import query_text, run_command
-from webui.shell.fields import is_digits
 from webui.shell.page import render_page
 from webui.translation.refusals import conflict_text, refused_text
 
@@ -187,35 +185,3 @@ def _without_second_factor(shown: str, person: Person, actor: str) -> str:
         "The second factor of %(name)s was removed. Sessions, open pages and tokens "
         "end now. The next login sets up another one where a role needs it."
     ) % {"name": person.name}
-
-
-@require_GET
-@requires(SEE_REFUSED, company=True)
-def refused(request: HttpRequest) -> HttpResponse:
-    """Show refused requests of every store: who, from where, which address, why, how often."""
-    account = query_text(request, "account", accounts.LONGEST_NAME)
-    try:
-        day = DayForm({"day": query_text(request, "day", 40)}).cleaned()["day"]
-    except ServiceError as error:
-        said = gettext("%(error)s No row was read. Choose a day, or none for all days.") % {
-            "error": refused_text(error)
-        }
-        return _show_refused(request, RefusedFilters(account, None), [], refusal=said, status=422)
-    filters, text = RefusedFilters(account, day), query_text(request, "before", 40)
-    before = int(text) if is_digits(text) else None
-    found = selectors.refused_requests(filters, before=before)
-    return _show_refused(request, filters, found, is_later=bool(before))
-
-
-def _show_refused(
-    request: HttpRequest,
-    filters: RefusedFilters,
-    found: list[Refused],
-    *,
-    status: int = 200,
-    **also: object,
-) -> HttpResponse:
-    rows = found[: selectors.PAGE_ROWS]
-    older = f"{filters.query}&before={rows[-1].id}" if len(found) > len(rows) else ""
-    context = {"filters": filters, "rows": rows, "older": older.lstrip("&"), **also}
-    return render_page(request, "people/refused.html", context, status=status)

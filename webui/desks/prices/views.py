@@ -1,33 +1,20 @@
 """The pricing desk: proposed prices with signal, clamps and floor, and decisions on them."""
 
-from typing import Any, Final, assert_never
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
-from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from ledger.automation.prices import objections_to
-from ledger.kernel.proposal_rows import PRICES
-from ledger.kernel.proposals import last_decision
-from ledger.kernel.refusal_text import moment_text
-from ledger.messages import Message, gettext_noop
-from ledger.services import (
-    Conflict,
-    PriceWritten,
-    PriceWrittenBefore,
-    ServiceError,
-    approve_price,
-    reject_price,
-    set_price_kill_switch,
-    snooze_price,
-)
+from ledger.messages import gettext_noop
 from webui.accounts.roles import DECIDE_PRICES, SEE, STOP_PRICES, requires
 from webui.desks.prices import listing
 from webui.desks.prices.changes import price_changes
-from webui.desks.prices.forms import ON, StopForm
+from webui.desks.prices.commands import execute, set_stop
+from webui.desks.prices.forms import StopForm
 from webui.desks.prices.listing import PAGE_ROWS, Filters, like
 from webui.desks.prices.paging import filters_of, heads_of, pages_of
 from webui.desks.prices.wording import SIGNAL_WORDS, clamps_text
@@ -35,11 +22,9 @@ from webui.desks.sends.templatetags.needs import currency_mark
 from webui.readmodel import proposals as selectors
 from webui.readmodel.choices import locations
 from webui.readmodel.decision_terms import lines
-from webui.readmodel.figures import counted_text, money_text
 from webui.readmodel.price_stop import price_stop
 from webui.shell.commands import next_cards, run_command
-from webui.shell.desk import Command, Refusal, answer
-from webui.shell.forms import SnoozeForm
+from webui.shell.desk import Refusal, answer
 from webui.shell.page import render_page
 
 VIEWS: Final = {
@@ -150,52 +135,7 @@ def version(_request: HttpRequest) -> JsonResponse:
 def decide(request: HttpRequest) -> HttpResponse:
     """Approve, reject or snooze one proposed price."""
     back = f"{reverse('prices')}?{request.GET.urlencode()}"
-    return answer(request, _execute, _show, back.rstrip("?"))
-
-
-def _execute(command: Command) -> str:
-    common: dict[str, Any] = {
-        "proposal_id": command.proposal,
-        "shown_revision": command.shown_revision,
-        "actor": command.actor,
-        "command_id": command.command_id,
-    }
-    match command.action:
-        case "approve":
-            return _approved(command.proposal, approve_price(**common))
-        case "reject":
-            reject_price(**common, reason=command.reason)
-            return gettext(
-                "Rejected. The rules propose no price for the item during its cool-down."
-            )
-        case "snooze":
-            snooze = SnoozeForm(command.typed)
-            snooze_price(**common, until_at=snooze.length())
-            return gettext("Snoozed for %(days)s.") % {
-                "days": counted_text(snooze.cleaned()["days"], "day")
-            }
-        case unknown:
-            field, rule = "action", gettext_noop("approve, reject or snooze")
-            raise ServiceError(field, unknown, rule)
-
-
-def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
-    holds = gettext("%(price_minor)s holds from %(effective_from)s on") % {
-        "price_minor": money_text(outcome.price_minor),
-        "effective_from": moment_text(outcome.effective_from),
-    }
-    match outcome:
-        case PriceWritten():
-            return gettext("Approved: %(holds)s.") % {"holds": holds}
-        case PriceWrittenBefore():
-            # A second click repeats its own command id and answer. Here another person was first.
-            who, at = last_decision(PRICES, proposal)
-            message = Message(
-                "%(who)s has already approved it, %(at)s: %(holds)s", who=who, at=at, holds=holds
-            )
-            raise Conflict(message)
-        case _:
-            assert_never(outcome)
+    return answer(request, execute, _show, back.rstrip("?"))
 
 
 @require_POST
@@ -208,15 +148,5 @@ def stop(request: HttpRequest) -> HttpResponse:
         return _show(request, Refusal("", message, form.typed, status))
 
     return run_command(
-        request, lambda: _stop(form, request.user.get_username()), show, reverse("prices")
-    )
-
-
-def _stop(form: StopForm, actor: str) -> str:
-    is_on = form.cleaned()["stop"] == ON
-    set_price_kill_switch(is_on=is_on, actor=actor)
-    return (
-        gettext("Rule-made prices are stopped.")
-        if is_on
-        else gettext("Rule-made prices may be written again.")
+        request, lambda: set_stop(form, request.user.get_username()), show, reverse("prices")
     )

@@ -5,64 +5,14 @@ The form asks only what a person decides when an item is ranged. Every other col
 """
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
-
-from django import forms
+from typing import Any, Final
 
 from inventory.replenishment.families import FAMILIES, SAFETY_COLUMNS, Family
-from inventory.tables.columns import QUANTITY_MAX
 from ledger.messages import Message, gettext_noop
 from ledger.ordering.supplier_terms import LONGEST_LEAD_CENTIDAYS
 from ledger.pricing.prices import MOST_PRICE
-from webui.shell.fields import DaysField, MoneyField, TextField, WholeNumberField
+from webui.desks.ranging.policy_field import Field, Use
 from webui.shell.forms import Typed
-
-Use = dict[str, tuple[str, ...]]
-
-
-class Field(NamedTuple):
-    """A column of `item_location` with its label; with `options` a choice, else a number.
-
-    Options are pairs (value, label). Numbers are integers, except money and spans: their columns
-    end in `_minor` and `_centidays`, and people type decimals. `used` is a list of alternatives; a
-    rule reads the field if, in one alternative, each named field has one of the listed values. An
-    empty `used` means always.
-    """
-
-    column: str
-    label: str
-    options: tuple[tuple[str, str], ...] = ()
-    low: int = 0
-    high: int = QUANTITY_MAX
-    default: str = ""
-    used: tuple[Use, ...] = ()
-
-    @property
-    def used_text(self) -> str:
-        """`used` for the page: `replenish_family=RS,RsS levels=fixed | replenish_family=par`."""
-        return " | ".join(
-            " ".join(f"{name}={','.join(values)}" for name, values in use.items())
-            for use in self.used
-        )
-
-    @property
-    def name(self) -> str:
-        """The name of the field in the form."""
-        return self.column.removesuffix("_minor").removesuffix("_centidays")
-
-    @property
-    def has_decimals(self) -> bool:
-        """True for an amount or a span, which people type with decimals."""
-        return self.name != self.column
-
-    def form_field(self) -> forms.Field:
-        """Return the field that reads the input. It may be empty, and the ledger checks options."""
-        if self.options:
-            return TextField()
-        if not self.has_decimals:
-            return WholeNumberField(low=self.low, high=self.high, label=self.label, required=False)
-        hundredths = MoneyField if self.column.endswith("_minor") else DaysField
-        return hundredths(low=self.low, high=self.high, label=self.label, required=False)
 
 
 def _days(column: str, label: str, *used: Use) -> Field:
