@@ -10,14 +10,15 @@ the read model shows the last one.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 import psycopg
 
 from bench.load import Load, percentile, planned
-from bench.screen import Pixels, Screen, measure_screen
-from bench.service_cpu import CpuMeter, ServiceCpu, as_table
+from bench.pipeline_report import Latency, PipelineReport, Sustained
+from bench.screen import Screen, measure_screen
+from bench.service_cpu import CpuMeter
 from bench.watch import Changelog, ReadModel
 from cdc.settings import Connections
 
@@ -28,72 +29,6 @@ _DRAIN_S: Final = 120.0
 _SHOWN_S: Final = 300.0
 
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Sustained:
-    """One offered rate: its lines, and the seconds until all of them were acknowledged.
-
-    `drain_s` is the part of these seconds after the last line was written.
-    """
-
-    offered_per_s: int
-    lines: int
-    writing_s: float
-    acknowledged_s: float
-    drain_s: float
-    lines_per_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Latency:
-    """Milliseconds from commit to acknowledged state (`state_`) and read model (`shown_`)."""
-
-    lines: int
-    rate_per_s: int
-    state_p50_ms: float
-    state_p99_ms: float
-    shown_p50_ms: float
-    shown_p99_ms: float
-    shown_max_ms: float
-
-
-@dataclass(frozen=True, slots=True)
-class PipelineReport:
-    """The measurements of a run."""
-
-    sustained: tuple[Sustained, ...]
-    latency: Latency
-    pixels: Pixels | None
-    cpu: tuple[ServiceCpu, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
-        return asdict(self)
-
-    def as_text(self) -> str:
-        """Return the report as tables."""
-        lines = ["offered/s     lines   acknowledged/s   drain s"]
-        lines += [
-            f"{one.offered_per_s:>9} {one.lines:>9} {one.lines_per_s:>16.0f} {one.drain_s:>9.2f}"
-            for one in self.sustained
-        ]
-        late = self.latency
-        lines += [
-            "",
-            f"commit to ..., {late.rate_per_s} lines/s       p50 ms    p99 ms",
-            f"acknowledged state          {late.state_p50_ms:>9.0f} {late.state_p99_ms:>9.0f}",
-            f"read model                  {late.shown_p50_ms:>9.0f} {late.shown_p99_ms:>9.0f}",
-        ]
-        if self.pixels is not None:
-            lines.append(
-                f"painted by a browser        {self.pixels.p50_ms:>9.0f} {self.pixels.p99_ms:>9.0f}"
-            )
-        if self.cpu:
-            lines += ["", *as_table(self.cpu)]
-        return "\n".join(lines)
-
-    __str__ = as_text
 
 
 @dataclass(frozen=True, slots=True)

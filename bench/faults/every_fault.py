@@ -13,9 +13,10 @@ from typing import Any, Final
 import psycopg
 from confluent_kafka import KafkaException
 
+from bench.faults.commands import FinishedCommand
 from bench.faults.fault import Expected, Fault, Status, never_broken
 from bench.faults.outcome import HEAD, Outcome
-from bench.faults.stack_under_test import ConditionTimeout, FinishedCommand, StackUnderTest
+from bench.faults.stack_under_test import ConditionTimeout, StackUnderTest
 from bench.faults.trade import Load, trading
 
 SHOWN_WITHIN_S: Final = 5.0

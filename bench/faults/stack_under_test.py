@@ -7,7 +7,6 @@ commands, and a printed repair runs unchanged in a shell.
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -21,65 +20,14 @@ import psycopg
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-COMMAND_S: Final = 300.0
+from bench.faults.commands import FinishedCommand, run_command
+
 _POLL_S: Final = 0.2
 _BIN: Final = Path(sys.executable).parent
 
 
 class ConditionTimeout(Exception):
     """A condition was not true in time; the message holds the last value seen."""
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedCommand:
-    """A finished command: its exit code, its output, and the name of the `inventory` command."""
-
-    code: int
-    text: str
-    verb: str = ""
-
-    def document(self) -> Any:  # noqa: ANN401 -- JSON of any shape
-        """Return the JSON document in the output, or None if there is none."""
-        with suppress(ValueError):
-            return json.JSONDecoder().raw_decode(self.text[min(_starts(self.text), default=0) :])[0]
-        return None
-
-
-def run_command(command: list[str], environment: Mapping[str, str]) -> FinishedCommand:
-    """Run a command until it ends or 300 s have passed, in its own process group.
-
-    The whole group ends with the bench, so that an interrupted repair doesn't continue afterwards.
-    """
-    with subprocess.Popen(  # noqa: S603 -- our own command, or what it printed
-        command,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        process_group=0,
-    ) as process:
-        try:
-            text, _ = process.communicate(timeout=COMMAND_S)
-        except subprocess.TimeoutExpired:
-            _end_group(process.pid)
-            return FinishedCommand(
-                -1, f"no end in {COMMAND_S:.0f} s: {' '.join(command)}", command[1]
-            )
-        except BaseException:
-            _end_group(process.pid)
-            raise
-    return FinishedCommand(process.returncode, text, command[1])
-
-
-def _end_group(leader: int) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(leader, signal.SIGKILL)
-
-
-def _starts(text: str) -> list[int]:
-    return [at for at in (text.find("{"), text.find("[")) if at >= 0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ import httpx
 import psycopg
 
 from bench.peers import outputs
+from bench.peers.groups import committed, forget_group
 from bench.peers.peer import Peer, PeerContext, Services
 from bench.peers.programs.sql_consumer import DATABASE_VARIABLE
-from bench.peers.topics import CHANGELOG, committed, create, delete, ends, forget_group
+from bench.peers.topics import CHANGELOG, create, delete, ends
 from bench.peers.worker_prelude import opening_units
 from cdc.capture.admin import create_topics
 from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS, TOPICS

@@ -6,10 +6,11 @@ from itertools import chain, count
 from pathlib import Path
 
 from bench.peers import trial
+from bench.peers.groups import wake_groups
 from bench.peers.peer import SALES, Peer, PeerContext, Services
 from bench.peers.report import Report
 from bench.peers.sales import Sales, Sums, draw
-from bench.peers.topics import ends, produce, wake_groups
+from bench.peers.topics import ends, produce
 from bench.peers.trial import Trial
 from bench.peers.worker_prelude import opening
 

@@ -7,7 +7,6 @@ from typing import Final
 
 from confluent_kafka import (
     Consumer,
-    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     Producer,
@@ -88,7 +87,7 @@ def ends(bootstrap: str, topic: str) -> dict[int, int]:
         for number in range(PARTITIONS):
             ask = partial(_end, consumer, TopicPartition(topic, number), found)
             # A topic that was just created may have no leader yet.
-            _until(ask, f"{topic}[{number}] has no leader")
+            until(ask, f"{topic}[{number}] has no leader")
     finally:
         consumer.close()
     return found
@@ -104,30 +103,18 @@ def _end(consumer: Consumer, place: TopicPartition, found: dict[int, int]) -> bo
 
 def delete(bootstrap: str, names: Iterable[str]) -> None:
     """Delete topics; return when the broker no longer lists them."""
-    client = _admin(bootstrap)
+    client = shared_admin(bootstrap)
     gone = set(names) & client.list_topics(timeout=30).topics.keys()
     if gone:
         for future in client.delete_topics(list(gone), operation_timeout=30).values():
             future.result(timeout=60)
-    _until(
+    until(
         lambda: not gone & client.list_topics(timeout=30).topics.keys(), f"{gone} are still there"
     )
 
 
-def forget_group(bootstrap: str, group: str) -> None:
-    """Delete a consumer group once its members have left; a missing group is no error."""
-    _until(lambda: _forgotten(bootstrap, group), f"group {group} still has members")
-
-
-def _forgotten(bootstrap: str, group: str) -> bool:
-    try:
-        _admin(bootstrap).delete_consumer_groups([group])[group].result(timeout=30)
-    except KafkaException as error:
-        return bool(error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND)
-    return True
-
-
-def _until(condition: Callable[[], bool], problem: str, timeout_s: float = 90.0) -> None:
+def until(condition: Callable[[], bool], problem: str, timeout_s: float = 90.0) -> None:
+    """Wait until `condition` is true; raise `BenchFailed` after `timeout_s`."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
@@ -136,59 +123,10 @@ def _until(condition: Callable[[], bool], problem: str, timeout_s: float = 90.0)
         time.sleep(0.1)
 
 
-def wake_groups(bootstrap: str) -> None:
-    """Make the broker create its topic of committed offsets.
-
-    Asked for a group's offsets before that topic exists, librdkafka 2.16 crashes the process.
-    """
-    consumer = clients_consumer(bootstrap, "bench-peers")
-    _until(lambda: _coordinated(consumer), "there is no coordinator of groups")
-    consumer.close()
-
-
-def _coordinated(consumer: Consumer) -> bool:
-    try:
-        consumer.committed([TopicPartition("bench-peers", 0)], timeout=10)
-    except KafkaException:
-        return False
-    return True
-
-
 @cache
-def _admin(bootstrap: str) -> AdminClient:
+def shared_admin(bootstrap: str) -> AdminClient:
     """Return one shared client, because queries run ten times a second."""
     return admin_client(bootstrap)
-
-
-def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
-    """Return the committed offset of each partition that has one; {} without the group."""
-    client = _admin(bootstrap)
-    try:
-        answer = client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
-        places = answer[group].result(timeout=30).topic_partitions
-    except KafkaException:
-        return {}
-    return {p.partition: p.offset for p in places if p.topic == topic and p.offset >= 0}
-
-
-def step_back(bootstrap: str, group: str, topic: str) -> None:
-    """Commit one record less in each partition, so that a restarted peer has a record to process.
-
-    Raises:
-        BenchFailed: the group kept its members.
-    """
-    before = committed(bootstrap, group, topic)
-    places = [TopicPartition(topic, number, max(0, at - 1)) for number, at in before.items()]
-    request = ConsumerGroupTopicPartitions(group, places)
-    _until(lambda: _altered(_admin(bootstrap), request), f"group {group} still has members")
-
-
-def _altered(client: AdminClient, request: ConsumerGroupTopicPartitions) -> bool:
-    try:
-        client.alter_consumer_group_offsets([request])[request.group_id].result(timeout=30)
-    except KafkaException:
-        return False
-    return True
 
 
 def records(bootstrap: str, topic: str) -> Iterator[tuple[int, bytes, bytes | None]]:

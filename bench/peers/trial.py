@@ -8,9 +8,9 @@ from subprocess import Popen
 from typing import Final
 
 from bench.children import log_tail, stop
+from bench.peers.groups import step_back
 from bench.peers.peer import Peer, PeerContext, Services
 from bench.peers.sales import Sums
-from bench.peers.topics import step_back
 from bench.peers.usage import usage
 from bench.watch import BenchFailed
 

@@ -16,10 +16,11 @@ from statistics import median
 from typing import Any, Final
 
 from bench.peers.catalogue import fresh_worker
+from bench.peers.groups import committed, wake_groups
 from bench.peers.outputs import of_worker
 from bench.peers.peer import PeerContext, Services
 from bench.peers.sales import Sums, draw
-from bench.peers.topics import committed, ends, produce, wake_groups
+from bench.peers.topics import ends, produce
 from bench.peers.worker_prelude import opening, opening_units
 from bench.scaling.fleet import Fleet, started
 from bench.scaling.query_load import QueryLoad

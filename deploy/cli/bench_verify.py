@@ -41,27 +41,27 @@ def bench_verify(
             " and workers killed; nothing was written"
         )
         raise StackError(message, repair="inventory bench verify --yes")
-    from bench.verification import run  # noqa: PLC0415 -- reads the environment
+    from bench.verification import report, run  # noqa: PLC0415 -- reads the environment
     from cdc.settings import Connections  # noqa: PLC0415 -- as above
 
     settings = Connections()
-    plan = run.Plan(rounds, load, seed, plant_every, timeout)
+    plan = report.Plan(rounds, load, seed, plant_every, timeout)
     owner = Owners(home, settings).pid_of_owner
-    report = run.run(settings, owner, plan, output.errors.print)
-    if report.problem is not None:
+    found = run.run(settings, owner, plan, output.errors.print)
+    if found.problem is not None:
         output.errors.print(
-            f"ended after {len(report.rounds)} of {rounds} rounds: {report.problem};"
+            f"ended after {len(found.rounds)} of {rounds} rounds: {found.problem};"
             " wrong rows may still be there; `inventory verify` shows them"
         )
     if json:
-        output.as_json(report.as_json())
+        output.as_json(found.as_json())
     else:
         title = (
-            f"{report.lines} sale lines in {report.seconds:.0f} s; comparison after the last sale: "
-            f"exit code {report.at_rest}"
+            f"{found.lines} sale lines in {found.seconds:.0f} s; comparison after the last sale: "
+            f"exit code {found.at_rest}"
         )
-        output.table(title, run.COLUMNS, report.rows())
-    raise typer.Exit(report.exit_code)
+        output.table(title, report.COLUMNS, found.rows())
+    raise typer.Exit(found.exit_code)
 
 
 class Owners(RunningHome):

@@ -11,9 +11,10 @@ import pytest
 
 from bench.faults import poison
 from bench.faults.catalogue import all_faults
+from bench.faults.commands import run_command
 from bench.faults.fault import SERVICES, mentions
 from bench.faults.outcome import Outcome, as_json
-from bench.faults.stack_under_test import StackUnderTest, run_command
+from bench.faults.stack_under_test import StackUnderTest
 from deploy.cli.bench_all_faults import chosen
 from deploy.errors import StackError
 from deploy.stack.home import PROJECT

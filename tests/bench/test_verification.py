@@ -3,7 +3,7 @@
 import pytest
 
 from bench.verification.planted_errors import KINDS
-from bench.verification.run import SOUND, Plan, Report, Round
+from bench.verification.report import SOUND, Plan, Report, Round
 
 KEY = "VFY-1|Q1"
 NAMED = frozenset({KEY})

@@ -1,0 +1,73 @@
+"""The measurements of `inventory bench pipeline`, and their tables."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bench.screen import Pixels
+from bench.service_cpu import ServiceCpu, as_table
+
+
+@dataclass(frozen=True, slots=True)
+class Sustained:
+    """One offered rate: its lines, and the seconds until all of them were acknowledged.
+
+    `drain_s` is the part of these seconds after the last line was written.
+    """
+
+    offered_per_s: int
+    lines: int
+    writing_s: float
+    acknowledged_s: float
+    drain_s: float
+    lines_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Milliseconds from commit to acknowledged state (`state_`) and read model (`shown_`)."""
+
+    lines: int
+    rate_per_s: int
+    state_p50_ms: float
+    state_p99_ms: float
+    shown_p50_ms: float
+    shown_p99_ms: float
+    shown_max_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineReport:
+    """The measurements of a run."""
+
+    sustained: tuple[Sustained, ...]
+    latency: Latency
+    pixels: Pixels | None
+    cpu: tuple[ServiceCpu, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report for scripts."""
+        return asdict(self)
+
+    def as_text(self) -> str:
+        """Return the report as tables."""
+        lines = ["offered/s     lines   acknowledged/s   drain s"]
+        lines += [
+            f"{one.offered_per_s:>9} {one.lines:>9} {one.lines_per_s:>16.0f} {one.drain_s:>9.2f}"
+            for one in self.sustained
+        ]
+        late = self.latency
+        lines += [
+            "",
+            f"commit to ..., {late.rate_per_s} lines/s       p50 ms    p99 ms",
+            f"acknowledged state          {late.state_p50_ms:>9.0f} {late.state_p99_ms:>9.0f}",
+            f"read model                  {late.shown_p50_ms:>9.0f} {late.shown_p99_ms:>9.0f}",
+        ]
+        if self.pixels is not None:
+            lines.append(
+                f"painted by a browser        {self.pixels.p50_ms:>9.0f} {self.pixels.p99_ms:>9.0f}"
+            )
+        if self.cpu:
+            lines += ["", *as_table(self.cpu)]
+        return "\n".join(lines)
+
+    __str__ = as_text
