@@ -5,23 +5,16 @@ code. The results are compared with a single pass over the same records (docs/te
 stack.
 """
 
-import os
 import signal
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from multiprocessing import active_children, get_context, parent_process
-from threading import Thread
-from typing import Any, Final, Never
+from typing import Any, Final
 
-import structlog
-
-from bench.simulation.disk import Disk
-from bench.simulation.plan import draw_plan
-from bench.simulation.shrink import Found, Kept, shortest, violation_of
+from bench.simulation.batches import failing_batches, replay
+from bench.simulation.shrink import Found
 
 MOST_FOUND: Final = 5  # failing seeds that are shortened; further ones are probably the same defect
 _BATCH: Final = 250
@@ -92,7 +85,7 @@ def _run(
     began, reported_s, reported_seeds = time.monotonic(), 0.0, 0
     end = report.start + seeds
     batches = [(first, min(_BATCH, end - first)) for first in range(report.start, end, _BATCH)]
-    with closing(_failing(batches, workers)) as results:
+    with closing(failing_batches(batches, workers)) as results:
         for (_, size), failing in zip(batches, results, strict=True):
             report.seeds += size
             report.failed += len(failing)
@@ -135,102 +128,3 @@ def _signals() -> Iterator[Sequence[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def sizes(seed: int) -> tuple[int, int]:
-    """Return the numbers of steps and faults of a seed's history."""
-    plan = draw_plan(seed)
-    return len(plan.steps), len(plan.faults)
-
-
-def replay(seed: int, kept: Kept | None = None) -> Found | None:
-    """Return the shortest failure of a seed, or the one reduced to `kept`; None if it passes."""
-    with silent(), Disk() as disk:
-        return shortest(seed, disk, kept)
-
-
-def failing_seeds(batch: tuple[int, int]) -> list[int]:
-    """Return the seeds of a batch (first seed, number of seeds) that violate a promise."""
-    with silent(), Disk() as disk:
-        return _failing_on(disk, batch)
-
-
-def _failing_on(disk: Disk, batch: tuple[int, int]) -> list[int]:
-    first, size = batch
-    return [
-        seed
-        for seed in range(first, first + size)
-        if violation_of(draw_plan(seed), disk)[0] is not None
-    ]
-
-
-def first_found(start: int, seeds: int) -> Found | None:
-    """Return the first failing seed, shortened; None if none of them fails."""
-    with silent(), Disk() as disk:
-        for seed in range(start, start + seeds):
-            if violation_of(draw_plan(seed), disk)[0] is not None:
-                return shortest(seed, disk)
-    return None
-
-
-def _failing(batches: list[tuple[int, int]], workers: int) -> Generator[list[int], None, None]:
-    if workers == 1:
-        yield from map(failing_seeds, batches)
-        return
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_child) as pool:
-        try:
-            # Children inherit the blocked signal: only the parent handles Ctrl-C, even during their
-            # start.
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            futures = [pool.submit(_in_child, batch) for batch in batches]
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-            for future in futures:
-                yield future.result()
-        except BaseException:
-            for child in active_children():
-                child.terminate()
-            raise
-
-
-def _begin_child() -> None:
-    """End this child when its parent ends, for any reason."""
-    Thread(target=_follow_parent, daemon=True).start()
-
-
-def _follow_parent() -> None:
-    parent = parent_process()
-    assert parent is not None  # noqa: S101 -- this runs in spawned children only
-    parent.join()
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _in_child(batch: tuple[int, int]) -> list[int]:
-    """Return the failing seeds of a batch; a process that is terminated leaves no files."""
-    with silent(), Disk() as disk:
-        # End without an exception: Python would print and swallow one in a destructor.
-        signal.signal(signal.SIGTERM, lambda *_: _end_child(disk))
-        found = _failing_on(disk, batch)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    return found
-
-
-def _end_child(disk: Disk) -> Never:
-    try:
-        disk.__exit__(None, None, None)
-    finally:
-        os._exit(1)
-
-
-@contextmanager
-def silent() -> Iterator[None]:
-    """Suppress the logs of simulated workers."""
-    before = structlog.get_config()
-    structlog.configure(processors=[_drop], cache_logger_on_first_use=False)
-    try:
-        yield
-    finally:
-        structlog.configure(**before)
-
-
-def _drop(*_: object) -> Never:
-    raise structlog.DropEvent

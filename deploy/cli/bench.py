@@ -173,11 +173,12 @@ def bench_simulate(
         option_checks.check_int("--seed", seed, least=0)
         start, seeds = seed, 1
     from bench import simulate  # noqa: PLC0415 -- only this command needs it
+    from bench.simulation import batches  # noqa: PLC0415 -- as above
 
     if keep is not None:
         kept = _parse_kept(keep)
-        _refuse_missing(keep, kept, simulate.sizes(start))
-        found = simulate.replay(start, kept)
+        _refuse_missing(keep, kept, batches.sizes(start))
+        found = batches.replay(start, kept)
         output.plain("nothing is violated" if found is None else found.as_text())
         raise typer.Exit(0 if found is None else 1)
     report = simulate.run(start=start, seeds=seeds, workers=workers, progress=output.errors.print)

@@ -11,7 +11,7 @@ import pytest
 import structlog
 from typing_extensions import override
 
-from bench import simulate
+from bench.simulation.batches import silent
 from bench.simulation.checks import Violation, Visible, check_published, check_rules
 from bench.simulation.disk import Disk
 from bench.simulation.faults import FLIP, KEEP, SLEEP, SLOW, STOP, Fault
@@ -52,7 +52,7 @@ STEPS = tuple(
 
 
 TELL = """
-from bench.simulate import silent
+from bench.simulation.batches import silent
 from bench.simulation.disk import Disk
 from bench.simulation.plan import draw_plan
 from bench.simulation.source import sent_records
@@ -216,7 +216,7 @@ def test_what_was_not_sent_again_is_named() -> None:
 
 def test_the_same_seed_runs_the_same_way() -> None:
     def trace(seed: int) -> list[str]:
-        with simulate.silent(), Disk() as disk:
+        with silent(), Disk() as disk:
             simulation = Simulation(draw_plan(seed), disk)
             simulation.run()
             return simulation.trace
@@ -250,7 +250,7 @@ def test_a_snapshot_that_nobody_uses_is_seen(monkeypatch: pytest.MonkeyPatch) ->
     plan = Plan(0, STEPS, (), to=(0,), sizes=(2,), keeps=1.0)
 
     with (
-        simulate.silent(),
+        silent(),
         Disk() as disk,
         pytest.raises(Violation, match="behind a snapshot of 0 are read"),
     ):
@@ -266,7 +266,7 @@ def test_a_worker_that_is_fenced_by_itself_is_seen() -> None:
                 simulation.process_ended(simulation.processes[0], Fenced("partition 0"))
             simulation.step += 1
 
-    with simulate.silent(), Disk() as disk:
+    with silent(), Disk() as disk:
         simulation = Simulation(plan, disk)
         simulation.start()
         with pytest.raises(Violation, match="a worker is fenced by another one"):
@@ -288,14 +288,14 @@ def test_a_move_waits_for_chunks_of_a_partition_that_gets_ready_meanwhile() -> N
         Fault(35, SLEEP, to=(1, 1), quarter=1, steps=80),
         Fault(55, SLEEP, slot=1, to=(0, 0), quarter=1, steps=20),
     )
-    with simulate.silent(), Disk() as disk:
+    with silent(), Disk() as disk:
         Simulation(Plan(5649, steps, faults, to=(0, 0), sizes=(3, 4, 3, 3)), disk).run()
 
 
 def test_chunks_are_folded_while_a_slow_disk_takes_the_snapshot_of_before() -> None:
     steps = tuple(Step(n, "count", 0, units=n, gap_us=1_000_000) for n in range(8))
     faults = (Fault(40, KEEP, steps=300), Fault(60, SLOW, steps=10))
-    with simulate.silent(), Disk() as disk:
+    with silent(), Disk() as disk:
         simulation = Simulation(Plan(0, steps, faults, to=(0,), sizes=(1,)), disk)
         simulation.run()
         snapshot = disk.load(0, 0)
@@ -309,7 +309,7 @@ def test_chunks_are_folded_while_a_slow_disk_takes_the_snapshot_of_before() -> N
 def test_a_stopped_worker_leaves_a_snapshot_of_all_it_has_handled() -> None:
     steps = STEPS[:3]
     stop = Fault(1_000, STOP, to=(1,))  # when there is nothing left to do
-    with simulate.silent(), Disk() as disk:
+    with silent(), Disk() as disk:
         Simulation(Plan(0, steps, (stop,), to=(0,), sizes=(4,)), disk).run()
         snapshot = disk.load(0, 0)
 

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bench import simulate
+from bench.simulation import batches
 from deploy.cli.main import app
 from deploy.stack.processes import wait_until
 from streams.worker import runtime
@@ -154,7 +155,7 @@ def test_a_signal_in_a_destructor_ends_the_run(
         return []
 
     monkeypatch.setattr(simulate, "_BATCH", 1)
-    monkeypatch.setattr(simulate, "failing_seeds", interrupted)
+    monkeypatch.setattr(batches, "failing_seeds", interrupted)
 
     report = simulate.run(start=0, seeds=3, workers=1, progress=lambda _: None)
 

@@ -1,6 +1,6 @@
 """Sizes of a simulation, and fetches that bring records with holes."""
 
-from bench import simulate
+from bench.simulation.batches import silent
 from bench.simulation.disk import Disk
 from bench.simulation.faults import LEAVE_OUT, Fault
 from bench.simulation.history import Step
@@ -23,7 +23,7 @@ def test_records_that_a_fetch_leaves_out_are_read_from_the_topic() -> None:
     steps = tuple(Step(number, "sale", 0) for number in range(6))
 
     def reads(*faults: Fault) -> int:
-        with simulate.silent(), Disk() as disk:
+        with silent(), Disk() as disk:
             world = Simulation(Plan(0, steps, faults, to=(0,), sizes=(4,), in_order=True), disk)
             world.run()
         return sum(line.endswith(f"read {STOCK_EVENTS}") for line in world.trace)

@@ -28,7 +28,8 @@ PATIENCE_S = 1_200
 # A defect that few of thousands of seeds meet names its first seed, or the hunt takes minutes.
 BEGIN = re.compile(r"^Hunted from seed (\d+)\.$", re.MULTILINE)
 HUNT = (
-    "import json, sys; from dataclasses import asdict; from bench.simulate import first_found; "
+    "import json, sys; from dataclasses import asdict; "
+    "from bench.simulation.batches import first_found; "
     "found = first_found(*map(int, sys.argv[1:])); print(json.dumps(found and asdict(found)))"
 )
 NOTHING = "nothing has to happen: the heartbeat that ends each history is enough"
@@ -36,7 +37,7 @@ RATED = 10_000
 ENOUGH = 10  # met so often, a defect is rated by fewer seeds
 RATE = """
 import json, sys
-from bench.simulate import failing_seeds
+from bench.simulation.batches import failing_seeds
 most, enough = map(int, sys.argv[1:])
 ran, failing = 0, []
 while ran < most and len(failing) < enough:
@@ -83,8 +84,7 @@ def planted(patch: Path) -> Iterator[Path]:
         copy = Path(place)
         for package in COPIED:
             shutil.copytree(PROJECT / package, copy / package)
-        for module in ("bench/__init__.py", "bench/simulate.py"):
-            shutil.copy(PROJECT / module, copy / module)
+        shutil.copy(PROJECT / "bench/__init__.py", copy / "bench/__init__.py")
         plant(patch, copy)
         yield copy
 

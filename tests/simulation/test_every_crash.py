@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.simulate import silent
+from bench.simulation.batches import silent
 from bench.simulation.disk import Disk
 from bench.simulation.faults import KILL, SLEEP, Fault
 from bench.simulation.history import HOUR_US, Step

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.simulate import silent
+from bench.simulation.batches import silent
 from bench.simulation.checks import Violation
 from bench.simulation.disk import Disk
 from bench.simulation.faults import CUT, CUT_LEVELS, CUT_ROWS, KILL, LOSSES, REMAKE, WIPE, Fault
