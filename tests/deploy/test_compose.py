@@ -11,6 +11,7 @@ import yaml
 
 from deploy import compose
 from deploy.artifacts.fetch import Artifacts
+from deploy.compose_services import applications, infrastructure
 from deploy.container.setup import STOP
 from deploy.parts import BROKER, CONNECT, LOCAL_BROKER, LOCAL_CONNECT
 from deploy.stack.context import APPLICATIONS, Context, Options
@@ -61,7 +62,7 @@ def test_the_broker_has_the_settings_of_the_local_one(
     }
 
     assert BROKER.items() <= expected.items()
-    assert {name: environment[compose.kafka_variable(name)] for name in expected} == expected
+    assert {name: environment[infrastructure.kafka_variable(name)] for name in expected} == expected
 
 
 def test_connect_has_the_settings_of_the_local_one(parsed: dict[str, Any], local: Context) -> None:
@@ -73,7 +74,9 @@ def test_connect_has_the_settings_of_the_local_one(parsed: dict[str, Any], local
     }
 
     assert expected == CONNECT
-    assert {name: environment[compose.connect_variable(name)] for name in expected} == expected
+    assert {
+        name: environment[infrastructure.connect_variable(name)] for name in expected
+    } == expected
 
 
 def test_postgres_has_the_settings_of_the_local_one(parsed: dict[str, Any], local: Context) -> None:
@@ -124,7 +127,7 @@ def test_commands_of_an_operator_have_a_container_that_no_service_shares(
     tools, setup = parsed["services"]["tools"], parsed["services"]["setup"]
 
     assert tools["profiles"] == ["tools"]
-    assert tools["environment"].items() >= compose.variables().items()
+    assert tools["environment"].items() >= applications.variables().items()
     owner = {name for name in tools["environment"] if "OWNER" in name}
     assert not owner
     assert "INVENTORY_OWNER_DATABASE_URL" in setup["environment"]

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy import compose, guard
+from deploy import guard
+from deploy.compose_services.infrastructure import repairing_check
 from deploy.stack.home import PROJECT
 from deploy.stack.processes import ProcessId, alive, identify, suspended, wait_until
 from tests.deploy.children import SLEEP
@@ -118,7 +119,7 @@ def sleeper() -> Iterator[ProcessId]:
 
 def look(sleeper: ProcessId, count: Path, probe: str) -> int:
     """Run the health check once for a part that is not the project's."""
-    check = compose.repairing_check(probe, answered="1", failures=LOOKS)
+    check = repairing_check(probe, answered="1", failures=LOOKS)
     environment = {"GUARDED": str(sleeper.pid), "SILENT": str(count), "PATH": os.environ["PATH"]}
     return subprocess.call(["/bin/sh", "-c", check], env=environment)  # noqa: S603 -- our own text
 

@@ -1,0 +1,1 @@
+"""Services of `docker-compose.yml`, and the fields that they share."""

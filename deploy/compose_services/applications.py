@@ -1,0 +1,166 @@
+"""The project's own services in `docker-compose.yml`, and the variables of each."""
+
+from typing import Any, Final
+
+from deploy.compose_services.fields import (
+    KAFKA,
+    RESTART,
+    database_url,
+    health,
+    image_build,
+    optional,
+    secret,
+)
+from deploy.stack.bootstrap import ROLES
+from deploy.stack.context import APPLICATIONS, COMPANY, SESSIONS, WEBHOOKS, WORKER_MODULE
+from deploy.stack.service_variables import service_variables
+from deploy.variables import PREFIX
+from streams.engine.undecodable import PERMILLE
+from webui.config.environment import WebEnvironment
+
+_WORKER_PORT: Final = 6066
+WORKERS: Final = ("worker-1", "worker-2")
+_WEB_PORT: Final = 8000
+# An empty hour turns proofs off, so only an unset variable takes the default.
+_EXTRA: Final = {"prover": {"INVENTORY_PROOF_HOUR": "${INVENTORY_PROOF_HOUR-3}"}}
+
+
+def _application(name: str, module: str, **extra: str) -> dict[str, Any]:
+    return {
+        "image": "retail-inventory:local",
+        "command": ["python", "-m", module],
+        "environment": variables_of(name) | extra,
+        "volumes": ["inventory:/var/lib/inventory"],
+        "depends_on": {"setup": {"condition": "service_completed_successfully"}},
+        "restart": RESTART,
+    }
+
+
+def _guarded(name: str, service: dict[str, Any]) -> dict[str, Any]:
+    """Return the service with the guard before its command."""
+    return service | {"command": ["python", "-m", "deploy.guard", name, "--", *service["command"]]}
+
+
+def variables() -> dict[str, str]:
+    """Return the `INVENTORY_*` variables for an operator's commands; no service gets all."""
+    return {
+        "INVENTORY_HOME": "/var/lib/inventory",
+        "INVENTORY_KAFKA_BOOTSTRAP": KAFKA,
+        "INVENTORY_CONNECT_URL": "http://connect:8083",
+        "INVENTORY_CONNECT_PASSWORD": secret("INVENTORY_CONNECT_PASSWORD"),
+        "INVENTORY_DATABASE_URL": database_url("app_rw"),
+        "INVENTORY_SINK_DATABASE_URL": database_url("sink_rw"),
+        "INVENTORY_READ_DATABASE_URL": database_url("app_ro"),
+        "INVENTORY_QUERY_TOKEN": secret("INVENTORY_QUERY_TOKEN"),
+        "INVENTORY_SECRET_KEY": secret("INVENTORY_SECRET_KEY"),
+    }
+
+
+def variables_of(name: str) -> dict[str, str]:
+    """Return the variables that one service reads, as in the local stack."""
+    needs = service_variables(name)
+    found = {key: text for key, text in variables().items() if key in needs.variables}
+    if needs.role:
+        found["INVENTORY_DATABASE_URL"] = database_url(needs.role)
+    return found
+
+
+def process(name: str, module: str) -> dict[str, Any]:
+    """Return the guarded service of one process of `APPLICATIONS` that needs no other field."""
+    return _guarded(name, _application(name, module, **_EXTRA.get(name, {})))
+
+
+def setup() -> dict[str, Any]:
+    """Return the one-shot service that creates database, topics and connector.
+
+    It also builds the image for all services.
+    """
+    roles = ("postgres", *ROLES)
+    service = _application(
+        "setup",
+        "deploy.container.setup",
+        INVENTORY_HOME="/var/lib/inventory",
+        INVENTORY_KAFKA_BOOTSTRAP=KAFKA,
+        INVENTORY_CONNECT_URL="http://connect:8083",
+        INVENTORY_CONNECT_PASSWORD=secret("INVENTORY_CONNECT_PASSWORD"),
+        INVENTORY_OWNER_DATABASE_URL=database_url("retail_owner"),
+        POSTGRES_HOST="postgres",
+        **{f"{role.upper()}_PASSWORD": secret(f"{role.upper()}_PASSWORD") for role in roles},
+    )
+    service["build"] = image_build("app")
+    service["depends_on"] = {
+        name: {"condition": "service_healthy"} for name in ("postgres", "kafka", "connect")
+    }
+    service["restart"] = "on-failure"
+    return service
+
+
+def generation() -> dict[str, Any]:
+    """Return the service that repairs a damaged capture: `docker compose run --rm generation`."""
+    service = setup()
+    del service["build"]
+    command = ["python", "-m", "deploy.container.generation"]
+    return service | {"command": command, "profiles": ["generation"], "restart": "no"}
+
+
+def tools() -> dict[str, Any]:
+    """Return the service for operators: `docker compose run --rm tools inventory verify`."""
+    service = _application("tools", "deploy.cli.main")
+    service["environment"] = variables() | {"INVENTORY_WORKER_URLS": worker_urls()}
+    return service | {
+        "command": ["inventory", "--help"],
+        "profiles": ["tools"],
+        "restart": "no",
+    }
+
+
+def worker_urls() -> str:
+    """Return the comma-separated URLs of the workers, for the pages and for each other."""
+    return ",".join(f"http://{name}:{_WORKER_PORT}" for name in WORKERS)
+
+
+def worker(name: str) -> dict[str, Any]:
+    """Return the service of one stream worker."""
+    service = _application(
+        name,
+        WORKER_MODULE,
+        INVENTORY_WORKER_ID=name,
+        INVENTORY_WORKER_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
+        INVENTORY_WORKER_PORT=str(_WORKER_PORT),
+        INVENTORY_WORKER_URLS=worker_urls(),
+        INVENTORY_UNDECODABLE_PERMILLE=optional("INVENTORY_UNDECODABLE_PERMILLE", str(PERMILLE)),
+    )
+    url = f"http://localhost:{_WORKER_PORT}/readyz"
+    return _guarded(name, service) | {"healthcheck": health("CMD", "curl", "-fsS", url)}
+
+
+def web() -> dict[str, Any]:
+    """Return the service of the pages, published on loopback only: a proxy terminates TLS."""
+    service = _application(
+        "web",
+        APPLICATIONS["web"],
+        INVENTORY_WEB_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
+        INVENTORY_WEB_PORT=str(_WEB_PORT),
+        INVENTORY_WORKER_URLS=worker_urls(),
+        **_chosen(COMPANY | SESSIONS | WEBHOOKS),
+    )
+    url = f"http://localhost:{_WEB_PORT}/readyz"
+    return _guarded("web", service) | {
+        "healthcheck": health("CMD", "curl", "-fsS", url),
+        "ports": [f"127.0.0.1:8080:{_WEB_PORT}"],
+    }
+
+
+def webhooks() -> dict[str, Any]:
+    """Return the service that sends webhooks."""
+    chosen = _chosen(WEBHOOKS | {"INVENTORY_CURRENCY"})
+    return _guarded("webhooks", _application("webhooks", APPLICATIONS["webhooks"], **chosen))
+
+
+def _chosen(names: frozenset[str]) -> dict[str, str]:
+    """Return references to these variables of the pages' settings, with their defaults."""
+    fields = WebEnvironment.model_fields
+    return {
+        name: optional(name, str(fields[name.removeprefix(PREFIX).lower()].default))
+        for name in sorted(names)
+    }

@@ -1,0 +1,138 @@
+"""Postgres, the broker and Kafka Connect in `docker-compose.yml`.
+
+Variable names follow the images. For `apache/kafka`, a name is `KAFKA_` and the property in
+capitals. Debezium's image does the same with `CONNECT_`, but prefers a few names of its own.
+"""
+
+import shlex
+from typing import Any, Final
+
+from cdc.capture.client import ACCOUNT
+from deploy.compose_services.fields import KAFKA, RESTART, health, secret
+from deploy.parts import (
+    BROKER,
+    CONNECT,
+    CONNECT_JVM,
+    DEBEZIUM_VERSION,
+    KAFKA_VERSION,
+    POSTGRES,
+    POSTGRES_MAJOR,
+    jaas_config,
+)
+
+# Debezium's image sets these itself, with other defaults, so its own names must be used.
+_DEBEZIUM_NAMES: Final = {
+    "bootstrap.servers": "BOOTSTRAP_SERVERS",
+    "group.id": "GROUP_ID",
+    "config.storage.topic": "CONFIG_STORAGE_TOPIC",
+    "offset.storage.topic": "OFFSET_STORAGE_TOPIC",
+    "status.storage.topic": "STATUS_STORAGE_TOPIC",
+    "key.converter": "KEY_CONVERTER",
+    "value.converter": "VALUE_CONVERTER",
+    "offset.flush.interval.ms": "OFFSET_FLUSH_INTERVAL_MS",
+}
+_PROBE_S: Final = 15
+FAILED_PROBES: Final = 60  # five minutes and more: a broker reads its whole log after a crash
+# Files of the container `connect`: logins of its REST API and of the probe.
+_LOGIN: Final = "/etc/connect/login.conf"
+_CREDENTIALS: Final = "/etc/connect/credentials.properties"
+_PROBE: Final = "/etc/connect/netrc"
+
+
+def kafka_variable(setting: str) -> str:
+    """Return the environment variable for a broker property in the image `apache/kafka`."""
+    return "KAFKA_" + setting.upper().replace("_", "__").replace(".", "_")
+
+
+def connect_variable(setting: str) -> str:
+    """Return the environment variable for a worker property in Debezium's image."""
+    return _DEBEZIUM_NAMES.get(setting, "CONNECT_" + setting.upper().replace(".", "_"))
+
+
+def repairing_check(probe: str, answered: str = "", failures: int = FAILED_PROBES) -> str:
+    """Return a health check that also repairs a part whose image has no Python for the guard.
+
+    The part is the child of Docker's init process. A failing `probe` sends it SIGCONT, in case it
+    is suspended. After `failures` failures in a row the check kills it, and the restart policy
+    restarts it. `answered` lists exit codes of a probe whose part answers but is not ready yet.
+    """
+    return (
+        "parts=${GUARDED:-$(cat /proc/1/task/1/children)}; count=${SILENT:-/tmp/silent}; "
+        f"timeout {_PROBE_S} {probe}; code=$?; "
+        f'case $code in 0{answered and "|" + answered}) rm -f "$count"; exit $code;; esac; '
+        'kill -CONT $parts; echo silent >> "$count"; '
+        f'[ "$(wc -l < "$count")" -lt {failures} ] || '
+        '{ rm -f "$count"; kill -KILL $parts; }; exit 1'
+    )
+
+
+def _repairing_health(probe: str, answered: str = "") -> dict[str, Any]:
+    # Compose would substitute its own variables for the shell's.
+    text = repairing_check(probe, answered).replace("$", "$$")
+    return health("CMD-SHELL", text) | {"timeout": f"{_PROBE_S + 5}s"}
+
+
+def postgres() -> dict[str, Any]:
+    """Return the service of the system of record."""
+    flags = [part for name, value in POSTGRES.items() for part in ("-c", f"{name}={value}")]
+    return {
+        "image": f"postgres:{POSTGRES_MAJOR}",
+        "command": ["postgres", *flags],
+        "environment": {"POSTGRES_PASSWORD": secret("POSTGRES_PASSWORD")},
+        "volumes": ["postgres:/var/lib/postgresql"],
+        "healthcheck": _repairing_health("pg_isready -U postgres -h 127.0.0.1", answered="1"),
+        "restart": RESTART,
+        # The image's own shutdown signal; a smart shutdown would wait for every client.
+        "stop_signal": "SIGINT",
+    }
+
+
+def kafka() -> dict[str, Any]:
+    """Return the service of the broker, one node that is also the controller."""
+    listeners = "PLAINTEXT://:9092,CONTROLLER://:9093"
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": "1@kafka:9093",
+        "listeners": listeners,
+        "advertised.listeners": f"PLAINTEXT://{KAFKA}",
+        "controller.listener.names": "CONTROLLER",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "log.dirs": "/var/lib/kafka/data",
+        **BROKER,
+    }
+    tool = "/opt/kafka/bin/kafka-broker-api-versions.sh"
+    return {
+        "image": f"apache/kafka:{KAFKA_VERSION}",
+        "environment": {kafka_variable(name): value for name, value in settings.items()},
+        "volumes": ["kafka:/var/lib/kafka/data"],
+        "healthcheck": _repairing_health(f"{tool} --bootstrap-server localhost:9092"),
+        "restart": RESTART,
+    }
+
+
+def connect() -> dict[str, Any]:
+    """Return Kafka Connect with Debezium; only it and the setup get the password of `cdc`."""
+    settings = {"bootstrap.servers": KAFKA, **CONNECT}
+    options = (*CONNECT_JVM, f"-Djava.security.auth.login.config={_LOGIN}")
+    probe = ("curl", "-fsS", "--netrc-file", _PROBE, "http://localhost:8083/health")
+    return {
+        "image": f"quay.io/debezium/connect:{DEBEZIUM_VERSION}",
+        "environment": {connect_variable(name): value for name, value in settings.items()}
+        | {"CDC_PASSWORD": secret("CDC_PASSWORD"), "KAFKA_OPTS": " ".join(options)},
+        "configs": [{"source": name, "target": file[0]} for name, file in connect_files().items()],
+        "depends_on": {"kafka": {"condition": "service_healthy"}},
+        "healthcheck": _repairing_health(shlex.join(probe), answered="22"),
+        "restart": RESTART,
+    }
+
+
+def connect_files() -> dict[str, tuple[str, str]]:
+    """Return path and content by name. Files keep the password out of variables and arguments."""
+    password = secret("INVENTORY_CONNECT_PASSWORD")
+    return {
+        "connect-login": (_LOGIN, jaas_config(_CREDENTIALS)),
+        "connect-credentials": (_CREDENTIALS, f"{ACCOUNT}={password}\n"),
+        "connect-probe": (_PROBE, f"machine localhost login {ACCOUNT} password {password}\n"),
+    }
