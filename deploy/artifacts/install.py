@@ -9,20 +9,18 @@ Slow steps that are the same for every clone run once per machine. Their results
 This module runs before anything is installed, so it imports only Python's standard library.
 """
 
-import fcntl
 import hashlib
 import os
 import re
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 from deploy.artifacts.caches import cache_root, uv_cache
+from deploy.artifacts.machine_lock import machine_lock
 from deploy.errors import StackError
 
 PROJECT: Final = Path(__file__).resolve().parents[2]
@@ -36,8 +34,6 @@ _DIGEST: Final = "sha256"
 _NAME_CHARS: Final = 16
 _PYTHON: Final = ((3, 11), (3, 13))  # oldest version, and the first one that is too new
 _COMPLETE: Final = ".complete"
-_WAIT_S: Final = 1800.0  # building PySpark takes minutes on a slow machine
-_POLL_S: Final = 0.2
 # Tests of libraries, packages that no process of a stack imports, and packages compiled already.
 _NOT_COMPILED: Final = "/(tests?|lexers|locale|mypy|mypyc|pip|playwright|pyspark|setuptools)/"
 
@@ -69,7 +65,7 @@ def installer() -> Path:
     """
     text = f"{sys.version} {sys.executable} {INSTALLER.read_text(encoding='utf-8')}"
     root = cache_root() / f"installer-{_name(text)}"
-    with _lock("installer"):
+    with machine_lock("installer"):
         if not (root / _COMPLETE).exists():
             _print("making the installer's environment, once for this machine")
             _run([sys.executable, "-m", "venv", "--clear", str(root)], {})
@@ -94,7 +90,7 @@ def wheel(lock: str, programs: Path) -> Path:
         StackError: the build failed.
     """
     target = cache_root() / f"{BUILT}-{key(lock)}"
-    with _lock(BUILT):
+    with machine_lock(BUILT):
         return _kept(target) or _build(entries(lock)[BUILT], target, programs)
 
 
@@ -160,42 +156,6 @@ def install() -> None:
     # Where Python may write no bytecode, each process would compile its imports again.
     compiling = [python, "-m", "compileall", "-q", "-j", "0", "-x", _NOT_COMPILED]
     _run([*compiling, *map(str, VENV.glob("lib/python*/site-packages"))], {})
-
-
-@contextmanager
-def _lock(name: str) -> Iterator[None]:
-    """Hold the lock `name` of this machine, so that only one of two clones does the work.
-
-    Raises:
-        StackError: another installation has held it for half an hour.
-    """
-    cache_root().mkdir(parents=True, exist_ok=True)
-    with (cache_root() / f".{name}.lock").open("a+") as turn:
-        _wait_for(turn, name)
-        turn.truncate(0)
-        turn.write(f"{os.getpid()}")
-        turn.flush()
-        yield
-
-
-def _wait_for(turn: TextIO, name: str) -> None:
-    deadline = time.monotonic() + _WAIT_S
-    while True:
-        try:
-            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                turn.seek(0)
-                pid = turn.read() or "unknown"
-                message = (
-                    f"process {pid} of another clone has held the lock {name} for more than "
-                    f"{_WAIT_S / 60:.0f} min. What was installed before is kept. If it hangs, end "
-                    "it first."
-                )
-                raise StackError(message, repair="make install") from None
-            time.sleep(_POLL_S)
-        else:
-            return
 
 
 def _name(text: str) -> str:

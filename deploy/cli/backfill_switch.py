@@ -10,7 +10,8 @@ from deploy import output
 from deploy.cli import backfill_options as options
 from deploy.cli import option_checks
 from deploy.cli.backfill_group import add_command
-from deploy.cli.revision import Approval, Number, SwitchedBy, Timeout, Workers, show_switch
+from deploy.cli.revision import Approval, Number, SwitchedBy, Timeout, Workers
+from deploy.cli.revision_output import show_switch
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment

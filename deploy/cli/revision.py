@@ -3,19 +3,17 @@
 import getpass
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from deploy import output
 from deploy.cli import option_checks
 from deploy.cli.backfill_options import Json, Python
+from deploy.cli.revision_output import show_comparison, show_switch
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment
-
-if TYPE_CHECKING:
-    from deploy.revisions.promote import SwitchRequest
 
 Number = Annotated[
     int, typer.Argument(metavar="N", min=1, help="Number of the logic revision, 1 or more.")
@@ -145,7 +143,7 @@ def compare(
         states_found = compare_states(settings, former, number, dict(found.barrier), timeout)
         report["states"] = states_found.as_json()
         differing += len(states_found.differing)
-    _show_comparison(report, json=json)
+    show_comparison(report, json=json)
     raise typer.Exit(1 if differing else 0)
 
 
@@ -195,35 +193,3 @@ def retire(
     end(Home(default_home()), settings, number, delete=delete)
     gone = "workers, topics, group and files are gone" if delete else "its workers are stopped"
     output.console.print(f"logic revision {number}: {gone}")
-
-
-def show_switch(settings: Any, request: "SwitchRequest", *, json: bool) -> None:  # noqa: ANN401 -- its class is late
-    """Switch the deciding revision, and print the comparison made before the switch."""
-    from deploy.revisions.promote import promote as switch  # noqa: PLC0415 -- reads topics
-
-    found = switch(settings, request, report=output.errors.print)
-    report = {"revision": request.revision} if found is None else found.as_json()
-    _show_comparison(report, json=json)
-    if not json:
-        output.console.print(f"logic revision {request.revision} decides now")
-
-
-def _show_comparison(report: dict[str, Any], *, json: bool) -> None:
-    if json:
-        output.as_json(report)
-        return
-    differences = report.pop("differences", [])
-    refused = report.pop("refused_records", [])
-    report.pop("barrier", None)
-    report |= {f"states, {name}": said for name, said in report.pop("states", {}).items()}
-    output.table("", ("what", "value"), list(report.items()))
-    if differences:
-        rows = [
-            (d["kind"], d["inv_key"], d["how"], ", ".join(d["fields"]), d["former"], d["fresh"])
-            for d in differences
-        ]
-        output.table("", ("kind", "key", "how", "differs in", "former", "new"), rows)
-    if refused:
-        output.table(
-            "Records that are no decisions", ("position and reason",), [(r,) for r in refused]
-        )

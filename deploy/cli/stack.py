@@ -257,6 +257,7 @@ def status(
     from deploy.doctor import checks  # noqa: PLC0415 -- asks every part
     from deploy.stack import observe  # noqa: PLC0415 -- as above
     from deploy.stack import status as report  # noqa: PLC0415 -- as above
+    from deploy.stack.status_output import show_status  # noqa: PLC0415 -- as above
 
     home = _home()
     seen = observe.observe(home)
@@ -268,7 +269,7 @@ def status(
     if json:
         output.as_json(found)
     else:
-        report.show(found)
+        show_status(found)
         for row in rows:
             line = f"{row.mark} {row.name}: {row.found}"
             output.console.print(line)

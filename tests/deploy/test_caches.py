@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.artifacts import caches, install
+from deploy.artifacts import caches, install, machine_lock
 from deploy.errors import StackError
 
 MACHINE = dict(os.environ)
@@ -168,14 +168,14 @@ def test_an_installation_that_hangs_is_named_and_not_waited_for_without_limit(
     tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setenv("INVENTORY_CACHE", str(tmp_path))
-    monkeypatch.setattr(install, "_WAIT_S", 0.0)
+    monkeypatch.setattr(machine_lock, "_WAIT_S", 0.0)
     named = pytest.raises(StackError, match=f"process {os.getpid()} of another clone")
-    with install._lock("installer"):
-        with named as refused, install._lock("installer"):
+    with machine_lock.machine_lock("installer"):
+        with named as refused, machine_lock.machine_lock("installer"):
             pytest.fail("both hold it")
-        with install._lock("pyspark"):
+        with machine_lock.machine_lock("pyspark"):
             pass
 
     assert refused.value.repair == "make install"
-    with install._lock("installer"):
+    with machine_lock.machine_lock("installer"):
         pass

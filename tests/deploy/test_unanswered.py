@@ -26,6 +26,7 @@ from deploy.stack.runtime import (
     write_environment,
     write_runtime,
 )
+from deploy.stack.status_output import show_status
 from tests.deploy.children import SLEEP
 
 NOBODY = "127.0.0.1:1"
@@ -71,7 +72,7 @@ def home(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 def test_status_says_which_part_did_not_answer(home, capsys) -> None:
     found = status.collect(home, observe.observe(home))
-    status.show(found)
+    show_status(found)
     shown = capsys.readouterr().out
 
     states = {name: service["state"] for name, service in found["services"].items()}

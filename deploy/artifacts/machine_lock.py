@@ -1,0 +1,53 @@
+"""Locks of this machine, which let one of several clones do slow work.
+
+Only Python's standard library: installation starts before anything is installed.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, TextIO
+
+from deploy.artifacts.caches import cache_root
+from deploy.errors import StackError
+
+_WAIT_S: Final = 1800.0  # building PySpark takes minutes on a slow machine
+_POLL_S: Final = 0.2
+
+
+@contextmanager
+def machine_lock(name: str) -> Iterator[None]:
+    """Hold the lock `name` of this machine, so that only one of two clones does the work.
+
+    Raises:
+        StackError: another installation has held it for half an hour.
+    """
+    cache_root().mkdir(parents=True, exist_ok=True)
+    with (cache_root() / f".{name}.lock").open("a+") as turn:
+        _wait_for(turn, name)
+        turn.truncate(0)
+        turn.write(f"{os.getpid()}")
+        turn.flush()
+        yield
+
+
+def _wait_for(turn: TextIO, name: str) -> None:
+    deadline = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                turn.seek(0)
+                pid = turn.read() or "unknown"
+                message = (
+                    f"process {pid} of another clone has held the lock {name} for more than "
+                    f"{_WAIT_S / 60:.0f} min. What was installed before is kept. If it hangs, end "
+                    "it first."
+                )
+                raise StackError(message, repair="make install") from None
+            time.sleep(_POLL_S)
+        else:
+            return
