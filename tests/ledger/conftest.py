@@ -11,6 +11,7 @@ from django.db import connections
 
 from tests.ledger.postgres import Server, running_server
 from tests.ledger.rows import VALID
+from tests.ledger.sessions import Sessions
 from webui.config.environment import database_from_url
 
 # No broker, Connect or worker runs beside these tests: pages that probe them need not wait long.
@@ -69,52 +70,54 @@ def database(server: Server) -> Iterator[str]:
         connections.databases["default"] = before
 
 
+# For few rows DELETE is faster than TRUNCATE, but a whole retail file may have filled this table.
+_LARGE = """
+DO $$ BEGIN
+    IF pg_relation_size('retail.sale_line') > 200000 THEN TRUNCATE retail.sale_line; END IF;
+END $$;
+"""
+# Without triggers, so that prices and old counts go too.
+_EMPTY = (
+    "SET session_replication_role = replica;",
+    _LARGE,
+    *(f"DELETE FROM {table};" for table in EMPTIED),  # noqa: S608 -- names from above
+    "UPDATE app.setting SET price_kill_switch = false WHERE price_kill_switch;",
+    "SET session_replication_role = origin;",
+)
+
+
 def empty(connection: psycopg.Connection) -> None:
     """Delete every row that tests write."""
-    # Without triggers, so that prices and old counts go too; much faster than TRUNCATE.
-    connection.execute("SET session_replication_role = replica")
-    # But not for the one table that a whole retail file may have filled.
-    connection.execute("TRUNCATE retail.sale_line")
-    connection.execute("".join(f"DELETE FROM {table};" for table in EMPTIED))  # noqa: S608 -- names from above
-    connection.execute("UPDATE app.setting SET price_kill_switch = false")
-    connection.execute("SET session_replication_role = origin")
+    connection.execute("".join(_EMPTY).encode())
 
 
 @pytest.fixture(scope="session")
-def cleaner(server: Server, database: str) -> Iterator[psycopg.Connection]:
-    """A superuser's connection that empties the ledger.
-
-    It is kept for all tests: a new session of Postgres reads the catalogue of 50 tables first,
-    which takes longer than the deletes.
-    """
-    with psycopg.connect(server.url("postgres", database), autocommit=True) as connection:
-        yield connection
+def sessions(server: Server, database: str) -> Iterator[Sessions]:
+    """Sessions that all tests take in turn."""
+    opened = Sessions(server, database)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
-def ledger(
-    server: Server, database: str, cleaner: psycopg.Connection
-) -> Iterator[psycopg.Connection]:
+def ledger(sessions: Sessions) -> Iterator[psycopg.Connection]:
     """A superuser's connection to the emptied ledger, in autocommit mode."""
-    empty(cleaner)
-    with psycopg.connect(server.url("postgres", database), autocommit=True) as connection:
-        yield connection
+    connection = sessions.take("postgres")
+    empty(connection)
+    yield connection
+    sessions.give_back()
 
 
 @pytest.fixture
-def till(server: Server, database: str, ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
+def till(sessions: Sessions, ledger: psycopg.Connection) -> psycopg.Connection:
     """A connection with the application's rights to the emptied ledger, in autocommit mode."""
-    with psycopg.connect(server.url("app_rw", database), autocommit=True) as connection:
-        yield connection
+    return sessions.take("app_rw")
 
 
 @pytest.fixture
-def sinks(
-    server: Server, database: str, ledger: psycopg.Connection
-) -> Iterator[psycopg.Connection]:
+def sinks(sessions: Sessions, ledger: psycopg.Connection) -> psycopg.Connection:
     """A connection with the rights of projector and actuator, in autocommit mode."""
-    with psycopg.connect(server.url("sink_rw", database), autocommit=True) as connection:
-        yield connection
+    return sessions.take("sink_rw")
 
 
 @pytest.fixture

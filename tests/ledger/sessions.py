@@ -1,0 +1,42 @@
+"""Sessions of the test database that tests take in turn, one for each role."""
+
+import psycopg
+
+from tests.ledger.postgres import Server
+
+
+class Sessions:
+    """Open sessions by role. Each test gets them as if they were new.
+
+    A new session of Postgres reads the catalogue of 50 tables first. That takes longer than the
+    statements of most tests.
+    """
+
+    def __init__(self, server: Server, database: str) -> None:
+        self._server = server
+        self._database = database
+        self._open: dict[str, psycopg.Connection] = {}
+        self._taken: set[str] = set()
+
+    def take(self, role: str) -> psycopg.Connection:
+        """Return the role's session in autocommit mode."""
+        self._taken.add(role)
+        if role not in self._open or self._open[role].closed:
+            # Without prepared statements: psycopg would use them after DISCARD ALL, too.
+            self._open[role] = psycopg.connect(
+                self._server.url(role, self._database), autocommit=True, prepare_threshold=None
+            )
+        return self._open[role]
+
+    def give_back(self) -> None:
+        """End the transactions, locks and settings of a test in the sessions that it took."""
+        for role in self._taken:
+            if not self._open[role].closed:
+                self._open[role].rollback()
+                self._open[role].execute("DISCARD ALL")
+        self._taken.clear()
+
+    def close(self) -> None:
+        """End all sessions."""
+        for connection in self._open.values():
+            connection.close()
