@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from datetime import datetime
 from unittest import mock
 
 import django
@@ -9,7 +10,9 @@ import psycopg
 import pytest
 from django.db import connections
 
+from ledger.kernel.transactions import database_now
 from tests.ledger.postgres import Server, running_server
+from tests.ledger.remembered import rows_of, write_rows
 from tests.ledger.rows import VALID
 from tests.ledger.sessions import Sessions
 from webui.config.environment import database_from_url
@@ -118,6 +121,30 @@ def till(sessions: Sessions, ledger: psycopg.Connection) -> psycopg.Connection:
 def sinks(sessions: Sessions, ledger: psycopg.Connection) -> psycopg.Connection:
     """A connection with the rights of projector and actuator, in autocommit mode."""
     return sessions.take("sink_rw")
+
+
+@pytest.fixture(scope="session")
+def midnight(database: str) -> datetime:
+    """The last midnight, at which the history of the demo retailer ends."""
+    return database_now().replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+@pytest.fixture(scope="session")
+def retailer_rows(sessions: Sessions, midnight: datetime) -> dict[str, bytes]:
+    """Seed the smallest demo retailer into the empty ledger. Return its rows by table."""
+    from bench.retailer.demo import seed_demo  # noqa: PLC0415 -- few test modules need it
+
+    owner = sessions.take("postgres")
+    empty(owner)
+    assert seed_demo(seed=3, size="tiny", midnight=midnight)
+    return rows_of(owner, EMPTIED)
+
+
+@pytest.fixture
+def retailer(ledger: psycopg.Connection, retailer_rows: dict[str, bytes]) -> psycopg.Connection:
+    """A superuser's connection to a ledger with the smallest demo retailer and nothing else."""
+    write_rows(ledger, retailer_rows)
+    return ledger
 
 
 @pytest.fixture

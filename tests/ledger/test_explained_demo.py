@@ -1,7 +1,5 @@
 """Every item of the demo retailer adds up, from its rows in Postgres to its price."""
 
-from datetime import UTC
-from importlib import import_module
 from pathlib import Path
 
 import psycopg
@@ -19,23 +17,18 @@ from tests.ledger.shown import project, worker_with
 def test_every_item_of_the_demo_adds_up(
     server: Server,
     database: str,
-    ledger: psycopg.Connection,
+    retailer: psycopg.Connection,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    now = ledger.execute("SELECT clock_timestamp()").fetchone()
-    assert now is not None
-    midnight = now[0].astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    seed_demo = import_module("bench.retailer.demo").seed_demo  # late: it needs Django set up
-    assert seed_demo(seed=3, size="tiny", midnight=midnight)
     url = SecretStr(server.url("app_ro", database))
     known = Connections(home=tmp_path, read_database_url=url, query_token=SecretStr("token"))
-    keys = ledger.execute("SELECT location, sku FROM retail.item_location ORDER BY id").fetchall()
+    keys = retailer.execute("SELECT location, sku FROM retail.item_location ORDER BY id").fetchall()
 
     wrong: dict[str, object] = {}
     for location, sku in keys:
-        state = state_of_history(ledger, f"{location}|{sku}")
-        project(ledger, state)
+        state = state_of_history(retailer, f"{location}|{sku}")
+        project(retailer, state)
         with worker_with(state) as address:
             monkeypatch.setenv("INVENTORY_WORKER_URLS", address)
             found = explain(sku, location, settings=known)

@@ -24,17 +24,6 @@ from ledger.kernel.transactions import database_now
 from ledger.services import ServiceError, keep_past
 
 
-@pytest.fixture
-def midnight(ledger: psycopg.Connection) -> datetime:
-    return database_now().replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-@pytest.fixture
-def retailer(ledger: psycopg.Connection, midnight: datetime) -> psycopg.Connection:
-    assert seed_demo(seed=3, size="tiny", midnight=midnight)
-    return ledger
-
-
 def tills(
     scenario: Scenario = SCENARIOS["normal"], *, shelves: Shelves | None = None, rate: float = 50.0
 ) -> ShopFloor:

@@ -8,7 +8,6 @@ import psycopg
 import pytest
 import structlog
 
-from bench.retailer.demo import seed_demo
 from deploy.cli import trading
 from deploy.cli.main import main
 from ledger import services
@@ -16,11 +15,12 @@ from tests.ledger.rows import reorder_proposal
 
 
 def test_the_summary_is_json_also_when_commands_are_refused(
-    ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    retailer: psycopg.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    seed_demo(seed=3, size="tiny")
     services.range_item(location="L", sku="S")  # without a supplier nobody can order it
-    reorder_proposal(ledger, supplier=None)
+    reorder_proposal(retailer, supplier=None)
     monkeypatch.setattr(trading, "connect_django", lambda: None)  # the fixture has connected
     options = ("--rate", "5", "--minutes", "0.04", "--patience", "0", "--seed", "2", "--json")
     monkeypatch.setattr(sys, "argv", ["inventory", "simulate", *options])

@@ -8,18 +8,10 @@ from django.db import OperationalError
 
 from bench.retailer import staff
 from bench.retailer.counting import Counting, Found
-from bench.retailer.demo import seed_demo
 from bench.retailer.shelves import shops_of_demo
 from bench.retailer.tally import Traded
 from ledger import services
 from ledger.kernel.transactions import database_now
-
-
-@pytest.fixture
-def retailer(ledger: psycopg.Connection) -> psycopg.Connection:
-    midnight = database_now().replace(hour=0, minute=0, second=0, microsecond=0)
-    assert seed_demo(seed=3, size="tiny", midnight=midnight)
-    return ledger
 
 
 def test_a_sheet_that_refuses_an_item_counts_the_right_one_again(
