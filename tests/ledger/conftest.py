@@ -8,7 +8,9 @@ from unittest import mock
 import django
 import psycopg
 import pytest
+from django.conf import settings
 from django.db import connections
+from django.test import override_settings
 
 from ledger.kernel.transactions import database_now
 from tests.ledger.postgres import Server, running_server
@@ -19,6 +21,9 @@ from webui.config.environment import database_from_url
 
 # No broker, Connect or worker runs beside these tests: pages that probe them need not wait long.
 PROBE_S = 0.2
+# This middleware is asynchronous only. Django's test client is not, so it would start a thread and
+# an event loop for each request. Tests that request files use `with_static_files`.
+STATIC_FILES = "servestatic.middleware.ServeStaticMiddleware"
 
 EMPTIED = (
     *(f"retail.{table}" for table in VALID),
@@ -64,6 +69,7 @@ def database(server: Server) -> Iterator[str]:
             "default"
         ]
         with (
+            override_settings(MIDDLEWARE=[m for m in settings.MIDDLEWARE if m != STATIC_FILES]),
             mock.patch("webui.desks.system.probes.PROBE_S", PROBE_S),
             mock.patch("webui.desks.system.offsets.PROBE_S", PROBE_S),
         ):

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
-from django.test import Client
+from django.test import Client, override_settings
 
 
 def person(
@@ -14,7 +14,8 @@ def person(
     """Return a client with a session of this role, in every store unless some are given."""
     # Django's own models load only after the fixture has set Django up.
     people = import_module("ledger.people")
-    group = people.create_roles()[role]
+    # Seven queries, unless an earlier test has created the groups.
+    group = people.Group.objects.filter(name=role).first() or people.create_roles()[role]
     user, _ = people.User.objects.get_or_create(username=name or role)
     user.groups.set([group])
     everywhere = not stores and not regions
@@ -31,6 +32,11 @@ def logged_in(user: Any) -> Client:
     session["second_factor_at"] = session["began_at"] = session["active_at"] = time.time()
     session.save()
     return client
+
+
+def with_static_files() -> override_settings:
+    """Let clients created inside serve the files of pages, too, like the web server."""
+    return override_settings(MIDDLEWARE=import_module("webui.config.settings").MIDDLEWARE)
 
 
 def form(proposal: object, shown: object, **fields: object) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ledger import services
 from tests.ledger.addresses import sent
 from tests.ledger.administered import ADMIN, FORMS, audit, operator, rows, text
 from tests.ledger.fingerprint import fingerprint
-from tests.ledger.pages import person
+from tests.ledger.pages import person, with_static_files
 from tests.ledger.routes import patterns
 
 __all__ = ["rows"]
@@ -232,8 +232,11 @@ def test_pages_have_the_headers_and_only_our_scripts_and_styles(rows: psycopg.Co
             "/static/js/app.js",
         ]
         assert not re.search(r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=", page), path
-    for file in ("js/core.js", "css/base.css", "js/vendor/jquery/jquery.js"):
-        assert client.get(f"/static/admin/{file}").status_code == 404
+    with with_static_files():
+        client = operator()
+        for file in ("js/core.js", "css/base.css", "js/vendor/jquery/jquery.js"):
+            assert client.get(f"/static/admin/{file}").status_code == 404
+        assert client.get("/static/css/app.css").status_code == 200
 
 
 def test_the_action_log_of_django_has_no_table(rows: psycopg.Connection) -> None:

@@ -18,6 +18,7 @@ import pytest
 from deploy.stack.home import PROJECT
 from inventory.model.ids import InvKey
 from tests.ledger.inbox import level, state
+from tests.ledger.pages import with_static_files
 from tests.ledger.programs import account, program_of
 from tests.ledger.rows import reorder_proposal, write
 
@@ -31,7 +32,8 @@ KEY = {"location": "BERLIN-1", "sku": "BED-1053", "inv_key": "BERLIN-1|BED-1053"
 def address(database: str) -> Iterator[str]:
     """Return the API's address of a running server of this process's Django."""
     uvicorn: Any = import_module("uvicorn")
-    application = import_module("webui.config.asgi").application
+    with with_static_files():
+        application = import_module("webui.config.asgi").application
     hub = import_module("webui.live.stream").HUB
     hub.closing = False  # a test of the server's end may have left it so
     config = uvicorn.Config(application, port=0, lifespan="off", log_config=None)

@@ -12,7 +12,7 @@ from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.test import RequestFactory
 
 from tests.ledger.inbox import level, state
-from tests.ledger.pages import person
+from tests.ledger.pages import person, with_static_files
 
 ACCEPTS = {"accept-encoding": "gzip, deflate, br"}
 LONG = b"a line of text\n" * 100
@@ -93,11 +93,12 @@ def test_a_file_is_compressed_as_a_whole() -> None:
 def test_a_browser_may_ask_for_a_file_by_the_tag_of_its_compressed_form(
     ledger: psycopg.Connection,
 ) -> None:
-    client = person("associate")
-    first = client.get("/static/css/app.css", headers=ACCEPTS)
-    tag = first["ETag"]
+    with with_static_files():
+        client = person("associate")
+        first = client.get("/static/css/app.css", headers=ACCEPTS)
+        tag = first["ETag"]
 
-    again = client.get("/static/css/app.css", headers={**ACCEPTS, "if-none-match": tag})
+        again = client.get("/static/css/app.css", headers={**ACCEPTS, "if-none-match": tag})
 
     assert tag.startswith("W/")
     assert again.status_code == 304

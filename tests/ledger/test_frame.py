@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from tests.ledger.inbox import level, state
-from tests.ledger.pages import person
+from tests.ledger.pages import person, with_static_files
 
 ANYBODY = Client(SERVER_NAME="localhost")
 
@@ -88,7 +88,8 @@ def test_what_a_device_installs_holds_no_data_and_needs_no_login(
     assert script["Cache-Control"] == "no-cache"
     assert "csrf" not in page.content.decode()
     assert '<nav id="desks"' not in page.content.decode()
-    manifest = ANYBODY.get("/static/app.webmanifest")
+    with with_static_files():
+        manifest = Client(SERVER_NAME="localhost").get("/static/app.webmanifest")
     assert manifest["Content-Type"].startswith("application/manifest+json")
 
 

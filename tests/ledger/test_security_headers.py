@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from tests.ledger.inbox import level, state
-from tests.ledger.pages import person
+from tests.ledger.pages import person, with_static_files
 
 NONE = {"Access-Control-Allow-Origin", "Server", "X-Powered-By"}
 
@@ -104,7 +104,8 @@ def test_logging_out_takes_a_post(ledger: psycopg.Connection) -> None:
     ["/.git/config", "/static/", "/static/../manage.py", "/static/%2e%2e/manage.py", "/.env"],
 )
 def test_files_of_the_project_are_not_served(ledger: psycopg.Connection, address: str) -> None:
-    assert person("operator").get(address).status_code == 404
+    with with_static_files():
+        assert person("operator").get(address).status_code == 404
 
 
 def test_trace_is_not_answered(ledger: psycopg.Connection) -> None:
