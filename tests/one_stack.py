@@ -9,7 +9,12 @@ from xdist.workermanage import WorkerController
 
 STACK: Final = "stack"
 # Files of tests/stack whose tests start services of their own.
-APART: Final = frozenset({"test_foreground", "test_lost_topics", "test_revision_deployed"})
+APART: Final = frozenset(
+    {
+        *("test_demo", "test_existing_postgres", "test_foreground"),
+        *("test_lost_topics", "test_revision_deployed"),
+    }
+)
 # Approximate seconds of files in `make soak`. These have few tests but long ones: ordered by their
 # number of tests, they would start last and leave the other process without work.
 SECONDS: Final = {
@@ -27,10 +32,17 @@ SECONDS: Final = {
     "test_columns_agree": 60,
     "test_every_crash": 60,
     "test_revision_deployed": 60,
+    "test_demo": 90,
+    "test_existing_postgres": 50,
+    "test_pages": 60,
     "test_engines": 50,
     "test_places": 30,
     "test_schemas": 30,
     "test_policy": 25,
+    "test_disturbed_runs": 20,
+    "test_full_disk": 20,
+    "test_lost_jvm": 15,
+    "test_explained_demo": 10,
 }
 SECONDS_OF_A_TEST: Final = 0.2
 
