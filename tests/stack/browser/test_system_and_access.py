@@ -149,9 +149,10 @@ def test_every_page_asks_for_a_login_first(doors: Doors, shop: Shop) -> None:
     visitor = doors.log_in("associate")
     visitor.log_out_silently()
 
+    assert "/login/?next=" in visitor.open("/").url
     for path in (*pages(shop), *OPERATORS, *ACCOUNT):
-        visitor.open(path)
-        assert "/login/?next=" in visitor.page.url
+        answer = visitor.context.request.get(doors.base + path)
+        assert "/login/?next=" in answer.url, path
     with pytest.raises(urllib.error.HTTPError, match="401"):
         urllib.request.urlopen(f"{doors.base}/live/stream?keys=x")  # noqa: S310 -- our own stack
 
