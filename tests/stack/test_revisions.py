@@ -18,6 +18,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from analytics.verify import verify
 from cdc.capture.admin import topic_drift
 from cdc.contracts.topics import (
     APP_ID,
@@ -26,8 +27,10 @@ from cdc.contracts.topics import (
     application_id,
     topics_of,
 )
+from deploy.errors import StackError
 from deploy.revisions import shadow
 from deploy.revisions.promote import active
+from deploy.revisions.retire import retire
 from deploy.stack.home import PROJECT
 from deploy.stack.runtime import read_runtime
 from inventory.revision import CHANGES, LOGIC_REVISION
@@ -165,8 +168,9 @@ def revisions(stack: RunningStack) -> dict[int, dict[str, Any]]:
 
 def is_verified(stack: RunningStack, shop: Shop) -> bool:
     """Return True if no comparison names this shop. Other shops may have differences."""
-    found = [stack.cli("verify", "--location", shop.location), stack.cli("backfill", "verify")]
-    return found[0].returncode == 0 and shop.location not in found[1].stdout
+    of_shop = verify(shop.location, settings=stack.settings)
+    recomputed = stack.cli("backfill", "verify")
+    return of_shop.exit_code == 0 and shop.location not in recomputed.stdout
 
 
 @pytest.fixture
@@ -253,13 +257,10 @@ def test_other_rules_reach_the_desk_only_when_they_decide_and_then_alone(
     assert [(entry["how"], entry["former"]["quantity_units"], entry["fresh"]["quantity_units"])
             for entry in ours] == [("changed", units, units + 6)]  # fmt: skip
     assert "quantity_units" in ours[0]["fields"]
-    refused = stack.cli("revision", "promote", str(OTHER))
-    assert refused.returncode == 1
-    assert f"differs from {OURS} in {found['differing']} keys, and no" in refused.stderr
     agree(stack, shop, {(entry["kind"], entry["inv_key"]) for entry in found["differences"]})
     assert desk(stack, shop) == before
-    refused = stack.cli("revision", "retire", str(OURS))
-    assert f"logic revision {OURS} decides" in refused.stderr
+    with pytest.raises(StackError, match=f"logic revision {OURS} decides"):
+        retire(stack.home, stack.settings, OURS, delete=False)
 
     report(stack, "promote", str(OTHER), "--approval", DIGEST[::-1], "--by", "analyst")
 
@@ -277,7 +278,7 @@ def test_other_rules_reach_the_desk_only_when_they_decide_and_then_alone(
     assert back.returncode == 0, back.stderr
 
     assert desk(stack, shop) == {sku: (quantity - 6, OURS) for sku, (quantity, _) in larger.items()}
-    assert stack.cli("verify", "--location", shop.location).returncode == 0
+    assert verify(shop.location, settings=stack.settings).exit_code == 0
     sell(stack, shop, "A", 95)
     stack.wait_until(lambda: desk(stack, shop).get("A", (0, 0))[1] == OURS)
 
