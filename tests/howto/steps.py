@@ -27,6 +27,7 @@ from textwrap import dedent, indent
 from deploy.stack.home import PROJECT
 
 PAGES = PROJECT / "docs" / "how-to"
+MIGRATIONS = PROJECT / "ledger" / "migrations"
 COPIED = (
     *("inventory", "cdc", "ledger", "streams", "analytics", "webui", "bench", "deploy"),
     *("tests", "docs", "requirements", "pyproject.toml", "Makefile", "docker-compose.yml"),
@@ -91,8 +92,11 @@ def commands(page: str) -> list[str]:
 
 
 def copy_project(target: Path) -> Path:
-    """Copy the sources to `target`, without environment, caches and data. Return `target`."""
-    unwanted = shutil.ignore_patterns("__pycache__", "*.pyc", "images")
+    """Copy the sources to `target`, without environment and data. Return `target`.
+
+    Their bytecode comes along. Without it, each command would compile what it imports again.
+    """
+    unwanted = shutil.ignore_patterns("images")
     for name in COPIED:
         source = PROJECT / name
         if source.is_dir():
@@ -100,6 +104,17 @@ def copy_project(target: Path) -> Path:
         else:
             target.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target / name)
+    return target
+
+
+def copy_edited(page: str, target: Path) -> Path:
+    """Copy the files that a page edits, and the names of the migrations. Return `target`."""
+    paths = {PROJECT / edit.path for edit in edits(page)}
+    for source in {*paths, *MIGRATIONS.glob("[0-9]*.py")}:
+        if source.is_file():
+            copied = target / source.relative_to(PROJECT)
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, copied)
     return target
 
 

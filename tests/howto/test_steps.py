@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.howto import steps
-from tests.howto.steps import Edit, StepFailed, apply, commands, copy_project, edits, perform_edits
+from tests.howto.steps import Edit, StepFailed, apply, commands, copy_edited, edits, perform_edits
 
 PAGES = sorted(page.name for page in steps.PAGES.glob("*.md") if page.name != "README.md")
 SOURCE = "class A:\n    one = 1\n    two = 2\n\nclass B:\n    one = 1\n"
@@ -71,7 +71,7 @@ def test_an_edit_without_its_line_fails(tmp_path: Path, edit: Edit) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_edits_of_a_page_fit_the_sources(tmp_path: Path, name: str) -> None:
-    copy = copy_project(tmp_path / "copy")
+    copy = copy_edited(name, tmp_path / "copy")
 
     perform_edits(name, copy)
 
