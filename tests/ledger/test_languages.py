@@ -20,7 +20,7 @@ from tests.ledger.planted import PERSON, Store, two_stores
 from tests.ledger.postgres import Server
 from tests.ledger.test_access_matrix import body, visitor
 from tests.ledger.visible import outside, visible
-from tests.translation.pseudo import CODE, pseudo_language
+from tests.translation.pseudo import CODE, pseudo_language, write_catalogues
 from webui.translation.words import WORDS
 
 # Together they may open every page; each page is read by the first who may.
@@ -54,6 +54,14 @@ def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
     """Two stores with a row in everything that pages read."""
     with two_stores(request) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def locale(database: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The catalogues of the pseudo-language. Finding all texts takes a second."""
+    folder = tmp_path_factory.mktemp("locale")
+    write_catalogues(folder)
+    return folder
 
 
 def addresses(store: Store) -> dict[str, str]:
@@ -96,13 +104,13 @@ def in_pseudo(client: Client) -> Client:
 
 
 def test_every_text_of_every_page_goes_through_gettext(
-    stores: tuple[Store, Store], server: Server, database: str, tmp_path: Path
+    stores: tuple[Store, Store], server: Server, database: str, locale: Path
 ) -> None:
     own, _ = stores
     left, found = addresses(own), {}
     with psycopg.connect(server.url("postgres", database), autocommit=True) as owner:
         owner.execute("DELETE FROM app.refusal")  # reasons that other tests have left
-    with pseudo_language(tmp_path):
+    with pseudo_language(locale):
         for role in ROLES:
             client = in_pseudo(visitor(role))
             for name, path in [*left.items()]:
@@ -123,11 +131,11 @@ def test_every_text_of_every_page_goes_through_gettext(
 
 @pytest.mark.parametrize("role", ROLES)
 def test_refusals_of_forms_go_through_gettext(
-    stores: tuple[Store, Store], tmp_path: Path, role: str
+    stores: tuple[Store, Store], locale: Path, role: str
 ) -> None:
     own, _ = stores
     found = {}
-    with pseudo_language(tmp_path):
+    with pseudo_language(locale):
         client = in_pseudo(visitor(role, own.location))
         for name, form in FORMS.items():
             path, fields = form(own)

@@ -48,8 +48,9 @@ def write_catalogues(locale: Path) -> None:
     """Write the catalogues of the pseudo-language below `locale`."""
     folder = locale / FOLDER / "LC_MESSAGES"
     folder.mkdir(parents=True)
-    ours = {one.id: _entry(one) for one in sorted(of_pages(PROJECT)) if not one.plural}
-    plurals = [_entry(one) for one in of_pages(PROJECT) if one.plural]
+    pages = sorted(of_pages(PROJECT))
+    ours = {one.id: _entry(one) for one in pages if not one.plural}
+    plurals = [_entry(one) for one in pages if one.plural]
     ours = {key: entry for key, entry in ours.items() if key not in {one.id for one in plurals}}
     entries = {entry.id: entry for entry in _of_django()} | ours
     taken = {entry.id for entry in plurals}
@@ -61,10 +62,9 @@ def write_catalogues(locale: Path) -> None:
 
 @contextmanager
 def pseudo_language(locale: Path) -> Iterator[None]:
-    """Offer the pseudo-language, whose catalogues are written below `locale`."""
+    """Offer the pseudo-language, whose catalogues are below `locale`."""
     settings = import_module("django.conf").settings
     override_settings = import_module("django.test").override_settings
-    write_catalogues(locale)
     languages = (*settings.LANGUAGES, (CODE, "Pseudo"))
     with override_settings(LANGUAGES=languages, LOCALE_PATHS=[*settings.LOCALE_PATHS, locale]):
         yield
