@@ -76,7 +76,7 @@ def running_server() -> Iterator[Server]:
         os.chown(home, person.pw_uid, person.pw_gid)
     data = home / "data"
     _run_as_person(
-        *("initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8"),
+        *("initdb", "--no-sync", "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8"),
         *("--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"),
     )
     server = Server(_free_port())
