@@ -122,6 +122,17 @@ def test_details_open_below_their_row_and_stay_open_after_a_refusal() -> None:
 
 
 @pytest.mark.usefixtures("three")
+def test_a_scheduled_price_is_named_beside_the_proposal_that_it_replaces() -> None:
+    tomorrow = database_now() + timedelta(days=1)
+    services.set_price(services.SetPrice("L", "B", 949, effective_from=tomorrow))
+
+    page = html(person("pricing").get("/prices/", {"open": "P:L|B:1-2"}))
+
+    assert page.count("another price is scheduled") == 1
+    assert f"A price of <b>9.49</b> is scheduled from {tomorrow:%Y-%m-%d}" in page
+
+
+@pytest.mark.usefixtures("three")
 def test_a_decision_keeps_search_order_and_page() -> None:
     fields = form("P:L|B:1-2", 1, action="snooze", days=3, next="P:L|A:1-2")
 

@@ -110,7 +110,7 @@ LEFT JOIN LATERAL (
 
 @dataclass(frozen=True, slots=True)
 class PriceProposal(Proposal):
-    """One proposed price."""
+    """One proposed price; `next_minor` is scheduled to replace it at `next_from`."""
 
     proposal_id: str
     old_minor: int
@@ -126,6 +126,8 @@ class PriceProposal(Proposal):
     tax_bp: int | None
     rate_micro: int | None
     blocked_until_us: int | None
+    next_minor: int | None
+    next_from: datetime | None
 
     @property
     def unit_effect_minor(self) -> int | None:
@@ -157,11 +159,18 @@ SELECT r.inv_key, r.location, r.sku, coalesce(p.name, r.sku) AS name, r.revision
        r.prior_minor, il.cost_minor, il.tax_bp,
        coalesce(s.demand_rate_micro, il.initial_rate_micro) AS rate_micro,
        CASE WHEN r.status = 'snoozed' THEN
-           (s.state::json #>> '{price_episode,blocked_until_us}')::bigint END AS blocked_until_us
+           (s.state::json #>> '{price_episode,blocked_until_us}')::bigint END AS blocked_until_us,
+       later.price_minor AS next_minor, later.effective_from AS next_from
 FROM app.price_proposal r
 LEFT JOIN retail.product p ON p.code = r.sku
 LEFT JOIN retail.item_location il ON il.inv_key = r.inv_key
 LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
+LEFT JOIN LATERAL (
+    SELECT price_minor, effective_from FROM retail.price_change
+    WHERE inv_key = r.inv_key AND effective_from > greatest(
+        statement_timestamp(), to_timestamp(r.effective_at_us / 1000000.0))
+    ORDER BY effective_from, id DESC LIMIT 1
+) later ON true
 """
 DESK_ROWS: Final = 100
 _VIEWS: Final = {
