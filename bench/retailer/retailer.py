@@ -34,6 +34,9 @@ FAMILIES_DRAWN: Final = (MIN_MAX, PAR, FIXED_LOT, PERIODIC, PERIODIC_MIN_MAX, CO
 FAMILY_SHARES: Final = (62, 12, 8, 6, 6, 6)
 COMPUTED_PERCENT: Final = 40
 ADVISED_PERCENT: Final = 15
+# Share of the slow keys with advised prices, only of those with too much stock: the last unit of an
+# item that sells twice a year has a cover of months, and is no reason to cut its price.
+ADVISED_SLOW_PERCENT: Final = 25
 SLOW_BELOW: Final = 0.35
 # Below this demand a store keeps one unit on the shelf, and orders the next one when it is sold.
 SOLD_IN_A_MONTH: Final = 1 / 30
@@ -144,18 +147,28 @@ def _store_key(seed: int, store: str, item: Item, daily: float) -> PlannedKey:
     lead = LEAD_DAYS_DIRECT if item.is_direct else 2
     reorder_point = 0 if daily < SOLD_IN_A_MONTH else max(1, ceil(daily * (lead + 3)))
     further = 1 if is_slow or not family.computed else max(4, ceil(daily * 21))
+    fate = random.choices(FATES, FATE_SHARES)[0]
     return PlannedKey(
         location=store,
         item=item,
         daily_units=daily,
-        fate=random.choices(FATES, FATE_SHARES)[0],
+        fate=fate,
         family=family.code,
         levels="computed" if is_computed and not is_slow else "fixed",
         reorder_point_units=reorder_point,
         order_up_to_units=reorder_point + further,
-        price_mode="advise" if random.randrange(100) < ADVISED_PERCENT else "off",
+        price_mode=_price_mode(random.randrange(100), fate, is_slow=is_slow),
         auto_max_minor=AUTOMATIC_MINOR if random.randrange(100) < AUTOMATIC_PERCENT else 0,
     )
+
+
+def _price_mode(drawn: int, fate: str, *, is_slow: bool) -> str:
+    """Return the price mode of a store's key; `drawn` is a random number of 0 to 99."""
+    if is_slow:
+        is_advised = fate == "too_much" and drawn < ADVISED_SLOW_PERCENT
+    else:
+        is_advised = drawn < ADVISED_PERCENT
+    return "advise" if is_advised else "off"
 
 
 def _warehouse_key(seed: int, item: Item, drawn: float) -> PlannedKey:
