@@ -51,9 +51,10 @@ WHERE sent_at IS NULL AND opened_by = %s
               WHERE line.order_ref = purchase.order_ref AND line.status = 'draft')
 ORDER BY number LIMIT %s
 """
+# A price below its floor always waits for a person (docs/domain.md 6.1).
 _OPEN_PRICES: Final = """
 SELECT proposal_id, revision FROM app.price_proposal
-WHERE status = 'open'
+WHERE status = 'open' AND signal <> 'below_floor'
   AND (decided_at IS NULL
        OR (decided_action NOT IN ('approve', 'reject') AND decided_at < updated_at))
   AND updated_at < clock_timestamp() - make_interval(secs => %s)

@@ -55,7 +55,7 @@ def seed_demo(
     if is_seeded():
         return False
     report = progress or (lambda _: None)
-    ends = midnight or _started_at()
+    ends = midnight or history_ends()
     items, keys = plan(seed, size_named(size))
     history = plan_history(seed, ends, keys)
     size_text = f"{len(items)} items, {len(STORES)} stores, {len(keys)} item-locations"
@@ -76,7 +76,7 @@ def seed_demo(
     return True
 
 
-def _started_at() -> datetime:
+def history_ends() -> datetime:
     """Return the midnight at which the history ends; a continued run keeps its first one."""
     written: datetime | None = fetch_value(
         "SELECT max(occurred_at) FROM retail.stock_count"

@@ -11,11 +11,13 @@ from deploy.stack.home import Home, default_home, write_json
 
 
 def main() -> None:
-    """Write the retailer and one login per role unless they exist already."""
+    """Write the retailer, its incidents and one login per role unless they exist already."""
     setup_django()
     from bench.retailer.demo import seed_demo  # noqa: PLC0415 -- needs Django set up
+    from bench.retailer.morning import begin_morning  # noqa: PLC0415 -- needs Django set up
 
     seed_demo(progress=lambda text: print(text, file=sys.stderr, flush=True))  # noqa: T201 -- its log
+    begin_morning()
     home = Home(default_home())
     if not home.has_demo():
         from ledger.people import seed_demo_users  # noqa: PLC0415 -- needs Django set up
