@@ -38,6 +38,8 @@ ADVISED_PERCENT: Final = 15
 # item that sells twice a year has a cover of months, and is no reason to cut its price.
 ADVISED_SLOW_PERCENT: Final = 25
 SLOW_BELOW: Final = 0.35
+# Below this demand the estimate begins with the expected rate and follows the sales slowly.
+SELDOM_BELOW: Final = 0.1
 # Below this demand a store keeps one unit on the shelf, and orders the next one when it is sold.
 SOLD_IN_A_MONTH: Final = 1 / 30
 # Share of the stores' keys whose routine needs the rules approve, and the largest value of a need.
@@ -191,6 +193,7 @@ def _warehouse_key(seed: int, item: Item, drawn: float) -> PlannedKey:
 def policy(key: PlannedKey) -> dict[str, object]:
     """Return the columns of `item_location`, with decisions off: history decides nothing."""
     item, slow = key.item, key.is_slow
+    seldom = key.is_store and key.daily_units < SELDOM_BELOW
     return {
         "clock_mode": "replayed",
         "replenish_family": OFF.code,
@@ -198,7 +201,10 @@ def policy(key: PlannedKey) -> dict[str, object]:
         # Ten-minute windows from 08:00 to 21:00 UTC.
         "trading_windows": 78,
         "trading_from_window": 48,
-        "demand_method": "tsb" if slow and key.is_store else "ewma",
+        "demand_method": "tsb" if slow and key.is_store and not seldom else "ewma",
+        # With 125, the rate of an item that sells once a month falls to 2 % between two sales.
+        "demand_alpha_permille": 20 if seldom else 125,
+        "initial_rate_micro": int(key.daily_units * 1_000_000) if seldom else None,
         "levels": key.levels,
         "reorder_point_units": key.reorder_point_units,
         "order_up_to_units": key.order_up_to_units,
@@ -224,6 +230,6 @@ def policy(key: PlannedKey) -> dict[str, object]:
         "margin_permille": MARGIN_PERMILLE,
         "tax_bp": TAX_BP,
         "endings": [49, 99],
-        "overstock_days": 720 if slow else 84,
+        "overstock_days": 240 if slow else 84,
         "idle_days": 75 if slow else 28,
     }
