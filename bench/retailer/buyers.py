@@ -76,7 +76,7 @@ class Habits(NamedTuple):
     patience_s: float
     at_once: int
     left_permille: int
-    most_left: int = 20
+    most_left: int = 12
 
 
 class Need(NamedTuple):
@@ -94,10 +94,11 @@ def is_left_to_people(proposal: str, habits: Habits) -> bool:
     return random.randrange(1000) < habits.left_permille
 
 
-def _mine(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
+def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
     """Return the proposals to decide in this round. `found` begins with the oldest."""
-    mine = [one for one in found if not is_left_to_people(one[0], habits)]
-    left = [one for one in found if is_left_to_people(one[0], habits)]
+    judged = [(one, is_left_to_people(one[0], habits)) for one in found]
+    mine = [one for one, is_left in judged if not is_left]
+    left = [one for one, is_left in judged if is_left]
     return [*mine, *left[: max(0, len(left) - habits.most_left)]][: habits.at_once]
 
 
@@ -105,7 +106,7 @@ def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
     """Decide open needs, then send the draft orders that collect their lines."""
     # Fetch more than needed: the proposals left to people are the oldest and would fill the list.
     found = rows(_OPEN_NEEDS, [habits.patience_s, 10 * habits.at_once])
-    for need in _mine([Need(*row) for row in found], habits):
+    for need in to_decide([Need(*row) for row in found], habits):
         _attempt(done, "reorder", partial(_answer_need, seed, need, done))
     for (order_ref,) in rows(_OWN_DRAFTS, [BUYER, habits.patience_s / 4, habits.at_once]):
         _attempt(done, "send_order", partial(_send, order_ref, done))
@@ -114,7 +115,7 @@ def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
 def decide_prices(seed: int, habits: Habits, done: Traded) -> None:
     """Decide open price proposals."""
     found = rows(_OPEN_PRICES, [habits.patience_s, 10 * habits.at_once])
-    for proposal, revision in _mine(found, habits):
+    for proposal, revision in to_decide(found, habits):
         _attempt(done, "price", partial(_answer_price, seed, proposal, revision, done))
 
 

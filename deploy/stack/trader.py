@@ -13,7 +13,7 @@ from deploy.stack.django import setup_django
 
 RATE: Final = 1  # sale lines a second
 # The demo's people answer half of the proposals, each after a minute, and leave at most the newest
-# 20 others to visitors (`Habits`).
+# 12 others to visitors (`Habits`).
 LEFT_PERMILLE: Final = 500
 PATIENCE_S: Final = 60
 
