@@ -1,7 +1,7 @@
 """Plans depend on the seed alone: retailer, history, ticks."""
 
 from collections import Counter
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import pytest
 
@@ -9,12 +9,10 @@ from bench.retailer.catalogue import DEPARTMENTS, STORES, WAREHOUSES, catalogue,
 from bench.retailer.codes import codes
 from bench.retailer.demand import Demand
 from bench.retailer.history import plan_history, promoted_minor
-from bench.retailer.history_values import History
 from bench.retailer.retailer import (
     HISTORY_DAYS,
     SIZES,
     SLOW_BELOW,
-    PlannedKey,
     plan,
     policy,
     size_named,
@@ -24,14 +22,7 @@ from bench.retailer.seasons import open_hours, promotions, season_factor
 from bench.retailer.shelves import Shelves, unrecorded_units
 from ledger.imports.pace import Pace
 from ledger.services import DescribeGtin, ServiceError
-
-MIDNIGHT = datetime(2026, 3, 2, tzinfo=UTC)
-
-
-@pytest.fixture(scope="module")
-def demo() -> tuple[list[PlannedKey], History]:
-    _, keys = plan(1, SIZES["demo"])
-    return keys, plan_history(1, MIDNIGHT, keys)
+from tests.bench.retailer.conftest import MIDNIGHT
 
 
 def test_the_same_seed_plans_the_same_retailer() -> None:

@@ -1,0 +1,115 @@
+"""Hours of trade on the planned demo by the pure rules: the needs left to people don't grow."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from bench.retailer.buyers import Habits, to_decide
+from bench.retailer.demand import TICKS_PER_S, Demand
+from bench.retailer.retailer import PlannedKey
+from bench.retailer.scenarios import SCENARIOS
+from deploy.stack.trader import LEFT_PERMILLE, PATIENCE_S, RATE
+from tests.bench.retailer.folded import Folded, Row, folded_demo
+from tests.bench.retailer.test_plausible_demo import FEW_STORES, OPENS
+
+SECOND_US = 1_000_000
+HOURS = 2
+HOUR_S = 3600
+ROUND_S = 10
+DELIVERED_AFTER_S = 10
+
+
+@dataclass(slots=True)
+class Trade:
+    """A shop that sells each second what the demand plans, and buys what its needs ask for."""
+
+    keys: list[PlannedKey]
+    folded: Folded
+    opened: dict[str, tuple[str, int]] = field(default_factory=dict)  # by key: id, second
+    on_the_road: deque[tuple[int, Row]] = field(default_factory=deque)
+    lines: int = 0
+
+    def sell(self, key: PlannedKey, units: int, second: int) -> None:
+        on_shelf = self.folded.states[key.inv_key].stock.on_hand_units
+        sold = min(units, on_shelf)
+        if sold > 0:
+            self.lines += 1
+            row: Row = {"source": "till", "source_ref": str(self.lines)}
+            row |= {"quantity_units": sold, "amount_minor": sold, "condition": "resaleable"}
+            self.folded.write("sale_line", key.inv_key, row | {"occurred_at": self.folded.now_us})
+            self.note(key.inv_key, second)
+
+    def note(self, inv_key: str, second: int) -> None:
+        """Remember since when the key's need is open, or that it is closed."""
+        episode = self.folded.states[inv_key].episode
+        if episode.state != "open" or episode.id is None:
+            self.opened.pop(inv_key, None)
+        elif self.opened.get(inv_key, ("", 0))[0] != episode.id:
+            self.opened[inv_key] = (episode.id, second)
+
+    def order(self, inv_key: str, second: int) -> None:
+        """Write the order line that answers the key's need."""
+        reorder_id, _ = self.opened[inv_key]
+        episode = self.folded.states[inv_key].episode
+        row: Row = {"order_ref": reorder_id, "supplier": "S", "status": "confirmed"}
+        row |= {"ordered_units": episode.quantity_units, "ordered_at": self.folded.now_us}
+        line = self.folded.write("purchase_order_line", inv_key, row | {"reorder_id": reorder_id})
+        self.on_the_road.append((second + DELIVERED_AFTER_S, line))
+        self.note(inv_key, second)
+
+    def receive(self, second: int) -> None:
+        while self.on_the_road and self.on_the_road[0][0] <= second:
+            _, line = self.on_the_road.popleft()
+            units = line["ordered_units"]
+            row: Row = {"leg": "supplier_in", "status": "received", "received_units": units}
+            row |= {"order_units": units, "received_at": self.folded.now_us}
+            self.folded.write("shipment_line", line["inv_key"], row)
+            self.note(line["inv_key"], second)
+
+    def due(self, second: int) -> list[tuple[str, str]]:
+        """Return the needs that the buyers look at: older than their patience, oldest first."""
+        waiting = sorted(self.opened.items(), key=lambda item: item[1][1])
+        return [(name, key) for key, (name, at) in waiting if at < second - PATIENCE_S]
+
+    def is_automatic(self, inv_key: str) -> bool:
+        state = self.folded.states[inv_key]
+        need, policy = state.episode.last_output, state.policy
+        assert policy is not None
+        if need is None or need.quantity_units is None or need.flags:
+            return False
+        return need.quantity_units * policy.cost_minor <= policy.auto_max_minor
+
+
+def test_the_needs_left_to_people_stay_few_over_hours_of_trade(demo) -> None:
+    keys, history = demo
+    chosen = [key for key in keys if key.location in FEW_STORES]
+    sellers = sorted(chosen, key=lambda key: -key.daily_units)
+    trade = Trade(chosen, folded_demo(chosen, history, OPENS))
+    demand = Demand(
+        seed=1, keys=len(sellers), rate=RATE * TICKS_PER_S, scenario=SCENARIOS["normal"]
+    )
+    habits = Habits(PATIENCE_S, at_once=20, left_permille=LEFT_PERMILLE)
+    for key in chosen:
+        trade.note(key.inv_key, 0)
+
+    open_needs = []
+    for second in range(HOURS * HOUR_S):
+        trade.folded.now_us += SECOND_US
+        for line in demand.tick(second).lines:
+            trade.sell(sellers[line.key], line.units, second)
+        trade.receive(second)
+        open_needs.append(len(trade.opened))
+        if second % ROUND_S:
+            continue
+        due = trade.due(second)
+        for _, key in due:
+            if trade.is_automatic(key):
+                trade.order(key, second)
+        waiting = [one for one in due if one[1] in trade.opened]
+        for _, key in to_decide(waiting, habits):
+            trade.order(key, second)
+
+    first, last = open_needs[600:HOUR_S], open_needs[-HOUR_S:]
+    # Twelve are left to people. The others wait until they are a minute old.
+    assert max(first) <= 60
+    assert max(last) <= max(first) + 5
+    assert min(last) >= 15
