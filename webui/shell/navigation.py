@@ -33,11 +33,14 @@ ICONS: Final = {
     "audit": "shield-check",
 }
 OTHER_ICON: Final = "package"
+# The page of the bar that is no desk of its own: Find leads to it. People who count have it there.
+SCAN: Final = "scan"
+SCAN_PAGE: Final = "find/scan.html"
 # The bar of a phone: a person gets the first four of these that they may open. The second text is
 # the label there.
 BAR: Final = (
     ("find", gettext_noop("Find")),
-    ("scan", gettext_noop("Scan")),
+    (SCAN, gettext_noop("Scan")),
     ("counts", gettext_noop("Count")),
     ("receiving", gettext_noop("Receive")),
     ("tasks", gettext_noop("Tasks")),

@@ -29,7 +29,15 @@ from webui.accounts.roles import (
     abilities,
 )
 from webui.live.stream import sign_keys
-from webui.shell.navigation import BAR, BAR_LENGTH, GROUPS, ICONS, OTHER_ICON
+from webui.shell.navigation import (
+    BAR,
+    BAR_LENGTH,
+    GROUPS,
+    ICONS,
+    OTHER_ICON,
+    SCAN,
+    SCAN_PAGE,
+)
 
 # Desk, label, the key after "g" that opens it, and the ability that it requires. The desk is the
 # name of its address and, up to a colon, the directory of its templates.
@@ -101,7 +109,7 @@ def render_page(
     status: int = 200,
 ) -> HttpResponse:
     """Render a page of the application with the frame for this person."""
-    frame = frame_of(request, template.partition("/")[0], live_keys=live_keys)
+    frame = frame_of(request, template, live_keys=live_keys)
     response = render(request, template, {**frame, **context}, status=status)
     response["Cache-Control"] = "no-store"
     if template in KEPT_OFFLINE and request.method == "GET" and status == OK:
@@ -112,14 +120,14 @@ def render_page(
 def frame_of(
     request: HttpRequest, current: str, *, live_keys: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return what `base.html` shows around a page of the desk `current`."""
+    """Return what `base.html` shows around the page `current`: a template, or only its desk."""
     may = abilities(request.user)
     keys = list(live_keys)
-    tabs = _tabs(request, current, may)
+    tabs = _tabs(request, current.partition("/")[0], may)
     signed_keys = sign_keys(request.user.pk or 0, keys)
     return {
         "tabs": tabs,
-        "bar": _bar(tabs),
+        "bar": _bar(_with_scan(tabs, is_current=current == SCAN_PAGE) if COUNT in may else tabs),
         "may": dict.fromkeys(may, True),
         "live_url": f"{reverse('live-stream')}?{urlencode({'keys': signed_keys})}",
         "freshness": freshness(keys),
@@ -139,6 +147,12 @@ def _tabs(request: HttpRequest, current: str, may: Collection[str]) -> list[Tab]
         heading = gettext(group) if group else ""
         tabs.append(Tab(name, gettext(label), reverse(name), key, is_current, heading, icon))
     return tabs
+
+
+def _with_scan(tabs: Sequence[Tab], *, is_current: bool) -> list[Tab]:
+    """Return the desks of the bar with Scan; on its page, it is current instead of its desk."""
+    scan = Tab(SCAN, "", reverse(SCAN), "", is_current, "", ICONS[SCAN])
+    return [*(replace(tab, is_current=tab.is_current and not is_current) for tab in tabs), scan]
 
 
 def _bar(tabs: Sequence[Tab]) -> list[Tab]:

@@ -133,7 +133,7 @@ def test_a_bar_has_the_desks_of_a_thumb_and_a_button_opens_the_rest(doors: Doors
     bar = page.get_by_role("navigation", name="Most used")
     desks = page.get_by_role("navigation", name="Desks")
 
-    expect(bar.get_by_role("link")).to_have_text(["Find", "Count", "Receive", "Tasks"])
+    expect(bar.get_by_role("link")).to_have_text(["Find", "Scan", "Count", "Receive"])
     expect(bar.get_by_role("link", name="Find")).to_have_attribute("aria-current", "page")
     bar.get_by_role("button", name="More").click()
     expect(desks.get_by_role("button", name="Log out")).to_be_in_viewport()
