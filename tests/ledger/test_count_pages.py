@@ -151,6 +151,9 @@ def test_an_entry_can_be_taken_back(shelf: psycopg.Connection) -> None:
     row = shelf.execute("SELECT entry_id FROM app.count_entry WHERE units = 100").fetchone()
     assert row is not None
 
+    opened = ann.get(f"/counts/sheets/{sheet}/?open=S")
+    assert "Total 101 2" in text(opened)
+    assert f'name="entry_id" value="{row[0]}"' in opened.content.decode()
     post(ann, f"/counts/sheets/{sheet}/undo", entry_id=str(row[0]))
 
     assert services.submit_sheet(sheet_id=sheet, actor="ann").refused == ()

@@ -50,6 +50,9 @@ def test_one_shortage_and_the_rest_as_expected(ledger: psycopg.Connection) -> No
     short = order()
     order(6, sku="T")
     client = person("associate")
+    # The value of a reason is its code: its text has the language of the page.
+    german = client.get("/receiving/order?ref=X-1", headers={"accept-language": "de"})
+    assert '<option value="short">zu wenig</option>' in german.content.decode()
     fields = form(client, accept="rest") | {
         f"received-{short}-0": "8",
         f"reason-{short}-0": "short",
@@ -184,9 +187,12 @@ def test_a_receipt_is_corrected_on_the_page_by_its_receiver(ledger: psycopg.Conn
     order()
     client, other = person("associate"), person("associate", "bob")
     send(client, form(client, accept="rest"))
-    page = text(client.get("/receiving/order?ref=X-1"))
-    assert "<summary>Correct</summary>" in page
-    assert "<summary>Correct</summary>" not in text(other.get("/receiving/order?ref=X-1"))
+    [row] = re.findall(r"open=(\d+)#receipt-", text(client.get("/receiving/order?ref=X-1")))
+    page = text(client.get(f"/receiving/order?ref=X-1&open={row}"))
+    assert 'action="/receiving/correct' in page
+    assert 'action="/receiving/correct' not in text(
+        other.get(f"/receiving/order?ref=X-1&open={row}")
+    )
     fields = dict(re.findall(r'name="(receipt|shown_version)" value="([^"]+)"', page))
     typed = {"received": "7", "damaged": "1", "reason": "miscounted"}
 

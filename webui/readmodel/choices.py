@@ -19,6 +19,11 @@ def locations() -> list[Choice]:
     return select("SELECT code, name FROM retail.location ORDER BY code", {}, Choice)
 
 
+def store_names() -> dict[str, str]:
+    """Return the names of `locations()` by code."""
+    return {store.code: store.name for store in locations()}
+
+
 def partners() -> list[Choice]:
     """Return all named locations. A transfer names its partner, but shows none of its figures."""
     with within(EVERYWHERE):

@@ -15,21 +15,28 @@ from ledger.kernel.rows import select, select_one, select_value
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A counting sheet and the number of items on it."""
+    """A counting sheet, and the sums of its entries."""
 
     id: int
     location: str
+    location_name: str
     opened_by: str
     opened_at: datetime
     submitted_at: datetime | None
     items: int
+    units: int
+    entries: int
 
 
 _SHEET: Final = """
-SELECT s.id, s.location, s.opened_by, s.opened_at, s.submitted_at,
-       (SELECT count(DISTINCT sku) FROM app.count_entry e
-        WHERE e.sheet_id = s.id AND NOT e.is_undone) AS items
+SELECT s.id, s.location, coalesce(lo.name, s.location) AS location_name, s.opened_by,
+       s.opened_at, s.submitted_at, e.items, e.units, e.entries
 FROM app.count_sheet s
+LEFT JOIN retail.location lo ON lo.code = s.location
+CROSS JOIN LATERAL (
+    SELECT count(DISTINCT sku) AS items, coalesce(sum(units), 0)::bigint AS units,
+           count(*) AS entries
+    FROM app.count_entry WHERE sheet_id = s.id AND NOT is_undone) e
 """
 
 
@@ -51,22 +58,20 @@ class SheetEntry:
 
     entry_id: str
     sku: str
-    name: str
     units: int
     counted_at: datetime
     count_id: int | None
 
 
-def entries(sheet_id: int) -> list[SheetEntry]:
-    """Return the newest 50 entries of a sheet, newest first."""
+def entries(sheet_id: int, sku: str) -> list[SheetEntry]:
+    """Return the newest 50 entries of one item of a sheet, newest first."""
     sql = """
-        SELECT e.entry_id::text, e.sku, coalesce(p.name, e.sku) AS name, e.units, e.counted_at,
-               e.count_id
-        FROM app.count_entry e LEFT JOIN retail.product p ON p.code = e.sku
-        WHERE e.sheet_id = %(sheet)s AND NOT e.is_undone
+        SELECT e.entry_id::text, e.sku, e.units, e.counted_at, e.count_id
+        FROM app.count_entry e
+        WHERE e.sheet_id = %(sheet)s AND e.sku = %(sku)s AND NOT e.is_undone
         ORDER BY e.number DESC LIMIT 50
         """
-    return select(sql, {"sheet": sheet_id}, SheetEntry)
+    return select(sql, {"sheet": sheet_id, "sku": sku}, SheetEntry)
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,10 +109,13 @@ def _show_sheet(
     if found is None or found.opened_by != request.user.get_username():
         message = "no such sheet of yours"
         raise Http404(message)
+    opened = query_text(request, "open", 32)
     context = {
         "tab": "count",
         "sheet": found,
-        "entries": selectors.entries(sheet_id),
+        "sum_text": _sum_text(found),
+        "opened": opened,
+        "entries": selectors.entries(sheet_id, opened) if opened else [],
         "tallies": selectors.tallies(sheet_id),
         "form": form,
         "refusal": refusal,
@@ -121,6 +124,11 @@ def _show_sheet(
         "waiting_count": selectors.waiting_count(),
     }
     return render_page(request, "counts/sheet.html", context, status=status)
+
+
+def _sum_text(sheet: selectors.Sheet) -> str:
+    """Return the items and units of the sheet."""
+    return f"{counted_text(sheet.items, 'item')} · {counted_text(sheet.units, 'unit')}"
 
 
 @require_POST

@@ -1,4 +1,4 @@
-"""A purchase order for its supplier: totals, and the CSV that other software imports."""
+"""A purchase order for its supplier: buyer, codes, and the CSV that other software imports."""
 
 import csv
 import io
@@ -62,12 +62,6 @@ def decimal_text(minor: int) -> str:
     """Return minor units as a plain decimal number that any program parses."""
     sign = "-" if minor < 0 else ""
     return f"{sign}{abs(minor) // 100}.{abs(minor) % 100:02d}"
-
-
-def total_minor(lines: Sequence[Line]) -> int | None:
-    """Return the cost of all promised units; None if the cost of a line is not known."""
-    values = [line.value_minor for line in lines if line.value_minor is not None]
-    return sum(values) if len(values) == len(lines) else None
 
 
 def numbered(header: Header, lines: Sequence[Line], codes: Codes) -> list[tuple[Line, str]]:

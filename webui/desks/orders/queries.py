@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 
-from django.utils.translation import gettext
-
 from ledger.kernel.rows import select, select_value
 from ledger.ordering.orders import version_of_drafts
 from webui.desks.orders.lines import ARRIVED_SQL, OPEN_UNITS_SQL, OVERDUE_SQL
+from webui.desks.orders.sheet import order_status
 
 PAGE_ROWS: Final = 50
 MOST_COUNTED: Final = 1000
@@ -73,12 +72,14 @@ class OrderRow:
 
     @property
     def status(self) -> str:
-        """One status for the complete order."""
-        if self.drafts:
-            return "draft"
-        if self.closed_lines == self.lines:
-            return "closed"
-        return gettext("part received") if self.open_units < self.units else gettext("on its way")
+        """One status for the complete order, as a message id."""
+        return order_status(
+            lines=self.lines,
+            drafts=self.drafts,
+            closed=self.closed_lines,
+            units=self.units,
+            open_units=self.open_units,
+        )
 
     @property
     def is_below_minimum(self) -> bool:

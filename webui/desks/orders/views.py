@@ -19,25 +19,27 @@ from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, abilities, requires
 from webui.desks.orders import listing
 from webui.desks.orders import queries as selectors
 from webui.desks.orders.commands import act_on
-from webui.desks.orders.document import buyer, csv_text, file_name, numbered, total_minor
+from webui.desks.orders.document import buyer, csv_text, file_name, numbered
 from webui.desks.orders.forms import ActionForm, SendManyForm
 from webui.desks.orders.lines import Line, order_lines
 from webui.desks.orders.order import Header, header, history
 from webui.desks.orders.queries import Filters
+from webui.desks.orders.sheet import LINE_COLUMNS, columns_for, summary_of, total_minor
 from webui.desks.sends.templatetags.needs import currency_mark
 from webui.desks.sends.views import sends_of
-from webui.readmodel.choices import locations_and_suppliers
+from webui.readmodel.choices import locations_and_suppliers, store_names
 from webui.readmodel.codes import codes_of
-from webui.shell.commands import next_cards, run_command
+from webui.shell.commands import next_cards, query_text, run_command
 from webui.shell.desk import Refusal
 from webui.shell.keyset import MOST_SUMMED, Place
-from webui.shell.listing import Column
+from webui.shell.listing import Column, plain_headings
 from webui.shell.page import render_page
 from webui.translation.refusals import conflict_text, refused_text
 
 LONGEST_REF = 200
 PAGE_LINES = 100
 MOST_DIGITS = 18
+EVERY_DAY = 0b1111111
 
 
 @require_GET
@@ -165,12 +167,18 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
     first = _first_line(request, lines, refused_line)
     part = lines[first : first + PAGE_LINES]
     behind = next_cards([f"line-{line.id}" for line in part])
+    summary = summary_of(lines)
     context = {
         "head": head,
-        "days": ", ".join(map(gettext, days_of(head.order_days_mask))),
+        "summary": summary,
+        "headings": plain_headings(columns_for(LINE_COLUMNS, summary)),
+        "places": store_names() if summary.is_of_many_stores else {},
+        "days": _days_text(head.order_days_mask),
         "lines": [
             {
                 "line": line,
+                "id": str(line.id),
+                "anchor": f"line-{line.id}",
                 "command_id": uuid4(),
                 "refusal": refusal if str(line.id) == refused_line else None,
                 "next_card": behind.get(f"line-{line.id}", ""),
@@ -179,14 +187,21 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
         ],
         **_places(ref, len(lines), first),
         **_sending(head, [line for line in lines if line.status == "draft"]),
-        "total_minor": total_minor(lines),
         "history": history(ref),
         "refusal": None if here else refusal,
+        "opened": refused_line if here else query_text(request, "open", MOST_DIGITS),
         "query": urlencode({"ref": ref} | ({"from": first} if first else {})),
     }
     status = 200 if refusal is None else refusal.status
     keys = sorted({line.inv_key for line in part})
     return render_page(request, "orders/order.html", context, live_keys=keys, status=status)
+
+
+def _days_text(mask: int) -> str:
+    """Return the weekdays on which a supplier takes orders."""
+    if mask == EVERY_DAY:
+        return gettext("every day")
+    return ", ".join(map(gettext, days_of(mask)))
 
 
 def _places(ref: str, line_count: int, first: int) -> dict[str, Any]:

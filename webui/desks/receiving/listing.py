@@ -8,6 +8,7 @@ from ledger.items.scanned import skus_of
 from ledger.kernel.rows import select, select_one
 from ledger.messages import gettext_noop
 from webui.desks.orders.lines import ARRIVED_SQL, OPEN_UNITS_SQL, OVERDUE_SQL
+from webui.desks.orders.sheet import TO
 from webui.shell.keyset import Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
@@ -34,6 +35,17 @@ COLUMNS: Final = (
     Column("open", gettext_noop("Units to come"), "n", largest_first=True),
     Column("road", gettext_noop("On the road"), "n", largest_first=True),
     Column("", gettext_noop("Receive"), "do", is_hidden=True),
+)
+
+# Columns of the lines of one order.
+DELIVERY_COLUMNS: Final = (
+    Column("", gettext_noop("Item"), "wide"),
+    Column("", TO),
+    Column("", gettext_noop("Expected"), "n"),
+    Column("", gettext_noop("Packs of"), "n"),
+    Column("", gettext_noop("Received"), "field"),
+    Column("", gettext_noop("Damaged"), "field"),
+    Column("", gettext_noop("Reason"), "field reason"),
 )
 
 

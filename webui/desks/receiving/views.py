@@ -1,6 +1,7 @@
 """The receiving desk: find the order, scan or type, accept the rest, show the report."""
 
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from ledger.services import Delivered, correct_receipt, receive_order
 from webui.accounts.roles import RECEIVE, requires
 from webui.desks.orders.lines import order_lines
 from webui.desks.orders.order import header
+from webui.desks.orders.sheet import columns_for, summary_of
 from webui.desks.receiving import listing
 from webui.desks.receiving import queries as selectors
 from webui.desks.receiving.codes import scan_codes
@@ -24,14 +26,16 @@ from webui.desks.receiving.forms import (
     shown_rows,
     typed_receipts,
 )
-from webui.readmodel.choices import locations
+from webui.readmodel.choices import locations, store_names
 from webui.readmodel.figures import counted_text
-from webui.shell.commands import run_and_redirect
+from webui.shell.commands import query_text, run_and_redirect
 from webui.shell.desk import Refusal
 from webui.shell.forms import CommandForm, Typed
+from webui.shell.listing import plain_headings
 from webui.shell.page import render_page
 
 LONGEST_REF = 200
+LONGEST_ID = 18
 # Only rows that a page shows can be accepted as the rest; further ones follow afterwards.
 PAGE_ROWS = 100
 
@@ -80,37 +84,51 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
         return render_page(request, "receiving/none.html", {"ref": ref}, status=404)
     lines = order_lines(ref)
     received = selectors.receipts(ref)
-    wanted = set(request.GET.get("report", "").split(",")) if refusal is None else set[str]()
+    reported = request.GET.get("report", "") if refusal is None else ""
+    wanted = set(reported.split(","))
     report = [receipt for receipt in received if str(receipt.id) in wanted]
     refused_receipt = refusal.form.get("receipt", "") if refusal else ""
     typed = {} if refusal is None else refusal.form
     rows = kept_rows(expected_rows(lines, selectors.announced(ref)), lines, typed)
-    me = request.user.get_username()
+    summary = summary_of(lines)
     context = {
         "head": head,
+        "summary": summary,
+        "headings": plain_headings(columns_for(listing.DELIVERY_COLUMNS, summary)),
+        "places": store_names() if summary.is_of_many_stores else {},
         "rows": rows[:PAGE_ROWS],
+        "expected_units": sum(typed_row.row.expected_units for typed_row in rows[:PAGE_ROWS]),
         "codes": scan_codes(rows[:PAGE_ROWS]),
         "rows_left": len(rows[PAGE_ROWS:]),
         "drafts": sum(1 for line in lines if line.status == "draft"),
         "report": report,
-        "report_open": sum(line.open_units for line in lines if line.status != "draft"),
-        "receipts": [
-            {
-                "receipt": receipt,
-                "is_mine": receipt.recorded_by == me and receipt.is_fresh,
-                "command_id": uuid4(),
-                "refusal": refusal if refused_receipt == str(receipt.id) else None,
-            }
-            for receipt in received
-        ],
+        "report_open": summary.coming_units,
+        "receipts": [_card(request, receipt, refused_receipt, refusal) for receipt in received],
+        "opened": refused_receipt or query_text(request, "open", LONGEST_ID),
         "reasons": REASONS,
         "command_id": uuid4(),
         "refusal": None if refused_receipt else refusal,
         "query": urlencode({"ref": ref}),
+        "here": urlencode({"ref": ref} | ({"report": reported} if report else {})),
     }
     status = 200 if refusal is None else refusal.status
     keys = sorted({typed_row.row.line.inv_key for typed_row in rows[:PAGE_ROWS]})
     return render_page(request, "receiving/order.html", context, live_keys=keys, status=status)
+
+
+def _card(
+    request: HttpRequest, receipt: selectors.Receipt, refused: str, refusal: Refusal | None
+) -> dict[str, Any]:
+    """Return a receipt with what this person may do; `refused` is the id of the refused one."""
+    is_own = receipt.recorded_by == request.user.get_username()
+    return {
+        "receipt": receipt,
+        "id": str(receipt.id),
+        "anchor": f"receipt-{receipt.id}",
+        "is_mine": is_own and receipt.is_fresh,
+        "command_id": uuid4(),
+        "refusal": refusal if refused == str(receipt.id) else None,
+    }
 
 
 @require_POST

@@ -23,7 +23,7 @@ const PARTS = [
     start: (module) => module.startDesk(),
   },
   {
-    at: "#desk, #list",
+    at: "#desk, #list, #tallies",
     file: "expand.js",
     load: () => import("./expand.js"),
     start: (module) => module.startExpand(),

@@ -6,6 +6,8 @@ import { text } from "./frame.js";
 export function startDelivery() {
   const form = document.querySelector("form[data-delivery]");
   if (!form) return;
+  form.addEventListener("input", () => showSum(form));
+  showSum(form);
   const strip = form.querySelector("[data-pick]");
   const field = form.querySelector("[data-pick-field]");
   const said = form.querySelector("[data-pick-said]");
@@ -58,7 +60,26 @@ function add(form, sku, scanned) {
   const missing = inputs.find((input, at) => units(input) < expected(rows[at]));
   const input = missing ?? inputs[0];
   input.value = String(units(input) + scanned);
+  showSum(form);
   return text("{sku}: {units} of {expected}.", { sku, units: input.value, expected: expected(input.closest("[data-sku]")) });
+}
+
+/** Show in the bar how much of the delivery is typed, and mark each row that is complete or differs. */
+function showSum(form) {
+  let arrived = 0;
+  let wanted = 0;
+  for (const row of form.querySelectorAll("[data-sku]")) {
+    const received = row.querySelector("[data-received]");
+    const damaged = units(row.querySelector("[data-damaged]"));
+    arrived += units(received) + damaged;
+    wanted += expected(row);
+    const isAsExpected = !damaged && units(received) === expected(row);
+    row.dataset.typed = !received.value && !damaged ? "" : isAsExpected ? "complete" : "differs";
+  }
+  const line = form.querySelector("[data-delivery-sum]");
+  line.dataset.deliverySum ||= line.textContent;
+  const numbers = { arrived: arrived.toLocaleString("en"), expected: wanted.toLocaleString("en") };
+  line.textContent = arrived ? text("Typed: {arrived} of {expected} units", numbers) : line.dataset.deliverySum;
 }
 
 function units(input) {

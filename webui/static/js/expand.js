@@ -30,7 +30,7 @@ function close(target) {
 async function toggle(link) {
   const { id } = link.closest("tr");
   const { top } = link.getBoundingClientRect();
-  const part = link.closest("#desk, #list");
+  const part = link.closest("#desk, #list, #tallies");
   if (!part || !(await swap(link.href, `#${part.id}`))) {
     location.assign(link.href);
     return;

@@ -40,8 +40,10 @@ function startForm(form, queue) {
     units.value = empty();
     sku.focus();
   });
-  // The browser's validation would block an empty quantity before the rule above handles it.
+  // The browser's validation would block an empty quantity before the rule above handles it, and
+  // would mark the empty field after each scan as wrong.
   form.noValidate = true;
+  sku.required = false;
   document.addEventListener("keydown", (event) => {
     if (event.key !== "F2") return;
     event.preventDefault();
@@ -121,7 +123,7 @@ class Queue {
   }
 
   async settle() {
-    if (this.kept) await swap(location.href, "#tallies");
+    if (this.kept && (await swap(location.href, "#tallies"))) showSum();
     // Entries scanned while the tallies loaded are being sent, and settle afterwards.
     if (!this.isEmpty || !this.whenEmpty) return;
     const then = this.whenEmpty;
@@ -200,6 +202,12 @@ class Queue {
   tell(sentence) {
     document.getElementById("scan-state").textContent = sentence;
   }
+}
+
+/** The bar with the button to hand in stays, so that a click never misses it; only its sum changes. */
+function showSum() {
+  const line = document.querySelector("[data-sheet-sum]");
+  if (line) line.textContent = document.getElementById("tallies").dataset.sum;
 }
 
 /** Return the entries that an earlier page could not send, in the order of their scans. */
