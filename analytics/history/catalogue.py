@@ -5,14 +5,15 @@ from typing import Final
 from analytics.backfill.diff.tables import SCHEMAS
 from analytics.history.columns import ARROW, OF_DIFF, Column, HistoryTable
 from analytics.history.log_tables import LOG_TABLES
+from analytics.history.notes import DIFF_NOTES
 from analytics.history.run_tables import RUN_TABLES
 
 _GRAINS: Final = {
     "reorders": "need that only one run has, or a pair of needs that differ",
     "prices": "price proposal that only one run has, or a pair of proposals that differ",
-    "groups": "kind, dimension and value, with counts and sums",
+    "groups": "kind, dimension and value of a group, with counts and sums",
 }
-_SIDES: Final = {"a_": "run A", "b_": "run B", "delta_": "B less A"}
+_SIDES: Final = {"a_": "run A", "b_": "run B", "delta_": "B minus A"}
 
 
 def diff_name(file: str) -> str:
@@ -29,7 +30,10 @@ def _diff_table(name: str) -> HistoryTable:
 
 
 def _side(name: str) -> str:
-    return next((side for start, side in _SIDES.items() if name.startswith(start)), "")
+    """Return the note of a column: its side, and the meaning of its name without the side."""
+    start = next((start for start in _SIDES if name.startswith(start)), "")
+    meaning = DIFF_NOTES.get(name.removeprefix(start), "")
+    return f"{_SIDES[start]}: {meaning}".removesuffix(": ") if start else meaning
 
 
 DIFF_TABLES: Final = tuple(_diff_table(name) for name in SCHEMAS)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from analytics.history.notes import NOTES
 from inventory.tables.captured import BIGINT, BIGINTS, BOOLEAN, DATE, INTEGER, TEXT, TIME
 
 TEXTS: Final = "text[]"
@@ -47,7 +48,7 @@ OF_DIFF: Final = "diff"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column; `note` adds what its name doesn't state."""
+    """One column; `note` adds what its name doesn't state, if `NOTES` doesn't have it."""
 
     name: str
     kind: str
@@ -78,6 +79,10 @@ class HistoryTable:
         """Return the names of all columns."""
         return tuple(column.name for column in self.columns)
 
+    def note_of(self, column: Column) -> str:
+        """Return the column's own note, or that of `NOTES` for its table or its name."""
+        return column.note or NOTES.get(f"{self.name}.{column.name}") or NOTES.get(column.name, "")
+
     @property
     def schema(self) -> Any:  # noqa: ANN401 -- pyarrow ships no types
         """Return the schema of its Parquet files."""
@@ -95,13 +100,13 @@ class HistoryTable:
 
 KEY: Final = (
     Column("inv_key", TEXT, "`STORE\\|SKU`"),
-    Column("store", TEXT, "the location"),
+    Column("store", TEXT, "location of the item"),
     Column("sku", TEXT),
 )
 POSITION: Final = (
     Column("partition", INTEGER),
     Column(
-        "offset", BIGINT, "of the record in its partition; a keyword of SQL, so write `t.offset`"
+        "offset", BIGINT, "offset of the record; write `t.offset`: the bare name is SQL's keyword"
     ),
 )
 

@@ -31,19 +31,25 @@ _NAMES: Final = {
     "stock_count": "counts",
 }
 _OCCURRED: Final = "occurred_at"
-CALENDAR: Final = (
-    Column("day", DATE, "of that time, UTC"),
-    Column("weekday", INTEGER, "1 is Monday, 7 is Sunday"),
-    Column("hour", INTEGER, "0 to 23, UTC"),
-)
+
+
+def calendar(time: str) -> tuple[Column, ...]:
+    """Return the columns that have the day, weekday and hour of the column `time`."""
+    return (
+        Column("day", DATE, f"UTC day of `{time}`"),
+        Column("weekday", INTEGER, "weekday of `day`: 1 is Monday, 7 is Sunday"),
+        Column("hour", INTEGER, f"UTC hour of `{time}`, 0 to 23"),
+    )
+
+
 _BUSINESS: Final = (
     Column("business_at", TIME, "business time (domain.md 2.1)"),
-    *CALENDAR,
+    *calendar("business_at"),
 )
 _WRITTEN: Final = (
     Column("recorded_at", TIME, "time of the row's last write"),
-    Column("recorded_by", TEXT, "person; null is the system"),
-    Column("committed_at", TIME, "commit of the row's last write"),
+    Column("recorded_by", TEXT, "person who wrote the row; null for the system"),
+    Column("committed_at", TIME, "commit time of the row's last write"),
     *POSITION,
 )
 _COMMON: Final = frozenset(name for name, _kind in COMMON)
@@ -70,7 +76,7 @@ def _fact_table(table: CapturedTable) -> HistoryTable:
     return HistoryTable(
         name=fact_name(table.name),
         source=OF_LOG,
-        grain=f"row of `retail.{table.name}` in force",
+        grain=f"row of `retail.{table.name}` that is in force",
         columns=(Column("id", BIGINT), *KEY, *(_BUSINESS if timed else ()), *own, *_WRITTEN),
         order=("inv_key", "business_at" if timed else "committed_at", "id"),
     )
@@ -82,8 +88,8 @@ LOG: Final = HistoryTable(
     grain="archived record of `stock.events`, heartbeats and damaged records included",
     columns=(
         *POSITION,
-        Column("generation", INTEGER, "of the topic"),
-        Column("key", TEXT, "of the record; bytes that are not UTF-8 become �"),
+        Column("generation", INTEGER, "generation of the topic"),
+        Column("key", TEXT, "key of the record; � replaces bytes that are not UTF-8"),
         Column("store", TEXT, "part of the key before the bar"),
         Column("sku", TEXT, "part of the key after the bar"),
         Column("table_name", TEXT, "captured table; null for a malformed record"),
@@ -102,20 +108,20 @@ FACTS: Final = {
 MOVEMENTS: Final = HistoryTable(
     name="movements",
     source=OF_LOG,
-    grain="row in force that moves on-hand or unavailable stock, or approved count",
+    grain="approved count, or other row in force that moves on-hand or unavailable stock",
     columns=(
         *KEY,
         Column("business_at", TIME, "business time (domain.md 2.1)"),
         Column("until_at", TIME, "business time of the key's next movement; null for the last"),
-        Column("table_name", TEXT, "captured table"),
-        Column("id", BIGINT, "of the row"),
+        Column("table_name", TEXT, "captured table of the row"),
+        Column("id", BIGINT, "`id` of the row in the captured table"),
         Column(
             "cause",
             TEXT,
             "sale, return, leg of a shipment, reason of an adjustment, kind of a count",
         ),
-        Column("on_hand_units", BIGINT, "signed; of a count: its variance"),
-        Column("unavailable_units", BIGINT, "signed"),
+        Column("on_hand_units", BIGINT, "signed units; for a count, its variance"),
+        Column("unavailable_units", BIGINT, "signed units"),
         Column("on_hand_after_units", BIGINT, "on-hand until `until_at`, by the count rule"),
         Column("stock_known", BOOLEAN, "true from the first count on"),
         *POSITION,

@@ -6,7 +6,7 @@
 from typing import Final
 
 from analytics.history.columns import KEY, OF_RUN, POSITION, TEXTS, Column, HistoryTable
-from analytics.history.log_tables import CALENDAR
+from analytics.history.log_tables import calendar
 from inventory.tables.captured import BIGINT, BOOLEAN, INTEGER, TEXT, TIME
 
 STOCK_COLUMNS: Final = (
@@ -35,7 +35,7 @@ POLICY_COLUMNS: Final = (
     Column("safety_method", TEXT),
     Column("service_z_micro", BIGINT),
     Column("supplier", TEXT),
-    Column("cost_minor", BIGINT, "of one unit"),
+    Column("cost_minor", BIGINT, "cost of one unit"),
     Column("pack_units", BIGINT),
     Column("moq_units", BIGINT, "least quantity of an order"),
     Column("max_order_units", BIGINT),
@@ -51,7 +51,7 @@ STATES: Final = HistoryTable(
     grain="key, at the end of the run; policy columns are null for a key without a policy",
     columns=(
         *KEY,
-        Column("stream_time", TIME, "the key's own clock"),
+        Column("stream_time", TIME, "the key's own clock (domain.md 3.1)"),
         *STOCK_COLUMNS,
         Column("stock_known", BOOLEAN, "true if the facts in force include a count"),
         Column("allocated_units", BIGINT),
@@ -62,12 +62,12 @@ STATES: Final = HistoryTable(
         Column("demand_mad_micro", BIGINT, "mean absolute error of the rate, units a day"),
         Column("observed_days", BIGINT),
         Column("quiet_windows", BIGINT, "trading windows since the last sale"),
-        Column("price_minor", BIGINT, "in force at the stream time"),
+        Column("price_minor", BIGINT, "price in force at the stream time"),
         Column("price_step", INTEGER, "0 regular, 1… markdown, -1… raise; null without a price"),
         Column("need_state", TEXT, "idle, open, held-snoozed, held-rejected or held-short"),
         Column("need_id", TEXT),
         Column("need_reason", TEXT),
-        Column("requested_units", BIGINT, "of the open need"),
+        Column("requested_units", BIGINT, "quantity of the open need"),
         Column("price_proposal_id", TEXT),
         Column("proposed_minor", BIGINT, "price of the open proposal"),
         *POLICY_COLUMNS,
@@ -84,7 +84,7 @@ WINDOW_COLUMNS: Final = (
     Column("return_lines", BIGINT),
     Column("revenue_minor", BIGINT, "returns reduce it"),
     Column("late_lines", BIGINT, "lines that came after the window was closed"),
-    Column("window_revision", BIGINT, "changes since it was closed"),
+    Column("window_revision", BIGINT, "changes since the window was closed"),
 )
 WINDOWS: Final = HistoryTable(
     name="windows",
@@ -92,9 +92,9 @@ WINDOWS: Final = HistoryTable(
     grain="key and ten minutes with a sale or return line, from the first record on",
     columns=(
         *KEY,
-        Column("start_at", TIME, "UTC; the window is [start, end)"),
+        Column("start_at", TIME, "begin of the window, which is [start, end)"),
         Column("end_at", TIME),
-        *CALENDAR,
+        *calendar("start_at"),
         *WINDOW_COLUMNS,
         Column("partition", INTEGER),
     ),
@@ -102,7 +102,7 @@ WINDOWS: Final = HistoryTable(
 )
 _DECISION: Final = (
     *KEY,
-    Column("id", TEXT, "generation and offset of the record that opened it"),
+    Column("id", TEXT, "holds generation and offset of the record that opened it"),
     Column("revision", INTEGER, "1 at the opening; the highest is in force"),
     Column("status", TEXT),
     Column("reason", TEXT),
@@ -121,11 +121,11 @@ DECISIONS: Final = HistoryTable(
         *_DECISION,
         Column("quantity_units", BIGINT, "null unless open"),
         Column("supplier", TEXT),
-        Column("cost_minor", BIGINT, "of one unit, at that time"),
+        Column("cost_minor", BIGINT, "cost of one unit when it was decided"),
         Column("base_position_units", BIGINT),
         Column("reorder_point_units", BIGINT, "s"),
         Column("order_up_to_units", BIGINT, "S"),
-        Column("flags", TEXTS, "each forbids an automatic approval"),
+        Column("flags", TEXTS, "flags of the quantity; each forbids an automatic approval"),
         *_DECIDED,
     ),
     order=("inv_key", "offset"),
@@ -152,7 +152,7 @@ PRICES: Final = HistoryTable(
 LATE: Final = HistoryTable(
     name="late",
     source=OF_RUN,
-    grain="record whose sale or return no window counts",
+    grain="record with a sale or return that no window counts",
     columns=(
         *KEY,
         Column("units", BIGINT, "signed: returns are negative"),
@@ -168,7 +168,7 @@ REJECTED: Final = HistoryTable(
     source=OF_RUN,
     grain="record without effect",
     columns=(
-        Column("key", TEXT, "of the record; bytes that are not UTF-8 become �"),
+        Column("key", TEXT, "key of the record; � replaces bytes that are not UTF-8"),
         Column("reason", TEXT),
         Column("stage", TEXT, "decode or fold"),
         Column("detail", TEXT),

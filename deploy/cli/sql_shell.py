@@ -119,7 +119,7 @@ def _schema(name: str) -> None:
     if table is None:
         problem = f".schema {name}: expected one of {', '.join(BY_NAME)}"
         raise QueryRefused(problem, "nothing was changed", ".tables lists the tables")
-    rows = [(one.name, one.kind, one.unit, _plain(one.note)) for one in table.columns]
+    rows = [(one.name, one.kind, one.unit, _plain(table.note_of(one))) for one in table.columns]
     output.table(
         f"{name}: one row per {_plain(table.grain)}", ("column", "type", "unit", "note"), rows
     )

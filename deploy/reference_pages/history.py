@@ -47,5 +47,5 @@ def _table(table: HistoryTable) -> Iterator[str]:
     yield ""
     yield "| column | type | unit | note |\n|---|---|---|---|"
     for column in table.columns:
-        cells = (f"`{column.name}`", column.kind, column.unit, column.note)
+        cells = (f"`{column.name}`", column.kind, column.unit, table.note_of(column))
         yield f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
