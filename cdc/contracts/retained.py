@@ -25,7 +25,7 @@ def decode_retained(payload: bytes) -> int:
     """Return the number that `encode_retained` wrote.
 
     Raises:
-        UnreadableRecord: the payload has another version, or is no such header.
+        UnreadableRecord: the payload has another version, or is not a value of this header.
     """
     return built(HEADER, document_of(HEADER, payload), lambda row: int(row["rows"]))
 

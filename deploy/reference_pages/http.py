@@ -54,7 +54,8 @@ def _pages() -> Iterator[str]:
     from webui.accounts.gate import API_RULES, STREAMS  # noqa: PLC0415 -- see above
 
     yield "## Pages"
-    yield "A right belongs to roles; *company* means that the person must also work in every store."
+    yield "The column *roles* names the roles that have the right. *company* means that the person"
+    yield "must also work in every store."
     yield ""
     yield "| address | method | right | roles | what it does |"
     yield "|---|---|---|---|---|"

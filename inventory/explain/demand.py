@@ -61,7 +61,7 @@ def _days(state: KeyState, rules: Rules, stream_time_us: int) -> Iterator[Line]:
 
 
 def _shown(state: KeyState, rules: Rules, span: tuple[int, int]) -> tuple[Line, ...]:
-    """Return the lines of the day that begins at `span[1]`; `span[0]` is the horizon (µs)."""
+    """Return the lines of one day. `span` is [horizon, start of the day) in µs since 1970 UTC."""
     day_us = span[1]
     day_end = last_day_end(state.final_demand, state.stock, state.windows, span, rules)
     starts = sorted(start for start in state.windows if day_us <= start < day_us + DAY_US)

@@ -186,7 +186,7 @@ def _regular_minor(policy: ItemLocation | None) -> int | None:
 
 
 def _candidate(policy: ItemLocation, regular_minor: int, inputs: PricingInputs) -> _Candidate | str:
-    """Return the price to propose, effective at `effective_at_us`, or the reason for none.
+    """Return the price to propose, effective at `effective_at_us`, or why there is none.
 
     The reason is one of the codes of domain.md 11.9, or the clamps joined by commas.
     """
@@ -243,10 +243,10 @@ def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
 
 
 def clamped_to(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamped | str:
-    """Return the price of the signal's step after clamps and ending, or the reason for none.
+    """Return the price of the signal's step after clamps and ending, or why there is none.
 
-    The reasons are `ladder_end` (no such step) and `no_change` (its target is not on the signal's
-    side of the old price).
+    `ladder_end`: the ladder has no such step. `no_change`: the target of the step is not on the
+    signal's side of the old price.
     """
     target = target_minor(policy, frame.regular_minor, signal.step)
     if target is None:

@@ -125,7 +125,7 @@ def parse_overlaid(key: str, row: Row, overlay: Overlay) -> ItemLocation:
 
 
 def parse_policy(key: str, row: Row) -> ItemLocation:
-    """Return the policy of `key` as in its row, without any overlay, or raise `Rejected`."""
+    """Return the policy of `key` as its row states it, or raise `Rejected`."""
     check_origin(row)
     policy = ItemLocation(
         id=integer(row, "id"),

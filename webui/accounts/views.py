@@ -202,7 +202,7 @@ def too_many(page: HttpResponse, attempt: Attempt) -> HttpResponse:
 
 @require_POST
 def log_out(request: HttpRequest) -> HttpResponse:
-    """End the session and show the login. With an address in `next`, that login leads there."""
+    """End the session and show the login, which leads to the address in `next` if there is one."""
     if isinstance(request.user, User):
         audit.note("logout", request.user, source=source_of(request))
     target = NextForm(request.POST).target

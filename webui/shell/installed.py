@@ -26,5 +26,5 @@ def service_worker(_request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def offline(request: HttpRequest) -> HttpResponse:
-    """Return the page that a device shows for what it hasn't kept."""
+    """Return the page that an offline device shows instead of a page that it hasn't stored."""
     return render(request, "offline.html")

@@ -68,7 +68,7 @@ def scan(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def scan_code(request: HttpRequest) -> JsonResponse:
-    """Return the SKU of a scanned code and the units of one scan, or the reason for none."""
+    """Return the SKU of a scanned code and the units of one scan, or why there is none."""
     text = _text(request)
     try:
         item = scanned_item("", text)
