@@ -18,7 +18,7 @@ STOCK_COLUMNS: Final = (
     Column("shrink_units", BIGINT, "Σ of count variances with the opposite sign"),
 )
 LEVEL_COLUMNS: Final = (
-    Column("base_position_units", BIGINT, "B: inventory position without the open need"),
+    Column("base_position_units", BIGINT, "inventory position without the open need (B)"),
     Column("safety_stock_units", BIGINT),
     Column("reorder_point_units", BIGINT, "s; null while no level is known"),
     Column("order_up_to_units", BIGINT, "S"),

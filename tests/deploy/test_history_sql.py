@@ -127,7 +127,7 @@ def test_the_shell_runs_statements_of_several_lines_from_a_pipe(sql: Sql) -> Non
 
     assert done.exit_code == 0, done.output
     assert "one  two\n1    ;  \n" in done.stdout
-    assert "late: one row per record whose sale or return no window counts\n" in done.stdout
+    assert "late: one row per record with a sale or return that no window counts\n" in done.stdout
     assert "lost_minor" in done.stdout
     assert done.stdout.endswith("three\n3    \n")
 
