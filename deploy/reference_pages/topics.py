@@ -12,6 +12,7 @@ from cdc.contracts.versions import known
 _SCHEMAS: Final = Path(str(files("cdc.contracts"))) / "schemas"
 _NEVER: Final = "-1"
 _DAY_MS: Final = 86_400_000
+_LIMITS: Final = {"minimum": "at least", "multipleOf": "a multiple of"}
 _SHOWN: Final = ("cleanup.policy", "retention.ms", "retention.bytes")
 
 Schema = dict[str, Any]
@@ -69,7 +70,7 @@ def _fields(schema: Schema, prefix: str = "") -> Iterator[str]:
             continue
         notes = [] if name in required else ["optional"]
         notes += [field["description"].rstrip(".")] if "description" in field else []
-        notes += [f"{word} {field[word]}" for word in ("minimum", "multipleOf") if word in field]
+        notes += [f"{text} {field[word]}" for word, text in _LIMITS.items() if word in field]
         yield f"| `{prefix}{name}` | {_type(field)} | {'; '.join(notes)} |".replace("|  |", "| |")
 
 
