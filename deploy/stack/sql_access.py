@@ -57,16 +57,25 @@ def run_query(home: Home, statement: str) -> Iterator[tuple[list[str], Iterator[
     """Yield column names and rows of one statement; rows are fetched in chunks of 1000.
 
     Raises:
-        StackError: no stack runs, or Postgres refuses the statement.
+        StackError: no stack runs, Postgres can't be reached, or it refuses the statement.
     """
+    opened = _connected(read_only_url(home))
     try:
-        with psycopg.connect(read_only_url(home)) as connection:
+        with opened as connection:
             cursor = connection.execute(_as_bytes(statement))
             columns = [column.name for column in cursor.description or ()]
             yield columns, _rows(cursor)
     except psycopg.Error as refusal:
         message = f"Postgres refused the statement: {str(refusal).strip()}"
         raise StackError(message) from refusal
+
+
+def _connected(url: str) -> psycopg.Connection[TupleRow]:
+    try:
+        return psycopg.connect(url)
+    except psycopg.OperationalError as failure:
+        message = f"no connection to Postgres, nothing was read: {str(failure).strip()}"
+        raise StackError(message, repair="inventory restart postgres") from failure
 
 
 def _as_bytes(statement: str) -> bytes:

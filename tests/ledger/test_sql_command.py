@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import socket
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,6 +93,19 @@ def test_a_statement_without_rows_and_one_that_is_refused(reader: Reader) -> Non
     assert isinstance(refused.exception, StackError)
     problem = 'Postgres refused the statement: column "no_such_column" does not exist'
     assert problem in str(refused.exception)
+
+
+def test_a_failed_connection_is_reported_as_such(reader: Reader) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
+        url = f"postgresql://app_ro@127.0.0.1:{bound.getsockname()[1]}/nowhere"
+        write_environment(reader.home, {"INVENTORY_READ_DATABASE_URL": url})
+
+        failed = reader.sql("SELECT 1").exception
+
+    assert isinstance(failed, StackError)
+    assert str(failed).startswith("no connection to Postgres, nothing was read: ")
+    assert failed.repair == "inventory restart postgres"
 
 
 def test_everything_that_the_page_of_analysts_names_can_be_read(reader: Reader) -> None:
