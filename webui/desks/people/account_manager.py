@@ -51,8 +51,9 @@ class AccountManager:
         """
         if not self.manages_all:
             message = gettext_noop(
-                "Operators who work everywhere reset second factors. Nothing was "
-                "changed. Ask one of them, who checks first that the phone is lost."
+                "Only an operator who works in every store can remove a second factor. Nothing "
+                "was changed. Ask such an operator; they will first check that the phone is "
+                "really lost."
             )
             raise PermissionDenied(message)
 
