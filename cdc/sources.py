@@ -45,7 +45,7 @@ def _unpacked(tree: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _zipped(file: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield what `_unpacked` yields, in its order, from a zip with the same files."""
+    """Yield path and content of each source file in a zip, in the order of `_unpacked`."""
     with zipfile.ZipFile(file) as archive:
         for path in sorted(map(PurePosixPath, archive.namelist())):
             if any(path.is_relative_to(part) for part in RULES):

@@ -111,7 +111,7 @@ def _exit_codes() -> str:
 
 
 def _shown(command: str) -> str:
-    alone = "none: a restart is enough after the cause has ended"
+    alone = "none: once the cause is removed, the next restart is enough"
     return f"`{command.strip()}`" if command else alone
 
 

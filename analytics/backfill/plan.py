@@ -214,7 +214,9 @@ def load(directory: Path) -> Plan:
         started = None if base is None else BaseRun(**base)
         return Plan(ends=ends, units=units, selection=selection, base=started, **row)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        problem = f"{path}: not a plan of a run: its fields are not those of its version: {error!r}"
+        problem = (
+            f"{path} is not the plan of a run: a field is missing, unknown or malformed: {error!r}"
+        )
         raise damaged(directory, problem) from error
 
 

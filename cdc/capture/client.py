@@ -270,7 +270,7 @@ def wait_captured(client: ConnectClient, database_url: str, *, timeout_s: float)
 
 
 def _not_streaming(state: ConnectorState, database_url: str) -> str:
-    """Return what keeps the connector from streaming; empty if it streams."""
+    """Return the reason why the connector doesn't stream, or "" if it streams."""
     if not state.running:
         return "its task does not run"
     return "" if slot_active(database_url) else f"slot {SLOT} is not active"

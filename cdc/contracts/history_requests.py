@@ -53,7 +53,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "b": _RUN_NAME,
     "run": _RUN_NAME,
     "until": _RUN_NAME,
-    "name": Rule(_NAME, "the name of a question"),
+    "name": Rule(_NAME, "the name of a prepared question, like suppliers"),
     "revision": Rule(_NUMBER, "the number of a logic revision"),
     "approval": Rule(_DIGEST, "8 or more characters of the digest of an approved difference"),
     "set": Rule(_PAIRS, "a policy column with its value, like lead_time_centidays=100"),

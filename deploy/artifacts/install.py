@@ -179,7 +179,7 @@ def _run(command: Sequence[str], extra: Mapping[str, str]) -> None:
     )
     if result.returncode:
         output = (result.stderr or result.stdout)[-1500:].strip()
-        message = f"{Path(command[0]).name} failed: {output}\nWhat was installed before is kept."
+        message = f"{Path(command[0]).name} failed: {output}\nThe earlier installation was kept."
         raise StackError(message, repair="make install")
 
 

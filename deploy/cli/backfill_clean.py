@@ -58,4 +58,6 @@ def clean(
         output.console.print(f"left out: {reason}")
     number = len(strange) + len(runs.found)
     done = "removed" if yes else f"kept; `{_YES}` removes them" if number else "nothing to remove"
-    output.console.print(f"{number} orphans, {total / _MB:.1f} MB in runs: {done}")
+    output.console.print(
+        f"{number} unused files or directories, {total / _MB:.1f} MB in runs: {done}"
+    )

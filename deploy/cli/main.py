@@ -55,7 +55,7 @@ class Commands(TyperGroup):
         """Run the command.
 
         Raises:
-            typer.BadParameter: with the value, which typer leaves out.
+            typer.BadParameter: a value is invalid. The message shows it; typer's own does not.
         """
         try:
             return super().invoke(ctx)

@@ -85,7 +85,10 @@ def add(
     region: Regions = None,
     everywhere: Everywhere = False,
     service: Annotated[
-        bool, typer.Option("--service", help="For another system: tokens, and never a login.")
+        bool,
+        typer.Option(
+            "--service", help="Create an account for a program: it has tokens and can't log in."
+        ),
     ] = False,
     url: Address = "",
 ) -> None:

@@ -21,10 +21,11 @@ Progress = Callable[[int, int, str], None]
 def prove_and_record(
     settings: Connections, *, engine: str, cluster: Cluster, is_full: bool, progress: Progress
 ) -> Proof:
-    """Compare from the newest proven run of these rules on, and record the result.
+    """Compare the live state with a recomputation of history, and record the result.
 
-    The comparison starts at the first record if `is_full`, without a proven run, and once a week.
-    A result that is not comparable is not recorded. Django must be set up.
+    A run is proven if it was equal to the live state. The recomputation starts from the newest
+    proven run of these rules. It starts at the first record if `is_full`, if no run is proven, and
+    once a week. A result that is not comparable is not recorded. Django must be set up.
 
     Raises:
         RunInUse: another process proves.

@@ -50,7 +50,7 @@ class Running:
         self._timer = threading.Timer(LIMIT_S.get(kind, _DAY_S), self.stop)
 
     def stop(self) -> None:
-        """Send SIGTERM. A command of `backfill` that ends by it keeps its finished units."""
+        """Send SIGTERM. A `backfill` command then ends and keeps the units that it has finished."""
         self._process.terminate()
 
     def wait(self, report: Report) -> Output:

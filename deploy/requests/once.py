@@ -1,8 +1,8 @@
 """Execute the open requests one after another, then end: `python -m deploy.requests.once`.
 
 The prover runs this module as a child process, because a process returns its memory when it ends.
-The process holds a lock in Postgres until then. So if it gets the lock while a request is recorded
-as started and not ended, the process of that request has died.
+The process holds a lock in Postgres until it ends, so only one such process runs. If a new process
+finds a request that is recorded as started and not ended, an earlier process died during it.
 """
 
 import os

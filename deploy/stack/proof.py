@@ -36,7 +36,7 @@ ORDER BY on_hand_units DESC, inv_key OFFSET %s LIMIT 1
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One sale that reached the page, with the texts before and after it."""
+    """One sale that reached the page, with the on-hand number shown before and after it."""
 
     location: str
     sku: str

@@ -144,9 +144,9 @@ def _connector(environment: Mapping[str, str], database: str) -> dict[str, Any]:
 
 
 def _reconciler_report(database: str) -> dict[str, Any]:
-    """Return the report of the capture's reconciler, empty values while Postgres is down.
+    """Return the last report of process `capture`, with empty values while Postgres is down.
 
-    An empty `database` means that Postgres is known to be down.
+    `database` is the URL of Postgres, or "" if Postgres is known to be down.
     """
     detail: dict[str, Any] = {}
     with contextlib.suppress(psycopg.OperationalError):

@@ -57,7 +57,7 @@ class Market:
     is_observed: bool
 
     def cover_centidays(self) -> int | None:
-        """Return how long the supply lasts in hundredths of a day, None for a demand of 0."""
+        """Return the cover of the supply in hundredths of a day, or None for a demand of 0."""
         return cover_centidays(supply_units=self.supply_units, rate_micro=self.rate_micro)
 
 

@@ -41,11 +41,11 @@ class Conflict(LedgerError):
 
     @property
     def text(self) -> str:
-        """The sentences for the person, in English."""
+        """The complete message in English."""
         return self.said(untranslated)
 
     def said(self, translate: Translate) -> str:
-        """Return the sentences for the person in the language of `translate`."""
+        """Return the complete message in the language of `translate`."""
         what = translated(self.what_changed, translate)
         return translate("%(what)s. Nothing was written.") % {"what": what}
 

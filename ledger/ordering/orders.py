@@ -140,9 +140,10 @@ class ToSend:
 
 
 def check_order(*, order_ref: str, below_minimum_allowed: bool, shown_version: str) -> ToSend:
-    """Return what `send_order` would send now; write nothing. It raises the same errors.
+    """Return lines, units and value that `send_order` would send now; write nothing.
 
-    Call this inside `ledger_transaction`; the lines stay locked until it ends.
+    It raises the errors of `send_order`. Call this inside `ledger_transaction`; the lines stay
+    locked until it ends.
     """
     lines, _now = _sendable(order_ref, shown_version, allowed=below_minimum_allowed)
     first = lines[0]

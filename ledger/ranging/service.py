@@ -1,4 +1,4 @@
-"""Ranging of one item by a person, who must name an existing location and supplier.
+"""A person takes one item into the range of a location; location and supplier must exist.
 
 Importers use `ledger.items.service.range_items`, which doesn't check that they exist.
 """

@@ -37,7 +37,7 @@ def order_all(
 def check_all(
     approvals: Sequence[ApproveReorder], approver: Approver
 ) -> list[ToOrder | OrderedBefore | LedgerError]:
-    """Return what `order_all` with `is_bulk` would do now with each need; write nothing.
+    """Return the result that `order_all` with `is_bulk` would have for each need; write nothing.
 
     The needs stay locked until the transaction ends.
     """

@@ -71,9 +71,10 @@ class Known:
 
 
 def known_rows(approvals: Sequence[ApproveReorder], *, is_bulk: bool) -> Known:
-    """Read and lock the rows of a batch. With `is_bulk`, leave out needs of other stores.
+    """Read and lock all rows that `approvals` need.
 
-    Raise `ServiceError` unless there are 1 to 500 approvals.
+    If `is_bulk`, leave out needs of stores in which the person doesn't work. Raise
+    `ServiceError` unless there are 1 to 500 approvals.
     """
     if not 1 <= len(approvals) <= MOST_AT_ONCE:
         refuse(

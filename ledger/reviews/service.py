@@ -91,10 +91,10 @@ def request_review(request: RequestReview, *, actor: str) -> Review:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict with its reason. At the switch, up to `growth` unapproved keys may also differ.
+    """A verdict with its reason and, for an approval, the number of further keys that may differ.
 
-    Stock changes between approval and switch, so keys may differ that were equal before. The person
-    who approves states how many such keys they accept.
+    Stock changes between approval and promotion, so keys may differ that were equal before. The
+    person who approves accepts up to `growth` such keys.
     """
 
     verdict: str

@@ -100,7 +100,7 @@ class DeadMessage:
 
 
 def trouble() -> Trouble:
-    """Return what a person has to look at, over all webhooks."""
+    """Return the problems that a person has to solve, over all webhooks."""
     return read_all(Trouble, _TROUBLE, BY_A_PERSON)[0]
 
 

@@ -143,7 +143,7 @@ def _store_encrypted(user_id: int, secret: str) -> str:
 
 
 def _is_recovery_code(user_id: int, code: str) -> bool:
-    """Delete a recovery code that is used; return False if this person has no such code."""
+    """Delete the recovery code and return True. Return False if the person has no such code."""
     statement = (
         "UPDATE app.second_factor SET recovery = array_remove(recovery, %s)"
         " WHERE user_id = %s AND %s = ANY(recovery)"

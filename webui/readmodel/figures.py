@@ -122,7 +122,7 @@ def is_beyond_a_year(centidays: int | None) -> bool:
 def cover_text(centidays: int | None) -> str:
     """Return a cover like `0.4 d` or `12 d`, rounded down, "no demand" or "hardly sells".
 
-    Beyond a year the number of days says less than the words: one sale more would halve it.
+    Beyond a year the number of days is not reliable: one sale more would halve it.
     """
     if centidays is None:
         return gettext("no demand")

@@ -97,7 +97,7 @@ def headings(
 
 
 def plain_headings(columns: Sequence[Column]) -> list[Heading]:
-    """Return headings that don't sort."""
+    """Return headings without links that sort the list."""
     return [Heading(column.label, column.kind, "", "", column.is_hidden) for column in columns]
 
 

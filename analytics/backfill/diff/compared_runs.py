@@ -57,7 +57,7 @@ class ComparedRuns:
         return max((unit.generation for unit in self.a.plan.units), default=0)
 
     def history(self) -> dict[str, object]:
-        """Return what the runs have in common: topic, generation and end offsets."""
+        """Return the topic, generation and end offsets, which both runs share."""
         plan = self.a.plan
         ends = {str(number): end for number, end in sorted(plan.ends.items())}
         topic = {"source_topic_id": plan.source_topic_id, "generation": self.generation}

@@ -1,6 +1,7 @@
 """Pages for reviews of the difference between two logic revisions.
 
-A second person approves the difference. Further steps let the new revision decide, or go back.
+A second person approves or rejects the difference. After an approval, the page shows the commands
+that promote the new revision, or return to the former one.
 """
 
 import json

@@ -21,7 +21,7 @@ class ActionForm(PageForm):
 
 
 class SendForm(PageForm):
-    """The command to send an order, with the version of its drafts that the page showed."""
+    """The command to send a draft order, with the version of its lines that the page showed."""
 
     below_minimum = TickField()
     shown_version = TextField()

@@ -108,7 +108,7 @@ def _number_text(name: str, value: object) -> str:
 
 
 def history(order_ref: str) -> list[HistoryEntry]:
-    """Return what people did to an order and its lines, the newest 100 entries."""
+    """Return the newest 100 actions of people on an order and its lines."""
     return select(
         """SELECT at, actor, action, subject, detail FROM app.action_log
            WHERE detail ->> 'order' = %(ref)s ORDER BY id DESC LIMIT 100""",

@@ -217,7 +217,7 @@ def _places(ref: str, line_count: int, first: int) -> dict[str, Any]:
 
 
 def _sending(head: Header, drafts: list[Line]) -> dict[str, Any]:
-    """Return what would be sent: the number of drafts, their value and version."""
+    """Return number, value and version of the draft lines that the button would send."""
     value = sum(line.value_minor or 0 for line in drafts)
     return {
         "drafts": len(drafts),

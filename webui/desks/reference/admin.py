@@ -78,7 +78,7 @@ class SupplierAdmin(WrittenTable):
 
     @admin.display(description=gettext_noop("state"), ordering="is_active")
     def state(self, row: Supplier) -> str:
-        """Return whether orders may be sent to the supplier."""
+        """Return "active" if orders may be sent to the supplier, else "inactive"."""
         return gettext("active") if row.is_active else gettext("inactive")
 
 
@@ -105,7 +105,7 @@ class PersonAdmin(ReadTable):
 
     @admin.display(description=gettext_noop("state"), ordering="is_active")
     def state(self, row: User) -> str:
-        """Return whether the person may log in."""
+        """Return "active" if the person may log in, else "disabled"."""
         return gettext("active") if row.is_active else gettext("disabled")
 
     @admin.display(description=gettext_noop("last login"), ordering="last_login")

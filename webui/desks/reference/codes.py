@@ -52,7 +52,7 @@ class GtinAdmin(WrittenTable):
 
     @admin.display(description=gettext_noop("state"), ordering="is_active")
     def state(self, row: Gtin) -> str:
-        """Return whether a scan finds the code."""
+        """Return "active" if a scan finds the code, else "inactive"."""
         return gettext("active") if row.is_active else gettext("inactive")
 
 
@@ -82,5 +82,5 @@ class SupplierCodeAdmin(WrittenTable):
 
     @admin.display(description=gettext_noop("state"), ordering="is_active")
     def state(self, row: SupplierCode) -> str:
-        """Return whether a search finds the code."""
+        """Return "active" if a search finds the code, else "inactive"."""
         return gettext("active") if row.is_active else gettext("inactive")

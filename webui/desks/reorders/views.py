@@ -282,7 +282,7 @@ def approve(request: HttpRequest) -> HttpResponse:
 
 
 def _kept(form: PicksForm, one: str) -> dict[str, str]:
-    """Return what the person typed for the refused need, for a page that no longer has its row."""
+    """Return the typed packs of the refused need, for a page that no longer has its row."""
     return {"packs": form.packs.get(one, "")} if one else {}
 
 

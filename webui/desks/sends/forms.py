@@ -5,7 +5,7 @@ from webui.shell.forms import PageForm
 
 
 class SendActionForm(PageForm):
-    """What to do with a send, and the desk to return to."""
+    """The action on a send, and the desk to return to."""
 
     send = IdField()
     action = TextField()

@@ -94,7 +94,7 @@ SELECT expected_units FROM app.expected_at(%s, date_trunc('second', clock_timest
 
 
 def preview(record_id: str) -> ReplayPreview:
-    """Return what a person has to see before replaying a record."""
+    """Return the facts to show to a person before they replay a record."""
     record = select_one(_REJECTED_RECORD, {"id": record_id}, _RejectedRecord)
     if record is None:
         refuse("record", record_id, gettext_noop("the id of a rejected record"))

@@ -12,12 +12,12 @@ from webui.readmodel.figures import age_text, cover_text, money_text
 register = template.Library()
 
 SYMBOLS: Final = {"EUR": "€", "GBP": "£", "USD": "$"}
-# Beyond a year, a number of days only says that the item hardly sells.
+# Beyond a year, a number of days only shows that the item hardly sells.
 LONGEST_COVER_CENTIDAYS: Final = 36_500
 
 
 def currency_mark() -> str:
-    """Return what stands before an amount: `€`, or a code with a blank, like `CHF `."""
+    """Return the text before an amount: `€`, or a currency code with a blank, like `CHF `."""
     return SYMBOLS.get(settings.CURRENCY, f"{settings.CURRENCY} ")
 
 
@@ -29,7 +29,7 @@ def amount(minor: int | None) -> str:
 
 @register.filter
 def lasts(centidays: int | None) -> str:
-    """Return how long the stock lasts: `0.4 d`, `12 d`, or "hardly sells" beyond a year."""
+    """Return the days that the stock lasts: `0.4 d`, `12 d`, or "hardly sells" beyond a year."""
     if centidays is None or centidays > LONGEST_COVER_CENTIDAYS:
         return gettext("hardly sells")
     return cover_text(centidays)
@@ -37,7 +37,7 @@ def lasts(centidays: int | None) -> str:
 
 @register.filter
 def flagged(code: str) -> str:
-    """Return a flag of a need as a shop says it: "would last too long"."""
+    """Return the sentence for a flag of a need: "would last too long"."""
     return gettext(SENTENCES.get(code, code.replace("_", " ")))
 
 
