@@ -140,7 +140,7 @@ class Manifest:
 
     def _read(self, end: int) -> bytes:
         if end < self._read_to:
-            problem = f"{self.storage.at(HEAD)}: covers {end} bytes, earlier {self._read_to} bytes"
+            problem = f"{self.storage.at(HEAD)} covers {end} bytes, earlier {self._read_to} bytes"
             raise self.storage.broken(problem)
         try:
             return read_document(self.storage, MANIFEST, self._read_to, end)
@@ -191,7 +191,7 @@ class Manifest:
         is_ordered = end <= file.first_offset < file.next_offset
         if not is_ordered:
             problem = (
-                f"{position}: holds offsets {file.first_offset} to {file.next_offset}, but "
+                f"{position} holds offsets {file.first_offset} to {file.next_offset}, but "
                 f"partition {file.partition} is archived up to {end}"
             )
             raise self.storage.broken(problem)
@@ -202,7 +202,7 @@ class Manifest:
     def _compare(self, head: Head) -> None:
         if self._read_to != head.bytes:
             problem = (
-                f"{self._name}: has {self._read_to} bytes, {HEAD} covers {head.bytes}: "
+                f"{self._name} has {self._read_to} bytes, {HEAD} covers {head.bytes}: "
                 f"the last lines are missing; next offsets by head {head.next_offsets()}, by "
                 f"manifest {self._head().next_offsets()}"
             )

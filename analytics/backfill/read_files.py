@@ -34,7 +34,7 @@ def present_files(plan: Plan, archive: Location) -> Mapping[int, Sequence[Source
         now = [file.source for file in manifest.files(number) if file.first_offset < end]
         is_kept = listed.issuperset(planned)
         if not is_kept and not _holds(plan, archive, (planned, now), end):
-            problem = f"{archive}: holds other records of partition {number} than run {plan.run}"
+            problem = f"{archive} holds other records of partition {number} than run {plan.run}"
             step = "`inventory backfill run` computes a run over the records of this archive"
             raise BrokenArchive(problem, "nothing was read or changed", step)
         found[number] = planned if is_kept else now

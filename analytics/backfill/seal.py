@@ -59,7 +59,7 @@ def refuse_unsealed(directory: Path) -> None:
     """Raise `UnknownRun` unless plan and units are those with which the run was finished."""
     row = _document(directory)
     if row is None or row["schema"] == _UNSEALED:
-        problem = f"{directory / RUN_FILE}: has no seal: an earlier release finished this run"
+        problem = f"{directory / RUN_FILE} has no seal: an earlier release finished this run"
         raise damaged(directory, problem)
     for name, file in _SEALED.items():
         found = _sha256(directory / file)

@@ -124,7 +124,7 @@ def _asked(request: Request) -> list[Any]:
 def _directory(request: Request, name: str) -> Path:
     directory = request.home / FOLDER / name if request.out is None else request.out
     if directory.exists() and not (directory / MARK).exists() and any(directory.iterdir()):
-        problem = f"{directory}: holds files that no simulation wrote"
+        problem = f"{directory} holds files that no simulation wrote"
         raise refused(problem, "name an empty or new directory with --out")
     return directory
 

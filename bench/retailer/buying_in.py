@@ -1,7 +1,7 @@
 """Preparations before a run: goods for the expected demand, and promotion prices.
 
-The goods of a busy day are ordered and received beforehand, by ordinary facts. The seed decides by
-how many units they are too few or too many.
+Ordinary orders and receipts bring the goods of a busy day before the run. The seed decides the
+forecast error: the number of units that are missing or left over.
 """
 
 from math import ceil

@@ -132,12 +132,12 @@ def damage_of(connection: Connection) -> Damage | None:
 
 
 def store_publication(connection: Connection) -> None:
-    """Store the present publication's object ids as those that the source log began with."""
+    """Store the object ids of the present publication as the source log's own."""
     connection.execute(_RECORD, {"found": Jsonb(_identity(connection))})
 
 
 def clear_publication(connection: Connection) -> None:
-    """Delete the stored object ids and any pause, before a new source log begins."""
+    """Delete the stored ids of the publication and any pause, before a new source log begins."""
     connection.execute(_RECORD, {"found": None})
     connection.execute(_PAUSE, {"by": ""})
 
@@ -149,7 +149,7 @@ def paused_by(connection: Connection) -> str:
 
 
 def request_pause(connection: Connection, by: str) -> None:
-    """Request that the reconciler pauses the capture for `by`, or resumes it if `by` is empty."""
+    """Request that process `capture` pauses the connector for person `by`, or resumes it for ""."""
     connection.execute(_PAUSE, {"by": by})
 
 

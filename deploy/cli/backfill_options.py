@@ -87,7 +87,10 @@ Where = Annotated[
 ]
 Revision = Annotated[
     int | None,
-    typer.Option(min=2, help="Logic revision of the parameters. Default: the next free number."),
+    typer.Option(
+        min=2,
+        help="Logic revision of the run with changed parameters. Default: the next free number.",
+    ),
 ]
 Archive = Annotated[
     str,

@@ -170,7 +170,7 @@ def _newest_former(archive: Path) -> Path:
         if (number := path.name.removeprefix(f"{archive.name}-")).isdecimal()
     ]
     if not found:
-        message = f"{archive.parent / 'former'}: holds no former archive; nothing was compared"
+        message = f"{archive.parent / 'former'} holds no former archive; nothing was compared"
         raise StackError(message, repair=_REARCHIVE)
     return max(found)[1]
 

@@ -101,14 +101,14 @@ def start(
 
 
 def _kept_if_deciding(error: StackError, number: int) -> StackError:
-    """Return `error`, with another step for the deciding revision: its state can't be deleted."""
+    """Return `error`; if revision `number` decides, with a step that keeps its state."""
     from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
 
     if active(_settings()) != number:
         return error
     message = (
         f"{error}; logic revision {number} decides, so its state is kept: give these rules another "
-        "number"
+        "logic revision"
     )
     return StackError(message, repair="inventory revision list")
 

@@ -50,7 +50,7 @@ def refuse_other_rules(found: Diff, settings: Connections) -> None:
         problem = (
             f"run {b.run} has rules with the hash {b.code}, but the state of logic revision "
             f"{b.logic_revision} was written by rules with the hash {known}: give one of them "
-            "another number"
+            "another logic revision"
         )
     elif found.is_equal:
         problem = f"runs {a.run} and {b.run} decide alike: a switch needs no approval"

@@ -1,8 +1,8 @@
 """Request, decision and withdrawal of a review, each by a person.
 
-An approval is for one difference, identified by its digest, and for rules with one hash. It covers
-the keys of that difference. At the switch of the deciding revision, `deploy.revisions.approval`
-compares these keys with those that differ then.
+An approval is for one difference, identified by its digest, and for the rules with one hash. It
+covers the keys of that difference. When the revision is promoted, `deploy.revisions.approval`
+compares them with the keys that differ at that moment.
 """
 
 import json
@@ -186,7 +186,7 @@ def withdraw_review(
 def _refuse_other_code(revision: int, code: str) -> None:
     """Raise `Conflict` if an open review of the revision is for other rules.
 
-    A revision number identifies one set of rules: a switch names the number and no hash.
+    A revision number identifies one set of rules: `promote` names the number and no hash.
     """
     execute(_LOCK_REVISION, revision)
     other = open_review_of_other_code(revision, code)
@@ -194,7 +194,7 @@ def _refuse_other_code(revision: int, code: str) -> None:
         message = (
             f"the {other.verdict} review {other.digest:.12} of logic revision {revision} is for "
             f"rules with the hash {other.code}, this one for rules with the hash {code}: reject or "
-            "withdraw that review first, or give these rules another number"
+            "withdraw that review first, or give these rules another logic revision"
         )
         raise Conflict(message)
 

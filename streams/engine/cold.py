@@ -1,7 +1,7 @@
-"""States at rest: compressed blocks of encoded states, decoded one by one when a record needs them.
+"""Compressed blocks of the states that no record has needed lately (states *at rest*).
 
-A state at rest takes 150 bytes; as an object it takes 5,000. A snapshot file consists of these
-blocks, so a restart reads it without decoding a million states.
+A state is decoded when a record needs it. At rest it takes 150 bytes, as an object 5,000. A
+snapshot file consists of these blocks, so a restart reads it without decoding a million states.
 
 Two alternatives were rejected. A store on disk (RocksDB) writes a value before the broker has
 acknowledged it, but no value may be ahead of the changelog. With `mmap`, an access could wait for

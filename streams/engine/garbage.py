@@ -34,9 +34,9 @@ class CollectorFreeze:
         self._known = 0
 
     def freeze_if_grown(self, in_use: int) -> bool:
-        """Freeze all objects if `in_use`, the number of decoded keys, grew by `FREEZE_AFTER_KEYS`.
+        """Exclude all objects from collections if `FREEZE_AFTER_KEYS` more keys are decoded.
 
-        Return True if they were frozen.
+        `in_use` is the number of decoded keys. Return True if objects were excluded.
         """
         self._known = min(self._known, in_use)
         if in_use - self._known < FREEZE_AFTER_KEYS:

@@ -183,7 +183,7 @@ def test_bytes_behind_the_head_are_refused_until_the_archiver_has_cut_them(case:
     with path.open("ab") as stream:
         stream.write(b'{"schema":2')
 
-    with pytest.raises(NotPublishable, match="has 11 bytes that its head doesn't cover"):
+    with pytest.raises(NotPublishable, match="ends with 11 bytes that its head file doesn't cover"):
         publish.examined(case.settings, *planned(case), tail_wait_s=0.0)
 
     Manifest(case.settings.archive_dir).recover()

@@ -1,4 +1,4 @@
-"""The address of the pricing desk: its filters, headings that sort, and pages."""
+"""Addresses of the pricing desk with its filters, sort order and page."""
 
 from collections.abc import Sequence
 from dataclasses import replace
