@@ -195,7 +195,7 @@ def test_twenty_needs_become_sent_orders_with_two_requests(ledger: psycopg.Conne
 
     assert answer.status_code == 302
     waiting = html(client.get(answer["Location"]))
-    assert "<b>20 needs in 1 order</b>, €3,360.00, leave in" in waiting
+    assert "<b>20 needs in 1 order</b>, €3,360.00, are sent in" in waiting
     assert "data-proposal" not in waiting
     let_time_pass(ledger)
     assert sends.send_due() == 1
@@ -308,7 +308,7 @@ def test_draft_orders_are_picked_and_sent_together(ledger: psycopg.Connection) -
 
     assert answer.status_code == 302
     waiting = html(client.get(answer["Location"]))
-    assert "<b>1 order</b>, €3,360.00, leaves in" in waiting
+    assert "<b>1 order</b>, €3,360.00, is sent in" in waiting
     assert "Being sent" in waiting
     let_time_pass(ledger)
     sends.send_due()

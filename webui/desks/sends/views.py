@@ -48,7 +48,7 @@ class Send:
     """A send that waits, or one of this person that has ended and that they have not seen.
 
     `left_ms` is the time until its deadline, `late_ms` the time since then. `refused` has subject,
-    name and reason of each item that did not leave.
+    name and reason of each item that was not sent.
     """
 
     id: int
