@@ -9,6 +9,7 @@ import pytest
 
 from cdc.contracts import state as contract
 from cdc.contracts import state_documents as documents
+from cdc.contracts.versions import UnknownVersion, UnreadableRecord
 from inventory.model.ids import InvKey, Position
 from inventory.model.policy import ItemLocation
 from inventory.model.state import KeyState, WindowRow
@@ -88,3 +89,13 @@ def test_names_are_sorted_all_the_way_down(encoded: str) -> None:
     document = orjson.loads(content[encoded])
 
     assert content[encoded] == orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+
+
+def test_a_reader_of_some_fields_of_a_level_finds_them_and_refuses_another_record() -> None:
+    level = contract.encode_level(ranged(20), ())
+
+    assert contract.read_level(level, lambda found: found["inv_key"]) == KEY
+    with pytest.raises(UnreadableRecord):
+        contract.read_level(level, lambda found: found["a_field_of_no_version"])
+    with pytest.raises(UnknownVersion):
+        contract.read_level(level.replace(b'"schema":1', b'"schema":9'), lambda found: found)

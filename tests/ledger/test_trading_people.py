@@ -58,7 +58,7 @@ def test_buyers_leave_some_needs_to_people_and_wait_before_they_act(
     proposals(ledger, 20)
     done = Traded()
 
-    buyers.decide_reorders(7, EAGER._replace(left_permille=1000), done)
+    buyers.decide_reorders(7, EAGER._replace(left_permille=1000, most_left=20), done)
     buyers.decide_reorders(7, EAGER._replace(patience_s=3600.0), done)
     assert done == Traded()
 
