@@ -32,13 +32,12 @@ class NotPublishable(Damage, ValueError):
 
 
 def refuse_tail(archive: Manifest, tail_wait_s: float) -> None:
-    """Raise `NotPublishable` if the manifest still has bytes that its head doesn't cover."""
+    """Raise `NotPublishable` if the manifest ends with bytes that its head file doesn't cover."""
     deadline = time.monotonic() + tail_wait_s
     while archive.behind_head():
         if time.monotonic() > deadline:
-            problem = (
-                f"{archive.path}: has {archive.behind_head()} bytes that its head doesn't cover"
-            )
+            tail = f"{archive.behind_head()} bytes that its head file doesn't cover"
+            problem = f"{archive.path} ends with {tail}"
             raise NotPublishable(problem, step="`inventory up`: its archiver truncates them")
         time.sleep(_POLL_S)
         archive.refresh()

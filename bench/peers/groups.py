@@ -28,7 +28,7 @@ def _forgotten(bootstrap: str, group: str) -> bool:
 def wake_groups(bootstrap: str) -> None:
     """Make the broker create its topic of committed offsets.
 
-    Asked for a group's offsets before that topic exists, librdkafka 2.16 crashes the process.
+    librdkafka 2.16 crashes the process if it requests a group's offsets before that topic exists.
     """
     consumer = clients_consumer(bootstrap, "bench-peers")
     until(lambda: _coordinated(consumer), "there is no coordinator of groups")

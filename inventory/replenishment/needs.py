@@ -90,7 +90,7 @@ def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
 
 
 def _after_decision(episode: Episode, now: Evaluation) -> Episode:
-    """Return the episode after two effects of the record that need no transition.
+    """Return the episode after two effects of the record that are no transition to another state.
 
     A decision on another id is counted as stale. A `resume` and a changed replenishment column end
     a hold: its `until_us` becomes the stream time.

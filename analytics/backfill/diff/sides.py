@@ -30,5 +30,5 @@ class Sides(Protocol):
         ...
 
     def notes(self) -> tuple[str, ...]:
-        """Return what the comparison leaves out, one sentence each."""
+        """Return one sentence about each kind of result that the comparison leaves out."""
         ...
