@@ -36,12 +36,15 @@ class Plan:
     """The measurements of `run`: rates in lines per second, each for `seconds`.
 
     `processes` maps names of services to pids; their CPU time at rest is measured for `rest_s`.
+    Before, lines at the lowest rate warm the services up for `warm_up_s`. The compilers of the JVM
+    take more CPU time than the first lines themselves.
     """
 
     rates: Sequence[int] = RATES
     seconds: float = 20.0
     latency_rate: int = 100
     rest_s: float = 20.0
+    warm_up_s: float = 30.0
     processes: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -59,6 +62,10 @@ def run(
     known = settings or Connections()
     url = known.database_url.get_secret_value()
     meter = CpuMeter(plan.processes)
+    if plan.warm_up_s:
+        progress(f"warming up at {min(plan.rates)} lines/s for {plan.warm_up_s:g} s")
+        measure_sustained(known, rate=min(plan.rates), seconds=plan.warm_up_s)
+        _wait_until_shown(known)
     if plan.processes:
         progress(f"CPU time at rest for {plan.rest_s:g} s")
         meter.measure_rest(plan.rest_s)

@@ -55,8 +55,11 @@ def bench_pipeline(
         int, typer.Option(help="Sale lines a second while latency is measured.")
     ] = 100,
     rest: Annotated[
-        float, typer.Option(help="Seconds for which CPU time is measured before the first line.")
+        float, typer.Option(help="Seconds for which CPU time is measured without a line.")
     ] = 20.0,
+    warm_up: Annotated[
+        float, typer.Option(help="Seconds of lines at the lowest rate before; 0 for none.")
+    ] = 30.0,
     json: Json = False,
 ) -> None:
     """Measure the time from a commit to state, read model and page, and the CPU time of a line."""
@@ -64,10 +67,11 @@ def bench_pipeline(
     option_checks.check_int("--latency-rate", latency_rate)
     option_checks.check_seconds("--seconds", seconds, least=1)
     option_checks.check_seconds("--rest", rest, least=1)
+    option_checks.check_seconds("--warm-up", warm_up)
     load_environment()
     from bench import pipeline  # noqa: PLC0415 -- reads the environment
 
-    plan = pipeline.Plan(offered, seconds, latency_rate, rest, _processes())
+    plan = pipeline.Plan(offered, seconds, latency_rate, rest, warm_up, _processes())
     report = pipeline.run(plan, screen=_screen(), progress=output.errors.print)
     if json:
         output.as_json(report.as_json())

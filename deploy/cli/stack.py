@@ -52,7 +52,7 @@ def start_options(home: Home, workers: int, only: str, seed_data: str | None) ->
         seed_data=seed_data or ("demo" if is_demo and not only else "none"),
         demo=is_demo or os.environ.get("INVENTORY_DEMO") == "1",
         ports=_wanted_ports(),
-        jvm_compilers=os.environ.get("INVENTORY_JVM_COMPILERS") or ("first" if is_demo else "both"),
+        jvm_compilers=os.environ.get("INVENTORY_JVM_COMPILERS") or "first",
     )
     options.check()
     return options

@@ -104,6 +104,7 @@ def test_every_verb_has_help(verb: str) -> None:
         (("bench", "pipeline", "--rates", "fast"), "'fast'", "whole numbers"),
         (("bench", "pipeline", "--seconds", "0"), "--seconds 0", "1 to 86400 seconds"),
         (("bench", "pipeline", "--latency-rate", "0"), "--latency-rate 0", "1 or more"),
+        (("bench", "pipeline", "--warm-up", "-1"), "--warm-up -1", "0 to 86400 seconds"),
         (("bench", "fold", "/no/such/file.csv"), "/no/such/file.csv", "Online Retail"),
         (("bench", "fold", "--keys", "many"), "'many'", "whole numbers"),
         (("bench", "fold", "--rounds", "0"), "--rounds 0", "1 or more"),

@@ -76,7 +76,6 @@ def run_inventory(*arguments: str, home: Path) -> subprocess.CompletedProcess[st
     mine |= {"INVENTORY_HOME": str(home), "INVENTORY_WEB_PORT": "0", "COLUMNS": "160"}
     # People of many tests log in by password; tests/ledger/test_logins.py has the second factor.
     mine["INVENTORY_SECOND_FACTOR_ROLES"] = ""
-    mine["INVENTORY_JVM_COMPILERS"] = "first"  # a test ends before the second one pays off
     if "INVENTORY_CACHE" in os.environ:
         mine["INVENTORY_CACHE"] = os.environ["INVENTORY_CACHE"]
     return subprocess.run(  # noqa: S603 -- our own command

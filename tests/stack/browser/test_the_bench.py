@@ -17,7 +17,7 @@ def test_the_pipeline_bench_times_every_line_until_a_browser_has_painted_it(
             json.dumps({"analyst": people.password}), encoding="utf-8"
         )
 
-    options = "--rates 200 --seconds 2 --latency-rate 50 --rest 2 --json"
+    options = "--rates 200 --seconds 2 --latency-rate 50 --rest 2 --warm-up 1 --json"
     done = stack.cli("bench", "pipeline", *options.split())
 
     assert done.returncode == 0, done.stderr
