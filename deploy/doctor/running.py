@@ -116,9 +116,9 @@ def rules(home: Home) -> Row:
     """Check that this stack's workers run the logic revision that decides."""
     with reading(home) as connection:
         decides = deciding_revision(connection)
-    found = f"logic revision {decides} decides, but the workers here have {LOGIC_REVISION}"
     if decides == LOGIC_REVISION:
-        return ok("rules", found)
+        return ok("rules", f"logic revision {decides} decides, and the workers here have it")
+    found = f"logic revision {decides} decides, but the workers here have {LOGIC_REVISION}"
     if read_runtime(home_of(home, decides)).running:
         return Failure.OTHER_RULES_DECIDE.row(found, decides=decides, without="")
     found += f"; desks keep the proposals of {decides} and get no new ones"

@@ -45,6 +45,20 @@ def test_a_new_database_has_no_people(server: Server, own_database: str) -> None
         assert connection.execute("SELECT count(*) FROM app.auth_user").fetchone() == (0,)
 
 
+def test_states_are_text_with_the_fastest_compression(server: Server, database: str) -> None:
+    with psycopg.connect(server.url("postgres", database)) as connection:
+        known = connection.execute(
+            "SELECT enumvals FROM pg_settings WHERE name = 'default_toast_compression'"
+        ).fetchone()
+        state = connection.execute(
+            "SELECT atttypid::regtype::text, attcompression::text FROM pg_attribute"
+            " WHERE attrelid = 'read_model.stock'::regclass AND attname = 'state'"
+        ).fetchone()
+
+    assert known is not None
+    assert state == ("text", "l" if "lz4" in known[0] else "")
+
+
 def test_models_and_migrations_agree(server: Server, database: str) -> None:
     assert "No changes" in server.manage(
         database, "makemigrations", "--check", "--dry-run", "--skip-checks"

@@ -17,15 +17,15 @@ EXCEPTION WHEN feature_not_supported THEN
     NULL;
 END $$;
 """
+# A new type resets the compression of a column, so that comes last.
 FORWARD = (
-    _LZ4
-    + """
+    """
 ALTER TABLE read_model.stock SET (toast_tuple_target = 2700);
 ALTER TABLE read_model.stock ALTER COLUMN state TYPE text USING state::text;
 """
+    + _LZ4
 )
 REVERSE = """
-ALTER TABLE read_model.stock ALTER COLUMN state SET COMPRESSION default;
 ALTER TABLE read_model.stock RESET (toast_tuple_target);
 ALTER TABLE read_model.stock ALTER COLUMN state TYPE jsonb USING state::jsonb;
 """
