@@ -128,7 +128,7 @@ def test_a_scheduled_price_is_named_beside_the_proposal_that_it_replaces() -> No
 
     page = html(person("pricing").get("/prices/", {"open": "P:L|B:1-2"}))
 
-    assert page.count("another price is scheduled") == 1
+    assert page.count("price scheduled") == 1
     assert f"A price of <b>9.49</b> is scheduled from {tomorrow:%Y-%m-%d}" in page
 
 
