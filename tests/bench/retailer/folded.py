@@ -17,6 +17,7 @@ from inventory.log.dedupe import Admission
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from inventory.model.state import KeyState
+from inventory.replenishment.attention import NeedFacts
 from ledger.services import PastOrder, PastReceipt, PastTransfer
 
 Row = dict[str, Any]
@@ -78,6 +79,25 @@ def folded_demo(keys: list[PlannedKey], history: History, now: datetime) -> Fold
         live |= {"price_mode": key.price_mode, "reviewed_at": whole.now_us}
         whole.write("item_location", key.inv_key, live, policies[key.inv_key])
     return whole
+
+
+def need_facts(state: KeyState) -> NeedFacts:
+    """Return the facts of the key's open need that decide if it needs thought."""
+    need, policy = state.episode.last_output, state.policy
+    assert need is not None
+    assert need.quantity_units is not None
+    assert policy is not None
+    return NeedFacts(
+        supplier=policy.supplier,
+        is_supplier_active=True,
+        on_hand_units=state.stock.on_hand_units,
+        is_phantom_suspect=False,
+        quantity_units=need.quantity_units,
+        pack_units=policy.pack_units,
+        cost_minor=policy.cost_minor,
+        auto_max_minor=policy.auto_max_minor,
+        flags=need.flags,
+    )
 
 
 def _policy(key: PlannedKey) -> Row:

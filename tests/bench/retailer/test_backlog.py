@@ -8,7 +8,8 @@ from bench.retailer.demand import TICKS_PER_S, Demand
 from bench.retailer.retailer import PlannedKey
 from bench.retailer.scenarios import SCENARIOS
 from deploy.stack.trader import LEFT_PERMILLE, PATIENCE_S, RATE
-from tests.bench.retailer.folded import Folded, Row, folded_demo
+from inventory.replenishment.attention import attention
+from tests.bench.retailer.folded import Folded, Row, folded_demo, need_facts
 from tests.bench.retailer.test_plausible_demo import FEW_STORES, OPENS
 
 SECOND_US = 1_000_000
@@ -66,17 +67,13 @@ class Trade:
             self.note(line["inv_key"], second)
 
     def due(self, second: int) -> list[tuple[str, str]]:
-        """Return the needs that the buyers look at: older than their patience, oldest first."""
+        """Return the needs that have waited longer than `PATIENCE_S`, the oldest first."""
         waiting = sorted(self.opened.items(), key=lambda item: item[1][1])
         return [(name, key) for key, (name, at) in waiting if at < second - PATIENCE_S]
 
     def is_automatic(self, inv_key: str) -> bool:
-        state = self.folded.states[inv_key]
-        need, policy = state.episode.last_output, state.policy
-        assert policy is not None
-        if need is None or need.quantity_units is None or need.flags:
-            return False
-        return need.quantity_units * policy.cost_minor <= policy.auto_max_minor
+        facts = need_facts(self.folded.states[inv_key])
+        return facts.auto_max_minor > 0 and not attention(facts)
 
 
 def test_the_needs_left_to_people_stay_few_over_hours_of_trade(demo) -> None:

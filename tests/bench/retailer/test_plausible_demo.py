@@ -16,9 +16,9 @@ from inventory.model.outputs import PriceOutput, ReorderOutput
 from inventory.model.price_timeline import in_force
 from inventory.model.state import KeyState
 from inventory.pricing.signals import OVERSTOCK
-from inventory.replenishment.attention import NeedFacts, attention
+from inventory.replenishment.attention import attention
 from tests.bench.retailer.conftest import MIDNIGHT
-from tests.bench.retailer.folded import folded_demo
+from tests.bench.retailer.folded import folded_demo, need_facts
 
 OPENS = MIDNIGHT + timedelta(hours=8)
 FEW_STORES = ("BERLIN-1", "DUBLIN-1", "PORTO-1")
@@ -135,8 +135,8 @@ def test_every_proposed_price_is_a_cut_of_too_much_stock_within_its_limits(
 def test_a_visitor_finds_some_needs_to_decide_and_few_that_need_thought(chain: list[Row]) -> None:
     left = thought = 0
     for row in chain:
-        if row.need is not None and row.need.quantity_units is not None:
-            codes = attention(_facts_of(row, row.need.quantity_units))
+        if row.need is not None:
+            codes = attention(need_facts(row.state))
             is_automatic = row.key.auto_max_minor > 0 and not codes
             thought += bool(codes)
             left += not is_automatic
@@ -146,20 +146,3 @@ def test_a_visitor_finds_some_needs_to_decide_and_few_that_need_thought(chain: l
     assert int(12 * share) <= left <= 40 * share
     assert int(3 * share) <= thought <= 15 * share
     assert int(3 * share) <= prices <= 24 * share
-
-
-def _facts_of(row: Row, units: int) -> NeedFacts:
-    policy, need = row.state.policy, row.need
-    assert policy is not None
-    assert need is not None
-    return NeedFacts(
-        supplier=policy.supplier,
-        is_supplier_active=True,
-        on_hand_units=row.state.stock.on_hand_units,
-        is_phantom_suspect=False,
-        quantity_units=units,
-        pack_units=policy.pack_units,
-        cost_minor=policy.cost_minor,
-        auto_max_minor=policy.auto_max_minor,
-        flags=need.flags,
-    )
