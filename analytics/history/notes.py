@@ -6,9 +6,12 @@ A key is the name of a column, or table and column if the tables differ.
 from collections.abc import Mapping
 from typing import Final
 
+from inventory.replenishment.families import FAMILIES
+
+_STATUS: Final = "active, exit or inactive; only an active item has decisions"
 _POLICY: Final = {
-    "policies.status": "active, exit or inactive; only an active item has decisions",
-    "states.status": "active, exit or inactive; only an active item has decisions",
+    "policies.status": _STATUS,
+    "states.status": _STATUS,
     "clock_mode": "live or replayed",
     "allocated_units": "promised to customers",
     "reviewed_at": "newest review mark",
@@ -16,8 +19,8 @@ _POLICY: Final = {
     "trading_from_window": "first trading window of a day, 0 to 143",
     "demand_method": "ewma or tsb",
     "demand_alpha_permille": "weight of the newest day in the demand rate",
-    "initial_rate_micro": "demand rate before the first observed day, in units a day",
-    "replenish_family": "rule for the levels: off, sQ, sS, RS, RsS, par or cover",
+    "initial_rate_micro": "demand rate before the first observed day",
+    "replenish_family": f"rule for the levels: {', '.join(FAMILIES)}",
     "levels": "fixed or computed",
     "order_quantity_units": "Q: batch of an order",
     "lead_time_centidays": "L: mean time from order to receipt",
