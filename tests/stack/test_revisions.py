@@ -257,6 +257,9 @@ def test_other_rules_reach_the_desk_only_when_they_decide_and_then_alone(
     assert [(entry["how"], entry["former"]["quantity_units"], entry["fresh"]["quantity_units"])
             for entry in ours] == [("changed", units, units + 6)]  # fmt: skip
     assert "quantity_units" in ours[0]["fields"]
+    refused = stack.cli("revision", "promote", str(OTHER))
+    assert refused.returncode == 1
+    assert f"differs from {OURS} in {found['differing']} keys, and no" in refused.stderr
     agree(stack, shop, {(entry["kind"], entry["inv_key"]) for entry in found["differences"]})
     assert desk(stack, shop) == before
     with pytest.raises(StackError, match=f"logic revision {OURS} decides"):
