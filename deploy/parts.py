@@ -103,7 +103,8 @@ LOCAL_CONNECT: Final = {
 LOCAL_JVM: Final = ("-XX:+UseSerialGC", "-Djava.awt.headless=true")
 # Flags by the name of the choice. The JVM has two compilers. The second one takes much CPU time in
 # the first minutes after a start, and saves more in hours of heavy trade (decision 0059).
-JVM_COMPILERS: Final = {"first": ("-XX:TieredStopAtLevel=1",), "both": ()}
+FIRST_COMPILER: Final = "first"
+JVM_COMPILERS: Final = {FIRST_COMPILER: ("-XX:TieredStopAtLevel=1",), "both": ()}
 BROKER_HEAP: Final = "-Xmx320m"
 CONNECT_HEAP: Final = "-Xmx256m"
 _PRINTABLE: Final = range(0x20, 0x7F)

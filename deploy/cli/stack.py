@@ -15,6 +15,7 @@ import typer
 from deploy import output
 from deploy.cli import option_checks
 from deploy.errors import StackError
+from deploy.parts import FIRST_COMPILER
 from deploy.stack import daemon
 from deploy.stack.context import DEFAULT_WORKERS, STEPS, Options
 from deploy.stack.home import MOVED_TO, Home, default_home
@@ -52,7 +53,7 @@ def start_options(home: Home, workers: int, only: str, seed_data: str | None) ->
         seed_data=seed_data or ("demo" if is_demo and not only else "none"),
         demo=is_demo or os.environ.get("INVENTORY_DEMO") == "1",
         ports=_wanted_ports(),
-        jvm_compilers=os.environ.get("INVENTORY_JVM_COMPILERS") or "first",
+        jvm_compilers=os.environ.get("INVENTORY_JVM_COMPILERS") or FIRST_COMPILER,
     )
     options.check()
     return options

@@ -8,7 +8,7 @@ from typing import Final
 from cdc.contracts.topics import PARTITIONS
 from deploy.artifacts.fetch import Artifacts
 from deploy.errors import StackError
-from deploy.parts import DATABASE, JVM_COMPILERS
+from deploy.parts import DATABASE, FIRST_COMPILER, JVM_COMPILERS
 from deploy.stack.home import Home
 from deploy.stack.service_variables import service_variables
 
@@ -61,7 +61,7 @@ class Options:
     seed_data: str = "none"
     demo: bool = False
     ports: Mapping[str, int] = field(default_factory=dict)
-    jvm_compilers: str = "first"
+    jvm_compilers: str = FIRST_COMPILER
 
     def wants(self, name: str) -> bool:
         """Return True if the service or step `name` belongs to this stack."""
@@ -81,7 +81,8 @@ class Options:
             message = f"--seed-data {self.seed_data!r}: expected none or demo"
             raise StackError(message)
         if self.jvm_compilers not in JVM_COMPILERS:
-            message = f"INVENTORY_JVM_COMPILERS={self.jvm_compilers!r}: expected first or both"
+            known_names = " or ".join(JVM_COMPILERS)
+            message = f"INVENTORY_JVM_COMPILERS={self.jvm_compilers!r}: expected {known_names}"
             raise StackError(message)
 
 
