@@ -4,8 +4,8 @@ Sustained: lines are offered at a rate for some seconds. The clock stops when th
 acknowledged state contains the last of them on every partition. Latency: single lines at a low
 rate, each under a separate key, from the commit until the state is acknowledged and until the read
 model shows it. Then lines for the rows of an open page, until a browser has painted the number.
-CPU time: each service at rest before the first line, and per line over all lines of the run, until
-the read model shows the last one.
+CPU time: each service at rest, and per line over all lines after that, until the read model shows
+the last one. Lines that warm the services up come first and are not measured.
 """
 
 import time

@@ -174,10 +174,10 @@ def _note_answers(history: KeyHistory, state: KeyState, opened: dict[str, int]) 
 
 
 def _note_unbooked(history: KeyHistory, events: list[Event]) -> None:
-    """Add an estimate of unrecorded units on the shelf to each part of the history.
+    """Estimate the units on the shelf that no record has, for each part of the history.
 
-    Recorded on-hand below zero proves such units: nobody sells what is not there. A part lasts from
-    one count to the next. If its lowest on-hand is -3, it has 3 unbooked units.
+    A part lasts from one count to the next. On-hand below zero proves such units, because nobody
+    sells what is not there. If the lowest on-hand of a part is -3, it has 3 of them.
     """
     lowest = 0 if history.start is None else history.start.on_hand_units
     part: list[Event] = []
