@@ -125,9 +125,21 @@ class Reconciler:
             self._client.resume()
             self._count("resumed", state.connector)
         elif self._restart_policy.is_restart_due(now, failed=state.failed):
+            self.restart_failed(now, state.trace)
+
+    def restart_failed(self, now: float, trace: str) -> None:
+        """Restart a failed task and count the restart, also if Connect answers too late.
+
+        Raises:
+            httpx.HTTPError: Connect refused, or could not be reached. Nothing is counted.
+        """
+        try:
             self._client.restart_failed()
-            self._restart_policy.count_restart(now)
-            self._count("restarted", state.trace.partition("\n")[0][:300])
+        except httpx.ReadTimeout:
+            # Connect has the request and may carry it out, so it counts towards the limit.
+            log.warning("capture_restart_unanswered", after_s=_REQUEST_S)
+        self._restart_policy.count_restart(now)
+        self._count("restarted", trace.partition("\n")[0][:300])
 
     def _count(self, action: str, reason: str) -> None:
         self.report.repairs += 1

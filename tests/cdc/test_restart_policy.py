@@ -1,5 +1,12 @@
 """A connector task that stays failed is restarted, at most five times an hour."""
 
+import socket
+
+import httpx
+import pytest
+
+from cdc.capture.client import ConnectClient
+from cdc.capture.reconciler import Reconciler
 from cdc.capture.restart_policy import RestartPolicy
 
 FAILED, RUNNING = True, False
@@ -39,3 +46,25 @@ def test_a_poison_row_gets_five_restarts_an_hour() -> None:
     assert restarts[:5] == [105.0, 115.0, 125.0, 135.0, 145.0]
     assert restarts[5] == 105.0 + 3600
     assert len(restarts) == 10
+
+
+def test_a_restart_without_an_answer_counts() -> None:
+    """The kernel accepts the connection, and nothing ever answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        client = ConnectClient(f"http://127.0.0.1:{silent.getsockname()[1]}", "", timeout_s=0.05)
+        reconciler = Reconciler(client, {})
+
+        reconciler.restart_failed(5.0, "a trace\nwith lines")
+
+    assert (reconciler.report.repairs, reconciler.report.repaired) == (1, "restarted")
+
+
+def test_a_restart_that_never_left_does_not_count() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    reconciler = Reconciler(ConnectClient(f"http://127.0.0.1:{port}", "", timeout_s=1.0), {})
+
+    with pytest.raises(httpx.ConnectError):
+        reconciler.restart_failed(5.0, "")
+
+    assert reconciler.report.repairs == 0
