@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cdc.contracts.times import with_times
 from deploy import output
 from deploy.cli import option_checks
 from deploy.errors import StackError
@@ -61,7 +62,7 @@ def rejected_list(
         output.as_json(rows)
     else:
         columns = ("id", "seen_at", "reason", "stage", "detail", "settled")
-        shown = [[row[name] for name in columns] for row in rows]
+        shown = [[row[name] for name in columns] for row in _readable(rows)]
         output.table(f"{len(rows)} rejected", columns, shown)
 
 
@@ -113,6 +114,11 @@ def rejected_replay(
         raise typer.Exit(1)
     for identity in replays.replay(ids, reason=reason, actor=getuser()):
         output.errors.print(f"sent again {identity}")
+
+
+def _readable(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows with the times of their details as text."""
+    return [row | {"detail": with_times(row["detail"])} for row in rows]
 
 
 def _one(environment: Mapping[str, str], identity: str) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from webui.readmodel.figures import (
     status_of,
     time_text,
     units_text,
-    with_times,
 )
 
 
@@ -150,12 +149,3 @@ def test_cover_is_printed_as_days_with_a_tenth_while_that_says_something() -> No
         "hardly sells",
         "no demand",
     ]
-
-
-def test_times_in_the_detail_of_a_rejected_record_are_readable() -> None:
-    detail = "count 5791 of 1795381200000000 is before the horizon 1795478400000000"
-
-    assert with_times(detail) == (
-        "count 5791 of 2026-11-22 21:00:00 UTC is before the horizon 2026-11-24 00:00:00 UTC"
-    )
-    assert with_times("units: 17953812000000001, id 17") == "units: 17953812000000001, id 17"

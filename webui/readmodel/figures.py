@@ -4,7 +4,6 @@ The status rule is defined once here. Lists filter by it in SQL (`STATUS_SQL`), 
 both forms at every boundary.
 """
 
-import re
 from typing import Final
 
 from django.utils.translation import gettext, ngettext
@@ -37,10 +36,7 @@ __all__ = [
     "status_of",
     "time_text",
     "units_text",
-    "with_times",
 ]
-
-_TIME_US: Final = re.compile(r"(?<![\w-])1[0-9]{15}(?!\w)")  # of the years 2001 to 2033
 
 LONGEST_COVER_CENTIDAYS: Final = 365 * 100
 STATUSES: Final = ("negative", "out", "low", "over", "ok")
@@ -158,11 +154,6 @@ def counted_text(number: int, noun: str) -> str:
 def time_text(at_us: int | None) -> str:
     """Return a time like `2026-11-21 10:42:07`, UTC."""
     return UNKNOWN if at_us is None else times.time_text(at_us)
-
-
-def with_times(detail: str) -> str:
-    """Return the detail of a rejected record with its times, numbers of 16 digits (µs), as text."""
-    return _TIME_US.sub(lambda found: f"{time_text(int(found[0]))} UTC", detail)
 
 
 def age_text(age_us: int | None) -> str:

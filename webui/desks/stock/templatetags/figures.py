@@ -7,7 +7,7 @@ from typing import Final
 from django import template
 from django.utils.translation import gettext
 
-from cdc.contracts.times import us_of
+from cdc.contracts.times import us_of, with_times
 from ledger.messages import gettext_noop
 from webui.readmodel import figures
 
@@ -27,7 +27,7 @@ register.filter("money", figures.money_text)
 register.filter("micro", figures.micro_text)
 register.filter("centidays", figures.centidays_text)
 register.filter("at_us", figures.time_text)
-register.filter("with_times", figures.with_times)
+register.filter("with_times", with_times)
 register.filter("age", figures.age_text)
 register.filter("bytes", figures.bytes_text)
 register.filter("cover", figures.cover_text)
