@@ -1,4 +1,4 @@
-"""Classification of a sale as on time or late, from what its row shows (domain.md 3.2)."""
+"""Classification of a sale line as on time or late, from its table row (domain.md 3.2)."""
 
 from inventory.model.arithmetic import window_start
 from inventory.model.windows import horizon_us, is_closed
@@ -7,16 +7,19 @@ ON_TIME, COUNTED, UNCOUNTED = "on_time", "late_counted", "late_uncounted"
 
 
 def arrival(business_us: int, written_us: int, late_lines: int | None) -> str:
-    """Return the outcome of the sale or return line whose business time is `business_us`.
+    """Return `ON_TIME`, `COUNTED` or `UNCOUNTED` for a sale or return line.
 
-    A line is late if its window was closed when it arrived: stream time ≥ window end + grace. A
-    table row does not hold its commit time, so the caller passes an estimate of the stream time as
-    `written_us` (µs since 1970 UTC). For a live key it is the time of the row's last write; the
-    commit follows at the end of its transaction. For a replayed key it is the newest business time
-    before the line.
+    `business_us` is the line's business time. A line is late if its window was closed when it
+    arrived: stream time ≥ window end + grace. A late line is `UNCOUNTED` if it is before the
+    horizon, because no window counts it. Otherwise it is `COUNTED`.
 
-    `late_lines` counts the late lines of the window, None if the window has no row. 0 means that
-    the line was on time, even if its last write was a late correction.
+    A table row does not hold its commit time, so the caller passes an estimate of the stream time
+    as `written_us` (µs since 1970 UTC). For a live key it is the time of the row's last write
+    (`recorded_at`). For a replayed key it is the newest business time of all facts recorded up to
+    the line.
+
+    `late_lines` counts the late lines of the window, None if the window has no row. If it is 0, the
+    line was on time, even if its last write was a late correction.
     """
     start_us = window_start(business_us)
     if late_lines == 0 or not is_closed(start_us, written_us):

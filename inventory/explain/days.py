@@ -18,11 +18,12 @@ COUNTED, FIRST, MARKDOWN, OUT = "counted", "first", "markdown", "out"
 
 @value
 class DayFact:
-    """One movement or count of a key. `running_units` is on-hand after it, in business order.
+    """One movement or count of a key.
 
-    `counted_units` is None for a movement. `delta_units` of a count is its variance. `sold_units`
-    is the quantity of a sale line that its window counts, negative for a return. It is 0 for all
-    other facts.
+    Facts are in business order: by business time, at an equal time movements before counts.
+    `running_units` is on-hand after the fact in this order. `counted_units` is None for a movement.
+    `delta_units` of a count is its variance. `sold_units` is the quantity of a sale. It is 0 for
+    returns, for sales that no window counts, and for all other facts.
     """
 
     at_us: int
@@ -36,10 +37,11 @@ class DayFact:
 
 @value
 class Opening:
-    """A key before the facts of a span: on-hand, and True if the key was counted before them.
+    """The stock of a key before the first fact of a span.
 
-    `began_us` is the start of the day of the key's first fact. The sales of that day are not
-    observed demand (domain.md 3.3).
+    `units` is on-hand. `is_counted` is True if the key had a count by then. `began_us` is the start
+    of the day of the key's first fact. The sales of that day are not observed demand (domain.md
+    3.3).
     """
 
     units: int
@@ -49,9 +51,11 @@ class Opening:
 
 @value
 class StockDay:
-    """On-hand at the end of a day. `moved` has the net units by cause, in the order of the facts.
+    """On-hand at the end of a day.
 
+    `moved` has pairs of cause and net units, in the order in which the causes first occur.
     `counted_units` is the result of the day's last count, None on a day without a count.
+    `late_facts` is the number of late sale and return lines.
     """
 
     day_us: int
@@ -66,8 +70,9 @@ class DemandDay:
     """Units sold and demand observed on a complete day (domain.md 3.3).
 
     `out_windows` of `trading_windows` were out of stock. `observed_micro` is in micro-units a day.
-    It is None on a day that is not observed, with `reason` `first`, `markdown` or `out`. The reason
-    of an observed day is `counted`.
+    The `reason` of an observed day is `counted`. On a day that is not observed, `observed_micro` is
+    None and `reason` is `first` (the key's first day), `markdown` (the price step was not 0) or
+    `out` (more than three quarters of the trading windows were out of stock).
     """
 
     day_us: int

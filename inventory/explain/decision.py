@@ -1,4 +1,4 @@
-"""The arithmetic of one decision on a need, from the terms that its record contains.
+"""The arithmetic of one revision of a need, from the terms that its record contains.
 
 The terms are a list of names and values. This module makes each term a step, a total or a note. It
 adds the steps that the record leaves out, for example the step from s to S. So `lines.gaps` can
@@ -31,7 +31,7 @@ _SUMMED: Final = frozenset(
 
 
 def arithmetic(terms: Sequence[tuple[str, int | str]]) -> tuple[Section, ...]:
-    """Return the sections `stock`, `levels` and `quantity` of a decision.
+    """Return the sections `stock`, `levels` and `quantity` of a revision.
 
     Sections without lines are left out. Terms that no section reads are notes in `levels`.
     """

@@ -1,7 +1,7 @@
 """Labels and formatted values of explanation lines, the same on pages and in terminals.
 
-A name ends with its unit, which decides how the integer is formatted. Callers format times, because
-the rules hold no calendar.
+A name ends with its unit, which decides how the integer is formatted. Callers pass the function
+that formats times, because this package doesn't use `datetime`.
 """
 
 from collections.abc import Callable

@@ -29,10 +29,10 @@ from inventory.replenishment.quantity import (
 
 
 def levels_section(state: KeyState) -> Section:
-    """Return the section `levels`: demand of the span + safety stock = s, then S (domain.md 5.1).
+    """Return the section `levels`: demand of a time span + safety stock = s, then S.
 
-    A family with s = S - 1 shows S first. Without a policy or with family off, the only line gives
-    the reason why there are no levels.
+    A family with s = S - 1 shows S first (domain.md 5.1). Without a policy or with family `off`,
+    the only line gives the reason why there are no levels.
     """
     policy, s = state.policy, state.reorder_point_units
     if policy is None or s is None:

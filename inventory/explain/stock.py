@@ -1,7 +1,8 @@
 """Lines from the last count to the base position B (domain.md 2.4, 5, 11.10).
 
-The state holds on-hand, the last count and the net since then. Only the tables know the causes of
-that net and the documents on order. Callers with access to the tables pass them as `StockFacts`.
+The state has on-hand, the last count and the sum of all movements after it. Only Postgres has the
+cause of each movement and the documents on order. Callers with access to Postgres pass them as
+`StockFacts`.
 """
 
 from inventory.explain.lines import Line, Section, Source, add, note, total
@@ -68,9 +69,9 @@ def stock_section(state: KeyState | None, facts: StockFacts | None) -> Section:
     """Return the section `stock`: the steps from the last count to B.
 
     All sums are those of the state. If the facts have another sum, one more line shows the
-    difference: the fold has not read the records of these facts yet, or rejected them. Without a
-    state the lines end at the on-hand sum of the facts. Without facts one line has the net of all
-    movements since the count.
+    difference. The fold has then not read the records of some facts yet, or has rejected them.
+    Without a state the lines end at the on-hand sum of the facts. Without facts one line has the
+    sum of all movements since the count.
     """
     if state is None:
         found = StockFacts(None, (), ()) if facts is None else facts
