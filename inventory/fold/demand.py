@@ -38,7 +38,7 @@ Days = tuple[DayEnd, ...]
 # Rows and counts by the start of their day (µs). Counts keep their order.
 Facts = dict[int, tuple[list[WindowRow], list[Count]]]
 
-# Rate, deviation, and tsb's p and z, in micro-units.
+# Rate, deviation, and p and z of method `tsb`. p is in millionths, the others in micro-units a day.
 _Rates = tuple[int | None, int | None, int | None, int | None]
 
 
@@ -122,8 +122,8 @@ def days_from(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules
 def _without_facts(day_end: DayEnd, day_us: int, until_us: int, rules: Rules) -> DayEnd:
     """Return the day end after the days [`day_us`, `until_us`), none of which has a fact.
 
-    These days change nothing before the key's first fact (`begun` False). Nor do they change
-    anything while the key is out of stock: all trading windows are then out, so the days are not
+    These days change nothing before the key's first fact (`begun` False). They also change nothing
+    while the key is out of stock. All trading windows are then out of stock, so the days are not
     observed and have no quiet window.
     """
     if (

@@ -1,7 +1,7 @@
 """The effects of a change: contribution(after) - contribution(before) (domain.md 2.2, 2.3).
 
-Each row image has at most one effect, with its sign applied. `fold.stock` and `fold.sales` add the
-effects to stock and windows.
+Each row image has at most one effect. `fold.stock` and `fold.sales` add the effects to stock and
+windows.
 """
 
 from inventory.model.fact import Effect, Fact

@@ -1,7 +1,7 @@
 """One partition of the log during a fold: a state per key and the dedupe ring.
 
-The worker, the recomputation, the tests and `inventory fold` all use this module, so that they
-agree by construction.
+The worker, the recomputation, the tests and `inventory fold` all use this module. So they compute
+the same states from the same log.
 """
 
 from inventory.fold.record import FoldResult, Replayed, fold

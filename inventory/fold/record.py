@@ -1,13 +1,14 @@
 """The fold: a function of a key's state and a record that returns the next state and outputs.
 
 The order of its steps is that of domain.md 11.1:
-1. Skip a replayed record. Check table, op, images and limits.
+1. Return early for a re-sent record. Check table, op, images and limits.
 2. Compute the stream time that the record would set. Check counts against the horizon.
 3. Move the horizon to the new stream time, with policy and prices from before the record.
 4. Apply the effects to stock and windows, and learn demand.
 5. Decide on needs and prices. Check the range of all results.
 
-A rejected record leaves the state as it was, stream time included.
+A rejected record leaves the state as it was, stream time included. The caller skips replayed
+records, as `inventory.fold.partition` does.
 """
 
 from dataclasses import replace
@@ -45,9 +46,9 @@ _NO_ROWS: Final[tuple[int, ...]] = ()
 class Applied:
     """The record had its effect on the key.
 
-    `late` is the net of the record's sale lines in expired windows. `windows_changed` are the
-    starts (µs, ascending) of the window rows that the record changed. `windows_dropped` are those
-    of the rows that expired at the new stream time.
+    `late` has the net units and amount of the record's sale lines in expired windows.
+    `windows_changed` are the starts (µs, ascending) of the window rows that the record changed.
+    `windows_dropped` are the starts of the rows that expired at the new stream time.
     """
 
     state: KeyState

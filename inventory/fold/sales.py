@@ -13,7 +13,7 @@ _NO_ROW = WindowRow(0)  # all counters 0, for a window without a row; its start 
 
 
 def late_sale(effects: Effects, horizon_at_us: int) -> LateSale | None:
-    """Return the net of the record's lines in expired windows (domain.md 11.5).
+    """Return the net units and amount of the record's lines in expired windows (domain.md 11.5).
 
     Units sold are positive, returned ones negative. None means that units and amount are both 0.
     """
@@ -72,9 +72,11 @@ def _by_window(effects: Effects, horizon_at_us: int | None) -> tuple[tuple[int, 
 def _changed_row(
     start_us: int, row: WindowRow, effects: Effects, *, is_closed: bool
 ) -> WindowRow | None:
-    """Return the row after one change, however many images caused it (domain.md 11.5).
+    """Return the row after the effects of one record on its window.
 
-    None means that the movements cancelled each other out and the row did not change.
+    One record adds at most 1 to `late_lines` and to `window_revision`, even if both of its images
+    belong to this window (domain.md 11.5). None means that the movements cancelled each other out
+    and the row did not change.
     """
     moves = _merged(row.moves, effects)
     sold, returned, revenue = row.sold_units, row.returned_units, row.revenue_minor

@@ -78,7 +78,7 @@ def with_count(stock: Stock, windows: Windows, count: Count) -> Stock:
 
 
 def net_between(windows: Windows, after_us: int | None, until_us: int) -> int:
-    """Return Σ retained movements in (`after_us`, `until_us`]; all up to `until_us` for None."""
+    """Return Σ retained movements in (`after_us`, `until_us`]. None means no lower bound."""
     total = 0
     for start_us in _starts_between(windows, after_us, until_us):
         moves = windows[start_us].moves

@@ -26,7 +26,8 @@ _STREAMED_OPS = frozenset({"c", "u", "d"})
 class Admission(Enum):
     """The ring's verdict on a record, from the earlier records of its partition.
 
-    The archive stores it with the record. Rules about table, op and images come later.
+    The archive stores it with the record. `inventory.log.validation` checks table, op and images
+    afterwards.
     """
 
     NEW = "new"
@@ -132,8 +133,8 @@ class Ring:
         """Update the ring's newest commit time and highest lsn from a record that was re-sent.
 
         Its identity keeps its first commit time `known_us`. A later commit time is stored in
-        `newest_resent_us`. If `known_us` is None, only a snapshot row is taken as later: identities
-        of changes hold an lsn, so both copies have the same commit time.
+        `newest_resent_us`. If `known_us` is None, only a snapshot row is taken as later. The
+        identity of a change contains its lsn, so both copies of a change have the same commit time.
         """
         commit_us = record.commit_us
         is_later = record.op == "r" if known_us is None else commit_us > known_us
@@ -162,7 +163,7 @@ class Ring:
     ) -> None:
         """Restore an empty ring to its values before a restart.
 
-        A caller that passes no `members` replays their records afterwards.
+        A caller that passes no `members` adds them afterwards with `replay`, record by record.
         """
         self.newest_commit_us = newest_commit_us
         self.highest_lsn = highest_lsn

@@ -12,8 +12,8 @@ class Episode:
     `state` is idle, open, held-snoozed, held-rejected or held-short. `id` is the need's id, None in
     idle; in held-rejected and held-short the need is closed already. `revision` is that of the
     need, 0 in idle. `quantity_units` is None outside open. `until_us` and `floor_units` are set in
-    the holds only. A worker sends `last_output` again when it reads a record twice, and at regular
-    intervals.
+    the holds only. A worker sends `last_output` again when it reads a record of the key twice, and
+    at regular intervals while the output's status is `open`.
     """
 
     state: str = "idle"

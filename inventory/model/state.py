@@ -216,8 +216,9 @@ def with_episodes(state: KeyState, episode: Episode, price_episode: PriceEpisode
 
 
 def with_windows(state: KeyState, windows: dict[int, WindowRow]) -> KeyState:
-    """Return the state with `windows` as its rows.
+    """Return the state with `windows` as its rows and without cached `days`.
 
-    `analytics.live_state` joins the level and the window rows of a key from both changelogs.
+    `analytics.live_state` calls this to join a key's level with its window rows. The two come from
+    different changelogs.
     """
     return replace(state, windows=windows, days=None)

@@ -28,9 +28,10 @@ def retained_days(stream_time_us: int) -> tuple[int, int]:
 
 
 def has_days(old_us: int | None, days: tuple[int, int]) -> bool:
-    """Return True if `days`, those of a later stream time, are also the days at `old_us`.
+    """Return True if `days`, the `retained_days` of a later time, are also those at `old_us`.
 
-    `old_us` is then on the same day, and on the same side of the end of that day's grace.
+    They are equal if both times are on the same UTC day, and both before 00:10 or both from 00:10
+    on. At 00:10 the grace of the day before ends, so the day before is complete from then on.
     """
     horizon_at_us, complete_us = days
     return (

@@ -1,8 +1,8 @@
 """Parameters that this logic revision overrides. The project's own sources override none.
 
-`inventory backfill run --set` copies the sources and rewrites this module in the copy. So new
-parameters are code with a logic revision of their own. The commands that compute, compare, review
-and publish a revision work for them too.
+`inventory backfill run --set` copies the sources and rewrites this module in the copy. So changed
+parameters are code with a logic revision of its own. The commands that compute, compare, review and
+publish a logic revision therefore accept them too.
 """
 
 from typing import Final

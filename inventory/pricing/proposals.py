@@ -186,7 +186,7 @@ def _regular_minor(policy: ItemLocation | None) -> int | None:
 
 
 def _candidate(policy: ItemLocation, regular_minor: int, inputs: PricingInputs) -> _Candidate | str:
-    """Return the price to propose, effective at `effective_at_us`, or why there is none.
+    """Return the price to propose, or the reason why there is none.
 
     The reason is one of the codes of domain.md 11.9, or the clamps joined by commas.
     """

@@ -72,7 +72,7 @@ def cover_centidays(*, supply_units: int, rate_micro: int) -> int | None:
 
 
 def effective_at_us(stream_time_us: int, lead_minutes: int) -> int:
-    """Return ceil(stream time + lead time, W)·W: the next window start, in µs (domain.md 6.2).
+    """Return the first window start at or after stream time + `lead_minutes` (domain.md 6.2).
 
     Prices change only at window starts, so all sales of a window have the same price in force.
     """

@@ -1,6 +1,7 @@
 """The needs that a buyer should check before ordering, and how urgent each is.
 
-A routine need has no code. Pages show needs with a code first, by urgency and then by money.
+Each reason for a check has a code, such as `no_supplier`. A need without codes is routine. Pages
+show needs with codes first, by urgency and then by money.
 """
 
 from collections.abc import Mapping

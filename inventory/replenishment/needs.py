@@ -92,8 +92,8 @@ def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
 def _after_decision(episode: Episode, now: Evaluation) -> Episode:
     """Return the episode after two effects of the record that are no transition to another state.
 
-    A decision on another id is counted as stale. A `resume` and a changed replenishment column end
-    a hold: its `until_us` becomes the stream time.
+    A decision on another id is counted as stale, unless it is an approval. A `resume` and a changed
+    replenishment column end a hold: its `until_us` becomes the stream time.
     """
     decision = now.trigger.decision
     named = decision is not None and decision.reorder_id == episode.id
@@ -111,7 +111,7 @@ def _from_idle(episode: Episode, now: Evaluation) -> Step:
         return idle(episode, now.inactive_reason), None
     if not now.is_due():
         return idle(episode, ABOVE_REORDER_POINT), None
-    # The order day belongs to the trigger (5.1), so it comes before any quantity (5.2).
+    # The order day belongs to the trigger (5.1), so it is checked before the quantity (5.2).
     if not may_order(now.policy, now):
         return idle(episode, NOT_ORDER_DAY), None
     quantity = quantity_of(now.policy, now)

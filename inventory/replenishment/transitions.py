@@ -50,7 +50,7 @@ def opened(
 
 
 def accepted(episode: Episode, now: Evaluation) -> Step:
-    """Return the step of an answered need: held-short while B is still at or below s."""
+    """Return the step of an answered need: to held-short if B is still ≤ s, else to idle."""
     output = _output(now, id_of(episode), episode.revision + 1, "accepted")
     if now.policy is None:
         return idle(replace(episode, last_output=output), now.inactive_reason), output

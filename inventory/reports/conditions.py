@@ -6,6 +6,8 @@ The conditions over many keys are SQL in `ledger.automation.conditions`.
 from inventory.model.arithmetic import ceil_div, half_even
 
 LEAST_TOLERANCE_UNITS = 2
+# Task *stale source*: a store has recorded no line for some hours. In the same hours it recorded at
+# least `SILENT_LINES` lines, as a mean of the last `SILENT_DAYS` days.
 SILENT_LINES = 7
 SILENT_DAYS = 7
 

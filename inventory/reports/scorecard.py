@@ -65,7 +65,7 @@ def is_written_back(found: LeadTime, mean_centidays: int, sd_centidays: int) -> 
 
     There must be at least 5 receipts, and the mean or the deviation must differ by more than 10 %
     from the policy's value. If the policy's value is 0, every other value differs. A mean below 0
-    is never written: the orders were recorded after their goods had arrived.
+    is never written. It means that orders were recorded after their goods had arrived.
     """
     if found.receipts < LEAST_RECEIPTS or found.mean_centidays < 0:
         return False

@@ -96,7 +96,7 @@ def optional_text(row: Row, column: str) -> str | None:
 
 
 def choice(row: Row, column: str, allowed: tuple[str, ...], default: str | None = None) -> str:
-    """Return the text of `allowed` that equals the column, so that states share one object.
+    """Return the text of `allowed` that equals the column, so that all states share one string.
 
     The column is required if there is no `default`.
     """

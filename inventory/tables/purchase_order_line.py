@@ -31,7 +31,7 @@ class PurchaseOrderLine(WithoutTimes):
     cancelled_units: int
 
     def effect(self, sign: int) -> Effect | None:
-        """Return on-order = (confirmed, or ordered while that is null) - cancelled.
+        """Return on-order = confirmed - cancelled, or ordered - cancelled if confirmed is null.
 
         The status has no effect (domain.md 2.3).
         """
