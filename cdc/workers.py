@@ -72,9 +72,9 @@ class PartitionMap:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRules:
-    """The partitions that one worker has taken, and the hash of the sources that it has imported.
+    """The partitions assigned to one worker, and the hash of the sources that it has imported.
 
-    `code` is empty for a worker of an earlier release, which reports none.
+    `code` is empty for a worker of an earlier release, which reports no hash.
     """
 
     worker: str
@@ -101,11 +101,12 @@ def partition_map(settings: Connections, within_s: float = MAP_TIMEOUT_S) -> Par
 def worker_rules(
     settings: Connections, url: str, within_s: float = MAP_TIMEOUT_S
 ) -> WorkerRules | str:
-    """Return the rules of the worker at `url`, or the reason why it gives none."""
+    """Return partitions and sources of the worker at `url`, or the reason why it gives none."""
     about = _query(settings, f"{url}/iq/v1/partitions?scope=worker", within_s, _own_of)
     if isinstance(about, str):
         return about
-    # Asked second: a worker that restarts in between reports the sources of the new process.
+    # The hash is read second. If the worker restarts in between, it is the new process's hash. In
+    # the other order it could be that of a process that has ended.
     code = _query(settings, f"{url}/iq/v1/revision", within_s, _code_of)
     if isinstance(code, str):
         return code

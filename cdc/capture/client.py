@@ -160,8 +160,8 @@ class ConnectClient:
     def snapshot_ended(self) -> bool:
         """Return True if the source log has the complete snapshot, so that no restart repeats it.
 
-        Connect stores offsets only after the broker has acknowledged the records. The result is
-        therefore read from the stored offsets, and False if Connect doesn't answer.
+        Connect stores an offset only after the broker has acknowledged its records. So the stored
+        offsets show the end of the snapshot. The result is False if Connect doesn't answer.
         """
         try:
             answer = self._http.get(f"/connectors/{CONNECTOR}/offsets")
@@ -255,7 +255,7 @@ def wait_streaming(
 def wait_captured(client: ConnectClient, database_url: str, *, timeout_s: float) -> ConnectorState:
     """Return once the connector streams and has stored the end of its snapshot.
 
-    The snapshot must have at least one row.
+    The snapshot must have at least one row, because Connect stores offsets only with records.
 
     Raises:
         CaptureError: the end is not stored after `timeout_s`, or the connector has failed for 60 s.
@@ -287,8 +287,7 @@ def _until(
 
     Raises:
         CaptureError: `timeout_s` is over, or the connector has been in state FAILED for
-        `failed_for_s`.
-            Connect doesn't restart a failed task.
+            `failed_for_s`. Connect doesn't restart a failed task.
     """
     began = alive_at = time.monotonic()
     while True:

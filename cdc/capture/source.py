@@ -132,7 +132,7 @@ def damage_of(connection: Connection) -> Damage | None:
 
 
 def store_publication(connection: Connection) -> None:
-    """Store the object ids of the present publication as the source log's own."""
+    """Store the object ids of the present publication, with which `damage_of` compares later."""
     connection.execute(_RECORD, {"found": Jsonb(_identity(connection))})
 
 

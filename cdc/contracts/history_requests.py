@@ -70,7 +70,7 @@ RULES: Final[Mapping[str, Rule]] = {
 class Form:
     """The form of one command: its words, arguments by position, options, and switches.
 
-    Positional arguments are required. `required` options are, too.
+    A request must have all positional arguments and all options in `required`.
     """
 
     words: tuple[str, ...]

@@ -1,9 +1,9 @@
 """The progress of a partition: headers on the last level record of each chunk.
 
-Progress and state are written in one transaction, so the state's next offset is exact. The group's
-committed offset is only a hint. It may be too far ahead (Faust may commit a record that was never
-handled) or too far behind (after a crash). A worker therefore reads missing records from the topic
-and skips records that it has handled already.
+A worker writes progress and state in one transaction, so `next_offset` agrees with the state. The
+group's committed offset is only a hint. It may be too far ahead (Faust may commit a record that was
+never handled) or too far behind (after a crash). A worker therefore reads missing records from the
+topic and skips records that it has handled already.
 
 Compaction never removes the last record of a changelog partition, so the newest progress remains.
 Workers restore from it. Sinks and the live feed read as-of times from it.

@@ -13,7 +13,7 @@ from cdc.contracts.versions import built, document_of
 from inventory.model.value import value
 
 SCHEMA = 1
-MOST_BYTES = 500_000  # of a key and of a value; both fit one record, also as base64
+MOST_BYTES = 500_000  # of a key, and of a value; a record has room for both in base64
 
 
 @value

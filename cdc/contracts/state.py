@@ -1,6 +1,6 @@
 """The encoding of a key's state as canonical JSON: equal states are equal bytes.
 
-Canonical means sorted names, no blanks, UTF-8. Rows, moves and terms are lists in their own order.
+Canonical means sorted names, no blanks, UTF-8. Lists (rows, moves, terms) have a fixed order.
 There are three kinds of records:
 - A *level* is the state without its window rows. It also contains the rows that the chunk changed
   ("rows") and the starts of those that it removed ("dropped"). Level and window records are one
@@ -85,9 +85,9 @@ def encode_window(key: InvKey, row: WindowRow, position: Position) -> bytes:
 
 
 def read_level(content: bytes, read: Callable[[Document], T]) -> T:
-    """Return `read` of the level's document. It costs a quarter of `decode_level`.
+    """Return the result of `read` on the level's document, for readers of a few fields.
 
-    It is for readers of a few fields. Only the fields that `read` uses are checked.
+    It takes a quarter of the time of `decode_level`. Only the fields that `read` uses are checked.
 
     Raises:
         UnknownVersion: written by another version of this code.
