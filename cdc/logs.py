@@ -56,7 +56,7 @@ def configure_logging(*, service: str, level: str = "") -> None:
 
 
 def _configure_libraries(shared: list[Any]) -> None:
-    """Configure the standard library's loggers to write the same lines."""
+    """Configure the standard library's loggers to write lines of the same format."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(

@@ -19,7 +19,7 @@ ON CONFLICT (service) DO UPDATE
 
 @dataclass(frozen=True, slots=True)
 class ServiceError:
-    """An error of a service. `at` None is the present time; `repair` is a command or empty."""
+    """An error of a service. `at` is None for the present time; `repair` is a command or empty."""
 
     service: str
     message: str

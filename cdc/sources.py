@@ -16,7 +16,7 @@ _CHARS: Final = 16
 
 
 def hash_of(tree: Path) -> str:
-    """Return the hash of the sources `RULES` in a directory, or in a zip of the same files."""
+    """Return a hash of the files of `RULES` in a directory or zip file, as 16 hex digits."""
     digest = hashlib.sha256()
     for name, content in _zipped(tree) if tree.is_file() else _unpacked(tree):
         digest.update(name.encode())
@@ -35,7 +35,7 @@ def imported_hash() -> str:
 
 
 def sources(parts: tuple[str, ...], tree: Path) -> list[Path]:
-    """Return the Python files of these packages of a tree, in order."""
+    """Return the Python files below the folders `parts` of the directory `tree`, sorted."""
     return sorted(path for part in parts for path in (tree / part).rglob("*.py"))
 
 

@@ -195,7 +195,7 @@ def _own_of(answer: httpx.Response) -> tuple[str, frozenset[int]] | str:
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """A hash, distinct from the text of a problem."""
+    """The hash in an answer, in a type of its own, because a problem is a `str`."""
 
     text: str
 

@@ -116,7 +116,7 @@ class ConnectClient:
         return found
 
     def register(self, config: Mapping[str, str], *, timeout_s: float = 60.0) -> bool:
-        """Register `config` with Connect. Return False if Connect has the same one already.
+        """Register `config` with Connect. Return False if Connect has this configuration already.
 
         A PUT restarts the connector's task, so it is sent for a different configuration only.
 

@@ -77,7 +77,7 @@ class Reconciler:
         self._error = ""
 
     def new_error(self) -> str:
-        """Return the present error, or "" if there is none or an earlier call returned it."""
+        """Return the present error, or "" if there is none or the last call found the same one."""
         error = self.report.problem or self.report.error
         is_new, self._error = error != self._error, error
         return error if is_new else ""

@@ -1,8 +1,8 @@
 """The records of `reorder.events` and `price.events`.
 
-Each is one revision of a need or of a price proposal. Of two records with the same id, the higher
-revision is valid. A consumer may get a revision any number of times, and may miss all but the last
-(domain.md 4).
+Each is one revision of a need or of a price proposal. Among the records with one id, the highest
+revision is valid. A consumer may get a revision any number of times, and may miss every revision
+except the last (domain.md 4).
 """
 
 import json

@@ -27,8 +27,8 @@ TIMESTAMP_COLUMNS: Final = {table.name: table.times for table in CAPTURED}
 def decode(key: bytes | None, value: bytes | None, *, offset: int) -> Record:
     """Return the record with this key and value.
 
-    A missing key becomes "". Key bytes that are not UTF-8 become lone surrogates. Neither is a key
-    by domain.md 0, so the fold rejects both as `key_mismatch`.
+    A missing key becomes "". Key bytes that are not UTF-8 become lone surrogates. Neither is a
+    valid key (domain.md 0), so the fold rejects the record as `key_mismatch`.
 
     Raises:
         Malformed: `value` is no envelope; see `parse_envelope`.

@@ -107,7 +107,7 @@ def decode_ring(payload: bytes) -> int:
     """Return the offset that `encode_ring` wrote.
 
     Raises:
-        UnreadableRecord: the payload has another version, or is no such header.
+        UnreadableRecord: the payload has another version, or is not a value of this header.
     """
     return built(
         RING_HEADER, document_of(RING_HEADER, payload), lambda row: int(row["first_offset"])

@@ -3,8 +3,9 @@
 Canonical means sorted names, no blanks, UTF-8. Lists (rows, moves, terms) have a fixed order.
 There are three kinds of records:
 - A *level* is the state without its window rows. It also contains the rows that the chunk changed
-  ("rows") and the starts of those that it removed ("dropped"). Level and window records are one
-  state in two topics. In a restore, rows in the level replace older window records (domain.md 4).
+  ("rows") and the starts of rows that the chunk removed ("dropped"). Level and window records are
+  one state in two topics. In a restore, rows in the level replace older window records (domain.md
+  4).
 - A *window* is one window row with its key and position.
 - A *state* is the complete state, for digests, comparisons and queries.
 """

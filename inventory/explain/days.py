@@ -191,8 +191,8 @@ def _demand_day(
 def price_days(timeline: Timeline, span: tuple[int, int], *, now_us: int) -> tuple[PriceDay, ...]:
     """Return the days of `span` = [from, until), whole days in µs since 1970 UTC.
 
-    The last day ends at `now_us`, so its price is the one in force at `now_us`. The lowest price of
-    a day is that of [end - 30 d, end): the prior price of a reduction at `end`.
+    The last day ends at `now_us`, so its price is the one in force at `now_us`. For a day that ends
+    at E, `lowest_minor` is the lowest price in [E - 30 d, E): the prior price of a reduction at E.
     """
     days: list[PriceDay] = []
     for day_us in range(*span, DAY_US):

@@ -147,7 +147,7 @@ def hold_section(state: KeyState, decision: Source | None) -> Section:
     """Return the section `hold`: the need's state, and B + requested = inventory position.
 
     In a hold, the line `reason` has the reason of the last output. In the states idle and open it
-    has that of the episode. `decision` is a person's latest decision on the need.
+    has the episode's reason. `decision` is a person's latest decision on the need.
     """
     episode = state.episode
     decided = None if episode.last_output is None else episode.last_output.reason

@@ -72,7 +72,7 @@ def last_day_end(
 def learn_days(
     demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
 ) -> Days:
-    """Return demand and stock at the end of each day of `span`, which `last_day_end` explains."""
+    """Return demand and stock at the end of each day of `span`; for `span` see `last_day_end`."""
     day_end = opening(demand, stock)
     return days_from(day_end, facts_of(stock, windows, span), span, rules)
 

@@ -30,8 +30,8 @@ def with_effects(
 ) -> tuple[Windows, Starts]:
     """Return the retained rows after `effects`, and the starts of changed rows, ascending.
 
-    `stream_time_us` is the stream time after the record. If no row changes, the same dictionary is
-    returned.
+    `stream_time_us` is the stream time after the record. If no row changes, the result is the
+    dictionary `windows` itself.
     """
     after = windows
     changed: Starts = ()

@@ -122,7 +122,7 @@ def _image(record: Record, name: str, image: object) -> dict[str, object]:
 
 
 def _check_pattern(table: str, key: str) -> None:
-    """Reject a key that breaks domain.md 0, except a heartbeat's key on a heartbeat record."""
+    """Reject a key that is not LOCATION|SKU, except a heartbeat's key on a heartbeat record."""
     if is_key(key) or (table == HEARTBEAT_TABLE and is_heartbeat_key(key)):
         return
     detail = f"key must be LOCATION|SKU, got {key!r:.80}"
@@ -146,7 +146,11 @@ def _check_image_key(image: dict[str, object], wanted: tuple[tuple[str, str], ..
 
 
 def is_key(key: str) -> bool:
-    """Return True if `key` is LOCATION|SKU by domain.md 0."""
+    """Return True if `key` is LOCATION|SKU (domain.md 0).
+
+    LOCATION has 1 to 24 characters of A-Z, 0-9 and `-`. SKU has 1 to 32 printable characters
+    without `|`, and no blank at its ends.
+    """
     location, bar, sku = key.partition("|")
     return (
         bar == "|"

@@ -125,9 +125,9 @@ class KeyState:
     `stock.opening_units` and `final_demand`. So `stock`, `windows` and `final_demand` must belong
     to the same horizon. `demand` is `final_demand` after the retained complete days.
 
-    `days` caches the ends of these days, so that each is computed once. They can be computed from
-    the other fields: no changelog record contains them, and comparisons ignore them. `days` is None
-    in a state that was just restored.
+    `days` caches the ends of these days, so that each is computed once. It follows from the other
+    fields, so no changelog record contains it and comparisons ignore it. `days` is None in a state
+    that was just restored.
     """
 
     inv_key: InvKey

@@ -16,7 +16,7 @@ _RETAINED_US: Final = RETAINED_DAYS_BEFORE_TODAY * DAY_US
 
 
 def horizon_us(stream_time_us: int | None) -> int | None:
-    """Return (day(stream time) - 3)·DAY. The day of the stream time and three more are retained."""
+    """Return (day(stream time) - 3)·DAY: that day and the three days before are retained."""
     if stream_time_us is None:
         return None
     return (stream_time_us // DAY_US - RETAINED_DAYS_BEFORE_TODAY) * DAY_US
@@ -47,7 +47,7 @@ def is_closed(start_us: int, stream_time_us: int | None) -> bool:
 
 
 def complete_before_us(stream_time_us: int) -> int:
-    """Return the end of the last complete day, floor(stream time - grace, DAY)·DAY (domain.md 3.3).
+    """Return the end of the last complete day: day(stream time - grace)·DAY (domain.md 3.3).
 
     A day is complete when stream time ≥ its end + grace.
     """

@@ -67,7 +67,7 @@ def supply(*, available_units: int, in_transit_units: int) -> int:
 
 
 def cover_centidays(*, supply_units: int, rate_micro: int) -> int | None:
-    """Return floor(supply·10^8, d) in hundredths of a day; None means unbounded (d = 0)."""
+    """Return supply·10^8 // d in hundredths of a day; None means unbounded (d = 0)."""
     return None if rate_micro == 0 else supply_units * 100_000_000 // rate_micro
 
 

@@ -55,7 +55,7 @@ def sigma_micro(mad_micro: int) -> int:
 
 
 def span_units(rate_micro: int, centidays: int) -> int:
-    """Return the demand of `centidays` in units: span(x) = ceil(d·x_centidays, 10^8)."""
+    """Return the demand of `centidays` in units: span(x) = ceil(d·x_centidays / 10^8)."""
     return ceil_div(rate_micro * centidays, 100_000_000)
 
 
@@ -63,7 +63,7 @@ def safety_stock_units(policy: ItemLocation, rate_micro: int, sigma: int) -> int
     """Return the safety stock SS in units (domain.md 5.1).
 
     Method `fixed`: the typed units. `days`: the demand of `safety_centidays`, by `span_units`.
-    `service`: ceil(z·isqrt(V), 10^14) with V = 100·sigma²·P + d²·sigma_L². d and sigma are in
+    `service`: ceil(z·isqrt(V) / 10^14) with V = 100·sigma²·P + d²·sigma_L². d and sigma are in
     micro-units a day, P and sigma_L in hundredths of a day, z in millionths (domain.md 1).
     """
     if policy.safety_method == "fixed":

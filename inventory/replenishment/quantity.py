@@ -38,8 +38,8 @@ def need_units(policy: ItemLocation, level: Levels, base_units: int) -> int:
 def packed_units(policy: ItemLocation, need: int) -> int:
     """Return the need rounded to packs by `pack_rounding`, at least one pack (domain.md 5.2).
 
-    With a pallet f = `pallet_packs`·p: if (q mod f)·1000 ≥ `pallet_permille`·f > 0, q is rounded up
-    to the next multiple of f.
+    A pallet has f = `pallet_packs`·`pack_units` units, and q are the units rounded to packs. If
+    (q mod f)·1000 ≥ `pallet_permille`·f > 0, q is rounded up to the next multiple of f.
     """
     pack = policy.pack_units
     rest = need % pack
@@ -56,13 +56,13 @@ def packed_units(policy: ItemLocation, need: int) -> int:
 
 
 def least_units(policy: ItemLocation) -> int:
-    """Return least = max(p, ceil(`moq_units`, p)·p): the smallest order, a multiple of packs."""
+    """Return the smallest order: `moq_units` rounded up to packs, at least one pack."""
     pack = policy.pack_units
     return max(pack, ceil_div(policy.moq_units, pack) * pack)
 
 
 def limit_units(policy: ItemLocation, base_units: int) -> int | None:
-    """Return floor(limit, p)·p with limit = min(`max_order_units`, `capacity_units` - B).
+    """Return min(`max_order_units`, `capacity_units` - B), rounded down to packs.
 
     Nulls are ignored. None means that there is no limit.
     """

@@ -19,11 +19,12 @@ NEED_GONE = "need_gone"
 POLICY_OFF = "policy_off"
 HOLD_US = 7 * DAY_US
 LONGEST_HOLD_US = 90 * DAY_US
+# The episode after a record, and the record's output if there is one.
 Step = tuple[Episode, ReorderOutput | None]
 
 
 def idle(episode: Episode, reason: str) -> Episode:
-    """Return the idle episode with this reason, and `episode` itself if it is the same."""
+    """Return the idle episode with this reason: `episode` itself if it is that already."""
     if episode.state == IDLE and episode.reason == reason:
         return episode
     return Episode(

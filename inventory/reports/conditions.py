@@ -18,7 +18,7 @@ def raised_lambda_micro(lambda_micro: int) -> int:
 
 
 def tolerance_units(expected_units: int) -> int:
-    """Return max(2, ceil(expected, 10)): the largest variance that needs no second count."""
+    """Return max(2, ceil(expected / 10)): the largest variance that needs no second count."""
     return max(LEAST_TOLERANCE_UNITS, ceil_div(expected_units, 10))
 
 

@@ -31,9 +31,9 @@ def receipt_centidays(ordered_us: int, received_us: int) -> int:
 
 
 def lead_time(centidays: Sequence[int]) -> LeadTime | None:
-    """Return mean = half_even(Σx, n), sd = floor(isqrt(n·Σx² - (Σx)²), n) and two percentiles.
+    """Return mean = half_even(Σx, n), sd = isqrt(n·Σx² - (Σx)²) // n and two percentiles.
 
-    None means that there is no receipt.
+    n is the number of receipts. None means that there is no receipt.
     """
     n = len(centidays)
     if n == 0:
@@ -56,7 +56,7 @@ def percentile(ranked: Sequence[int], percent: int) -> int:
 
 
 def share_permille(part: int, whole: int) -> int | None:
-    """Return floor(1000·part, whole), or None if `whole` is 0."""
+    """Return 1000·part // whole, or None if `whole` is 0."""
     return None if whole == 0 else 1000 * part // whole
 
 
