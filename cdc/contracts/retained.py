@@ -14,7 +14,7 @@ HEADER = "retained"
 _SCHEMA = 1
 
 
-@lru_cache(1_024)  # few different numbers, encoded for every level
+@lru_cache(1_024)  # many levels have this header, with few different numbers
 def encode_retained(rows: int) -> bytes:
     """Return the header's value for a key with `rows` window rows."""
     return b'{"rows":%d,"schema":%d}' % (rows, _SCHEMA)
