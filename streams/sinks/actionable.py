@@ -1,4 +1,4 @@
-"""The check of a record of `reorder.events` or `price.events` before anything acts on it."""
+"""The check whether a record of `reorder.events` or `price.events` may cause an action."""
 
 from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
 from cdc.contracts.versions import UnknownVersion, UnreadableRecord
@@ -6,17 +6,17 @@ from streams.sinks.proposals import is_simulated
 
 
 class Refused(ValueError):
-    """The record is no decision of the wanted logic revision, so nothing may act on it."""
+    """The record is no decision, a simulated one, or one of another logic revision."""
 
 
 def decision_in(
     content: bytes | None, revision: int, *, is_reorder: bool
 ) -> ReorderEvent | PriceEvent:
-    """Return the decision in `content`, the bytes of a record, if it is of `revision`.
+    """Return the decision in `content`, the value of a record, if it is of `revision`.
 
     Raises:
-        Refused: it is a tombstone, unreadable, simulated or of another logic revision.
-        UnknownVersion: another version of this code wrote it, so this one can't judge it.
+        Refused: the record is a tombstone, unreadable, simulated or of another logic revision.
+        UnknownVersion: another version of this code wrote the record in a format unknown here.
     """
     if content is None:
         reason = "tombstone"

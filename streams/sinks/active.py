@@ -31,9 +31,9 @@ class RevisionSwitched(Exception):
 class Switch:
     """One change of the deciding revision: a row of `app.revision_switch`.
 
-    `former` is None for the first one. `by` is the person who switched. `reached` maps each
-    partition to the offset of `stock.events` that both revisions had passed. `comparison` has
-    the facts on which the switch was based.
+    `former` is None for the first switch. `by` is the person who switched. `reached` maps each
+    partition to the offset of `stock.events` that both revisions had passed. `comparison` has the
+    counts of the comparison before the switch, and the approval of its differences.
     """
 
     revision: int

@@ -27,8 +27,8 @@ class Actuator:
     """
 
     name = "actuator"
-    # The commit of a proposal takes the lock of the action chain (decision 0043). People's actions
-    # wait for it, so a transaction has few records.
+    # A deferred trigger locks the audit log's hash chain at the commit of a proposal (decision
+    # 0043). People's actions wait for that lock, so a transaction has few records.
     most_records = 1_000
 
     def __init__(self) -> None:
@@ -37,7 +37,8 @@ class Actuator:
     def topics(self, connection: Connection) -> Sequence[str]:
         """Return the decision topics of the deciding revision.
 
-        Log a warning if that revision has changed since the last call and is not this code's.
+        Log a warning if that revision has changed since the last call and is not the revision of
+        this code.
         """
         decides = active_or_first(connection, LOGIC_REVISION)
         if decides not in (self._revision, LOGIC_REVISION):

@@ -48,7 +48,7 @@ class Sink(Protocol):
 
     @property
     def most_records(self) -> int:
-        """Return the most records of one transaction; `sink_batch_records` may be lower."""
+        """Return the maximum of records in a transaction. `sink_batch_records` can lower it."""
         ...
 
     def topics(self, connection: Connection) -> Sequence[str]:
@@ -169,10 +169,10 @@ def _take_lock(connection: Connection, name: str) -> None:
     """Take the sink's advisory lock. The connection keeps it until it closes.
 
     Postgres releases the lock of a killed process only when it notices the lost connection. So wait
-    for `LOCK_WAIT_S` seconds.
+    up to `LOCK_WAIT_S` seconds for the lock.
 
     Raises:
-        SecondInstance: another process still has the lock then.
+        SecondInstance: another process still has the lock after that time.
     """
     deadline_s = time.monotonic() + LOCK_WAIT_S
     while True:

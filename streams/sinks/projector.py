@@ -1,8 +1,8 @@
 """`python -m streams.sinks.projector`: a sink that fills the read model.
 
-It reads the changelogs, late sales and rejected records. Rows and positions are written in one
-transaction, so each record takes effect exactly once. Of several records of a key or window in a
-batch, only the last is written.
+It reads the changelogs, late sales and rejected records. It writes rows and positions in one
+transaction, so each record takes effect exactly once. If a batch has several records of a key or
+window, it writes only the last one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 class Latest:
     """The records of a batch to write: the last one of each key, window and partition's heartbeat.
 
-    Late and rejected records are all written. They are stored by their index in the batch.
+    All late sales and rejected records are written. Their keys here are indexes in the batch.
     """
 
     levels: dict[bytes, SinkRecord]
@@ -61,7 +61,7 @@ class Projector:
     def topics(self, connection: Connection) -> Sequence[str]:
         """Return the topics of this code's logic revision.
 
-        If another revision filled the read model, it is emptied first (`takeover`).
+        If another revision filled the read model, empty the read model first (`takeover`).
         """
         take_over(connection, self.name, TOPICS)
         return TOPICS

@@ -1,4 +1,4 @@
-"""Decisions of the workers as rows of the proposals that people see."""
+"""The conversion of the workers' decisions into rows of the tables of proposals."""
 
 from collections.abc import Iterable
 

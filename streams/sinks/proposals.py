@@ -1,7 +1,7 @@
-"""The rows of proposals, which people approve, reject or snooze, from the workers' decisions.
+"""The writes of the workers' decisions as proposals, which people approve, reject or snooze.
 
 A person's final decision is never overwritten. After `approve` or `reject`, an event may close the
-proposal, for example when the order has come back through the log. No event opens or amends it.
+proposal, for example when the order has come back through the log. No event opens it again.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -23,7 +23,7 @@ from streams.sinks.upsert import Table, upsert
 # - The event is of another logic revision than the row. Only events of the deciding logic revision
 #   are read, and revisions of decisions of two logic revisions can't be compared.
 # - A switch closed the row. After a switch back, its old revision may open it again.
-# The last two lines protect a final decision.
+# The last two lines of the condition protect a person's final decision.
 _NEWER = (
     "(excluded.revision > kept.revision OR excluded.logic_revision <> kept.logic_revision"
     " OR kept.reason = 'logic_revision') AND"
@@ -36,7 +36,7 @@ REORDERS = Table(
     columns=tables.REORDER_PROPOSAL_COLUMNS,
     newer=_NEWER,
     set_on_update=", updated_at = clock_timestamp()",
-    # Closing events have no quantity. The former one is kept, because pages show it.
+    # Closing events have no quantity. The stored quantity is kept, because pages show it.
     kept_if_null=("quantity_units",),
 )
 PRICES = Table(
@@ -47,9 +47,10 @@ PRICES = Table(
     set_on_update=", updated_at = clock_timestamp()",
 )
 
-# An id ends with the offset that opened it, so the higher id of a key is the newer one, in any
-# order of arrival. Only the newest may be open. Rows of other logic revisions are left out: the
-# switch to this revision has closed them, and their ids can't be compared.
+# An id ends with generation and offset of the record that opened it. So the higher id of a key is
+# the newer one, in any order of arrival. Only the newest proposal of a key may be open. Rows of
+# other logic revisions are left out: the switch to this revision has closed them, and their ids
+# can't be compared.
 _SUPERSEDE: LiteralString = """
 UPDATE app.{table} AS older
 SET {closed}, updated_at = clock_timestamp()
@@ -141,7 +142,7 @@ def propose_only(
     prices: Sequence[PriceEvent],
     ordered: Collection[str] = (),
 ) -> None:
-    """Write these decisions as the only open proposals. All other open proposals are closed.
+    """Write these decisions as the only open proposals, and close all other open proposals.
 
     Call this with all open decisions of a logic revision that starts to decide. `ordered` are the
     ids of approved needs whose orders that revision's workers have read. These become accepted.

@@ -1,6 +1,6 @@
 """The rows of the read model, made from the workers' records.
 
-Every number is in the record, or a function of the rules computes it.
+Each number is copied from the record, or computed by a function of the rules.
 """
 
 from cdc.contracts import tables
@@ -53,12 +53,12 @@ HEARTBEAT = Table(
 def stock_row(content: bytes, partition: int, as_of_us: int | None) -> Row:
     """Return the row of `read_model.stock` for a key's level.
 
-    `content` is the level's changelog record, `as_of_us` the partition's as-of time. While that is
-    not known, the key's stream time takes its place.
+    `content` is the level's changelog record, `as_of_us` the partition's as-of time. If `as_of_us`
+    is None, the row gets the key's stream time instead.
 
     Raises:
-        UnknownVersion: written by another version of this code.
-        UnreadableRecord: not a level of that version.
+        UnknownVersion: another version of this code wrote `content`.
+        UnreadableRecord: `content` is not a level.
     """
 
     def row(level: Document) -> Row:

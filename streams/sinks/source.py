@@ -1,7 +1,7 @@
 """The reader of a sink's topics: all their partitions, from positions that Postgres stores.
 
 A consumer group would store offsets in the broker, where they can't be committed together with the
-rows. Only records of committed transactions are read, so no record of a fenced worker is.
+rows. The reader gets only records of committed transactions, so it gets none of a fenced worker.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -68,8 +68,8 @@ class SinkSource:
                 "group.id": f"sink-{name}",  # the client requires one; nothing is committed to it
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
-                "auto.offset.reset": "error",  # a missing offset is a fault, not a restart
-                # The broker answers as soon as it has a record; it waits only while it has none.
+                "auto.offset.reset": "error",  # never continue elsewhere if an offset is missing
+                # The broker waits this long only while it has no record.
                 "fetch.wait.max.ms": 500,
                 "queued.max.messages.kbytes": 32_768,
                 "allow.auto.create.topics": False,
@@ -79,7 +79,10 @@ class SinkSource:
     def start(
         self, topics: Iterable[str], partitions: int, positions: dict[TopicAndPartition, int]
     ) -> None:
-        """Start to read all partitions at `positions`, or at the beginning where there is none."""
+        """Start to read all partitions of `topics` at the offsets in `positions`.
+
+        A partition without a position is read from its beginning.
+        """
         self._consumer.assign(
             [
                 TopicPartition(topic, number, positions.get((topic, number), OFFSET_BEGINNING))
@@ -95,7 +98,7 @@ class SinkSource:
 
         Raises:
             SourceLost: a topic lacks the next offset.
-            KafkaException: another error, for which waiting doesn't help.
+            KafkaException: another error, which is not temporary.
         """
         taken: list[SinkRecord] = []
         for message in self._consumer.consume(records, timeout_s):

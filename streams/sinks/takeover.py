@@ -1,9 +1,9 @@
 """The reset of the read model for another logic revision.
 
 The read model must not mix rows of two revisions: rows that only the former revision has would
-remain for ever. The projector therefore empties the tables when code of another revision starts. It
-then reads its own changelogs, which have every key, from the beginning. That takes as long as a
-restore.
+remain for ever. The projector therefore empties the tables if another revision filled them. It then
+reads the changelogs of its own revision, which have every key, from the beginning. That takes as
+long as a restore.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ _EMPTIED: Final = tuple(
 def take_over(connection: Connection, sink: str, topics: Sequence[str]) -> bool:
     """Empty the read model if the sink has read other topics than `topics`. Return True if so.
 
-    The sink's stored positions show which topics it has read. They are deleted with the rows.
+    The sink's stored positions show the topics that it has read. Delete the positions too.
     """
     with connection.transaction():
         foreign = [str(row[0]) for row in connection.execute(_FOREIGN, (sink, list(topics)))]

@@ -80,14 +80,14 @@ CAST_FROM_TEXT = ("jsonb", "text[]")
 
 
 def upsert(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
-    """Insert or update all rows in one statement. No two of them may have the same key."""
+    """Insert or update all `rows` in one statement. No two rows may have the same key."""
     if rows:
         arrays = [[row[name] for row in rows] for name in table.columns]
         connection.execute(table.statement(), arrays)
 
 
 def plain_text(text: str) -> str:
-    """Return `text` as Postgres can store it, with NUL and lone surrogates replaced."""
+    """Return `text` with NUL and lone surrogates replaced, because Postgres can't store them."""
     return (
         text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\N{REPLACEMENT CHARACTER}")
     )
