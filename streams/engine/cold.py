@@ -1,11 +1,11 @@
 """Compressed blocks of the states that no record has needed lately (states *at rest*).
 
-A state is decoded when a record needs it. At rest it takes 150 bytes, as an object 5,000. A
-snapshot file consists of these blocks, so a restart reads it without decoding a million states.
+A state is decoded when a record needs it. It takes about 150 bytes at rest and 5,000 as an object.
+A snapshot file consists of these blocks, so a restart reads it without decoding a million states.
 
 Two alternatives were rejected. A store on disk (RocksDB) writes a value before the broker has
-acknowledged it, but no value may be ahead of the changelog. With `mmap`, an access could wait for
-the disk within a chunk.
+acknowledged it, but no value may be ahead of the changelog. With `mmap`, a read within a chunk may
+wait for the disk and block the event loop.
 """
 
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
@@ -19,7 +19,8 @@ from cdc.contracts.state import decode_state, encode_state
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 
-SLOTS: Final = 32  # documents in a block; 16 would need a third more bytes, 64 twice the time
+# Documents in a block. 16 would need a third more bytes, 64 would take twice as long to decompress.
+SLOTS: Final = 32
 BLOCK_BYTES = 256 << 10  # most bytes of documents; a key with all its windows takes half of this
 _SMALL: Final = 8 << 10  # compressed bytes below which a block with empty slots is rewritten
 _LEVEL: Final = 1
@@ -47,8 +48,8 @@ class Block:
     def sparse(self) -> bool:
         """Return True if the block should be rewritten together with others.
 
-        That is so if at most half of its documents are current. A block below `_SMALL` bytes should
-        also be rewritten if its current documents fill at most half of `SLOTS`.
+        A block is sparse if at most half of its documents are current. A block below `_SMALL` bytes
+        is also sparse if its current documents fill at most half of `SLOTS`.
         """
         live = self.live
         return live * 2 <= (SLOTS if len(self.payload) < _SMALL else len(self.keys))

@@ -47,7 +47,8 @@ class Effects:
     The keys of `rows` are those whose level must be written. The values are the starts of each
     key's changed window rows. `decisions` has the last revision of each id, with the state that
     decided it. `beats` has the newest heartbeat by its key. `expired` has the last records of
-    changed window rows that have expired, by key and start. The numbers count records by verdict.
+    changed window rows that have expired, by key and start. `applied`, `resent`, `replayed` and
+    `undecodable` count the chunk's records.
     """
 
     rows: dict[InvKey, set[int]] = field(default_factory=dict)
@@ -111,7 +112,7 @@ class Writer:
     def stages(
         self, effects: Effects, states: dict[InvKey, KeyState], progress: Progress
     ) -> list[Stage]:
-        """Return the records of a chunk as `staged` does. Encode all changed keys without pause."""
+        """Return the records of a chunk as `staged` does, but encode all keys without a pause."""
         return self.staged(effects, list(self.changed_keys(effects, states)), progress)
 
     def staged(

@@ -12,8 +12,9 @@ from collections.
 import gc
 from typing import Final
 
-# The arguments of `gc.set_threshold`. The first two multiply to the number of new containers that
-# one collection scans while keys are decoded. For a million it took 350 ms, and all queries waited.
+# The arguments of `gc.set_threshold`. The product of the first two is the number of new containers
+# that one collection scans while keys are decoded. With a million, a collection took 350 ms, and
+# all queries waited.
 THRESHOLDS: Final = (10_000, 5, 2_000)
 FREEZE_AFTER_KEYS: Final = 20_000  # newly decoded keys; scanning fewer takes little time
 

@@ -2,12 +2,12 @@
 
 All records of a worker pass this module, which uses neither Faust nor Kafka. Its rules:
 
-- Between the first and the last change of state, only `sleep(0)` between complete records is
-  awaited. Queries run meanwhile, and read only published state.
+- Between the first and the last change of state, the only await is `sleep(0)` between two records.
+  Queries that run meanwhile read only published state.
 - The state changes before the broker acknowledges the chunk. If anything raises, the caller ends
-  the process, because only a restore gives the former state.
-- A record that can't be decoded is rejected. If more than 1 % of the last 1,000 records can't be
-  decoded, the worker stops, because the producer's schema has changed.
+  the process, because only a restore can return to the acknowledged state.
+- A record that can't be decoded is rejected. If more than 1 % (the default limit) of the last 1,000
+  records can't be decoded, the worker stops: the producer's schema has probably changed.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from streams.engine.store import OwnedPartition
 
 SLICE_S = 0.005  # longest work without yielding to queries, transactions and heartbeats
 CLOCK_EVERY = 25  # records between two readings of the clock; decoding a state takes 0.2 ms
-REFUSED_IN_A_ROW = 1_000  # domain.md 4, before_dedupe_horizon
+REFUSED_IN_A_ROW = 1_000  # consecutive before_dedupe_horizon records that stop a worker
 LATE_REASON = "window_expired"
 
 
@@ -61,16 +61,16 @@ async def handle_chunk(
     """Fold `chunk` into the partition and return once the broker has acknowledged its output.
 
     Records below `owned.next_offset` change nothing. If an earlier process handled them, the
-    present output of their keys is sent again, because that process may not have sent all of it. If
-    there is no output, nothing is sent.
+    present output of their keys is sent again, because that process may not have sent all of it. A
+    chunk without output causes no transaction.
 
-    Offsets missing within the chunk are taken as offsets without records. So split a consumer's
-    records with `records.unbroken` first.
+    An offset that is missing within the chunk counts as an offset without a record. So split a
+    consumer's records with `records.unbroken` first.
 
     Raises:
         Gap: the chunk begins after `owned.next_offset`. Nothing was changed.
         SchemaBreak: more than the configured share of the last 1,000 records can't be decoded.
-        BrokenInvariant: the state or the ring can't be trusted any more.
+        BrokenInvariant: the log contradicts the state or the dedupe ring.
         Fenced: another worker owns the partition now.
     """
     if chunk and chunk[0].offset > owned.next_offset:
@@ -191,7 +191,7 @@ def _collect(
 
 
 def _changed(record: Record, rows: Sequence[int], effects: Effects) -> None:
-    """Add the level of the record's key, its rows `rows` and a heartbeat's content to `effects`."""
+    """Add to `effects` the level of the record's key, its window rows `rows` and its heartbeat."""
     key = InvKey(record.key)
     effects.add_changed(key, rows)
     beat = beat_of(record)

@@ -121,11 +121,11 @@ class MemoryBroker:
         return self._firsts[tp], self.next_offset(tp)
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
-        """Return the ids of the topics. Each deletion changes an id."""
+        """Return the ids of the topics. `delete` changes the id of a topic."""
         return {topic: self.topic_id(topic) for topic in topics}
 
     def topic_id(self, topic: str) -> str:
-        """Return the topic's id. Each deletion changes it."""
+        """Return the topic's id, which `delete` changes."""
         return f"{topic}:{self._deleted[topic]}"
 
     async def read(

@@ -32,7 +32,10 @@ class LogMismatch(Exception):
 
 
 class TornChangelogs(BrokenInvariant):
-    """A changelog has lost records: the other one, written in the same transactions, is ahead."""
+    """One of the two changelogs has lost records, so the other is ahead.
+
+    A worker writes to both in the same transactions.
+    """
 
     repair = REBUILD
 

@@ -48,8 +48,8 @@ class _Overtaken(Exception):
 class Restores:
     """The counters of partitions that became ready in this process.
 
-    `kept` of them kept their state. `records` counts the changelog records read for the others.
-    `seconds` sums the time that each partition took for its check or restore.
+    `kept` counts those that kept their state. `records` counts the changelog records that restores
+    have read. `seconds` sums the time that each partition took for its check or restore.
     """
 
     partitions: int = 0
@@ -58,7 +58,7 @@ class Restores:
     seconds: float = 0.0
 
     def add(self, owned: OwnedPartition, *, kept: bool, seconds: float) -> None:
-        """Count one partition that became ready. A `kept` one was not restored from its topics."""
+        """Count one partition that became ready. `kept`: it kept its state, without a restore."""
         self.partitions += 1
         self.kept += kept
         self.records += 0 if kept else owned.restored_records
@@ -96,18 +96,22 @@ class Ownership:
         self._fenced: frozenset[int] = frozenset()  # this process is their only writer
         self._attempt: asyncio.Task[None] | None = None
         self._moved = asyncio.Condition()
-        self._is_assigned = False  # the group has assigned partitions
+        self._is_assigned = False  # the group has made an assignment, which may be empty
         self.assigned: frozenset[int] = frozenset()
         self.ready: dict[int, OwnedPartition] = {}
         self.rebalances = 0
         self.restores = Restores()
-        # One lock for all partitions: queries run after one partition's slice, not after twelve.
+        # One lock for all partitions, so that only one folds at a time. A query then waits for one
+        # time slice, not for a slice of each partition.
         self.fold_lock = asyncio.Lock()
-        self.restored_at = time.monotonic()  # time of the last progress towards ready
+        self.restored_at = time.monotonic()  # last progress of a restore, or last rebalance
 
     @property
     def all_ready(self) -> bool:
-        """Return True if the group has assigned partitions, possibly none, and all are ready."""
+        """Return True if the group has made an assignment and all its partitions are ready.
+
+        An assignment may be empty. After a revocation there is none until the next one.
+        """
         return self._is_assigned and self.assigned == self.ready.keys()
 
     async def revoked(self) -> None:
@@ -154,14 +158,15 @@ class Ownership:
         former, self._lost = self._lost, {}
         async with AsyncExitStack() as stack:
             for owned in former.values():
-                # The timer that sends open decisions again does not notice rebalances.
+                # The timer that sends open decisions again may still write to this partition. Wait
+                # for it before the producer is closed.
                 await stack.enter_async_context(owned.lock)
             await self._broker.disown(sorted(self._fenced - wanted))
             await self._broker.own(wanted)
             self._fenced = wanted
         free_slots = asyncio.Semaphore(RESTORES_AT_ONCE)
-        # Partitions with a kept state first: their check takes milliseconds, and no worker serves
-        # them until then.
+        # Partitions with a kept state come first: their check takes milliseconds, and no worker
+        # serves them before it.
         in_order = sorted(wanted, key=lambda partition: (partition not in former, partition))
         await asyncio.gather(
             *(self._obtain_one(number, p, former.get(p), free_slots) for p in in_order)
@@ -221,7 +226,8 @@ class Ownership:
             self._lost.setdefault(partition, owned)
 
     def _note_progress(self, number: int, partition: int) -> None:
-        # The next takeover waits for this one. Partitions that it needs too are read to the end.
+        # The next takeover waits for this one. So stop the restore of a partition that the next one
+        # doesn't need, and finish all others.
         if number != self.rebalances and partition not in self.assigned:
             raise _Overtaken
         self.restored_at = time.monotonic()

@@ -56,12 +56,12 @@ class History(Protocol):
 
     @property
     def highest_lsn(self) -> int | None:
-        """Return the dedupe ring's highest lsn."""
+        """Return the dedupe ring's highest LSN, None if it has none."""
         ...
 
     @property
     def streamed(self) -> bool:
-        """Return True if a change has ended the snapshot phase."""
+        """Return True if the history has a change. Debezium's snapshot rows all precede it."""
         ...
 
     def ring_from(self) -> int:
@@ -167,12 +167,12 @@ class Publication:
         effects = Effects()
         by_key = {state.key: state for state in states}
         for key, state in by_key.items():
-            # One chunk of everything would have changed each row that the state holds.
+            # A chunk with the complete history would have changed each window row of the state.
             effects.add_resend(key, state, state.windows)
             if key in beats:
                 effects.beats[key] = beats[key]
         decisions, effects.decisions = effects.decisions, {}
-        # Decisions have the as-of time of the end, whatever progress the levels have.
+        # Decisions get the as-of time of the history's end, although the levels have progress 0.
         sends = list(self._writer.decision_sends(decisions.values(), self._owned.progress()))
         await self._send([*self._stages(effects, by_key), sends])
 

@@ -23,7 +23,7 @@ def unbroken(chunk: Sequence[SourceRecord]) -> Iterator[Sequence[SourceRecord]]:
     """Split the chunk where offsets are missing: [5, 6, 9] gives [5, 6] and [9].
 
     Offsets can be missing if the consumer was moved to another offset between two fetches. The fold
-    checks only a chunk's first offset, so it would not notice a gap within one.
+    checks only a chunk's first offset, so it would not notice a gap within a chunk.
     """
     begin = 0
     for index in range(1, len(chunk)):
@@ -57,17 +57,17 @@ class FoundTopic:
 
 
 class Fenced(Exception):
-    """Another process has initialised the partition's producer, so this one can't write to it."""
+    """Another process has initialised the partition's producer, so this process can't write."""
 
 
 class Broker(Protocol):
     """A writer of records into the partitions of all topics, in transactions."""
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Write all stages, in order and all or none. Return once the broker has committed them.
+        """Write all stages atomically and in order. Return once the broker has committed them.
 
         Return the offset after the last record that was written to each topic. These offsets come
-        from the broker's answer. The topic's end may be later, after another owner's records.
+        from the broker's answer. The end of a topic may be later if another owner has also written.
 
         Raises:
             Fenced: another process initialised the partition's producer after this one.

@@ -29,7 +29,7 @@ from streams.engine.snapshot import Snapshot
 from streams.engine.store import OwnedPartition
 
 CHANGELOGS = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
-TAIL = 64  # offsets before an end in which to look for a progress: the last level of a chunk has it
+TAIL = 64  # number of last offsets to search for a progress, which each chunk's last level has
 START = Progress(0, None, None, streamed=False)
 
 logger = structlog.get_logger(__name__)
@@ -41,7 +41,7 @@ async def restore(
     """Return the partition with the state after its last acknowledged chunk.
 
     Initialise the partition's producer first. From then on the former owner can't write to the
-    changelogs. A snapshot that contradicts the changelogs is discarded, with a warning in the log.
+    changelogs. A snapshot that contradicts the changelogs is discarded with a logged warning.
 
     Raises:
         LogMismatch: the source topic is not that of the restored state or lacks its next offset,
@@ -99,7 +99,7 @@ async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | 
     """Return the reason why the snapshot can't be an earlier state of these changelogs, or None."""
     for topic in CHANGELOGS:
         # Comparing positions alone is not enough. If a changelog was rebuilt with other chunk
-        # sizes, its levels may have the same progress at the same offset, but its rows may not.
+        # sizes, it may have the same progress at the same offset and still other window rows.
         if snapshot.topic_ids.get(topic) != topics.ids[topic]:
             return f"{topic} was deleted and recreated since the snapshot was taken"
         first, end = topics.bounds[topic]
@@ -111,7 +111,7 @@ async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | 
     newest = await newest_progress(snapshot.number, max(first, at - TAIL), at, log)
     if newest is None:
         return f"{ON_HAND_CHANGELOG} has no progress in the {TAIL} offsets before {at}"
-    # A topic keeps its id if the broker loses the topic's last records.
+    # A topic whose last records the broker has lost keeps its id. So compare the progress too.
     if newest.next_offset != snapshot.changelog_next_offset:
         return (
             f"{ON_HAND_CHANGELOG} has the progress {newest.next_offset} before offset {at}, "
@@ -162,8 +162,8 @@ async def _read(
 
     Raises:
         UnreadableRecord: names the position of a record that this code can't read.
-        LogMismatch: a record is a tombstone. No worker writes one, and compaction then removes all
-            records of the key.
+        LogMismatch: a record is a tombstone. No worker writes tombstones. After one, compaction
+            removes all records of its key.
     """
     async for batch in log.read(topic, number, *offsets):
         for record in batch:

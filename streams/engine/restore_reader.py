@@ -13,24 +13,24 @@ SLICE: Final = 500  # records between two yields to the event loop
 
 
 class RestoreReader:
-    """A `Log` that reads another `Log` and calls `on_progress` after each batch of records."""
+    """A `Log` that wraps another `Log` and calls `on_progress` after each batch of records."""
 
     def __init__(self, log: Log, on_progress: Callable[[], None]) -> None:
         self._log = log
         self._on_progress = on_progress
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
-        """Return the bounds of the other log."""
+        """Return the bounds from the wrapped log."""
         return await self._log.bounds(topic, partition)
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
-        """Return the topic ids of the other log."""
+        """Return the topic ids from the wrapped log."""
         return await self._log.topic_ids(topics)
 
     async def read(
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[Sequence[LogRecord]]:
-        """Yield the other log's records in batches of at most `SLICE`.
+        """Yield the wrapped log's records in batches of at most `SLICE`.
 
         The event loop gets control between two batches.
         """

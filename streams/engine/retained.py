@@ -31,7 +31,8 @@ class Retained:
     def __init__(self, number: int) -> None:
         self._number = number
         self._counts: dict[InvKey, tuple[int, int]] = {}
-        self._shared: dict[tuple[int, int], tuple[int, int]] = {}  # a million keys have few values
+        # One tuple for each distinct value saves memory: a million keys have few distinct values.
+        self._shared: dict[tuple[int, int], tuple[int, int]] = {}
         self._newest_day = 0
 
     def store_count(self, key: InvKey, headers: Headers, at_ms: int) -> None:

@@ -12,7 +12,7 @@ from streams.engine.records import Log
 from streams.engine.snapshot import Snapshot
 from streams.engine.undecodable import RECENT
 
-LOOK_BACK = RECENT  # records that are read in any case, to count undecodable ones again
+LOOK_BACK = RECENT  # records that are always read, to count the undecodable ones again
 
 
 async def rebuild_ring(

@@ -1,8 +1,8 @@
 """The snapshot file of a partition, with which a restart reads only the end of the changelogs.
 
 It has the acknowledged state at one moment: all states, progress, dedupe ring, and the offsets up
-to which they include both changelogs. `load` refuses an invalid file and `restore` one that
-contradicts the changelogs. Then the restore reads the complete changelogs and takes longer.
+to which they include both changelogs. `load` refuses an invalid file. `restore` refuses a file that
+contradicts the changelogs. In both cases the restore reads the complete changelogs.
 
 The file has a magic line and then frames. A frame is its length (8 bytes), its CRC-32 (4 bytes) and
 its content. The first frame is the head, with the number of blocks. The second is the ring. Two
@@ -50,7 +50,7 @@ class Snapshot:
     """The content of a file: the acknowledged state of partition `number` at one moment.
 
     `positions` are the offsets up to which it includes both changelogs. `changelog_next_offset` is
-    the progress that the level changelog has before its position.
+    the newest progress in the level changelog before that changelog's position.
     """
 
     number: int

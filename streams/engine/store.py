@@ -1,8 +1,8 @@
 """The state of one partition in this process: one dictionary for the fold, another for queries.
 
 The fold changes `states` while it handles a chunk. Queries read `published`, which changes only
-after the broker has acknowledged the chunk. Both share the states themselves, which never change,
-and the states at rest (`streams.engine.cold`).
+after the broker has acknowledged the chunk. Both dictionaries refer to the same immutable state
+objects, and to the same states at rest (`streams.engine.cold`).
 """
 
 import asyncio

@@ -1,8 +1,9 @@
 """The `Broker` over Kafka: one transactional producer per partition.
 
 A new owner of a partition initialises its producer first. From then on the broker refuses the
-former owner's writes, however long that process was paused. The group's generation can't do that: a
-process that was paused longer than its session writes before it learns of the new generation.
+former owner's writes, however long that process was paused. The generation number of the consumer
+group gives no such protection: a process that was paused longer than its session may write before
+it learns that its partitions were reassigned.
 """
 
 import asyncio
@@ -24,8 +25,8 @@ REQUEST_BYTES = LARGEST_RECORD_BYTES
 # once, so readers wait this long only if there is no new owner.
 TRANSACTION_TIMEOUT_MS = 60_000
 REQUEST_TIMEOUT_MS = 30_000
-# Time for a whole transaction. After that time the broker has aborted the transaction, but a
-# producer that waits for replicas would retry for ever.
+# Time limit of a whole transaction. By then the broker has aborted the transaction, but without a
+# limit a producer that waits for in-sync replicas would retry for ever.
 ANSWER_S = 90.0
 
 
@@ -40,7 +41,7 @@ class Answer(NamedTuple):
 class PartitionProducers:
     """A `Broker` for the partitions that this process owns.
 
-    `known_ends` returns for a partition the offsets up to which its state includes each topic.
+    `known_ends` maps a partition to the offsets up to which its state includes each topic.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class PartitionProducers:
             linger_ms=0,  # batches are built here; waiting for more would only add latency
             max_batch_size=BATCH_BYTES,
             max_request_size=REQUEST_BYTES,
-            compression_type="zstd",  # aiokafka's lz4 uses its best level: five times as long
+            compression_type="zstd",  # aiokafka's lz4 uses its slowest level: five times as long
             request_timeout_ms=REQUEST_TIMEOUT_MS,
         )
         await producer.start()
@@ -89,8 +90,9 @@ class PartitionProducers:
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
         """Write all stages in one transaction. Return the offset after the last record by topic.
 
-        Readers of committed records get none before the commit, so the stages are sent without
-        waiting for each other. A small transaction then takes three round trips instead of seven.
+        Readers of committed records get none before the commit. So this method sends a stage
+        without waiting for the previous one. A small transaction then takes three round trips
+        instead of seven.
 
         Raises:
             Fenced: another worker owns the partition.
