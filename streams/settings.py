@@ -18,14 +18,14 @@ class StreamSettings(Connections):
 
 
 class WorkerSettings(StreamSettings):
-    """The settings of one worker. Except for `undecodable_permille`, they never change a result.
+    """The settings of one worker. Only `undecodable_permille` can change a result.
 
     `worker_id` is its static id in the consumer group. A worker that restarts under the same id
     within `session_timeout_s` gets its partitions back, and no other partitions move. Settings
     that end with `_s` are in seconds.
 
     A worker stops once more than `undecodable_permille` of a partition's last 1,000 records can't
-    be decoded. An operator who has checked that these are no facts can raise the limit.
+    be decoded. An operator who has checked that those records are no facts can raise the limit.
     """
 
     worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")

@@ -44,7 +44,7 @@ class Queryable(Protocol):
 
 
 def is_ready(worker: Queryable) -> bool:
-    """Return True if the group has assigned partitions and all of them are restored."""
+    """Return True if the group has made an assignment and all its partitions are restored."""
     return worker.ownership.all_ready
 
 
@@ -88,7 +88,7 @@ def level(state: KeyState, _span: Span) -> Document:
 
 
 def sales_windows(state: KeyState, span: Span) -> Document:
-    """Return retained window rows with start in half-open `span`, by time; None is unbounded."""
+    """Return the retained window rows whose start is in `span`, [from, to). None is no bound."""
     first_us, last_us = span
     chosen = [
         start
@@ -100,7 +100,7 @@ def sales_windows(state: KeyState, span: Span) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A view of a key: its kind, its document, and the parameters that may narrow it."""
+    """A view of a key's state: the kind of its document, its builder, and its query parameters."""
 
     kind: str
     document_of: Callable[[KeyState, Span], Document]
@@ -148,7 +148,7 @@ def partitions(worker: Queryable, trusted: Callable[[OwnedPartition], bool]) -> 
 
 
 def complete_map(rows: Iterable[Document]) -> list[Document]:
-    """Return one row for every partition of the log. State UNKNOWN: no worker claims it."""
+    """Return one row for every partition of the log, with state UNKNOWN if no worker claims it."""
     best: dict[int, Document] = {}
     for row in rows:
         known = best.get(row["partition"])

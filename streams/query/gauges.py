@@ -36,7 +36,7 @@ class HasSnapshotFigures(Protocol):
 
     @property
     def counts(self) -> SnapshotFigures:
-        """Return the counts of files written, failed and discarded."""
+        """Return the counters of snapshots."""
         ...
 
 

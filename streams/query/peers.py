@@ -1,9 +1,10 @@
 """A client of the other workers. It finds the owner of a partition and forwards a query to it.
 
-Each worker returns its own partitions on request. The resulting map is renewed at most every 2 s,
-and only while queries arrive. The addresses of workers are read again each time. Requests of this
-client have the hop header. The worker that gets one answers from its own state or refuses, so no
-query is forwarded twice.
+Each worker returns its own partitions on request. The resulting map of owners is renewed at most
+every 2 s, and only while queries arrive. Each renewal also reads the workers' addresses again.
+
+The requests of this client have the header `X-Inventory-Hop`. A worker that gets such a request
+answers from its own state or refuses, so no query is forwarded twice.
 """
 
 import asyncio
@@ -81,7 +82,8 @@ class Peers:
     async def partitions(self) -> list[Document]:
         """Ask all other workers now. Return the rows of those that answer within 0.25 s."""
         began_s = _now_s()
-        # `wait` instead of `await`: if this caller is cancelled, the task continues for the others.
+        # Unlike `await`, `wait` doesn't cancel the task if this caller is cancelled. Other callers
+        # may wait for the same task.
         await asyncio.wait([self._renew()])
         return list(self._rows(began_s))
 

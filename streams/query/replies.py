@@ -1,7 +1,7 @@
 """The format of the server's answers: JSON with the version of its schema.
 
-All refusals have the format `answer_problem`, with a text. So have the answers to unknown addresses
-and wrong methods, and those after internal errors.
+All refusals have the format `answer_problem`, with a text. The answers to unknown addresses, to
+wrong methods and after internal errors have it too.
 """
 
 from collections.abc import Collection
@@ -108,7 +108,7 @@ def span_of(request: web.Request) -> Span:
     A parameter that is not given is None.
 
     Raises:
-        Refusal: not whole numbers, or the end lies before the beginning.
+        Refusal: a parameter is not a whole number, or `from` is greater than `to`.
     """
     first_us, last_us = (_time(request, name) for name in ("from", "to"))
     if first_us is not None and last_us is not None and first_us > last_us:

@@ -43,7 +43,7 @@ CHECK_EVERY_S: Final = 0.5
 _KEY: Final = "{key:[^/]+}"  # without the pattern, a SKU with braces would not match
 SCOPES: Final = ("all", "worker")  # of the map of partitions
 _ALL: Final = "0.0.0.0"  # noqa: S104 -- compared with, never bound to
-# The pages give a worker 100 ms, see cdc/workers.py.
+# Less than the 150 ms for which the pages wait for a worker (`cdc.workers.TIMEOUT_S`).
 FORWARD_S: Final = 0.09
 BAD_REQUEST, UNAUTHORIZED, NOT_FOUND, TOO_LONG, MISDIRECTED = 400, 401, 404, 414, 421
 FAILED, UNAVAILABLE = 500, 503
@@ -173,7 +173,7 @@ class QueryServer:
         return reply(store.kind, answers.of_key(about, state) | store.document_of(state, span))
 
     async def _forwarded(self, request: web.Request, partition: int) -> web.StreamResponse:
-        """Return the owner's answer. A query from another worker is not forwarded again."""
+        """Return the owner's answer. Refuse a query that another worker has forwarded."""
         if HOP_HEADER in request.headers:
             return problem(
                 MISDIRECTED, "this worker does not hold the partition", {"partition": partition}
@@ -236,7 +236,7 @@ class QueryServer:
         return list(answers.partitions(self._worker, self._is_served_here))
 
     def _is_served_here(self, owned: OwnedPartition) -> bool:
-        # After a suspended process resumes, a request may be handled before the timer.
+        # After a suspension, a request may be handled before the next run of `_check_loop`.
         self._suspensions.check(time.monotonic())
         return self._suspensions.trusts(owned)
 

@@ -1,1 +1,1 @@
-"""The worker process: it connects Faust, which does the group membership, with the engine."""
+"""The worker process: it connects Faust, which manages the group membership, with the engine."""

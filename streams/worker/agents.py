@@ -73,7 +73,7 @@ def _attach_chunks(app: faust.App, runtime: Runtime) -> None:
 def _attach_rebalance(app: faust.App, runtime: Runtime) -> None:
     @app.on_partitions_revoked.connect
     async def revoked(_app: faust.App, revoked: Any, **_: object) -> None:  # noqa: ANN401 -- Faust has no types
-        # Faust sends this after the present batch was processed.
+        # Faust sends this signal after the present batch was processed.
         log.info("partitions revoked", partitions=sorted({tp.partition for tp in revoked}))
         await runtime.revoked()
 
@@ -112,7 +112,8 @@ def _attach_timers(app: faust.App, runtime: Runtime) -> None:
 
 
 def _attach_gaps(app: faust.App, runtime: Runtime) -> None:
-    # Separate from `inspect`, because this waits for chunks, and a chunk may be what is stuck.
+    # A separate task, because `check_gaps` waits for chunks. In the task of `inspect`, a stuck
+    # chunk would keep the watchdog from running.
     @app.task
     async def check_gaps() -> None:
         while not app.should_stop:
@@ -142,7 +143,7 @@ def _attach_queries(app: faust.App, runtime: Runtime) -> None:
 
     @app.on_before_shutdown.connect
     async def stop(_app: faust.App, **_: object) -> None:
-        # Faust sends this after the consumer has stopped and the present batch was processed.
+        # Faust sends this signal once the consumer has stopped and the present batch is processed.
         await server.stop()
         await runtime.close()
 

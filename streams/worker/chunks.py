@@ -44,7 +44,7 @@ class QuickFetches(AIOKafkaConsumerThread):
 
     By default Faust also reads records of transactions that are aborted later. A recomputation
     never reads those, so its results would differ. Two of Faust's warnings are suppressed: they are
-    false for records that don't pass Faust's streams. Our own watchdog checks progress.
+    false for records that don't pass Faust's streams. `streams.engine.watchdog` checks progress.
     """
 
     @override
@@ -117,7 +117,8 @@ class ChunkConsumer(Consumer):
         elif generation == self.app.consumer_generation_id:
             await self._hand_over(records)
         else:
-            # The records were fetched for an earlier assignment, maybe after the seek of this one.
+            # The records were fetched for an earlier assignment. This fetch may have moved the
+            # consumer's position after the seek of the present assignment, so seek again.
             await self._seek_back()
 
     def _leave_full_lanes(self) -> None:
@@ -157,7 +158,7 @@ class ChunkConsumer(Consumer):
     async def _hand_over(self, records: Fetched) -> None:
         cold: dict[TP, Sequence[Any]] = {}
         for aiokafka_tp, fetched in records.items():
-            tp = ensure_TP(aiokafka_tp)  # aiokafka's own kind would fail an assertion in Faust
+            tp = ensure_TP(aiokafka_tp)  # Faust asserts that it gets its own type
             if tp.topic == self._hot_topic:
                 self._lane(tp).put(SourceRecord(r.offset, r.key, r.value) for r in fetched)
                 self._read_offset[tp] = fetched[-1].offset + 1
@@ -171,7 +172,7 @@ class ChunkConsumer(Consumer):
             await self._pass_on(tp, record)
 
     async def _pass_on(self, tp: TP, record: Any) -> None:  # noqa: ANN401 -- no types in aiokafka
-        """Process a record of another topic, and missing offsets before it, as Faust does."""
+        """Process a record of another topic as Faust does. Note the missing offsets before it."""
         read = self._read_offset[tp]
         if read is not None and record.offset < read:
             return

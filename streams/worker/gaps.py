@@ -66,7 +66,7 @@ class Gaps:
     async def read(
         self, owned: OwnedPartition, until: int, is_ready: IsReady = lambda _owned: True
     ) -> None:
-        """Fold the topic's records from the next offset to `until`, exclusive.
+        """Fold the topic's records from the partition's next offset to `until`, exclusive.
 
         The caller must have the partition's lock. Reading stops between two chunks if `is_ready`
         returns False.
@@ -90,9 +90,9 @@ class Gaps:
         """Fold a gap if the next offset is below `end` and didn't change since the last check.
 
         Records are read here only if the consumer has delivered none since the restore. Only those
-        that were in the topic at the first check are read. The consumer delivers all others, even
-        if late; the watchdog detects a consumer that has stopped. If the offsets have no records at
-        all, the next offset is moved past them.
+        that were in the topic at the first check are read. The consumer delivers all later records,
+        and the watchdog detects a consumer that has stopped. If the offsets have no records at all,
+        the next offset is moved past them.
         """
         observed = self._observed(owned)
         before, observed.last_next_offset = observed.last_next_offset, owned.next_offset

@@ -46,11 +46,11 @@ log = structlog.get_logger(__name__)
 
 
 class Stuck(Exception):
-    """Records or partitions wait, and nothing moves."""
+    """Records or partitions wait without progress."""
 
 
 class AddressTaken(Exception):
-    """The worker can't listen at its address, which is in use or not of this machine."""
+    """The worker can't listen at its address: it is in use, or this machine doesn't have it."""
 
     repair = START_AGAIN  # a start chooses another port if the former one is in use
 
@@ -142,8 +142,8 @@ class Runtime:
         """Fold a chunk of one partition. Return True once acknowledged, False if not assigned."""
         owned = await self.ownership.owned(partition)
         if owned is None:
-            # The next owner continues at its changelog's progress, not at the group's offset. So a
-            # chunk that a rebalance has overtaken may be skipped.
+            # The next owner continues at the changelog's progress, not at the group's committed
+            # offset. So this chunk of a revoked partition may be skipped.
             self.metrics.skipped(len(chunk))
             return False
         async with owned.lock:
@@ -173,7 +173,7 @@ class Runtime:
             )
 
     async def close(self) -> None:
-        """Save and close everything. Call this when no chunk is in work any more."""
+        """Save snapshots and close all producers. Call this when no chunk is in work any more."""
         await self.snapshot_writer.stop()
         await self.revoked()
         await self.producers.close()
@@ -208,11 +208,11 @@ class Runtime:
                 await self.gaps.check(owned, end, self._is_ready)
 
     async def inspect(self) -> None:
-        """Refresh gauges, and end the process if records or partitions wait and nothing moves.
+        """Refresh `ends`, and end the process if records or partitions wait without progress.
 
         Raises:
-            LogMismatch: a topic is not the one that this worker began with, or has got more
-            partitions.
+            LogMismatch: a topic was deleted and created again since the start of this worker, or
+                has another number of partitions.
         """
         self.loop_seen_s = time.monotonic()
         ownership = self.ownership
@@ -228,7 +228,8 @@ class Runtime:
         for partition, (first, end) in bounds.items():
             self.ends[partition] = end
             if self._is_ready(ready[partition]):
-                # The offset was read before the bounds were. Both only increase.
+                # The next offset was read before the end, and both only increase. So a fold
+                # meanwhile can't make the next offset exceed the end.
                 _refuse_other_log(partition, next_offsets[partition], first, end)
         problem = self.watchdog.problem(
             time.monotonic(),

@@ -29,7 +29,7 @@ from streams.engine.store import OwnedPartition
 
 SLICE_S: Final = 0.002  # longest work on the event loop without a pause
 PAUSE_FACTOR: Final = 4  # a pause is this many slices, so the work takes a fifth of a core
-STOP_S: Final = 4.0  # at a stop; the supervisor kills the process after ten seconds
+STOP_S: Final = 4.0  # time limit at a stop; the supervisor kills the process after ten seconds
 
 log = structlog.get_logger(__name__)
 
@@ -74,7 +74,7 @@ class SnapshotWriter:
     async def find(self, partition: int) -> Snapshot | None:
         """Return the partition's snapshot, or None if there is none or it can't be used.
 
-        The log has the reason for a file that can't be used.
+        If the file can't be used, log the reason.
         """
         try:
             return await asyncio.to_thread(load, self._directory, partition, self._generation)
@@ -84,7 +84,7 @@ class SnapshotWriter:
             return None
 
     async def write_changed(self) -> float:
-        """Write a snapshot of each ready partition whose next offset has changed since its last.
+        """Write snapshots of the ready partitions whose next offset has changed since the last one.
 
         Return the seconds that all snapshots took.
         """

@@ -39,10 +39,10 @@ _TIMEOUT_S: Final = 30.0
 
 
 def refuse_other_topics(bootstrap: str, known: Path, partitions: int) -> TopicIds:
-    """Compare the topics' ids with those in the file `known`, store them there, and return them.
+    """Compare the topics' ids with those in the file `known`. Store the ids there and return them.
 
     Raises:
-        LogMismatch: a topic is missing, was created again or has another number of partitions than
+        LogMismatch: a topic is missing or was created again, its number of partitions is not
             `partitions`, or the level changelog has lost records.
         KafkaException: the broker doesn't answer.
         UnknownVersion: another release has written the file.
@@ -74,7 +74,7 @@ def refuse_recreated(former: TopicIds, ids: TopicIds) -> None:
 def _store(known: Path, ids: TopicIds) -> None:
     """Write the file under a temporary name and rename it.
 
-    An incomplete file would be taken for one without ids.
+    After a crash, a reader would ignore an incomplete file and miss a recreated topic.
     """
     known.parent.mkdir(parents=True, exist_ok=True)
     unfinished = known.with_suffix(f".{os.getpid()}")  # workers share the directory
