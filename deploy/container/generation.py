@@ -1,9 +1,9 @@
 """A new generation of the log in containers: `docker compose run --rm generation`.
 
-The local command moves the files of a stopped broker. Here the broker runs, so the topics, the
-workers' group and the connector's offsets are deleted. The next steps are those of a local start:
-every row of Postgres is captured into empty topics while nothing reads them. After an interruption
-the setup refuses to start the services until this command has run again.
+The local command moves the files of a stopped broker. Here the broker runs, so this command deletes
+the topics, the workers' group and the connector's offsets. The next steps are those of a local
+start: every row of Postgres is captured into empty topics while nothing reads them. After an
+interruption, the setup container fails and no service starts until this command has run again.
 """
 
 import sys
@@ -42,7 +42,8 @@ def main(arguments: Sequence[str]) -> None:
     """Create the next generation and capture it.
 
     Raises:
-        StackError: a service still runs, another logic revision decides, or the capture failed.
+        StackError: a service still runs, another logic revision decides, a partition would get too
+            many rows, or the capture failed.
     """
     own_rules = "setup container" if OWN_RULES in arguments else ""
     url, bootstrap = server_of().database_url, variable("INVENTORY_KAFKA_BOOTSTRAP")

@@ -1,1 +1,1 @@
-"""Execution of the analyst desk's requests, as commands of `inventory` in child processes."""
+"""Execution of requests of the page History, as commands of `inventory` in child processes."""

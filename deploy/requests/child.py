@@ -1,4 +1,4 @@
-"""One command as a child process: its last line of standard error, its JSON, its exit code."""
+"""One command in a child process: its lines of standard error, its JSON and its exit code."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from typing import IO, Any, Final
 from cdc.contracts.history_requests import COMPARE, EXPLAIN, QUERY, QUESTION
 
 MOST_BYTES: Final = 8_000_000
-# A comparison prints many rows, and each becomes a row in Postgres.
+# Bytes of JSON by kind of request. A comparison prints many rows, and each becomes a Postgres row.
 MOST_BYTES_OF: Final = {COMPARE: 64_000_000}
 _LINES: Final = 12
 _DAY_S: Final = 86_400.0
@@ -27,7 +27,10 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Result of a command: its exit code, the last lines of standard error, its JSON or None."""
+    """Result of a command: its exit code, the last lines of standard error, its JSON or None.
+
+    `messages` also has the reason if the printed JSON can't be used.
+    """
 
     exit_code: int
     messages: str
@@ -78,7 +81,7 @@ def _lines(stream: IO[bytes] | None) -> Iterator[str]:
 
 
 def _document(written: IO[bytes], most: int) -> tuple[Any, str]:
-    """Return the printed JSON, and the problem or "". Several documents become a list."""
+    """Return the printed JSON or None, and the problem or "". Several documents become a list."""
     size = written.seek(0, os.SEEK_END)
     if size > most:
         return None, f"The result has {size:,} bytes, more than {most:,}. Ask for fewer rows."

@@ -1,7 +1,7 @@
-"""The command line of a request: the documented command with `--json`, and with a source tree.
+"""The command line of a request: the documented command with `--json` and further options.
 
-A run by other rules has its source tree below `backfill/trees`. A page names no path, so the tree
-is the one whose rules have the hash of the run's plan.
+A run by other rules needs the option `--code` with its source tree. A request names no path, so
+this module searches `backfill/trees` of the home for rules with the hash in the run's plan.
 """
 
 import sys
@@ -22,7 +22,7 @@ from cdc.contracts.history_requests import (
 )
 from cdc.settings import Connections
 
-MOST_ROWS: Final = 10_000  # of each kind of a comparison; `backfill diff --out` writes all
+MOST_ROWS: Final = 10_000  # rows of each kind in a comparison; `backfill diff --out` writes all
 ROUNDS: Final = 3
 _CLI: Final = (sys.executable, "-m", "deploy.cli.main")
 _GROUPED: Final = ("--by=store", "--by=supplier", "--by=reason", "--by=week")

@@ -1,8 +1,9 @@
 """Execute the open requests one after another, then end: `python -m deploy.requests.once`.
 
 The prover runs this module as a child process, because a process returns its memory when it ends.
-The process holds a lock in Postgres until it ends, so only one such process runs. If a new process
-finds a request that is recorded as started and not ended, an earlier process died during it.
+The process holds a lock in Postgres until it ends, so only one such process runs. If it finds a
+request that has started and not ended, an earlier process died during that request. It then records
+the request as interrupted.
 """
 
 import os
@@ -73,7 +74,7 @@ def _executed(settings: Connections, taken: Any) -> Any:  # noqa: ANN401 -- type
 
 
 def _problem(found: Output) -> str:
-    """Return the messages of a command that has printed no result."""
+    """Return the messages of a command that has printed no result, "" for one with a result."""
     if found.exit_code in _RESULTS and found.document is not None:
         return ""
     return found.messages or f"The command ended with exit code {found.exit_code}."
@@ -103,7 +104,10 @@ def _reporter(number: int) -> Callable[[str], None]:
 
 
 def _with_database(write: Callable[[], None], tries: int = 30) -> None:
-    """Write to Postgres, and try again while it restarts; a progress text may get lost."""
+    """Call `write`, up to `tries` times while Postgres can't be reached, with pauses of 2 s.
+
+    The last failure is raised. With a single try it is only logged: a progress text may get lost.
+    """
     from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 
     for number in range(1, tries + 1):

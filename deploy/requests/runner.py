@@ -1,4 +1,8 @@
-"""Serve requests for the prover: start a process for open ones, and store a list of runs."""
+"""Service of requests by the prover: it starts a process for open ones, and writes a snapshot.
+
+The snapshot is a JSON document in Postgres, from which the page History lists archive, runs and
+questions.
+"""
 
 import subprocess
 import sys
@@ -26,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 class Runner:
-    """The running process, and the earliest times of the next query and the next snapshot."""
+    """The child process, if one runs, and the earliest times of the next query and snapshot."""
 
     def __init__(self, settings: Connections, command: tuple[str, ...] = COMMAND) -> None:
         self._settings = settings
