@@ -1,4 +1,4 @@
-"""Roles, database and schemas that Django's migrations need. Every step is idempotent."""
+"""Roles, database and schemas, then Django's migrations and the demo data. Steps are idempotent."""
 
 import subprocess
 import sys

@@ -99,7 +99,7 @@ def in_worker_order(names: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Complete description of one stack."""
+    """Description of one stack, from which each service definition is made."""
 
     home: Home
     options: Options
@@ -159,11 +159,10 @@ class Context:
         return found
 
     def environment(self, service: str = "", **extra: str) -> dict[str, str]:
-        """Return a child's environment: its own variables, and inherited ones.
+        """Return a child's environment: inherited variables, those of `service`, and `extra`.
 
-        Inherited `INVENTORY_*` variables are left out, unless an operator may set them.
-
-        Without a service, the child gets only the stack variables in `extra`.
+        Inherited `INVENTORY_*` variables are left out, unless an operator may set them. Without a
+        service, the child gets no stack variables except those in `extra`.
         """
         inherited = {
             name: value

@@ -1,10 +1,13 @@
 """A new generation of the log: a fresh capture of Postgres into empty topics.
 
 An operator needs one after the loss of the history: `stock.events` lost or truncated, a replication
-slot that Postgres has dropped, or another Postgres. Postgres has all facts, so the workers compute
-the same results. Facts that only the log had are lost, such as rows deleted or changed since.
-`prepare` works on a stopped home; the next start captures. No reader starts before that capture has
-finished. An interrupted capture would send rows again under other ids: prepare another generation.
+slot that Postgres has dropped, or another Postgres. The workers compute their results again from
+the rows in Postgres. Rows that only the log had are lost: deleted rows, and former contents of
+changed rows.
+
+`prepare` works on a stopped home. The next start captures, and no reader starts before that capture
+has finished. If an interrupted capture continued, it would send rows again under other ids. So
+prepare another generation instead.
 """
 
 import json
@@ -28,7 +31,7 @@ CAPTURING: Final = ("postgres", "kafka", "connect", "connector")
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """Number of the log's generation, and whether its capture has finished.
+    """Number of the log's generation. `captured` is True once its capture has finished.
 
     `own_rules` names the person who asked that this stack's logic revision decides from then on,
     instead of the one that decided before. It is empty without such a request.
@@ -40,7 +43,7 @@ class Generation:
 
 
 def generation_of(home: Home) -> Generation:
-    """Return the home's generation; the first one has no file.
+    """Return the home's generation. Without a file it is the first one.
 
     Raises:
         StackError: the file is damaged.

@@ -1,8 +1,8 @@
 """Move of a home with all its contents to another directory, for `inventory move`.
 
-`cp` copies, because it preserves owners and links: Postgres refuses a data directory of another
-account. The old path becomes a symbolic link, so no command and no setting changes. A mount point
-can't become a link: its files are copied and stay, and a link in it leads to the new path.
+The program `cp` makes the copy, because it preserves owners and links: Postgres refuses a data
+directory of another account. The old path becomes a symbolic link, so no command and no setting
+changes. A mount point can't become a link. Its old files stay, and a link in it leads to the copy.
 """
 
 import fcntl
@@ -26,7 +26,8 @@ _COPY = Program("cp", "copies the home with its owners", "sudo apt-get install -
 def move(home: Home, target: Path) -> bool:
     """Move the stopped stack's home to `target`, which doesn't exist yet.
 
-    Return True if the old path is a link to it now, False if it is a mount point, which was copied.
+    Return True if the old path is now a link to `target`. Return False if the old path is a mount
+    point, so that its old files stay.
 
     Raises:
         StackError: the stack runs, `target` can't be used, or the copy failed. The home is
@@ -83,7 +84,7 @@ def _refuse(home: Home, target: Path) -> None:
 
 
 def _refused(home: Home, message: str, found: Path | None) -> StackError:
-    """Return the error whose repair moves the home to the directory that was found."""
+    """Return the error, with a move to the directory `found` as its repair if there is one."""
     if found is None:
         return StackError(f"{message}; {room.nowhere(home)}")
     return StackError(message, repair=room.move_to(found))
@@ -113,7 +114,7 @@ def _lead_to(home: Home, target: Path) -> None:
     link = home.path / MOVED_TO
     try:
         link.symlink_to(target)
-    except OSError:  # a full disk; the logs were copied
+    except OSError:  # the disk is full: make room by deleting the old logs, which were copied
         shutil.rmtree(home.logs, ignore_errors=True)
         link.symlink_to(target)
 
@@ -124,7 +125,7 @@ def _replace_by_link(old: Path, target: Path) -> None:
     try:
         old.symlink_to(target)
         shutil.rmtree(away)
-    except OSError:  # a full disk has no room for a long link before the old files are gone
+    except OSError:  # a full disk may have no room for the link before the old files are deleted
         shutil.rmtree(away, ignore_errors=True)
         if not old.is_symlink():
             old.symlink_to(target)

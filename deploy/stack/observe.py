@@ -1,7 +1,7 @@
 """Current state of each service, from the kernel's view of its process and from its probe.
 
-The supervisor's record is not enough. Its file gets old when the disk is full, and a process that a
-signal has stopped still has its pid.
+The supervisor's record is not enough. Its file gets old when the disk is full. A process that a
+signal has suspended still has a pid and looks like a running one.
 """
 
 import time
@@ -85,7 +85,7 @@ def _process_state(entry: ServiceRuntime) -> str:
 
 
 def _probed(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
-    """Return the state by both probes. They run in parallel: each may take its whole limit."""
+    """Return the state by both probes. They run in parallel, because each may take seconds."""
     from deploy.stack.probes import probes_of  # noqa: PLC0415 -- loads every part's client
 
     pid = entry.pid or 0

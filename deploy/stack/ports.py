@@ -17,7 +17,7 @@ _LOWEST: Final = 15_000
 _HIGHEST: Final = 32_000
 _ATTEMPTS: Final = 200
 PREFERRED: Final = {"web": 8080}
-# Ports that this process holds for a home's file of ports.
+# Ports that this process has claimed, each with the ports file of its home.
 _claims: Final[dict[int, Path]] = {}
 
 
@@ -46,9 +46,9 @@ def free_port(taken: Iterable[int] = ()) -> int:
 def claim(port: int, owner: Path) -> bool:
     """Reserve `port` for `owner` until this process ends; return False if another owner has it.
 
-    The pages listen 20 s after their port was chosen. Two stacks that start at the same time would
-    both find 8080 free. The name of an abstract Unix socket is unique in a network namespace, like
-    a port. The kernel frees it when the process ends.
+    The pages listen only 20 s after their port was chosen. Without a claim, two stacks that start
+    at the same time would both choose 8080. A claim is the name of an abstract Unix socket, which
+    is unique in a network namespace, like a port. The kernel frees it when the process ends.
     """
     if port in _claims:
         return _claims[port] == owner
@@ -64,7 +64,11 @@ def claim(port: int, owner: Path) -> bool:
 
 
 def choose_ports(file: Path, names: Iterable[str], wanted: dict[str, int]) -> dict[str, int]:
-    """Return a port for each name: the wanted one, else the remembered one, else a free one."""
+    """Return a port for each name, and store the ports in `file`.
+
+    It is the first free one of the wanted, the remembered and the preferred port (`PREFERRED`),
+    else any free port. A wanted port 0 rules out the preferred port.
+    """
     remembered: dict[str, int] = (
         json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     )

@@ -3,6 +3,7 @@
 A probe queries the service by its own protocol and takes a few seconds at most. It returns True,
 False, or None if the part that it goes through is down. Example: a sink's heartbeat is a row in
 Postgres, so without Postgres the state of the sink is unknown.
+
 `ready` means that the service does its work. `alive` means that its process answers at all. Only
 `alive` decides about restarts: a restart would delay a service that restores its state or waits.
 """
@@ -23,15 +24,15 @@ from deploy.stack.service import ProbeResult, ServiceProbe
 
 _HTTP_S: Final = 2.0
 _CONNECT_S: Final = 2
-_ENDS: Final = "the database system is shutting down"  # the stack's server speaks English
+_ENDS: Final = "the database system is shutting down"  # the stack's server has English messages
 # Heartbeat row that this process wrote: a row of its predecessor has another pid.
 _BEAT: Final = """
 SELECT extract(epoch FROM clock_timestamp() - at)::float
 FROM read_model.service_heartbeat WHERE service = %s AND pid = %s
 """
-# Seconds without a heartbeat after which a process counts as silent. The automation's longest
-# job may take a minute, and so may the registration of a connector at a slow Connect; the others
-# write a row every five seconds or more often.
+# Seconds without a heartbeat after which a process counts as silent. The automation's longest job
+# may take a minute. So may the registration of a connector at a slow Connect. All other services
+# write a row at least every five seconds.
 _BEAT_WITHIN_S: Final = {"automation": 90.0, "capture": 90.0}
 _BEAT_S: Final = 15.0
 

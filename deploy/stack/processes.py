@@ -18,7 +18,7 @@ from typing import Final
 from deploy.artifacts.prerequisites import SETPRIV, require
 
 GRACE_S: Final = 10.0
-# A process can end two children one after the other before the supervisor kills it.
+# Less than half of `GRACE_S`: a process can end two children before the supervisor kills it.
 CHILD_GRACE_S: Final = 4.0
 _POLL_S: Final = 0.05
 
@@ -112,7 +112,7 @@ def end_child(child: subprocess.Popen[bytes], *, grace_s: float = CHILD_GRACE_S)
 def send_signal(process: ProcessId, number: signal.Signals) -> None:
     """Send `number` to exactly this process if it is alive; return at once.
 
-    A suspended process handles a signal only after SIGCONT, so it gets that one too.
+    A suspended process handles a signal only after SIGCONT, so send SIGCONT too.
     """
     if alive(process):
         _send(process.pid, number)

@@ -1,7 +1,7 @@
-"""End-to-end proof: a sale written through SQL must appear on an open page.
+"""End-to-end proof: a sale that is committed in Postgres must appear on an open page.
 
-The proof logs in as a demo associate, opens the stream that the stock page opens, commits one sale
-and waits for the number to change there. It reports the seconds from commit to arrival.
+The proof logs in as the demo's analyst and opens the live stream of the stock page. It commits one
+sale and waits until the stream shows another number. It reports the seconds from commit to arrival.
 """
 
 import json
@@ -24,8 +24,8 @@ _TIMEOUT_S: Final = 60.0
 _CATCH_UP_S: Final = 180.0
 _ATTEMPTS: Final = 3
 PERSON: Final = ANALYST  # sees every store
-# An item of a shop, with more than 5 units. The demo may sell it, too, at the same moment. So each
-# attempt takes another item.
+# An item of a store, with more than 5 units. The demo's trading may sell the same item at the same
+# moment, and the number would change by both sales. So each attempt takes another item.
 _QUIET_KEY: Final = """
 SELECT inv_key, location, sku, price_minor FROM read_model.stock
 WHERE stock_known AND policy_active AND on_hand_units > 5 AND price_minor IS NOT NULL
@@ -65,7 +65,7 @@ def prove(home: Home) -> Proof:
     """Sell one unit and wait for the change on the page's stream.
 
     Raises:
-        StackError: no number changed in time.
+        StackError: the read model lags, the login failed, or no sale changed a number by 1 in time.
     """
     connect_django(home)
     _await_present()
@@ -125,7 +125,7 @@ def _quiet_key(attempt: int) -> tuple[str, str, str, int]:
 
 
 def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
-    """Record one sale; return None if another sale of the same item arrived at the same time."""
+    """Record one sale. Return None if no change arrived, or one of more than this sale."""
     from django.contrib.auth.models import User  # noqa: PLC0415 -- Django is set up by now
 
     from ledger.services import RecordSale, record_sale  # noqa: PLC0415 -- as above

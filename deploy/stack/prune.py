@@ -13,7 +13,7 @@ from typing import Final
 from deploy.stack.home import Home
 
 PRUNE: Final = "inventory prune --yes"
-LEAST_BYTES: Final = 1 << 20  # less than this is no repair of a full disk
+LEAST_BYTES: Final = 1 << 20  # freeing less than this doesn't repair a full disk
 
 
 def unread(home: Home) -> tuple[tuple[Path, int], ...]:
@@ -33,7 +33,7 @@ def prune(home: Home) -> int:
     for path, _ in found:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-            if path.name.startswith("generation-"):  # the name records the number
+            if path.name.startswith("generation-"):  # keep the number of a former generation
                 path.mkdir(mode=0o700)
         else:
             path.unlink(missing_ok=True)

@@ -32,7 +32,7 @@ _CAPTURED_WITHIN_S: Final = 4 * 3_600.0
 _COUNTED_WITHIN_S: Final = 60.0
 _POLL_S: Final = 0.1
 _FORGET: Final[tuple[LiteralString, ...]] = (
-    # Its position in the write-ahead log belongs to the former topics.
+    # The slot's position in the write-ahead log belongs to the former topics.
     """SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots
     WHERE slot_name = %(slot)s""",
     "DELETE FROM read_model.sink_position",
@@ -44,8 +44,8 @@ _FORGET: Final[tuple[LiteralString, ...]] = (
     SET status = 'cancelled', reason = 'generation', updated_at = clock_timestamp()
     WHERE status IN ('open', 'snoozed')""",
 )
-# A captured row is a state and no event, so it opens no need. To make every key decide again, each
-# policy is written again unchanged, without its triggers.
+# The rules decide nothing for a snapshot row, because it is a state and no change. To make every
+# key decide again, each policy is written again unchanged, without its triggers.
 _DECIDE_AGAIN: Final[tuple[LiteralString, ...]] = (
     "SET LOCAL session_replication_role = replica",
     "UPDATE retail.item_location SET status = status",
@@ -55,7 +55,8 @@ _DECIDE_AGAIN: Final[tuple[LiteralString, ...]] = (
 def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
     """Raise `StackError` if a partition would get more than `most` captured rows.
 
-    During a snapshot the dedupe ring evicts nothing: with more rows, every worker halts.
+    During a snapshot the dedupe ring evicts nothing. With more rows, every worker of the partition
+    stops.
     """
     counts = [0] * PARTITIONS
     with psycopg.connect(database_url) as connection, connection.cursor("keys") as keys:
@@ -80,7 +81,7 @@ def forget_former_topics(database_url: str, coming: Generation) -> None:
     """
     with psycopg.connect(database_url) as connection:
         _let_own_rules_decide(connection, coming)
-        # Offsets restart at 0: rows of the former generation would look newer than the new ones.
+        # Offsets start again at 0, so rows of the former generation could look newer than new ones.
         empty(connection)
         clear_publication(connection)
         for statement in _FORGET:

@@ -9,10 +9,11 @@ from enum import Enum
 from typing import Final
 
 SUSPENDED_S: Final = 15.0
-# After a longer gap between two observations the observer was delayed and has no evidence.
+# After a longer gap between two observations, the observer itself was delayed. All times start
+# again.
 _GAP_S: Final = 30.0
-# Seconds without an answer before a restart. All other services use Postgres, the broker and
-# Connect, and load on the machine may delay their answers.
+# Seconds without an answer before a restart. Load on the machine may delay answers, and all other
+# services need Postgres, the broker and Connect. So these three get more time.
 _SILENT_S: Final = {"postgres": 120.0, "kafka": 120.0, "connect": 120.0, "automation": 180.0}
 _OTHERS_S: Final = 60.0
 

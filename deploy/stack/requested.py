@@ -1,8 +1,8 @@
 """Requested state of a running stack's services: `wanted.json` of a home, and its execution.
 
 A command writes the complete request. The supervisor's process compares it with the running
-services twice a second. The file survives the command and is idempotent. A message to that process
-would be neither.
+services twice a second. A file survives the end of the command, and reading it twice has no further
+effect. A message to the process would have neither property.
 """
 
 import json
@@ -148,7 +148,8 @@ class Requests:
         for name in sorted((self._paused - names) & set(self._supervisor.names())):
             self._supervisor.resume(name)
         self._paused = names
-        # Until its session times out, no worker folds its partitions.
+        # A stopped worker stays in its group until its session times out, and no other worker folds
+        # its partitions. So remove it from the group.
         ended = {name for name in names if self._supervisor.pid_of(name) is None}
         for name in sorted(ended - self._away):
             if name.startswith(WORKER_PREFIX):

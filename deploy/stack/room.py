@@ -23,7 +23,7 @@ _MOUNTS: Final = Path("/proc/self/mounts")
 _ESCAPED: Final = re.compile(rb"\\([0-7]{3})")  # blank, tab, newline and backslash
 # File systems that persist data; memory and pseudo file systems don't.
 _KEEP: Final = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "xfs", "zfs", "nfs4"})
-_USUAL: Final = ("/var/lib", "/srv", "/opt", "/var/tmp")  # noqa: S108 -- a place to look at
+_USUAL: Final = ("/var/lib", "/srv", "/opt", "/var/tmp")  # noqa: S108 -- only looked at
 
 
 def repair(home: Home, target: Path | None, free: int) -> str:

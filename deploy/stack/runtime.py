@@ -23,8 +23,9 @@ _OWNER: Final = "INVENTORY_OWNER_DATABASE_URL"
 
 @dataclass(slots=True)
 class ServiceRuntime:
-    """One service as the supervisor sees it; `restarts` counts crashes, not requested restarts.
+    """One service as the supervisor sees it.
 
+    `restarts` counts restarts after crashes and as repairs, `asked_restarts` requested ones.
     `ends_in_a_row` counts crashes without a minute of service or an external kill between them.
     `lived_s` is the run time of the last ended process in seconds. `repairs` counts repairs of a
     suspended or silent process. `last_repair` holds the last step and its reason.
@@ -109,7 +110,7 @@ def _read_file(home: Home) -> Runtime:
 
 
 def _parsed(raw: dict[str, Any]) -> Runtime:
-    for former in ("connector_restarts", "env"):  # written by earlier sources
+    for former in ("connector_restarts", "env"):  # fields that earlier releases wrote
         raw.pop(former, None)
     services = {name: ServiceRuntime(**entry) for name, entry in raw.pop("services").items()}
     return Runtime(**raw, services=services)
@@ -158,16 +159,16 @@ def environment_of(home: Home) -> dict[str, str]:
     except (OSError, ValueError, AttributeError) as error:
         file = home.path / _ENVIRONMENT
         message = f"{file}: expected the variables of a stack, found {error!r}; nothing was done"
-        # `up` returns when a stack that starts is ready; only a start writes the file.
+        # Only a start writes the file. While the stack starts, `up` waits until it is ready.
         repair = UP if runtime.phase == "starting" else f"inventory down && {UP}"
         raise StackError(message, repair=repair) from error
 
 
 def load_environment(home: Home | None = None) -> dict[str, str]:
-    """Put the running stack's variables into `os.environ`, before a command imports its part.
+    """Put the running stack's variables into `os.environ`, and return them.
 
-    The owner's database URL is left out. If no stack runs here and the variables are set already,
-    as in a container without a supervisor, they stay unchanged.
+    Call this before importing modules that read them. The owner's database URL is left out. If no
+    stack runs here and the variables are set already, as in a container, they stay unchanged.
 
     Raises:
         StackError: no stack runs in this home.

@@ -1,7 +1,7 @@
 """One-time seeding of the demo retailer, in a separate process: `python -m deploy.stack.seed`.
 
 The supervisor runs it after the connector has started and before trading starts. Rows written
-before the slot exists would arrive as snapshot rows.
+before the slot exists would arrive as snapshot rows, for which the rules decide nothing.
 """
 
 import sys

@@ -14,10 +14,10 @@ ServiceProbe = Callable[[int], ProbeResult]
 class Service:
     """A process of the stack; services with `stop_rank` 0 are stopped first.
 
-    `ready` takes the pid and probes by the service's own protocol. While `is_progressing` is True,
-    the start has no time limit: the service makes progress by itself. `alive` is called while the
-    service runs. After too many results of False, the supervisor restarts the service. `at_start`
-    returns variables that may differ between two starts.
+    `ready` takes the pid and probes by the service's own protocol. A service must be ready within
+    `ready_within_s` seconds; that time starts again whenever `is_progressing` returns True. `alive`
+    is called while the service runs. If it returns False for too long, the supervisor restarts the
+    service. `at_start` returns environment variables that may differ between two starts.
     """
 
     name: str

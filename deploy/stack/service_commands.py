@@ -1,4 +1,4 @@
-"""Commands for services of a running stack: each writes a request and waits until it is done.
+"""Commands for services of a running stack: each writes a request, and most wait for its result.
 
 The request is one file (`deploy.stack.requested`), and the supervisor's runtime shows its result.
 """
@@ -27,7 +27,7 @@ _POLL_S: Final = 0.1
 def scale(home: Home, count: int) -> float:
     """Set the number of workers; return the seconds until they served all partitions.
 
-    Stopped workers among them run again.
+    This also starts workers that a person has stopped.
 
     Raises:
         StackError: no stack is ready, the number is not 1 to 12, or it took too long.
@@ -144,13 +144,13 @@ def start(home: Home, name: str) -> float:
 
 
 def pause(home: Home, *others: str) -> tuple[str, ...]:
-    """End all workers and these other services until `resume`; return their names.
+    """End all workers and the services `others` until `resume`; return the names of all.
 
-    Workers that a person has stopped are recorded. A pause after an interrupted one keeps that
-    record.
+    Record the workers that a person had stopped before, because `resume` must not start them. If an
+    earlier rebuild was interrupted, keep its record.
 
     Raises:
-        StackError: no stack is ready, or one of them did not end in time.
+        StackError: no stack is ready, or a service did not end in time.
     """
     known = _running(home).services
     names = (*_states(home), *(name for name in others if name in known))

@@ -1,8 +1,9 @@
 """Start order of a stack: a thread starts each service after those that it needs.
 
-Each step begins after the probe of the step before it. The JVM parts start together with Postgres,
-because Connect waits for its broker by itself. No service writes a captured table before the slot
-streams. Rows written earlier would arrive as snapshot rows, which are no movements.
+Each step begins after the probe of the step before it has succeeded. The JVM parts start together
+with Postgres, because Connect waits for its broker by itself. No service writes a captured table
+before the slot streams. Rows written earlier would arrive as snapshot rows, for which the rules
+decide nothing.
 """
 
 import threading
@@ -34,7 +35,7 @@ from deploy.stack.supervisor import Supervisor
 _POLL_S: Final = 0.1
 _WATCH_S: Final = 0.5
 _CRASHES_BEFORE_READY: Final = 5
-# These write captured tables, so they wait for the slot; the prover has nothing to do before it.
+# Most of these write captured tables, so they wait for the slot. The prover has no work before it.
 _AFTER_CAPTURE: Final = ("heartbeat", "automation", "webhooks", "capture", "prover", "web")
 
 
@@ -101,7 +102,7 @@ class StartThread(threading.Thread):
         elif all(map(self.context.options.wants, generation.CAPTURING)):
             capture.refuse_damaged(self.context.database_url("postgres"))
         started = time.monotonic()
-        # These only read topics, so they start while the connector is registered.
+        # Workers and sinks only read topics, so they start while the connector is registered.
         readers = self._applications(before_capture=True)
         self.supervisor.want(*readers)
         if all(map(self.context.options.wants, generation.CAPTURING)):

@@ -1,4 +1,4 @@
-"""Data and output of `inventory status`: every part is queried now, and failures are named."""
+"""Data of `inventory status`: each part is queried now, and failed queries are named."""
 
 import contextlib
 import time
@@ -67,7 +67,7 @@ def collect(home: Home, seen: StackState, location: str | None = None) -> dict[s
 
 
 def _queries(home: Home, seen: StackState, location: str | None) -> dict[str, Callable[[], Any]]:
-    """Return the queries by name; a query to a part that is known to be down fails at once."""
+    """Return the queries by name. The query of a part that is known to be down fails at once."""
     environment = environment_of(home)
     kafka, database = (
         environment["INVENTORY_KAFKA_BOOTSTRAP"],

@@ -25,8 +25,9 @@ _SETTLED_S: Final = 60.0
 _WRITTEN_EVERY_S: Final = 5.0  # an old file shows that the disk refuses writes
 _WRITE_AGAIN_S: Final = 1.0
 _LONGEST_DELAY_S: Final = 30.0
-# A service that was ready and got ended from outside has no fault, so its restart needs no delay.
-# The kernel's out-of-memory kill looks the same: the need to become ready again throttles that.
+# A service that was ready and was ended from outside has no fault, so its restart needs no delay.
+# An out-of-memory kill by the kernel looks the same. If it comes before the service is ready again,
+# the restart is delayed.
 _ENDED_FROM_OUTSIDE: Final = (0, -signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM)
 
 
@@ -101,7 +102,8 @@ class Supervisor:
             child.stop_reason = reason
             child.kill_at = time.monotonic() + GRACE_S
             entry = self.runtime.services[name]
-            entry.state, entry.last_exit = "stopping", None  # an earlier crash is not its reason
+            # An earlier crash is not the reason of this stop, so forget its exit code.
+            entry.state, entry.last_exit = "stopping", None
             self._dirty = True
             if child.process is not None:
                 send_signal(child.identity, child.service.stop_signal)
@@ -121,7 +123,10 @@ class Supervisor:
             return child.identity.pid if child and child.process else None
 
     def processes(self, *, ready: bool) -> list[tuple[Service, ProcessId]]:
-        """Return the processes that are ready, or not yet, without those that are being stopped."""
+        """Return the processes of services that are ready, or with `ready=False` of all others.
+
+        Processes that are being stopped are left out.
+        """
         with self._lock:
             return [
                 (child.service, child.identity)
@@ -203,7 +208,7 @@ class Supervisor:
                 self._dirty = not self._try_write(now)
 
     def _try_write(self, now: float) -> bool:
-        """Write the runtime. Return False if the disk refuses, because the services continue."""
+        """Write the runtime. Return False, without an error, if the disk refuses the write."""
         if now < self._write_at:
             return False
         try:

@@ -1,7 +1,7 @@
 """Endless trading by the demo's people as a service: `python -m deploy.stack.trader`.
 
-It calls the function behind `inventory simulate`. The command itself was ruled out: it reads every
-variable of the running stack, and it prints for a person the text that this service logs.
+It calls the function behind `inventory simulate`. The command itself doesn't fit: it loads every
+variable of the running stack, and prints its progress for a person instead of logging it.
 """
 
 from typing import Final
@@ -12,8 +12,8 @@ from cdc.logs import configure_logging
 from deploy.stack.django import setup_django
 
 RATE: Final = 1  # sale lines a second
-# The demo's people answer half of the proposals, each after a minute, and leave at most the newest
-# 12 others to visitors (`Habits`).
+# The demo's people answer half of the proposals, each after a minute. They leave the other half to
+# visitors, but at most the newest 12 needs and 12 prices (`Habits`).
 LEFT_PERMILLE: Final = 500
 PATIENCE_S: Final = 60
 

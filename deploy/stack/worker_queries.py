@@ -44,7 +44,7 @@ def get(settings: Connections, url: str, path: str) -> tuple[int, dict[str, Any]
 
 
 def query(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
-    """Return the first worker's answer to `path`; query them in turn for up to `wait_s` seconds.
+    """Return the first good answer to `path`. Query the workers in turn for up to `wait_s` seconds.
 
     Raises:
         StackError: no worker answered in time, or a worker refused the request.
@@ -71,7 +71,8 @@ def query(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
 def partitions(settings: Connections) -> list[dict[str, Any]]:
     """Return the partition rows of all workers that answer, each for its own partitions.
 
-    Workers query each other too, but with a short timeout: a busy worker would seem to own nothing.
+    One worker could return the rows of all, but it queries the others with a short timeout. A busy
+    worker would then seem to own no partition.
     """
     urls = list(worker_urls(settings).values())
     with ThreadPoolExecutor(max_workers=max(1, len(urls))) as pool:

@@ -31,7 +31,8 @@ def worker(context: Context, name: str) -> Service:
         stop_rank=1,
         port=port,
         url=url,
-        # Restoring a million keys takes time, and a restore without progress ends the worker.
+        # A restore of a million keys takes long. A worker whose restore makes no progress ends
+        # itself, so a worker that answers gets more time.
         is_progressing=lambda pid: asked.alive(pid) is True,
         at_start=partial(compiled_rules.environment, context.home.path),
     )

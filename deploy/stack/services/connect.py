@@ -40,7 +40,7 @@ def _login(context: Context) -> Path:
 
 
 def service(context: Context) -> Service:
-    """Return the definition of the Connect process; only it gets the password of the role `cdc`."""
+    """Return the definition of the Connect process, the only one with the password of `cdc`."""
     config = context.home.config / "connect-distributed.properties"
     flags = (*CONNECT_JVM, f"-Djava.security.auth.login.config={_login(context)}")
     return Service(

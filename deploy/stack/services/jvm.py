@@ -25,7 +25,7 @@ _LOG4J: Final = {
     "appender.out.layout.pattern": "%d{ISO8601} %p %c{1} [%t] %m%n",
     "rootLogger.level": "INFO",
     "rootLogger.appenderRef.out.ref": "OUT",
-    # These log one line per request, and per attempt to reach a missing broker.
+    # Below WARN, these log a line per request, and a line per attempt to reach a missing broker.
     "logger.rest.name": "org.apache.kafka.connect.runtime.rest.RestServer",
     "logger.rest.level": "WARN",
     "logger.metadata.name": "org.apache.kafka.clients.admin.internals.AdminMetadataManager",
@@ -34,7 +34,10 @@ _LOG4J: Final = {
 
 
 def archive_file(artifacts: Artifacts, java: str, part: str) -> Path:
-    """Return the AppCDS archive of one part; the JVM would ignore an archive of another Java."""
+    """Return the path of the class-data archive (AppCDS) of `part`, `broker` or `connect`.
+
+    The path depends on the version of Java, because a JVM ignores an archive of another version.
+    """
     digest = hashlib.sha256(java_version(java).encode()).hexdigest()[:8]
     return artifacts.root / f"cds-{digest}" / f"{part}.jsa"
 

@@ -37,7 +37,7 @@ def prepare(context: Context) -> None:
     """Write the configuration and format the log directory on the first start."""
     config = jvm.write_config(context, "server.properties", server_properties(context))
     context.home.kafka.mkdir(exist_ok=True)
-    context.home.kafka.chmod(0o700)  # it holds every fact, and others may pass through the home
+    context.home.kafka.chmod(0o700)  # it holds every fact, and the home itself has mode 0711
     if (context.home.kafka / "meta.properties").exists():
         return
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

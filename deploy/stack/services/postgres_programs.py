@@ -30,7 +30,7 @@ _LIBRARIES: Final = f"{_PACKAGE}.libs/"
 # Postgres runs as the first of these that exists when we are root.
 _ACCOUNTS: Final = ("postgres", "nobody")
 _SHARED: Final = ("/var/cache/retail-inventory", "/var/tmp/retail-inventory")  # noqa: S108 -- root's own directory, checked in `_is_ours`
-# In a user namespace whose only account is root, a nested one gives the process another user id.
+# In a user namespace whose only account is root, a nested namespace gives the process another id.
 _OTHER_ID: Final = "unshare --user --map-user=1000 --map-group=1000"
 _NAME_CHARS: Final = 16
 _LIMIT_S: Final = 20.0
@@ -113,7 +113,7 @@ def ensure() -> Path:
     """Return the directory of programs that the account can run; root copies them if needed.
 
     Raises:
-        StackError: they can't be run, neither here nor as a copy.
+        StackError: neither these programs nor a copy of them can be run.
     """
     found = find()
     if found is not None:
@@ -153,7 +153,7 @@ def _bin_of(shared: Path) -> Path:
 
 
 def _copy_name() -> str:
-    """Return a name for exactly these files: the wheel lists each with its sha256."""
+    """Return a directory name for exactly these files, made from the SHA-256 sums in the wheel."""
     text = importlib.metadata.distribution(_PACKAGE).read_text("RECORD") or ""
     lines = sorted(line for line in text.splitlines() if line.startswith((*_COPIED, _LIBRARIES)))
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
@@ -161,7 +161,7 @@ def _copy_name() -> str:
 
 
 def _is_ours(directory: Path) -> bool:
-    """Return True for root's own directory that no other account may write, or for none yet."""
+    """Return True if root owns the directory and only root may write to it, or if it is missing."""
     try:
         found = directory.lstat()
     except FileNotFoundError:
@@ -190,7 +190,7 @@ def _copy(target: Path) -> None:
     for part in (*_COPIED, _LIBRARIES):
         if (root / part).is_dir():
             shutil.copytree(root / part, target / part, symlinks=True)
-    # The clone's umask may have closed every file; these are public programs.
+    # The umask of the clone may have made every file private. The programs have no secrets.
     for path in (target, *target.rglob("*")):
         if not path.is_symlink():
             is_open = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
