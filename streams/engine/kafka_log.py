@@ -158,8 +158,8 @@ _ONE_AT_A_TIME = Lock()
 def _admin(bootstrap: str) -> AdminClient:
     """Return the process's only admin client.
 
-    The lock is needed besides `cache`: threads that call at the same time would create one client
-    each. A client to which no reference remains closes before it has answered.
+    `cache` alone is not enough: threads that call at the same time would each create a client. The
+    cache would keep only one of them, and the others might close before they have answered.
     """
     with _ONE_AT_A_TIME:
         return _kept_admin(bootstrap)

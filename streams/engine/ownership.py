@@ -58,7 +58,7 @@ class Restores:
     seconds: float = 0.0
 
     def add(self, owned: OwnedPartition, *, kept: bool, seconds: float) -> None:
-        """Count one partition that became ready. `kept`: it kept its state, without a restore."""
+        """Count one partition that became ready. `kept` is True if it needed no restore."""
         self.partitions += 1
         self.kept += kept
         self.records += 0 if kept else owned.restored_records

@@ -1,7 +1,7 @@
 """The publication of a finished recomputation as a partition's changelogs and outputs.
 
 The records equal, byte for byte, those of a worker that folds the complete history as one chunk.
-They are written by the worker's own code, with the same fence.
+The worker's own code writes them, and the same producers fence other writers.
 
 The history is too large for one transaction. Every level therefore has the progress 0 until the
 last transaction writes the true one. No worker's chunk has the progress 0, and no worker restores
@@ -193,7 +193,7 @@ def _rows_of(state: KeyState) -> int:
 def _batches(
     found: Iterable[T], most: int, rows_of: Callable[[T], int] = lambda _: 0
 ) -> Iterator[list[T]]:
-    """Yield batches of up to `most` items that end once they have `ROWS_AT_ONCE` rows."""
+    """Yield batches of up to `most` items. A batch also ends once it has `ROWS_AT_ONCE` rows."""
     batch: list[T] = []
     rows = 0
     for one in found:

@@ -35,7 +35,7 @@ def unbroken(chunk: Sequence[SourceRecord]) -> Iterator[Sequence[SourceRecord]]:
 
 @value
 class Send:
-    """One record to write into `topic`, in the same partition as the source record's."""
+    """One record to write into `topic`, in the partition with the source record's number."""
 
     topic: str
     key: bytes | None

@@ -1,9 +1,11 @@
 """The restore of a partition from its two changelogs and the recent part of its source topic.
 
-A snapshot only shortens the restore. If the changelogs contradict it, they are read completely.
+A snapshot only shortens the restore. If the changelogs contradict it, the restore reads them
+completely.
 
-Faust's own recovery is not used. It waits for the record at the last offset, and never ends if that
-is a transaction marker or a compacted record. Here a reader ends when its position reaches the end.
+Faust's own recovery is not used. It waits for the record at the last offset. So it never ends if
+that offset has a transaction marker or its record was compacted away. Here a reader ends when its
+position reaches the end.
 """
 
 import structlog

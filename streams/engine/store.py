@@ -21,9 +21,9 @@ class OwnedPartition:
     """One partition of `stock.events` whose state is in this process.
 
     `next_offset` is the first offset of the source that the state doesn't include. Records below
-    `restored_offset` were handled by an earlier process. If one is read again, the output of its
-    key is written again. `unsent_rows` maps a restored key to the starts of the window rows in its
-    last level, which are then written again too.
+    `restored_offset` were handled by an earlier process. If such a record is read again, the output
+    of its key is written again. `unsent_rows` maps a restored key to the starts of the window rows
+    in its last level, which are then written again too.
 
     `positions` are the offsets up to which the state includes both changelogs. `topic_ids` are the
     broker's ids of source and changelogs, by which a topic that is created again is recognised.

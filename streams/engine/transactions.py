@@ -2,7 +2,7 @@
 
 A new owner of a partition initialises its producer first. From then on the broker refuses the
 former owner's writes, however long that process was paused. The generation number of the consumer
-group gives no such protection: a process that was paused longer than its session may write before
+group gives no such protection. A process that was paused longer than its session may write before
 it learns that its partitions were reassigned.
 """
 
@@ -147,9 +147,9 @@ async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage)
 def _refuse_lost_end(partition: int, known: Positions, beginnings: Positions) -> None:
     """Raise `LogMismatch` if new records got offsets below those that the state includes.
 
-    Such offsets mean that the topic has lost records: it was created again and starts at 0, or a
-    broker that lost power has lost its last records. After a commit, the next restore would be
-    incomplete.
+    Such offsets mean that the topic has lost records. Either it was created again and starts at 0,
+    or a broker that lost power has lost the topic's last records. After a commit, the next restore
+    would be incomplete.
     """
     for topic, begin in beginnings.items():
         if begin < known.get(topic, 0):

@@ -19,7 +19,7 @@ class Watchdog:
     """A detector of partitions that don't progress. Times are in seconds of a monotonic clock.
 
     Kafka consumers are known to stop without an error, and a restore can wait for a record that no
-    longer exists. A restart by the supervisor repairs both.
+    longer exists. In both cases a restart by the supervisor is the repair.
     """
 
     stall_s: float

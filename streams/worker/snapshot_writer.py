@@ -99,7 +99,7 @@ class SnapshotWriter:
     async def stop(self) -> None:
         """Write as many snapshots as possible in `STOP_S`. Call this when no chunk is being folded.
 
-        Partitions without a new snapshot are restored from the former one and the changelogs.
+        A partition without a new snapshot is restored from its former snapshot and the changelogs.
         """
         self._stopping = True
         until = time.monotonic() + STOP_S
