@@ -1,7 +1,7 @@
 """The supervisor's process: commands start it, wait for it and stop it; `main` runs in it.
 
-`python -m deploy.stack.daemon HOME OPTIONS` supervises a stack. The supervisor of another
-revision's workers (`deploy.revisions.daemon`) is started, locked and stopped by the same functions.
+`python -m deploy.stack.daemon HOME OPTIONS` supervises a stack. `deploy.revisions.daemon` uses the
+functions of this module for the supervisor of another logic revision's workers.
 """
 
 import contextlib
@@ -109,7 +109,7 @@ def _without_halted(runtime: Runtime) -> Runtime:
     """Return the runtime.
 
     Raises:
-        StackError: a service ends repeatedly, and its log names the repair. The others run.
+        StackError: a service ends repeatedly, and its log names the repair. All other services run.
     """
     for name, entry in runtime.services.items():
         reason = exit_reason_of(entry)
@@ -137,7 +137,7 @@ def wait_ready(home: Home, progress: StepCallback = lambda _: None) -> Runtime:
         if runtime.phase == "failed" or not runtime.running:
             message = runtime.error or "the supervisor ended"
             raise StackError(message, repair=runtime.repair or "inventory logs supervisor")
-        # The capture of a generation may take longer; the supervisor has its own limit for it.
+        # The capture of a generation may take longer, for which the supervisor has its own limit.
         if time.monotonic() > deadline and generation_of(home).captured:
             message = f"the stack is still starting after {_START_S:.0f} s"
             raise StackError(message, repair="inventory down && inventory up --detach")
@@ -179,7 +179,7 @@ def stop(home: Home) -> bool:
 
 @contextlib.contextmanager
 def sole_supervisor(home: Home, refusal: StackError) -> Iterator[None]:
-    """Hold the lock of `home`, and end the children of a killed supervisor, which hold its ports.
+    """Hold the lock of `home`, and end the children that a killed supervisor left at its ports.
 
     Raises:
         StackError: `refusal`, because another supervisor holds the lock.

@@ -91,7 +91,11 @@ def _log_in(browser: httpx.Client, password: str) -> None:
 
 
 def _await_present() -> None:
-    """Wait until the read model has caught up with the present. Until then its numbers change."""
+    """Wait until the read model includes all records up to now. Until then its numbers change.
+
+    Raises:
+        StackError: the read model is still behind after 180 s.
+    """
     from django.db import connection  # noqa: PLC0415 -- Django is set up by now
 
     deadline = time.monotonic() + _CATCH_UP_S

@@ -71,7 +71,8 @@ class RepairThread(threading.Thread):
 def _answer(service: Service, process: ProcessId) -> ProbeResult:
     """Return the result of the service's probe, or None if the probe itself raised an error.
 
-    Such an error shows nothing about the service. It must not end the thread that watches all.
+    Such an error shows nothing about the service. It must not end the thread that probes all
+    services.
     """
     try:
         return service.alive(process.pid)

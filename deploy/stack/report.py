@@ -1,8 +1,9 @@
 """The supervisor's live report. It needs no disk: `runtime.json` gets old when the disk is full.
 
 The supervisor answers on an abstract Unix socket, which has no file. So neither a full disk nor a
-long home path affects it. Both ends check the other's user id, and the client also checks the pid.
-A loopback port was ruled out: another program can take it, and every account may connect.
+long home path affects it. The supervisor checks the client's user id, and the client checks the
+supervisor's pid. A loopback port doesn't fit: another program can take it, and every account may
+connect.
 """
 
 import contextlib

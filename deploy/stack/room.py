@@ -29,8 +29,9 @@ _USUAL: Final = ("/var/lib", "/srv", "/opt", "/var/tmp")  # noqa: S108 -- only l
 def repair(home: Home, target: Path | None, free: int) -> str:
     """Return the command that gives the stack more disk space, or "" if there is none.
 
-    Prefer a move to another disk. Without one, delete files of the home that nothing reads, if that
-    frees enough to end the state of a full disk.
+    Prefer a move to `target`, a directory on another disk. If `target` is None, delete files of the
+    home that nothing reads, if that leaves more than `FULL_GB` free. `free` is the free space now,
+    in bytes.
     """
     again = "inventory down && {} && inventory up --detach"
     if target is None:

@@ -28,7 +28,7 @@ class ServiceRuntime:
     `restarts` counts restarts after crashes and as repairs, `asked_restarts` requested ones.
     `ends_in_a_row` counts crashes without a minute of service or an external kill between them.
     `lived_s` is the run time of the last ended process in seconds. `repairs` counts repairs of a
-    suspended or silent process. `last_repair` holds the last step and its reason.
+    suspended or silent process. `last_repair` holds the last repair step and its reason.
     """
 
     state: str = "stopped"
