@@ -110,7 +110,7 @@ class Ownership:
     def all_ready(self) -> bool:
         """Return True if the group has made an assignment and all its partitions are ready.
 
-        An assignment may be empty. After a revocation there is none until the next one.
+        An assignment may be empty. Between a revocation and the next assignment, return False.
         """
         return self._is_assigned and self.assigned == self.ready.keys()
 

@@ -1,7 +1,8 @@
 """The reader of a sink's topics: all their partitions, from positions that Postgres stores.
 
 A consumer group would store offsets in the broker, where they can't be committed together with the
-rows. The reader gets only records of committed transactions, so it gets none of a fenced worker.
+rows. The reader gets only records of committed transactions. So it never gets a record that a
+fenced worker could not commit.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
