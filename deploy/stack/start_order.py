@@ -102,7 +102,7 @@ class StartThread(threading.Thread):
         elif all(map(self.context.options.wants, generation.CAPTURING)):
             capture.refuse_damaged(self.context.database_url("postgres"))
         started = time.monotonic()
-        # Workers and sinks only read topics, so they start while the connector is registered.
+        # Workers, sinks and archiver write no captured table, so they start before the connector.
         readers = self._applications(before_capture=True)
         self.supervisor.want(*readers)
         if all(map(self.context.options.wants, generation.CAPTURING)):
