@@ -4,10 +4,10 @@ A page's SELECT names its tables as `retail.stock_count c`. For a person with a 
 `narrowed` replaces each by `(SELECT * FROM retail.stock_count WHERE location = ANY(...)) c`.
 Postgres flattens that subquery, so indexes still work.
 
-Every table and function that a page uses must be declared here: by the condition that selects a
-store's rows, or as common to all stores. A query with an undeclared one raises
-`UndeclaredRelation`. So a page can't show rows of a new table before a developer has declared who
-may see them.
+Every table that a page uses must be declared here: in `CONDITIONS` with the condition that selects
+a store's rows, or in `COMPANY` if every person may read it. `FUNCTIONS` declares the functions. A
+query with an undeclared name raises `UndeclaredRelation`. So a page can't show rows of a new table
+before a developer has declared who may see them.
 """
 
 import re
@@ -58,12 +58,13 @@ CONDITIONS: Final[Mapping[str, str]] = {
         AND split_part(app.key_text(r.key), '|', 1) {_MINE})""",
     "app.count_entry": f"""EXISTS (SELECT FROM app.count_sheet s WHERE s.id = sheet_id
         AND s.{_BY_LOCATION})""",
-    # A send may name needs of several stores; it is shown to people who work for all of them.
+    # A waiting send may have needs and orders of several stores. Only people who work for all of
+    # these stores see it.
     "app.pending_send": f"""NOT EXISTS (SELECT FROM app.pending_item i WHERE i.send_id = id
         AND NOT i.{_BY_LOCATION})""",
     "app.task": f"{_BY_LOCATION} OR kind = 'pipeline_stale'",
-    # The subject of an entry is a location, a key or an order. Entries of an order are shown if all
-    # of its lines are for these stores.
+    # The subject of an audit entry may be a location, a key or an order. A person sees the entries
+    # of an order only if all its lines are for the person's stores.
     "app.action_log": f"""split_part(subject, '|', 1) {_MINE} OR (
         EXISTS (SELECT FROM retail.purchase_order_line o WHERE o.order_ref = subject)
         AND NOT EXISTS (SELECT FROM retail.purchase_order_line o WHERE o.order_ref = subject
@@ -99,7 +100,7 @@ class UndeclaredRelation(LookupError):
 def narrowed(sql: str) -> str:
     """Return the statement with the relations of `CONDITIONS` limited to stores.
 
-    Parameter `%(scope_stores)s` of the statement has the stores.
+    The caller executes it with the list of store codes as parameter `scope_stores`.
 
     Raises:
         UndeclaredRelation: a table or function is not declared, or a table is named without schema.
@@ -137,7 +138,7 @@ def _refuse_undeclared(kind: str, text: str) -> NoReturn:
 def scoped(sql: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return statement and parameters, limited to the current scope.
 
-    If the scope is everywhere, both are returned unchanged.
+    A scope of all stores changes neither of them.
 
     Raises:
         OutOfScope: parameter `key` or `location` names a store outside the scope.

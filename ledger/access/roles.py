@@ -25,9 +25,9 @@ ORDERING: Final = frozenset({BUYER, LEAD})
 class Role:
     """A role: its code (the group's name) and its label on pages.
 
-    People of a role with `is_of_store` work in single stores, those of the other roles for the
-    whole company. People of the role see its own tasks and the tasks of the roles in
-    `sees_tasks_of`.
+    With `is_of_store`, a new account gets only the stores and regions that somebody assigns to it.
+    A new account of another role gets all stores by default. People see the tasks of their role and
+    of the roles in `sees_tasks_of`.
     """
 
     code: str

@@ -51,8 +51,9 @@ class _Row(NamedTuple):
 class Break:
     """A defect of the chain, described by `found`.
 
-    `place` is its number in the chain, None for an entry outside it. `action_id` is the id of the
-    log entry, None if the chain lacks the head that the file outside of Postgres has.
+    `place` is the number of the chain's entry, None for a log entry that the chain lacks.
+    `action_id` is the id of the log entry, None if the chain lacks the head in the file outside of
+    Postgres.
     """
 
     place: int | None
@@ -71,8 +72,8 @@ class Verdict:
 def verify(connection: psycopg.Connection, outside: Head) -> Verdict:
     """Verify the complete chain in one snapshot, and that it still contains the head `outside`.
 
-    Read `outside` from its file before this call. A head that was written after the snapshot isn't
-    in it, and would be reported as removed.
+    Read `outside` from its file before this call. The snapshot doesn't contain a head that was
+    written later, so `verify` would report that head as removed.
     """
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")

@@ -1,6 +1,7 @@
 """Periodic jobs that run outside of the workers.
 
-They approve reorders and prices that the rules allow without a person, open and clear tasks, and
-measure suppliers. Nothing here computes stock. Each job reads the workers' decisions and the limits
-that people set. It writes through the same services as people do; its rows have no actor.
+They approve reorders and prices that the rules allow without a person, send orders, open and clear
+tasks, and measure suppliers. Nothing here computes stock. Each job reads the workers' decisions and
+the limits that people set, and calls the same services as the pages. A row has no actor, unless the
+job executes a send that a person requested.
 """

@@ -1,8 +1,8 @@
 """Run every automation job in turn until a signal arrives: `python -m ledger.automation`.
 
 Each run of a job is limited in size, and a repeated run changes nothing. Two processes may run the
-same job at once, so no leader is elected. After a lost database connection the loop reconnects. Any
-other error ends the process, and the supervisor restarts it.
+same job at once, so no leader election is needed. After a lost database connection the loop
+reconnects. Any other error ends the process, and the supervisor restarts it.
 """
 
 import os

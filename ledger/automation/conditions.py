@@ -27,14 +27,14 @@ CONSTANTS: Final = {
 class TaskQuery(NamedTuple):
     """A kind of task: its name, the role that handles it, and the query of its condition.
 
-    A task opens once the query has returned its subject for `delay_s` seconds.
+    A task opens when the query has returned its subject for `delay_s` seconds without a gap.
     """
 
     name: str
     role: str
     rows: str
     delay_s: int = 0
-    # The query reads every key, so it runs every 30 s instead of every 5 s.
+    # True for a query that reads every key: it runs every 30 s instead of every 5 s.
     is_slow: bool = False
 
 
@@ -72,9 +72,10 @@ WHERE NOT s.policy_active
         AND coalesce(f.confirmed_units, f.ordered_units) > f.cancelled_units))
 """
 
-# `unanswered` is the number of trading windows without a sale since the last count's day. The task
-# needs floor(rate_at_last_sale * unanswered, N) >= the item's threshold, N trading windows a day.
-# `quiet_windows` covers only complete days, so a sale on the present day is checked separately.
+# `unanswered` is the number of trading windows without a sale since the day of the last count. The
+# task opens if floor(rate_at_last_sale * unanswered / N) reaches the item's threshold, where N is
+# the number of trading windows a day. `quiet_windows` covers only complete days, so the query also
+# requires that the present day has no sale.
 PHANTOM_SUSPECT: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object(
@@ -111,7 +112,7 @@ WHERE s.on_hand_units > 0 AND s.stock_known AND found.lambda_micro >= quiet.thre
 
 # A draft with a difference above the tolerance needs a second blind count. An approved count
 # is compared again while its day is retained, because late facts change the expected units. No task
-# opens if its approver saw a difference above the tolerance: they have accepted it.
+# opens if the approver saw a difference above the tolerance, because the approval accepted it.
 COUNT_VARIANCE: Final = """
 SELECT DISTINCT ON (c.inv_key) c.inv_key AS subject, c.inv_key, c.location, c.sku,
     jsonb_build_object('count', c.id, 'status', c.status, 'counted_units', c.units,
@@ -225,8 +226,8 @@ SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
 FROM read_model.stock s WHERE s.on_order_units < 0 OR s.unavailable_units < 0
 """
 
-# Both prices must be below the floor. The read model has the price in force at the key's last
-# record, the ledger has the price in force now.
+# The task opens only if two prices are below the floor: the price in force at the key's last record
+# (read model) and the price in force now (ledger).
 FLOOR_BREACHED: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('price_minor', force.price_minor, 'floor_minor', lowest.minor,
@@ -243,8 +244,8 @@ WHERE i.status = 'active' AND i.price_mode <> 'off' AND i.regular_minor IS NOT N
   AND coalesce(s.price_minor, i.regular_minor) < lowest.minor AND force.price_minor < lowest.minor
 """
 
-# Three facts within an hour that are more than 300 s ahead open the task. An open task stays while
-# the last hour has one such fact.
+# A fact is ahead if its own time is more than 300 s after its write (`recorded_at`). Three facts
+# ahead within an hour open the task. It stays open while the last hour has at least one.
 SOURCE_CLOCK: Final = """
 SELECT f.source AS subject, NULL AS inv_key,
     CASE WHEN min(f.location) = max(f.location) THEN min(f.location) END AS location, NULL AS sku,
@@ -313,8 +314,9 @@ WHERE NOT EXISTS (SELECT FROM app.rejected_mark m WHERE m.record_id = r.id)
 GROUP BY r.subject
 """
 
-# The oldest heartbeat of a partition is more than 60 s old, or a partition has none. A missing
-# heartbeat counts only after the first 60 beats, and while the heartbeat service runs.
+# The task opens if the newest heartbeat of a partition is more than 60 s old, or if a partition has
+# none. A missing heartbeat counts only after 60 beats, and only while the heartbeat service runs.
+# If no partition has a heartbeat, the service need not run.
 PIPELINE_STALE: Final = """
 SELECT 'pipeline' AS subject, NULL AS inv_key, NULL AS location, NULL AS sku,
     jsonb_build_object('as_of', CASE WHEN never.partitions = 0 THEN heard.as_of END,

@@ -1,7 +1,7 @@
-"""The heartbeat service, which writes the passing of time as facts.
+"""The heartbeat service, which writes facts from which the workers learn the time.
 
 Run it with `python -m ledger.automation.heartbeat`. The workers read no clock, because a
-recomputation would then give other results. So this service writes two facts.
+recomputation would then give other results. This service writes two kinds of facts instead.
 
 * Heartbeat: once a second it updates one row per partition. Its commit time shows every reader the
   age of the newest state, also on a partition without other records.

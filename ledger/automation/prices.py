@@ -1,8 +1,8 @@
 """Automatic approval of price proposals, for items with `price_mode = auto`.
 
-`why_not` has the conditions (docs/domain.md 6.4 and 7): for example, the change is small enough and
-the pipeline is fresh. The job checks them twice, the second time under the locks of the approval,
-because a person may change the policy in between.
+`why_not` has the conditions (docs/domain.md 6.4 and 7), for example a change within the item's
+limit, and stock figures that are at most 60 s old. The job checks them twice, the second time under
+the locks of the approval, because a person may change the policy in between.
 """
 
 import time
@@ -74,11 +74,11 @@ class Candidate(NamedTuple):
 
 
 def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str | None:
-    """Return why this price waits for a person, as a clause for that person; None if it doesn't.
+    """Return the first condition that fails, as a clause for people, or None if all are met.
 
-    If several conditions fail, the first one in `objections` is returned. `now_us` and `as_of_us`
-    are microseconds since 1970 UTC. `as_of_us` is the as-of time of the key's partition in the read
-    model, None if unknown.
+    A price that fails a condition waits for a person. `now_us` and `as_of_us` are microseconds
+    since 1970 UTC. `as_of_us` is the as-of time of the key's partition in the read model, None if
+    unknown.
     """
     change = abs(candidate.new_minor - candidate.old_minor) * 1000
     lowest = floor_minor(candidate.cost_minor, candidate.margin_permille, candidate.tax_bp)

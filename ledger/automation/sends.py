@@ -1,12 +1,12 @@
-"""Executes each send ten seconds after a person requested it (decision 0045).
+"""Execute each send ten seconds after a person requested it (decision 0045).
 
 One transaction executes a send: it orders the needs, sends the orders, writes the outcome of each
 item and ends the send. A crash rolls the transaction back, and the next round executes the send.
 Two processes may run this job at once, because each skips sends that the other has locked.
 
-A send that waited for more than 15 minutes after its deadline lapses. Nothing is sent then, because
-the person who pressed the button no longer expects it. Items of a store for which the person may
-not send orders any more are refused.
+A send lapses if the job finds it more than 15 minutes after its deadline. Nothing is sent then,
+because the person who pressed the button no longer expects it. The job refuses items of a store for
+which the person may not send orders any more.
 """
 
 from collections.abc import Sequence
@@ -129,7 +129,7 @@ def _outcomes(send: _Send, items: Sequence[_Item]) -> list[_Outcome]:
 
 
 def _scope(made_by: str | None) -> Scope:
-    """Return the stores for which the person may send orders now."""
+    """Return the stores for which the person may send orders now; all if `made_by` is None."""
     if made_by is None:
         return EVERYWHERE
     person = get_user_model().objects.filter(username=made_by).first()
@@ -150,7 +150,7 @@ def _needs(send: _Send, items: Sequence[_Item]) -> list[_Outcome]:
     try:
         with ledger_transaction():
             done = approve_and_send(commands, approver)
-    except LedgerError as refusal:  # a rule of the database, after all checks have passed
+    except LedgerError as refusal:  # a database constraint that no check covers
         return [_Outcome(item.place, None, refusal_reason(refusal)) for item in items]
     return [_need_outcome(item.place, outcome) for item, outcome in zip(items, done, strict=True)]
 

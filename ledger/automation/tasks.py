@@ -1,4 +1,4 @@
-"""Opens, updates and clears the tasks of the inbox (`app.task`).
+"""Open, update and clear the tasks of the inbox (`app.task`).
 
 Tasks are level-triggered: a task is open while the condition of its kind is true for its subject.
 `refresh` evaluates the conditions, opens missing tasks, updates the numbers of open ones and clears
@@ -98,8 +98,8 @@ INSERT INTO app.inbox_mark (name, value) SELECT 'sale_line', max(id) FROM batch 
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 
-# Open phantom suspicions of items that were counted again since the suspicion began, if that count
-# found units.
+# The oldest open task `phantom_suspect` of an item that was counted again after the task had
+# opened, if that count found units.
 _FALSE_ALARMS: Final = """
 SELECT t.id, s.location, s.sku, i.phantom_lambda_micro, found.units
 FROM app.task t
@@ -121,7 +121,7 @@ DELETE FROM app.task WHERE id IN (
 
 @dataclass(frozen=True, slots=True)
 class _FalseAlarm:
-    """A phantom suspicion that a count of `units` has refuted, and the threshold of its item."""
+    """A task `phantom_suspect` that a count of `units` has refuted, and its item's threshold."""
 
     id: int
     location: str
@@ -147,7 +147,7 @@ def refresh_quick() -> int:
 def refresh_slow() -> int:
     """Refresh the kinds whose query reads every key; return how many tasks opened or ended.
 
-    Also delete tasks that were cleared more than 180 days ago.
+    Also delete up to `MOST_FORGOTTEN` tasks that were cleared more than 180 days ago.
     """
     changed = refresh(kinds=[kind for kind in KINDS if kind.is_slow])
     with ledger_transaction():
@@ -175,7 +175,7 @@ def _refresh(kind: TaskQuery, now: datetime) -> int:
 
 
 def _answer_false_alarms(now: datetime) -> int:
-    """Clear suspicions that a count has refuted; raise the threshold of each item by half."""
+    """Clear tasks that a count has refuted; raise the threshold of each item by half."""
     for number in range(MOST_FALSE_ALARMS):
         alarm = read_one(_FalseAlarm, _FALSE_ALARMS)
         if alarm is None:
