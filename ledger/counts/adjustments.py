@@ -230,8 +230,8 @@ def _wait(wanted: Adjust, value_minor: int | None, actor: str) -> int:
             wanted.sku,
             wanted.reason,
             wanted.quantity_units,
-            # A device's clock may be ahead. A business time after the request is lowered to the
-            # time of the request, because a later approval would no longer find it in the future.
+            # A device's clock may be ahead, so lower a future business time to the present. At the
+            # approval that time may have passed, and then no check would find it.
             min(wanted.occurred_at or now, now),
             value_minor,
             wanted.note,

@@ -1,7 +1,7 @@
-"""Counts that another system has made, recorded in one command: a sheet, its entries, its drafts.
+"""Counts that another system sends. One command writes a sheet, its entries and its drafts.
 
-They follow the rules of a sheet that a person fills: drafts wait for another person's approval. But
-if one item is refused, all are, because no person is there to correct it.
+The rules are those of a sheet that a person fills: drafts wait for another person's approval. But
+one refused item refuses the whole command, because no person is there to correct the item.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from ledger.kernel.transactions import fetch_all
 
 @dataclass(frozen=True, slots=True)
 class CountedItem:
-    """Units of an item on the shelf; `counted_at` None means now. Equal SKUs add up."""
+    """Units of an item on the shelf; `counted_at` None means now. Units of equal SKUs add up."""
 
     sku: str
     units: int

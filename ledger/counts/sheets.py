@@ -73,7 +73,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """The ids of the draft counts that were written, and the items that remain on the sheet."""
+    """The ids of the draft counts that were written, and the refused items with their reasons."""
 
     count_ids: tuple[int, ...]
     refused: tuple[Refused, ...]

@@ -1,4 +1,4 @@
-"""Decision events as JSON documents, the same for pages of the API, its stream and webhooks."""
+"""Decision events as JSON documents, the same in the API's lists, its stream and webhooks."""
 
 import base64
 from typing import Any, Final

@@ -1,7 +1,8 @@
-"""Queries of decision events: each change of a need or a proposed price, in order of commit.
+"""Queries of decision events, in order of commit.
 
-Migration 0030 explains how a row gets its id. A reader that continues after the last id that it has
-read misses no event, and reads none twice.
+An event is a change of a need or a proposed price, or the sending of an order. Migration 0030
+explains how a row gets its id. A reader that continues after the last id that it has read misses no
+event, and reads none twice.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from ledger.kernel.transactions import fetch_value
 
 @dataclass(frozen=True, slots=True)
 class DecisionEvent:
-    """One change of a proposal; `proposal` holds its columns at the commit."""
+    """One change of a proposal, or one sent order; `proposal` holds its columns at the commit."""
 
     id: int
     at: datetime

@@ -1,1 +1,1 @@
-"""Imports of past facts in bulk, one statement per table and day."""
+"""Bulk imports of past facts, with one statement per table and day."""

@@ -1,4 +1,4 @@
-"""Imports of past facts, one day in one statement per table.
+"""Bulk imports of past facts, with one statement per table and day.
 
 A retailer who starts to use the system has weeks of receipts, transfers and counts. One transaction
 for each row would be slow, so a statement takes all rows of a day as arrays.
@@ -32,7 +32,8 @@ class PastOrder(NamedTuple):
 class PastReceipt(NamedTuple):
     """A receipt of the order line with this `order_ref`.
 
-    `order_units` are the units by which it lowers on-order. `reason` explains a difference.
+    `order_units` are the units by which the receipt lowers on-order. `reason` explains a
+    discrepancy of the delivery.
     """
 
     location: str

@@ -1,7 +1,7 @@
-"""Reader of CSV files with codes of products: `sku,code,supplier,units,active`. Pure.
+"""Reader of CSV files with codes of products: `sku,code,supplier,units,active`. Pure functions.
 
-A row with a supplier has the number of this supplier; a row without has a GTIN. Each row becomes a
-`CodeRow`, or a `BadRow` with its line and the reason. No row is repaired or dropped.
+If a row names a supplier, `code` is this supplier's article number. Otherwise it is a GTIN. Each
+row becomes a `CodeRow`, or a `BadRow` with its line and the reason. No row is repaired or dropped.
 """
 
 import csv

@@ -33,7 +33,7 @@ from ledger.kernel.transactions import execute, fetch_all, fetch_column, log_act
 
 @dataclass(frozen=True, slots=True)
 class ImportedCodes:
-    """The numbers of codes that were added and changed, and of those that were there already."""
+    """The numbers of codes that were added, changed, and found with the same values."""
 
     added: int
     changed: int
@@ -58,7 +58,7 @@ class CodePlan:
 def check_codes(text: str) -> CodePlan:
     """Return the effect of a file without writing anything.
 
-    Raise `ServiceError` for a text that is no such file.
+    Raise `ServiceError` for a text that is not a CSV file with the columns of `code_file`.
     """
     return _planned(text, lock="")
 
@@ -153,7 +153,7 @@ def _changeable(command: DescribeCode) -> dict[str, object]:
 
 
 def _letters(command: DescribeCode) -> str:
-    """Return the code in capital letters: a supplier's number is the same in small ones."""
+    """Return the code for comparisons: the case of a supplier's number makes no difference."""
     return command.code if isinstance(command, DescribeGtin) else _capitals(command.code)
 
 
@@ -164,7 +164,7 @@ def _capitals(code: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The rows that a file refers to: its codes as rows, and known SKUs and suppliers."""
+    """The existing rows that a file refers to: codes with their columns, SKUs and suppliers."""
 
     codes: Mapping[str, Mapping[str, object]]
     skus: frozenset[str]
@@ -172,7 +172,7 @@ class _Known:
 
     @classmethod
     def of(cls, commands: Iterable[DescribeCode], lock: str) -> "_Known":
-        """Read them in four statements; `lock` is empty or a clause of SELECT."""
+        """Read the rows of `commands` in four statements; `lock` is empty or `FOR UPDATE`."""
         gtins = [command.code for command in commands if isinstance(command, DescribeGtin)]
         numbers = [command for command in commands if not isinstance(command, DescribeGtin)]
         skus = [command.sku for command in commands]

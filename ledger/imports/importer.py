@@ -1,8 +1,9 @@
 """Import of a sales file into the system of record (docs/domain.md 2.5): `inventory import-sales`.
 
-The importer reads the file twice. First it ranges every item, with `clock_mode` replayed, without
-reorders, prices and an opening count, because such a file has no stock and no orders. Then it
-writes the sale lines in file order, one transaction per batch. So ids and offsets follow the file.
+The importer reads the file twice. The first pass ranges every item with `clock_mode` replayed.
+Reorders and prices are off and there is no opening count, because the file has no stock and no
+orders. The second pass writes the sale lines, one transaction per batch. Their ids and offsets have
+the order of the file.
 """
 
 import time
@@ -32,7 +33,8 @@ Stores = Literal["single", "country"]
 T = TypeVar("T")
 
 BATCH_ROWS: Final = 5_000
-# With a rate, a batch has the lines of a quarter of a second, so that stock changes steadily.
+# With a rate, a batch has the lines of a quarter of a second. Larger batches would change stock in
+# visible jumps.
 BATCHES_PER_S: Final = 4
 RANGE_ROWS: Final = 2_000
 LISTED_BAD_ROWS: Final = 1_000
@@ -40,8 +42,8 @@ REPORT_EVERY_S: Final = 1.0
 POLICY: Final = {"clock_mode": "replayed", "replenish_family": OFF.code, "price_mode": "off"}
 
 
-# A line is identified by the digest of its file and its row. A corrected copy has another digest,
-# so its lines would be new ones.
+# The digest of the file and the number of the row identify a line. A corrected copy of the file has
+# another digest, so all its lines would be new ones.
 _NEXT_STEP: Final = (
     "\nnext: import the corrected rows as a file of their own;"
     " a corrected copy of the whole file would count the other rows twice"

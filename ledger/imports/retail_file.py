@@ -26,7 +26,7 @@ from ledger.services import ServiceError
 
 SINGLE_LOCATION: Final = "UCI"
 GZIP_MAGIC: Final = b"\x1f\x8b"
-# Column titles of the known editions of the layout, compared without case and blanks.
+# Column titles of the known editions of the layout. Only letters are compared, without case.
 COLUMNS: Final = {
     "sku": ("stockcode",),
     "description": ("description",),
