@@ -31,18 +31,18 @@ class Message(str):
         return composed
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, object]]:
-        """Return the arguments with which `copy` makes another one."""
+        """Return the constructor's arguments, with which `copy` and `pickle` make an equal text."""
         return (self.template,), self.values
 
 
 def joined(texts: Iterable[str], separator: str = ", ") -> Message:
-    """Return texts with a separator between them; each is translated by itself."""
+    """Return texts with a separator between them; `translated` translates each text separately."""
     named = {f"text{number}": text for number, text in enumerate(texts)}
     return Message(separator.join(f"%({name})s" for name in named), **named)
 
 
 def gettext_noop(text: str) -> str:
-    """Mark a message id where it is stated, and return it; it is translated where it is shown.
+    """Mark a message id for the translators and return it unchanged; pages translate it later.
 
     Django's function of this name needs loaded settings, which programs of the ledger don't have.
     """

@@ -23,7 +23,7 @@ from ledger.items.reference import (
 )
 from ledger.kernel.checks import LONGEST_SKU
 
-# A GTIN as a person or scanner writes it, with blanks or within the other elements of a symbol.
+# Longest input for a GTIN: it may have blanks, or other elements of a GS1 symbol around the GTIN.
 LONGEST_TYPED: Final = 100
 _INACTIVE: Final = "A code that isn't active is found by no scan and no search."
 _KINDS: Final = [(kind, kind.capitalize()) for kind in KINDS_OF_LOCATION]

@@ -42,7 +42,7 @@ class DescribeGtin:
         checks.integer("pack_units", self.pack_units, 1, MOST_PACK_UNITS)
 
     def require_rows(self) -> None:
-        """Raise `ServiceError` if there is no such product, or the digits are another's SKU."""
+        """Raise `ServiceError` if no product has `sku`, or the digits are another product's SKU."""
         require_product(self.sku)
         forms = [self.code[-length:] for length in LENGTHS]
         sql = "SELECT min(code) FROM retail.product WHERE code = ANY(%s) AND code <> %s"

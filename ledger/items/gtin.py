@@ -1,8 +1,9 @@
-"""GTINs, the numbers in barcodes: lengths, check digit, and their places in other barcodes. Pure.
+"""GTINs, the numbers in barcodes: lengths, check digit, and GTINs inside other barcodes.
 
 A GTIN has 8, 12, 13 or 14 digits; the last one is a check digit (GS1 General Specifications 7.9).
-Symbols like EAN-8, UPC-A and EAN-13 are short forms: with zeros in front, all have 14 digits.
-`retail.is_gtin` states the rule of 14 digits again for a CHECK; a test compares the two.
+Symbols like EAN-8, UPC-A and EAN-13 are short forms: with zeros in front, all have 14 digits. The
+SQL function `retail.is_gtin` repeats the rule for 14 digits in a CHECK. A test compares it with
+this module. All functions are pure.
 """
 
 import re
@@ -14,17 +15,17 @@ LENGTH: Final = 14
 LENGTHS: Final = (8, 12, 13, LENGTH)
 # A number in a form for people, like `4 006381 333931`.
 _SPACED: Final = re.compile(r"[0-9][0-9 -]*\Z")
-# An element string of GS1-128 or DataMatrix begins with the GTIN under 01. Scanners may write the
-# type of the symbol in front, like `]C1`, and programs write parentheses around 01.
+# An element string of GS1-128 or DataMatrix begins with application identifier 01 and the GTIN.
+# Scanners may put a symbology identifier like `]C1` in front; programs put parentheses around 01.
 _ELEMENTS: Final = re.compile(r"(?:\][A-Za-z][0-9])?\x1d?(?:\(01\)|01)([0-9]{14})")
 _LINK: Final = re.compile(r"https?://[^\s/]+(?:/[^\s/?#]+)*/01/([0-9]{8,14})(?:[/?#]\S*)?\Z")
 _SYMBOL: Final = re.compile(r"\][A-Za-z][0-9](?=[0-9]+\Z)")
 
 
 def check_digit(digits: str) -> int:
-    """Return the check digit of the digits in front of it.
+    """Return the check digit that belongs behind `digits`.
 
-    Weights are 3, 1, 3, … from the right: 3 for the last digit of `400638133393`, which gives 1.
+    Weights are 3, 1, 3, … from the right: 3 for the last digit. `400638133393` gives 1.
     """
     total = sum(
         int(digit) * (1 if place % 2 else 3) for place, digit in enumerate(reversed(digits))
@@ -66,10 +67,10 @@ def gtin14(text: str) -> str:
 
 
 def digits_in(text: str) -> str:
-    """Return the digits that a scan or a typed text has in the place of a GTIN, else the text.
+    """Return the digits of the GTIN in a scan or typed text, or else the text without outer spaces.
 
-    `]E04006381333931`, `(01)04006381333931(10)A7`, `https://id.gs1.org/01/04006381333931` and
-    `4 006381 333931` have one. The digits are not checked here.
+    Texts with a GTIN are `]E04006381333931`, `(01)04006381333931(10)A7`,
+    `https://id.gs1.org/01/04006381333931` and `4 006381 333931`. The digits are not checked here.
     """
     text = text.strip(" ")
     for form in (_ELEMENTS, _LINK):

@@ -1,8 +1,8 @@
 """The product of a scanned or typed code: SKU, GTIN or number of a supplier.
 
-A known SKU is first, then GTINs, then suppliers' numbers in either case. A GTIN also stands within
-an element string or link (`ledger.items.gtin`). Codes are compared as a whole: a wrong digit is
-another product.
+A known SKU comes first, then a GTIN, then suppliers' numbers in upper or lower case. A GTIN may be
+part of an element string or link (`ledger.items.gtin`). Codes must be equal: one with a wrong digit
+never finds the product with the most similar code.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ class Scanned:
     pack_units: int = 1
 
 
-# Also a part of the statement of Find. Parameters: `match_parameters`.
+# The query of the page Find contains this statement too. `match_parameters` has its parameters.
 MATCHES_SQL: Final = """
 SELECT g.code, '' AS supplier, '' AS supplier_name, g.sku, p.name, p.department,
        g.pack_units, g.is_active
@@ -65,7 +65,7 @@ def gtin_in(text: str) -> str:
 
 
 def matches(text: str) -> list[CodeMatch]:
-    """Return the codes that a text is, also deactivated ones: first the GTIN, then by supplier."""
+    """Return the rows whose code is the text, also inactive ones: the GTIN, then by supplier."""
     sql = f"{MATCHES_SQL} ORDER BY supplier, sku"
     return select(sql, match_parameters(text), CodeMatch) if text.strip() else []
 
@@ -77,14 +77,17 @@ def match_parameters(text: str) -> dict[str, str]:
 
 
 def active(found: Sequence[CodeMatch]) -> list[CodeMatch]:
-    """Return the matches that a scan may use: the GTIN, or else the numbers of suppliers."""
+    """Return the active GTIN, or if there is none, the active numbers of suppliers."""
     usable = [match for match in found if match.is_active]
     gtins = [match for match in usable if not match.supplier]
     return gtins or usable
 
 
 def problem_of(text: str, found: Sequence[CodeMatch]) -> str:
-    """Return the reason why a text that is no known SKU names no item, with the next step."""
+    """Return the reason why a text finds no single item, with the next step.
+
+    The caller has checked that the text is no known SKU.
+    """
     skus = sorted({match.sku for match in active(found)})
     if len(skus) > 1:
         return Message(
@@ -123,8 +126,8 @@ def typed_sku(location: str, text: str) -> str:
     """Return the SKU of a code, for a form in which a person types units beside it.
 
     A text that is no code is returned as it is: the command of the form checks it. Raise
-    `ServiceError` for field `sku` for a deactivated, ambiguous or wrong code, and for that of an
-    outer case.
+    `ServiceError` with field `sku` for a code that is deactivated or ambiguous, has a wrong check
+    digit, or belongs to an outer case.
     """
     try:
         item = scanned_item(location, text)

@@ -36,7 +36,8 @@ FIXED: Final = frozenset({"id", "inv_key", "location", "sku", "recorded_at", "re
 class RangedItem(NamedTuple):
     """An item to range: location, SKU, policy, and the units of the opening count.
 
-    With `opening_units` None no count is written, and its stock is unknown until the first count.
+    With `opening_units` None no count is written, and the item's stock is unknown until its first
+    count.
     """
 
     location: str
@@ -91,7 +92,7 @@ def range_item(
 ) -> str:
     """Range an item with its opening count; return its `inv_key`.
 
-    Raise `Conflict` if it is ranged.
+    Raise `Conflict` if it is ranged already.
     """
     require_store(location)
     item = RangedItem(location, sku, policy or {}, opening_units)

@@ -107,8 +107,8 @@ def check_business_time(field: str, value: datetime | None) -> datetime | None:
 def refuse_future(field: str, value: datetime | None, now: datetime) -> None:
     """Raise `ServiceError` for a time more than 300 s after `now`; accept None.
 
-    The 300 s allow for differences between clocks. Tills are never refused for their clock: the
-    fold lowers a future time to the time of the write. A person who enters a future time has
+    The 300 s allow for differences between clocks. Sales of tills don't use this check: the fold
+    lowers their future times to the time of the write. A person who enters a future time has
     mistyped it, and wouldn't notice that the booking got another time.
     """
     if value is not None and value > now + CLOCKS_DIFFER_BY:

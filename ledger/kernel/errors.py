@@ -53,7 +53,7 @@ class Conflict(LedgerError):
 class FormReused(Conflict):
     """A command id that was received again with other values or from another person.
 
-    `what_changed` is the complete text: it also has what was not written, and the next step.
+    `what_changed` is the complete message: it also states what was not written and the next step.
     """
 
     @override

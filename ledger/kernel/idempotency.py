@@ -4,7 +4,8 @@ Each form of a page has a command id. If a double tap sends the form twice, the 
 for the first call at the primary key of `app.command`. Then it returns the result of the first.
 
 A person may also go back in the browser, change the values, and send the form again with the same
-id. Such a call raises `FormReused`. The first result would hide that the new values had no effect.
+id. Such a call raises `FormReused`, because the first result would hide that the new values had no
+effect.
 """
 
 import json

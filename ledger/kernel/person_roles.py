@@ -1,4 +1,4 @@
-"""The roles of a person by name, for services that programs and commands call too."""
+"""The roles of a person by user name, for services that are also called without a request."""
 
 from collections.abc import Collection
 from typing import Final

@@ -96,7 +96,7 @@ def _short(text: str) -> str:
 
 
 def _inside(field: str, translate: Translate) -> str:
-    """Return a label inside a sentence. A translation keeps its capitals, as German nouns do."""
+    """Return a label for the middle of a sentence: lower case, but a translation as it is."""
     plain, name = label(field), label(field, translate)
     return plain.lower() if name == plain else name
 
@@ -130,7 +130,7 @@ def _plain(field: str, value: object) -> str:
 
 
 def refusal_message(error: ServiceError) -> str:
-    """Return the same sentence as a `Message`, for a page that shows it among others later."""
+    """Return the sentence of `refusal_text` as a `Message`, which a page translates later."""
     if error.field in _NOT_ON_FORMS:
         return refusal_text(error)
     value = value_text(error.field, error.value)

@@ -1,7 +1,8 @@
 """SELECT statements of commands, with typed rows of every store.
 
-A command locks a row and then calls `require_store`, so it must also find a row of another store,
-to refuse it. Pages use `ledger.kernel.rows.select`, which returns only rows of the person's stores.
+A command locks a row and then calls `require_store`. It can refuse a row of another store only if
+it finds this row. Pages use `ledger.kernel.rows.select`, which returns only rows of the person's
+stores.
 """
 
 from collections.abc import Mapping
