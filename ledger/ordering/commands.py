@@ -14,7 +14,7 @@ from ledger.ordering.status import STATUSES, Action
 class LineCommand:
     """An action on one line, its actor, and the version of the line that the actor saw.
 
-    With `shown_version` None, the line may have changed since.
+    With `shown_version` None, changes by others are not detected.
     """
 
     line_id: int

@@ -136,8 +136,8 @@ def restore_order_units(
 ) -> LineChanged:
     """Put cancelled units of a closed line on order again; the line is then open.
 
-    Raise `ServiceError` if `units` exceeds the cancelled units, or without `reopening_allowed`,
-    which only the purchasing lead has. Raise `Conflict` if the line is not closed.
+    Raise `ServiceError` if `units` exceeds the cancelled units, or without `reopening_allowed`.
+    Callers set it only for the purchasing lead. Raise `Conflict` if the line is not closed.
     """
     checks.integer("units", units, 1)
     if not reopening_allowed:
@@ -164,7 +164,7 @@ def move_due_date(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> LineChanged:
-    """Change the due day of a line; it has no effect on stock figures or decisions."""
+    """Change the due day of a line. A due day has no effect on stock figures or decisions."""
 
     def change(line: OrderLine, _open: int) -> LineChanges:
         return LineChanges(due_on=_due_day(line, due_on))
@@ -359,8 +359,8 @@ def refuse_odd_units(field: str, units: int, pack: int, *, allowed: bool) -> Non
 def due_day_of(line: OrderLine, ordered_at: datetime) -> date | None:
     """Return the UTC day on which a line is due if it is ordered at `ordered_at`, or None.
 
-    It is computed by `due_day`, with the lead time of the item's policy or, if that is 0, of the
-    supplier.
+    `due_day` computes it from the lead time of the item's policy. If that is 0, or the item has no
+    policy, the lead time of the supplier is used.
     """
     terms = terms_of([line.supplier])[line.supplier]
     return orders_status.due_day(

@@ -1,4 +1,4 @@
-"""The smallest worth of an order that a supplier accepts."""
+"""Comparison of orders with the suppliers' minimum order values."""
 
 from collections.abc import Mapping
 
@@ -11,9 +11,9 @@ from ledger.ordering.supplier_terms import Terms
 def below_minimum(
     worth: Mapping[tuple[str, str], int], terms: Mapping[str, Terms]
 ) -> dict[tuple[str, str], ServiceError]:
-    """Return a refusal for each order whose worth is below its supplier's minimum.
+    """Return a refusal for each order whose value is below its supplier's minimum.
 
-    `worth` has minor units by supplier and location.
+    An order is identified by supplier and location. `worth` has its value at cost in minor units.
     """
     refused = {}
     for (code, location), value in worth.items():

@@ -101,7 +101,9 @@ def send_order(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> OrderSent:
-    """Mark every draft line of an order as sent, ordered now; lines without a due day get one.
+    """Send every draft line of an order, with the present time as its time of order.
+
+    A line without a due day gets the one that follows from its lead time, if there is one.
 
     Raises:
         ServiceError: no draft line, an inactive supplier, a due day that is past, or a value below

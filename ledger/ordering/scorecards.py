@@ -1,7 +1,7 @@
-"""Queries of the performance of suppliers: their receipts, and scorecards computed or stored.
+"""Queries about suppliers: their receipts, scorecards computed now, and stored scorecards.
 
 SQL only selects the rows; `inventory.reports.scorecard` has the rules (docs/domain.md 7). A share
-in permille is None if there is nothing to divide by.
+in permille is None if its divisor is 0.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """The statuses of an order line and the actions that each allows, without database access.
 
-The statuses are draft → sent → confirmed → closed. Goods that have arrived are a fact, so a closed
-line can still be received. A draft can't, because nothing was ordered. If a receipt is corrected to
-fewer units, its closed line may be open again (`status_after`).
+The statuses are draft → sent → confirmed → closed. A closed line can still be received, because
+goods that have arrived are a fact. A draft can't be received, because nothing was ordered. If a
+receipt is corrected to fewer units, its closed line may be open again (`status_after`).
 """
 
 from collections.abc import Mapping

@@ -76,9 +76,9 @@ def approve_price(
         item = locked_item(location=row.location, sku=row.sku)
         begins = max(moment_of(row.effective_at_us), next_window_start(database_now()))
         price = Price(row.new_minor, row.step, "rule", begins, proposal_id)
-        # Insert the price before the decision, so that its record comes first. Once a proposal's
-        # time is 48 hours ago, the next record of its key ends it: as expired, unless that record
-        # is its price.
+        # Insert the price before the decision, so that the record of the price comes first in the
+        # log and closes the proposal as accepted. If the proposal's time is 48 h ago or more, the
+        # record of the decision would close it as expired.
         write_price(item, price, actor=actor)
         write_decision(row, decision)
         return _approval(proposal_id, repeated=False)

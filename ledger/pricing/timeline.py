@@ -1,6 +1,6 @@
 """Rows of an item's timeline of prices (`retail.price_change`).
 
-They are read without a lock of their own, because every writer locks the item.
+These queries take no lock, because every writer of prices has locked the item.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
-"""A person takes one item into the range of a location; location and supplier must exist.
+"""The command by which a person ranges one item at a location.
 
-Importers use `ledger.items.service.range_items`, which doesn't check that they exist.
+Location and supplier must exist. Importers use `ledger.items.service.range_items`, which doesn't
+check this.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,8 @@ from ledger.messages import Message
 from ledger.ordering.supplier_terms import terms_of
 from ledger.pricing.plausibility import require_plausible_policy
 
-# A till may have sold at a location that has no row in `retail.location`. Its items can be ranged.
+# A till may have sold an item at a location that has no row in `retail.location`. That item can be
+# ranged there too.
 _IS_LOCATION: Final = """
 SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
     OR EXISTS (SELECT FROM retail.item_location WHERE location = %s)
@@ -30,8 +32,8 @@ SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
 class NewItem(NamedTuple):
     """An item to range at a location.
 
-    With `name` "" no product is added. With `opening_units` None its stock is unknown, and store
-    staff get a task to count it.
+    With `name` "" no product is added. With `opening_units` None the item's stock is unknown, and
+    store staff get a task to count it.
     """
 
     location: str

@@ -1,8 +1,8 @@
 """Receipts of several order lines, refusals of deliveries, and corrections of receipts.
 
-A correction updates the row of the receipt. Its record has the row before and after, so the fold
-replaces the old effect in one step. After 48 h a receipt can't be corrected, because its goods may
-have been sold or counted. The difference is then booked as an adjustment.
+A correction updates the row of the receipt. The record of this update has the row before and after,
+so the fold replaces the old effect in one step. After 48 h a receipt can't be corrected, because
+its goods may have been sold or counted. A person then books the difference as an adjustment.
 """
 
 from collections.abc import Sequence
@@ -118,7 +118,8 @@ def correct_receipt(
 ) -> ReceiptCorrected:
     """Replace the units, reason and, if given, time of `actor`'s own receipt, within 48 h.
 
-    The status of the order line follows. A receipt of 0 units needs a reason.
+    The order line then gets the status that its open units require. A receipt of 0 units needs a
+    reason.
 
     Raises:
         ServiceError: another person received the goods, or a value breaks a rule.

@@ -127,7 +127,7 @@ def _documents(
             yield {
                 **plan.row.key_columns,
                 "order_ref": refs[supplier, plan.row.location],
-                # The id is unique among order lines, so only the first line has it.
+                # A reorder id is unique among order lines, so only the first line of a need has it.
                 "reorder_id": plan.row.id if number == 0 else None,
                 "supplier": supplier,
                 "status": "sent" if approver.sends_at_once else "draft",

@@ -1,4 +1,4 @@
-"""The values of an approval: what is asked for, who approves, and the outcomes."""
+"""Dataclasses of an approval: the request, the approver, and the outcomes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,10 +34,11 @@ class ApproveReorder:
 
 @dataclass(frozen=True, slots=True)
 class Approver:
-    """The actor of an approval, and whether odd units are allowed.
+    """The actor of an approval, and the options of the approval.
 
-    Lines join the drafts of their suppliers and locations. With `sends` or `automatic` they join
-    new orders instead, which are sent at once; `automatic` means that the rules approve.
+    `odd_units_allowed` accepts units that are no multiple of the pack. Lines join the drafts of
+    their suppliers and locations. With `sends` or `automatic` they join new orders instead, which
+    are sent at once; `automatic` means that the rules approve.
 
     With `sends`, needs whose order would be below the supplier's minimum are refused, unless
     `below_minimum_allowed`. Automatic approvals compare the minimum beforehand

@@ -1,12 +1,13 @@
-"""Sends that a person can take back: "approve and send" takes effect ten seconds later.
+"""Sends that a person can undo: "approve and send" takes effect ten seconds later.
 
-The command makes the same checks of every need or draft order as the execution. It writes one row
-of `app.pending_send`, with an item for each need or order that can be sent, and no decision or
-order line. The automation executes the row after its deadline (`ledger.automation.sends`), so no
-page has to stay open. Until then `cancel_send` releases all of its items.
+`send_needs` and `send_orders` make the same checks as the execution. They write one row of
+`app.pending_send`, and one item for each need or draft order that can be sent. They write no
+decision and no order line. The automation executes the row after its deadline
+(`ledger.automation.sends`), so no page has to stay open. Until the execution, `cancel_send` can
+release all items.
 
-A need or order is an item of one waiting send at most, by a unique index. Locks are taken in this
-order: the row of a send, then what `ledger.reorders.approval` locks.
+A unique index allows a need or order in only one waiting send. A transaction first locks the row of
+the send, then the rows that `ledger.reorders.approval` locks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +46,7 @@ class DraftOrder:
 class Announced:
     """A send that waits: its id, its number of items, and what was refused at once.
 
-    `send_id` is None if everything was refused. `reorder_id` of a refused draft order is its
+    `send_id` is None if everything was refused. For a draft order in `refused`, `reorder_id` is its
     `order_ref`.
     """
 
@@ -190,7 +191,7 @@ def refusal_reason(refusal: LedgerError) -> str:
 
 
 def ordered_before(outcome: OrderedBefore) -> str:
-    """Return a message: the first person who ordered this need, the units and the time."""
+    """Return a message with the person who ordered this need, the units, the order and the time."""
     who, at = last_decision(REORDERS, outcome.reorder_id)
     units = (
         Message("1 unit")
@@ -230,9 +231,9 @@ def _announce(
 
 
 def _taken(items: Sequence[_Item]) -> dict[str, str | None]:
-    """Return the items that another waiting send has: the person who made that send, by subject.
+    """Return the people whose waiting sends already have some of `items`, by subject.
 
-    The subjects are locked, so no other send can add one of them meanwhile.
+    The caller has locked the subjects, so no other send can add one of them meanwhile.
     """
     found = read_all(
         _Other,
@@ -246,7 +247,7 @@ def _taken(items: Sequence[_Item]) -> dict[str, str | None]:
 
 
 def _by_order(item: _Item) -> tuple[str, str, str]:
-    """Return the sort key in which approvals lock draft orders, so that no deadlock arises."""
+    """Return a sort key for the lock order of approvals, which prevents deadlocks."""
     return item.supplier, item.location, item.subject
 
 

@@ -38,7 +38,7 @@ from ledger.reorders.approvals import (
 from ledger.reorders.pending import refusal_reason
 
 # After a rejection or a short order, the item opens no new need for a time (docs/domain.md 5.3).
-# The status of the closed need that caused this, by the state of the item's episode.
+# Maps the state of the item's episode to the status of the closed need that caused this hold.
 HELD_AFTER: Final = {"held-rejected": "rejected", "held-short": "accepted"}
 
 
