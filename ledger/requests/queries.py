@@ -43,7 +43,7 @@ _SNAPSHOT: Final = "SELECT at, document::text AS document FROM app.history_snaps
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request. `arguments` is JSON; `exit_code` is the exit code of its command."""
+    """A request of the analyst desk. `arguments` is JSON; `exit_code` is that of its command."""
 
     id: int
     kind: str

@@ -1,8 +1,8 @@
 """Ask for a command of the analyst desk, confirm the request, or cancel it.
 
-Analysts and operators ask. Requests that can change the deciding revision wait until an operator
-confirms them, who must be another person. The command checks its own conditions when it runs: an
-approval of the difference, equal rules, workers that have caught up.
+Analysts and operators ask. A request that can change the deciding revision waits until an operator
+confirms it, who must be another person. When the command runs, it checks its own conditions: an
+approved difference, equal rules, workers that have caught up.
 """
 
 import json
@@ -22,7 +22,7 @@ from ledger.requests.queries import Request, request_with
 from ledger.reviews.service import REVIEWERS
 
 ASKERS: Final = frozenset({ANALYST, OPERATOR})
-# Reviewers may also ask for the explanation of a key, because they decide about it.
+# Reviewers may also ask for the explanation of a key, because they approve its differences.
 _EXPLAIN: Final = "explain"
 MOST_OPEN: Final = 20
 _ADD: Final = """

@@ -27,7 +27,7 @@ from ledger.reviews.queries import (
     review_of,
 )
 
-# Analysts compare; purchasing, pricing and operations answer for the decisions that change.
+# Analysts compare revisions. The other roles are responsible for the decisions that change.
 REVIEWERS: Final = frozenset({ANALYST, LEAD, PRICING, OPERATOR})
 _ADD: Final = """
 INSERT INTO app.diff_review (digest, former, revision, code, runs, summary, requested_by)
@@ -43,7 +43,7 @@ INSERT INTO app.diff_verdict (review, requested_by, verdict, growth, reason, dec
 VALUES (%s, %s, %s, %s, %s, %s)
 """
 
-# Reviews are only added, so there is no row that a decision could lock.
+# Advisory locks, because a row lock needs the right to update, which `app_rw` lacks on reviews.
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('diff-review', %s))"
 _LOCK_REVISION: Final = "SELECT pg_advisory_xact_lock(hashtextextended('diff-review-of', %s))"
 
@@ -145,7 +145,7 @@ def decide_review(
 def withdraw_review(
     review: Review, reason: str, *, actor: str, command_id: UUID | None = None
 ) -> Review:
-    """Take the approval of a review back. A switch is then refused until a new approval.
+    """Withdraw the approval of a review. Promoting the revision then needs a new approval.
 
     The person who requested the review, the one who approved it, and operators may do so.
 

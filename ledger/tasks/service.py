@@ -149,7 +149,7 @@ def _locked_variance(task_id: int, actor: str) -> OpenVariance:
 def dismiss_rejected(
     *, record_id: str, reason: str, actor: str, command_id: UUID | None = None
 ) -> None:
-    """Dismiss a rejected record with a reason of up to 500 characters; it has no effect on stock.
+    """Dismiss a rejected record, with a reason of up to 500 characters; stock doesn't change.
 
     Raise `ServiceError` for an unknown record, `Conflict` if it was dismissed or replayed already.
     """
@@ -162,10 +162,10 @@ def dismiss_rejected(
 
 
 def mark_replayed(*, record_id: str, reason: str, actor: str) -> RejectedRecord:
-    """Mark a rejected record as replayed; return it with its bytes in Kafka.
+    """Mark a rejected record as replayed; return it with its key and value as bytes.
 
-    The caller then sends the record, inside the same transaction: if the mark fails, nothing is
-    sent, and if sending fails, the mark is rolled back. Raise `Conflict` if the record was
+    The caller then sends the record to Kafka inside the same transaction. If the mark fails,
+    nothing is sent. If sending fails, the mark is rolled back. Raise `Conflict` if the record was
     dismissed or replayed already.
     """
     with ledger_transaction():

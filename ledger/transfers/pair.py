@@ -1,4 +1,4 @@
-"""Writes and locks the two rows of a transfer: one leaves the source, one arrives.
+"""Write and lock the two rows of a transfer: one of the source, one of the destination.
 
 Rows are locked in the order of their ids, so that two people who change a transfer can't deadlock.
 """

@@ -39,7 +39,7 @@ class _Stock:
 
 @dataclass(frozen=True, slots=True)
 class _Whereabouts:
-    """True if the location exists, and up to five locations that have the SKU."""
+    """`sku_locations` has up to five locations that have the SKU."""
 
     location_known: bool
     sku_locations: list[str]
@@ -103,7 +103,7 @@ def refuse_beyond_stock(
     A key that is no longer ranged is not checked. The item's row stays locked until the transaction
     ends.
     """
-    # The lock is a statement of its own, so that the next one sees what others have committed.
+    # Lock in a separate statement: the next one then sees what others committed before the lock.
     execute("SELECT id FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
     stock = read_one(_Stock, _STOCK, besides, inv_key)
     if stock is None:

@@ -89,8 +89,8 @@ def ship_transfer(
 ) -> Transfer:
     """Write a transfer that was not planned, with both rows in status shipped.
 
-    It is refused for the same reasons as `plan_transfer`. But the due day must not be before the
-    shipping day, and `beyond_stock_allowed` accepts more units than the stock has.
+    The checks are those of `plan_transfer`, with two exceptions. The due day may be past, but not
+    before the shipping day. `beyond_stock_allowed` accepts more units than the source has free.
     """
     route, reorder_id = command.route, command.reorder_id
     keys = route.keys()

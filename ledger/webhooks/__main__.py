@@ -1,8 +1,8 @@
 """Run the sender of webhooks until a signal arrives: `python -m ledger.webhooks`.
 
-A thread sends the messages of one webhook, so a slow receiver delays no other one. Two processes
-may run at once. After a lost database connection the loop reconnects. Any other error ends the
-process, and the supervisor restarts it.
+Up to 8 threads send, each the messages of one webhook, so a slow receiver occupies one thread only.
+Two processes may run at once. After a lost database connection the loop reconnects. Any other error
+ends the process, and the supervisor restarts it.
 """
 
 import os
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 
 class Sender:
-    """The loop of the process; `sending` has the running thread of each webhook."""
+    """The loop of the process; `sending` has the unfinished task of each webhook, by its id."""
 
     def __init__(self, stop: threading.Event) -> None:
         self.stop = stop
@@ -52,7 +52,7 @@ class Sender:
                     self.stop.wait(RETRY_AFTER_S)
 
     def step(self, pool: ThreadPoolExecutor) -> None:
-        """Execute one round: heartbeat, revocations, new messages, a thread per due webhook."""
+        """Execute one round: heartbeat, revocations, new messages, a task per due webhook."""
         from ledger.webhooks import queue, sender  # noqa: PLC0415 -- after setup
 
         report_alive(SERVICE, {"sending": len(self.sending), "sent": self.sent})
@@ -67,7 +67,7 @@ class Sender:
                 self.sending[webhook_id] = pool.submit(self._drain, webhook_id, sender.send_next)
 
     def _collect(self) -> None:
-        """Forget ended threads; raise the error that ended one."""
+        """Remove ended tasks; raise the error that ended one."""
         for webhook_id, done in [*self.sending.items()]:
             if done.done():
                 del self.sending[webhook_id]

@@ -18,7 +18,7 @@ GAP: Final = "webhook.gap"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message: its id, the key in whose order it is sent, its type and its body as JSON."""
+    """A message with its body as JSON. Messages with one `ordering_key` are sent in order."""
 
     message_id: str
     ordering_key: str
@@ -29,8 +29,8 @@ class Message:
 def event_message(event: DecisionEvent, currency: str) -> Message:
     """Return the message of an event, the same at each call.
 
-    Its id is made from the event's id and time. After the restore of a backup, new events get ids
-    that earlier events had.
+    Its id is made from the event's id and time. The event's id alone isn't unique: after the
+    restore of a backup, new events get ids that earlier events had.
     """
     message_id = f"evt_{uuid5(NAMESPACE_URL, f'{event.id}@{event.at.isoformat()}').hex}"
     kind = f"{event.kind}.{event.change}"

@@ -1,9 +1,9 @@
 """One HTTP POST to a receiver, within limits of time and size.
 
-It uses `http.client`, because that follows no redirects, reads no proxy variables, and accepts a
-connection to an IP address that was checked. Connecting takes at most `timeout_s`, and everything
+This module uses `http.client`, which follows no redirects, reads no proxy variables, and accepts a
+connection to an IP address that was checked. Connecting takes at most `timeout_s`, and the exchange
 after it again at most `timeout_s`, however slowly the receiver answers. The lookup of the host's
-name has the time limit that this machine has configured.
+name has the time limit of this machine's resolver.
 """
 
 import socket
@@ -41,7 +41,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a POST."""
+    """Limits of a POST; `private_allowed` permits receivers without a public address."""
 
     timeout_s: float
     private_allowed: bool
@@ -49,7 +49,7 @@ class Limits:
 
 @dataclass(slots=True)
 class _Deadline:
-    """Ends a connection when its time is over."""
+    """Shuts the socket down after `timeout_s`, unless the block has ended before."""
 
     connected: socket.socket
     timeout_s: float
@@ -67,7 +67,7 @@ class _Deadline:
 
     def _end(self) -> None:
         self.is_over = True
-        with suppress(OSError):  # the receiver was faster
+        with suppress(OSError):  # the connection is closed already
             self.connected.shutdown(socket.SHUT_RDWR)
 
 

@@ -1,4 +1,4 @@
-"""Queries of webhooks: those of an account or of all, and their dead messages."""
+"""Queries of the webhooks of one account or of all accounts, and of their dead messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ledger.kernel.unscoped_rows import read_all
 
 MOST_COUNTED: Final = 1000
 MOST_DEAD: Final = 50
-BY_A_PERSON: Final = "stopped by "  # the beginning of such a reason; the name follows
+BY_A_PERSON: Final = "stopped by "  # start of the reason of a stop by a person
 
 # `waiting` also counts events of a stopped webhook that have not become messages yet. It includes
 # events of stores that the account doesn't see, which will never become messages.
@@ -38,7 +38,7 @@ FROM (SELECT id FROM app.webhook WHERE id = ANY(%s)) w CROSS JOIN LATERAL (
     ORDER BY d.id LIMIT {MOST_DEAD}) m
 ORDER BY m.webhook_id, m.id
 """  # noqa: S608 -- constants of this module
-# Of webhooks that a person stopped nothing is reported: it was meant.
+# `halted` leaves out webhooks that a person stopped, because they need no repair.
 _TROUBLE: Final = f"""
 SELECT (SELECT count(*) FROM app.webhook WHERE status = 'active')::int AS active,
        (SELECT count(*) FROM app.webhook WHERE status = 'stopped'
@@ -52,10 +52,10 @@ FROM (SELECT count(*)::int AS messages, min(few.failed_at) AS oldest FROM (
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Webhooks that need a person: halted ones, and messages that were given up.
+    """Problems that a person has to solve: stopped webhooks and dead messages.
 
-    `halted` counts webhooks that the sender stopped. `messages` ends at 1,000; `oldest` is the time
-    of the oldest of them.
+    `halted` counts webhooks that the sender stopped. `messages` counts dead messages, at most
+    1,000; `oldest` is the earliest time at which one of them failed.
     """
 
     active: int
@@ -66,7 +66,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A webhook without its secrets. Counts end at 1,000 messages and 1,000 events."""
+    """A webhook without its secrets. Counts of messages and of events end at 1,000 each."""
 
     id: int
     owner: str
@@ -105,10 +105,10 @@ def trouble() -> Trouble:
 
 
 def webhooks(*, person_id: int | None = None, webhook_id: int | None = None) -> list[Webhook]:
-    """Return the webhooks of an account or of all, or one of them; the newest first."""
+    """Return up to 500 webhooks, newest first; None means every account or webhook."""
     return read_all(Webhook, _WEBHOOKS, person_id, person_id, webhook_id, webhook_id)
 
 
 def dead_messages(webhook_ids: Sequence[int]) -> list[DeadMessage]:
-    """Return the oldest 50 dead messages of each webhook, in their order."""
+    """Return the oldest 50 dead messages of each webhook, by webhook and age."""
     return read_all(DeadMessage, _DEAD, list(webhook_ids))

@@ -80,7 +80,7 @@ class RegisterWebhook:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A new webhook, or one with a new secret. A repeated command returns no secret."""
+    """A new webhook, or one with a new secret. `secret` is None if the command is repeated."""
 
     id: int
     secret: str | None

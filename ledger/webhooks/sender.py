@@ -45,8 +45,8 @@ _DUE: Final = """
 SELECT DISTINCT w.id FROM app.webhook w JOIN app.webhook_message m ON m.webhook_id = w.id
 WHERE w.status = 'active' AND m.status = 'waiting' AND m.due_at <= clock_timestamp() ORDER BY w.id
 """
-# A message waits for the earlier ones of its key. Their rows exist until they are delivered or
-# dead, also while another sender has locked them.
+# A message waits for the earlier messages of its ordering key. These have status `waiting` until
+# they are delivered or dead, even while another sender has locked them.
 _NEXT: Final = """
 SELECT m.id, m.webhook_id, m.message_id, m.type, m.body, m.attempts, w.person_id, w.url, w.secret,
        CASE WHEN w.former_until > clock_timestamp() THEN w.former_secret END AS former_secret
@@ -96,9 +96,10 @@ def due_webhooks() -> list[int]:
 
 
 def send_next(webhook_id: int) -> bool:
-    """Send the next message of a webhook that is due; return False if there is none.
+    """Send the next due message of a webhook; return False if none was sent.
 
-    Its row stays locked until the answer is stored.
+    The message's row stays locked until the answer is stored. A webhook whose secret can't be
+    decrypted is stopped.
     """
     with ledger_transaction():
         message = read_one(_Next, _NEXT, webhook_id)
