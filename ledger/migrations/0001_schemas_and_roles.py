@@ -1,7 +1,8 @@
 """Schemas `retail` and `read_model`, and the roles that may use them.
 
-Roles belong to the cluster, so the stack's bootstrap creates them with their passwords. A missing
-role is created here without a login, so that the grants below never depend on the order.
+Roles belong to the cluster, so the stack's bootstrap creates them with their passwords. This
+migration creates a missing role without a login, so that the grants below also work without the
+bootstrap.
 """
 
 from django.db import migrations

@@ -1,8 +1,8 @@
 """Supplier scorecard: the performance of suppliers in the last 180 days, written once a day.
 
 A row also records progress: a pair whose `on_day` is today is done. The review job gets an index
-that orders keys by their review time. Before, it scanned every key once a second, although none was
-due.
+that orders keys by their review time. Without it, the job would scan every key once a second, also
+if none is due.
 """
 
 from django.db import migrations

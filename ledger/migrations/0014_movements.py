@@ -10,7 +10,8 @@ page read only these views.
 * `stock_facts`: a key's facts in business order with on-hand after each (2.4).
 * `stock_split`: the last count and the movements since, one row per cause.
 * `inbound_documents`: the open documents of a key, one row per document.
-* `whereabouts`: where a location or SKU is known, for a request with an unknown key.
+* `whereabouts`: True for a known location, and the locations that have an SKU. Error messages about
+  an unknown key use it.
 """
 
 from django.db import migrations

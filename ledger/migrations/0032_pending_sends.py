@@ -1,4 +1,4 @@
-"""Sends that wait for ten seconds, so that a buyer can take them back (decision 0045).
+"""Sends that wait for ten seconds, so that a buyer can undo them (decision 0045).
 
 A row of `pending_send` is one command of a person: needs to approve and send, or draft orders to
 send. The automation executes it after `due_at`. Its items keep what the page showed, and how each

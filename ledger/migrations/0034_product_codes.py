@@ -1,8 +1,9 @@
 """Codes of products beside their SKU (decision 0057): GTINs and article numbers of suppliers.
 
-`retail.gtin` has 14 digits with a right check digit, the rule of `ledger.items.gtin`; a case counts
-`pack_units` units at a scan. `retail.supplier_code` has one number of one supplier; its key is
-`supplier|number`. Both are outside of the publication: no worker reads them.
+`retail.gtin` has codes of 14 digits with a valid check digit, as `ledger.items.gtin` checks them.
+One scan of a case counts `pack_units` units. `retail.supplier_code` has one row per supplier and
+number, with the key `supplier|number`. The publication contains neither table, because no worker
+reads them.
 
 The models are unmanaged, so their operations change no table.
 """
