@@ -45,7 +45,7 @@ _LOCATED: Final = (
 CONDITIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(_LOCATED, _BY_LOCATION),
     "retail.location": f"code {_MINE}",
-    # Both rows of a transfer belong to its source and to its destination.
+    # People of the source and people of the destination see both rows of a transfer.
     "retail.shipment_line": f"""{_BY_LOCATION} OR (transfer_ref IS NOT NULL AND EXISTS (
         SELECT FROM retail.shipment_line end_of WHERE end_of.transfer_ref = mine.transfer_ref
         AND end_of.{_BY_LOCATION}))""",

@@ -120,7 +120,7 @@ def refuse_taken(command: DescribeCode) -> None:
 
 
 def taken_text(command: DescribeCode, sku: str, *, is_active: bool) -> str:
-    """Return the rule that refuses a code of this product, with the next step."""
+    """Return the text that refuses a code which product `sku` has already, with the next step."""
     state = "" if is_active else Message(", deactivated")
     if sku == command.sku:
         return Message(
@@ -134,7 +134,7 @@ def taken_text(command: DescribeCode, sku: str, *, is_active: bool) -> str:
 
 
 def sku_text(sku: str) -> str:
-    """Return the rule that refuses a GTIN whose digits are the SKU of another product."""
+    """Return the text that refuses a GTIN whose digits are the SKU of another product."""
     return Message(
         "these digits are the SKU %(sku)s, and a scan finds that item first: check the number",
         sku=sku,

@@ -42,7 +42,7 @@ def insert_many(
 
     Each row has the values of `columns`, which must include location and sku; `inv_key` is computed
     from them. `unless` names the columns of a unique constraint, for example "source, source_ref":
-    a row that violates it is skipped. Without it such a row raises an error.
+    a row that violates the constraint is skipped. Without `unless` such a row raises an error.
     """
     if not rows:
         return 0

@@ -93,7 +93,7 @@ def one_of(field: str, value: str, allowed: Collection[str]) -> str:
 
 
 def check_business_time(field: str, value: datetime | None) -> datetime | None:
-    """Return the business time `value`. None, which means the present time, is allowed.
+    """Return the business time `value`; accept None, which means the present time.
 
     Raise `ServiceError` for a time without zone or before 2000-01-01 UTC.
     """
@@ -147,8 +147,8 @@ def text(field: str, value: str | None, *, longest: int | None = None) -> str:
 def named_policies(rows: Sequence[Mapping[str, object]]) -> Iterator[None]:
     """Replace a refusal of SQL inside the block by one that names column, value and rule.
 
-    SQL's error names only a constraint. So the fold's validation searches `rows` for a value that
-    breaks a rule, and its error is raised instead. If all values are valid, SQL's error is raised.
+    SQL's error names only a constraint. So this function runs the fold's validation on `rows`, and
+    raises an error for the first value that breaks a rule. If there is none, it raises SQL's error.
     """
     try:
         yield

@@ -1,7 +1,7 @@
 """Idempotent commands: a command takes effect once, however often its id is received.
 
 Each form of a page has a command id. If a double tap sends the form twice, the second call waits
-for the first call at the primary key of `app.command`. Then it returns the result of the first.
+for the first call at the primary key of `app.command`, and then returns the first call's result.
 
 A person may also go back in the browser, change the values, and send the form again with the same
 id. Such a call raises `FormReused`, because the first result would hide that the new values had no
@@ -113,9 +113,9 @@ def content_hash(content: object) -> str:
 
     The order of a mapping doesn't matter, and a dataclass is hashed as a mapping of its fields.
 
-    Values whose name begins with `shown` are left out. They are what the page displayed, and detect
-    changes by others. If an answer was lost and the person sends the command again, the page may
-    display newer values; it is still the same command.
+    Values whose name begins with `shown` are left out. They are the values that the page displayed,
+    for detecting changes by others. If an answer was lost and the person sends the command again,
+    the page may display newer values by then. The command is still the same.
     """
     text = json.dumps(_plain(content), sort_keys=True, default=str)
     return sha256(text.encode()).hexdigest()

@@ -104,8 +104,9 @@ def after(status: Status, action: Action, *, line_id: int) -> Status | Literal["
 def status_after(status: Status, *, open_units: int, is_confirmed: bool) -> Status:
     """Return the status of a line after a change that left it with these open units.
 
-    A draft stays a draft, even with 0 open units. Any other line is closed at 0. With open units it
-    is confirmed if it was confirmed (`is_confirmed`: it has confirmed units), else sent.
+    A draft stays a draft, even with 0 open units. Any other line with 0 open units is closed. A
+    line with open units is confirmed if it was confirmed or has confirmed units (`is_confirmed`),
+    else sent.
     """
     if status == "draft":
         return status

@@ -101,7 +101,7 @@ def refuse_delivery(
 
 @dataclass(frozen=True, slots=True)
 class ReceiptCorrected:
-    """A corrected receipt: its units that count for the order, and the order line's open units."""
+    """A corrected receipt: the units by which it lowers on-order, and the line's open units."""
 
     shipment_id: int
     order_units: int

@@ -36,7 +36,7 @@ def ship_order_line(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Write that a supplier has shipped units of an order line; return the shipment's id.
+    """Record that a supplier has shipped units of an order line; return the shipment's id.
 
     The units are then in transit; they stay on order.
     """

@@ -65,8 +65,8 @@ ON CONFLICT (id) DO UPDATE SET at = clock_timestamp(), document = excluded.docum
 class Ended:
     """The end of a request: exit code (None if it was interrupted) and text of a problem.
 
-    `result` is the JSON that the command printed. `rows` are the rows of a comparison by kind,
-    ranked.
+    `result` is the JSON that the command printed. `rows` has the rows of a comparison by kind, in
+    the order of their ranks.
     """
 
     exit_code: int | None

@@ -28,7 +28,7 @@ GONE: Final = 410
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of one POST: the status, or None without one, and the problem, empty if none."""
+    """The result of one POST. `status` is None without an answer; `problem` is "" after success."""
 
     status: int | None
     problem: str
