@@ -1,8 +1,8 @@
 """Limits on guessing passwords and codes, with counters that all web processes share.
 
 Five wrong passwords from one source block this account for this source only. All other people, and
-every browser that has logged in to the account before, can still log in. Counting happens before
-the password is compared, so parallel requests can't exceed a limit.
+every browser that has logged in to the account before, can still log in. Each attempt is counted
+before the password is compared, so parallel requests can't exceed a limit.
 
 Following OWASP's "Slow Down Online Guessing Attacks with Device Cookies".
 """

@@ -27,7 +27,7 @@ def device_of(request: HttpRequest, account: str) -> str | None:
 
 
 def remember(request: HttpRequest, response: HttpResponse, account: str) -> None:
-    """Add `account` to the browser's cookie; the oldest of more than twenty is dropped."""
+    """Add `account` to the browser's cookie; of more than twenty accounts, drop the oldest."""
     known = _read(request)
     others = [mark for mark in known["accounts"] if mark != _mark(account)]
     accounts = [*others, _mark(account)][-_MOST_ACCOUNTS:]

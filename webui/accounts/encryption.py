@@ -8,7 +8,7 @@ from typing import Final
 
 from ledger.kernel.encryption import Undecipherable, decrypt, encrypt
 
-# Part of every key, so it keeps the former name of this module.
+# Part of every key. Another text would make stored secrets unreadable, so it keeps this old name.
 _LABEL: Final = "webui.accounts.sealing"
 # Version and year of a Fernet token. No secret in base32 has a lower-case letter.
 _PREFIX: Final = "gAAAA"

@@ -27,13 +27,13 @@ class AccountForm(forms.Form):
 
 
 class NextForm(forms.Form):
-    """The address to open after the next login."""
+    """The URL to open after the next login."""
 
     next = forms.CharField(required=False, max_length=2_000)
 
     @property
     def target(self) -> str:
-        """Return the address, or an empty text if none was sent or it is refused."""
+        """Return the URL, or an empty text if none was sent or it is refused."""
         return str(self.cleaned_data["next"]) if self.is_valid() else ""
 
 
@@ -44,7 +44,7 @@ class LanguageForm(NextForm):
 
     @property
     def code(self) -> str:
-        """Return the code of the language, or an empty text if it is none of the settings."""
+        """Return the code of the language, or an empty text if the settings don't list it."""
         return str(self.cleaned_data["language"]) if self.is_valid() else ""
 
 
@@ -54,7 +54,7 @@ class CodeForm(forms.Form):
     code = forms.CharField()
 
     def clean_code(self) -> str:
-        """Return the code without blanks. Refuse other characters than ASCII, which no code has."""
+        """Return the code without blanks. Refuse characters outside ASCII, which no code has."""
         code = str(self.cleaned_data["code"]).replace(" ", "")
         if not code.isascii():
             message = gettext("a code has ASCII characters only")

@@ -1,7 +1,7 @@
-"""Access check before every view. The view must have a rule; the request gets its scope of stores.
+"""Access check before every view: the view must have a rule, and the request gets its stores.
 
-A view declares its rule with `webui.accounts.roles.requires`; `UNGUARDED` lists the addresses of
-logins and probes, which see no store. A request for any other address without a rule is refused.
+A view declares its rule with `webui.accounts.roles.requires`; `UNGUARDED` names the routes of
+logins and probes, which see no store. A request for any other view without a rule is refused.
 """
 
 from collections.abc import Callable
@@ -30,14 +30,14 @@ UNGUARDED: Final = frozenset(
     }
 )
 # Attribute of a view of the API that holds the rule of each of its methods. The operation checks
-# it, and enters the stores of the token's owner (`webui.api.access`).
+# the rule, and limits the request to the stores of the token's owner (`webui.api.access`).
 API_RULES: Final = "api_rules"
 # The stream checks session and stores itself, because it outlives its request.
 STREAMS: Final = frozenset({"live-stream"})
 
 
 class Gate(MiddlewareMixin):
-    """Middleware that refuses addresses without a rule, and limits requests to the user's scope."""
+    """Middleware that refuses views without a rule, and limits requests to the user's scope."""
 
     def process_request(self, _request: HttpRequest) -> None:
         """Start each request without access to any store."""
@@ -51,7 +51,7 @@ class Gate(MiddlewareMixin):
         kwargs: dict[str, Any],
     ) -> HttpResponse | None:
         """Enter the user's scope, and refuse a requested location outside it."""
-        # The name includes its namespace, so `admin:login` is not taken for the address `login`.
+        # The name includes its namespace, so `admin:login` is not taken for the route `login`.
         name = request.resolver_match.view_name if request.resolver_match else None
         if name in UNGUARDED | STREAMS:
             return None
@@ -74,7 +74,7 @@ class Gate(MiddlewareMixin):
     ) -> HttpResponseBase:
         """Forbid caches, and keep the scope for a streamed body, which is produced later.
 
-        A cached answer would be shown to the next person at the same till.
+        A cached response would be shown to the next person at the same till.
         """
         response.headers.setdefault("Cache-Control", "no-store")
         if isinstance(response, StreamingHttpResponse) and not response.is_async:

@@ -26,7 +26,7 @@ from webui.accounts.attempts import Attempt
 from webui.accounts.sources import source_of
 from webui.accounts.views import WRONG, answer_attempt, desk_of
 
-# Characters that must remain of a password without the words of this list.
+# Fewest characters that must remain of a password after the known words are removed.
 _LEAST_OTHER: Final = 8
 _LONGEST_PATTERN: Final = 8
 WORDS: Final = ("inventory", "retail", "stock", "password", "store", "warehouse", *ROLES)

@@ -1,6 +1,6 @@
-"""Records of refused requests and logins: account, address, source and reason.
+"""Records of refused requests and logins: account, URL, source and reason.
 
-`Refusals` records each answer 400, 403 and 429. `webui.accounts.audit` records refused logins.
+`Refusals` records each response 400, 403 and 429. `webui.accounts.audit` records refused logins.
 """
 
 import hashlib
@@ -25,11 +25,11 @@ KINDS: Final = {400: "malformed", 403: "forbidden", 429: "too many"}
 REASON: Final = "refused_because"
 NO_ACCOUNT: Final = "not logged in"
 UNKNOWN: Final = "unknown account"
-# Limit of addresses with a row each, per hour, account and source; further addresses share a row.
+# Most URLs with a row of their own, per hour, account and source. Further ones share a row.
 MOST_ADDRESSES: Final = 100
 FURTHER: Final = "further addresses"
 _LONGEST: Final = 200
-# Addresses that hold a secret are recorded by their route.
+# URLs that contain a secret are recorded by their route.
 _SECRET: Final = frozenset({"invitation"})
 _HOUR: Final = "date_trunc('hour', clock_timestamp(), 'UTC')"
 _AGAIN: Final = (
@@ -107,7 +107,7 @@ class Refusals(MiddlewareMixin):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Record a refusing answer, and return the answer."""
+        """Record a refusal, and return the response."""
         kind = KINDS.get(response.status_code)
         if kind is not None:
             record(

@@ -1,7 +1,7 @@
 """Rights of each role: one table, which every view and every template queries.
 
-`requires` declares the rule of an address: its right, and whether it concerns every store.
-`webui.accounts.gate` refuses an address whose view has no rule.
+`requires` declares the rule of a view: its right, and whether it concerns every store.
+`webui.accounts.gate` refuses a view without a rule.
 """
 
 from collections.abc import Callable
@@ -86,7 +86,7 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     CHANGE_POLICY: frozenset({BUYER, LEAD, PRICING}),
     SEE_REJECTED_BYTES: frozenset({OPERATOR, ANALYST}),
     SETTLE_REJECTED: frozenset({OPERATOR}),
-    # Texts of errors name addresses and accounts.
+    # Texts of errors contain network addresses and names of accounts.
     SEE_ERRORS: frozenset({OPERATOR, ANALYST}),
     # Each person sees their own actions. These roles also see the actions of other people.
     SEE_AUDIT: frozenset({OPERATOR, ANALYST}),
@@ -99,7 +99,8 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     SEE_HISTORY: REVIEWERS,
     ASK_HISTORY: ASKERS,
     CONFIRM_HISTORY: frozenset({OPERATOR}),
-    # An address outside receives decisions, so not everybody who may see them can register one.
+    # A webhook sends decisions to an address outside the company. So only some of the people who
+    # may see decisions can register one.
     MANAGE_WEBHOOKS: frozenset({BUYER, LEAD, PRICING, OPERATOR}),
     OVERSEE_WEBHOOKS: frozenset({OPERATOR}),
 }
@@ -126,7 +127,7 @@ View = Callable[Concatenate[HttpRequest, ...], HttpResponseBase]
 
 
 class Rule(NamedTuple):
-    """Right that an address requires; `company` is true if it concerns every store."""
+    """Right that a view requires; `company` is true if the view concerns every store."""
 
     ability: str
     company: bool

@@ -20,7 +20,8 @@ from webui.accounts.sessions import SECOND_FACTOR
 from webui.accounts.sources import source_of
 from webui.accounts.views import UNREADABLE, WRONG, answer_attempt, desk_of
 
-# The secret before its first code; it is stored encrypted in the session, on the server.
+# Session key of the secret that the page offers until a first code confirms it. The value is
+# encrypted.
 _OFFERED: Final = "offered_secret"
 
 

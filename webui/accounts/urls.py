@@ -1,4 +1,4 @@
-"""Addresses of login, logout, invitation, second factor, sessions and password."""
+"""Routes of login, logout, language, invitation, second factor, sessions, tokens and password."""
 
 from django.urls import path
 

@@ -37,7 +37,7 @@ _MINUTE_S: Final = 60
 
 
 class Login(LoginView):
-    """Password login: one answer for unknown names and wrong passwords, 429 beyond a limit."""
+    """Password login: one response for unknown names and wrong passwords, 429 beyond a limit."""
 
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
@@ -148,7 +148,7 @@ def logged_in(request: HttpRequest, user: User, target: str, *, factor: str | No
 
 
 def is_own_address(request: HttpRequest, target: str) -> bool:
-    """Return True if `target` is an address of this site, so that no link redirects elsewhere."""
+    """Return True if `target` is a URL of this site, so that no link redirects elsewhere."""
     return url_has_allowed_host_and_scheme(
         target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
@@ -202,7 +202,7 @@ def too_many(page: HttpResponse, attempt: Attempt) -> HttpResponse:
 
 @require_POST
 def log_out(request: HttpRequest) -> HttpResponse:
-    """End the session and show the login, which leads to the address in `next` if there is one."""
+    """End the session and show the login, which leads to the URL in `next` if there is one."""
     if isinstance(request.user, User):
         audit.note("logout", request.user, source=source_of(request))
     target = NextForm(request.POST).target
