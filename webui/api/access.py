@@ -99,7 +99,7 @@ class Token(HttpBearer):
         user = None if used is None else User.objects.filter(pk=used.person_id).first()
         if used is None or user is None or not user.is_active:
             _refuse_token(request, _NOT_VALID)
-        # For the record of refusals; no session is involved.
+        # The record of refusals reads the account from here, because a token has no session.
         request.user = user
         _require_pace(used)
         caller = Caller(user, used.id, frozenset(used.scopes))
@@ -142,7 +142,7 @@ def require_acceptable(request: HttpRequest) -> None:
         raise Problem(403, "no-tls", detail, "End this token, and use https with a new one.")
     if request.method != "POST":
         return
-    # First: the parts of a form are read already, so its body can't be.
+    # Check this first: Django has parsed a multipart form already, and reading its body would fail.
     if request.content_type != "application/json":
         detail = f"The body is {request.content_type or 'of no type'}. Nothing was changed."
         raise Problem(415, "not-json", detail, "Send JSON with Content-Type: application/json.")

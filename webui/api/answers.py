@@ -78,7 +78,7 @@ class Snooze(Given):
 
 
 class Aged(Schema):
-    """The age of the figures: complete up to `as_of`, which was `age_ms` ago at the answer.
+    """The age of the figures: they are complete up to `as_of`, `age_ms` before the response.
 
     Both are null while a partition of the keys isn't known. Then treat the figures as old.
     """

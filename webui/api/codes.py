@@ -1,4 +1,4 @@
-"""Codes of products: GTINs, and numbers of suppliers (decision 0057)."""
+"""Codes of products: GTINs and suppliers' codes (decision 0057)."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -21,8 +21,8 @@ router = Router(tags=["stock"])
 class ProductCode(Schema):
     """A code of a product: a GTIN of 14 digits, or the number of the product at a `supplier`.
 
-    One scan of a GTIN is `pack_units` units: more than 1 for an outer case. A code that isn't
-    active is found by no scan.
+    One scan of a GTIN is `pack_units` units: more than 1 for an outer case. A scan doesn't find a
+    code that isn't active.
     """
 
     code: str
@@ -58,7 +58,7 @@ class CodeFilters(Schema):
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A code with its place in the list."""
+    """A code with its sort key in the list."""
 
     key: str
     code: str

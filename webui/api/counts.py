@@ -50,7 +50,7 @@ class Counted(Given):
 
 
 class RecordCounts(Given):
-    """Counts of one location. Equal SKUs add up: people find an item on two shelves."""
+    """Counts of one location. Equal SKUs add up, because an item can lie on two shelves."""
 
     location: Annotated[Text, Field(min_length=1, max_length=24)]
     counts: Annotated[list[Counted], Field(min_length=1, max_length=MOST_ENTRIES)]
@@ -112,7 +112,7 @@ class WaitingFilters(Schema):
 class ApproveCount(Given):
     """Approve a count.
 
-    `expected_units` are those that were read. If they have changed, the answer is 409.
+    `expected_units` are those that were read. If they have changed, the response has status 409.
     """
 
     action: Literal["approve"]
@@ -120,7 +120,7 @@ class ApproveCount(Given):
 
 
 class RefuseCount(Given):
-    """Refuse a count: it changes nothing."""
+    """Refuse a count. Stock doesn't change."""
 
     action: Literal["refuse"]
     reason: Annotated[Text, Field(min_length=1)]
@@ -176,7 +176,7 @@ def _place(after: str) -> tuple[str, int]:
 def record(request: HttpRequest, body: RecordCounts, command_id: CommandId) -> CountsRecorded:
     """Record counts of a location; each waits for the approval of another person.
 
-    A count of an item replaces those that wait. One refused item refuses the whole request.
+    A count replaces the waiting counts of its item. If one item is refused, nothing is recorded.
     """
     done = record_counts(
         location=body.location,

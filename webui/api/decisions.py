@@ -141,7 +141,7 @@ class Following:
 class Streams:
     """The streams of this process."""
 
-    open: dict[int, int] = field(default_factory=dict)  # token by the identity of its stream
+    open: dict[int, int] = field(default_factory=dict)  # token number by `id()` of the stream
 
     def refusal(self, token: int) -> Problem | None:
         """Return the problem if this token may not open another stream now, else None."""

@@ -15,9 +15,9 @@ _KEPT: Final = ("Allow", "Retry-After", "WWW-Authenticate", "Content-Security-Po
 
 
 class Frame(MiddlewareMixin):
-    """Remove cookies from requests below `/api/`, and make problem details of all refusals.
+    """Remove cookies from requests below `/api/`, and convert refusals into problem details.
 
-    A browser sends its cookies to every address of the site. Without them, a page of another site
+    A browser sends its cookies to every URL of the site. Without them, a page of another site
     can't use the session of a person, so the API needs no CSRF token.
     """
 
@@ -30,7 +30,7 @@ class Frame(MiddlewareMixin):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Return the answer. A refusal of another form becomes problem details."""
+        """Return the response; convert a refusal that isn't problem details yet."""
         is_ours = request.path.startswith(ROOT)
         is_refusal = response.status_code >= _REFUSED
         if not is_ours or not is_refusal or response.headers.get("Content-Type") == MEDIA_TYPE:

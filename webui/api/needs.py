@@ -315,6 +315,6 @@ def _approved(outcome: ApprovalOutcome) -> NeedDecided:
 
 
 def need_of(row: ReorderProposal) -> Need:
-    """Return a proposal as the `Need` of an answer."""
+    """Return a proposal as the `Need` of a response."""
     further = {"id": row.reorder_id, "units": row.quantity_units, "currency": currency()}
     return described(Need, row, **further, as_of=time_of(row.as_of_us))

@@ -1,7 +1,7 @@
 """Refusals of the API as problem details (RFC 9457): what happened, what was kept, what to do next.
 
-Each refusal of a service has its type here. `Frame` makes problem details of every other answer
-below `/api/` with status 400 or above, for example of Django.
+Each refusal of a service has its type here. `Frame` converts every other response
+below `/api/` with status 400 or above into problem details, for example those of Django.
 """
 
 import json
@@ -24,7 +24,7 @@ from webui.accounts.refusals import REASON
 MEDIA_TYPE: Final = "application/problem+json"
 _MOST_ERRORS: Final = 20
 URN: Final = "urn:retail-inventory:problem:"
-# Services refuse an unknown id as any other value; in an address it is a missing resource.
+# Field and rule of an unknown id. Services refuse it like any wrong value; the API answers 404.
 _MISSING: Final = frozenset(
     {
         ("reorder_id", "no such proposal"),
@@ -36,7 +36,7 @@ _MISSING: Final = frozenset(
         ("webhook_id", "no such webhook"),
     }
 )
-# Kinds of commands: `action` of their bodies.
+# Values of `action` in the bodies of commands.
 _TAGS: Final = frozenset(
     {
         *("approve", "reject", "snooze", "resume", "send", "change", "delete", "confirm", "ship"),
@@ -72,7 +72,7 @@ class Problem(Exception):
 
 
 def answer_problem(problem: Problem) -> HttpResponse:
-    """Return a problem as an answer."""
+    """Return the HTTP response for a problem, as JSON."""
     document = {
         "type": URN + problem.name,
         "title": problem.name.replace("-", " ").capitalize(),
@@ -88,7 +88,7 @@ def answer_problem(problem: Problem) -> HttpResponse:
 
 
 def problem_of_status(status: int, detail: str = "") -> Problem:
-    """Return the problem for an answer of which only the status is known."""
+    """Return the problem for a response of which only the status is known."""
     phrase = HTTPStatus(status).phrase
     default = "The server failed. A change was written as a whole or not at all."
     # A request with a status below 500 is refused before anything is written.
@@ -122,7 +122,7 @@ def of_missing() -> Problem:
 
 
 def of_conflict(refusal: Conflict) -> Problem:
-    """Return the problem of a request that came too late."""
+    """Return the problem of a decision on outdated data, or of a reused Idempotency-Key."""
     if isinstance(refusal, FormReused):
         named = {"field": "Idempotency-Key"}
         detail = "This Idempotency-Key was used for another command. Nothing was changed."
@@ -157,7 +157,7 @@ def of_parameters(refusal: ValidationError) -> Problem:
 def _error(error: Mapping[str, Any]) -> dict[str, str]:
     source, *place = [str(part) for part in error["loc"]]
     if source == "body":
-        # After the name of our parameter, a body of several kinds has the tag of its kind.
+        # The location has the parameter of the view, for a union the `action`, then the field.
         place = place[2:] if place[1:] and place[1] in _TAGS else place[1:]
     field = "Idempotency-Key" if source == "header" else ".".join(place) or "body"
     return {"field": field, "value": seen(error.get("input")), "rule": str(error["msg"])}

@@ -122,7 +122,7 @@ def get_stock(request: HttpRequest, location: str, sku: str) -> StockAnswer:
 
 
 def stock_items(rows: Sequence[StockRow]) -> list[StockItem]:
-    """Return rows of the read model as the `StockItem`s of an answer."""
+    """Return rows of the read model as the `StockItem`s of a response."""
     codes = codes_of([row.sku for row in rows])
     return [_stock_item(row, codes[row.sku]) for row in rows]
 

@@ -276,7 +276,7 @@ def _delivered(body: ReceiveTransfer | CorrectTransfer) -> Delivered:
 
 @contextmanager
 def _named(transfer_id: int) -> Iterator[None]:
-    """Raise the right refusal for an error in the block.
+    """Convert refusals of the block that depend on the token's stores.
 
     A transfer between other stores is refused like an unknown one. A step that belongs to the other
     store of the transfer is refused with status 403.

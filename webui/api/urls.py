@@ -105,7 +105,7 @@ for module in (
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the OpenAPI document: with the scope, roles and refusals of each operation."""
+    """Return the OpenAPI document, with the scope, roles and refusals of each operation."""
     found: dict[str, Any] = api.get_openapi_schema(path_prefix=PREFIX)
     rules = {operation.operation_id: operation for operation in operations()}
     for methods in found["paths"].values():
@@ -150,7 +150,7 @@ def openapi(_request: HttpRequest) -> JsonResponse:
 
 
 def _view(found: PathView) -> Callable[..., HttpResponseBase]:
-    """Return ninja's view of one address, with the rule of each of its methods for the gate."""
+    """Return ninja's view of one path, with the rule of each of its methods for the gate."""
     serve = found.get_view()
 
     # A token travels in a header, which no form can send; `Frame` removes cookies.

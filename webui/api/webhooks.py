@@ -83,7 +83,7 @@ def _all_kinds() -> list[Kind]:
 
 
 class Register(Given):
-    """An address that receives events from now on.
+    """A URL that receives events from now on.
 
     Events are those of `location`; without it, those of all stores of the account.
     """
@@ -162,7 +162,7 @@ def list_webhooks(request: HttpRequest) -> WebhookList:
 
 @router.post("/webhooks", auth=MANAGE, response=WebhookSecret, operation_id="registerWebhook")
 def register(request: HttpRequest, body: Register, command_id: CommandId) -> WebhookSecret:
-    """Register an address; the answer has the secret, which is not shown again."""
+    """Register a URL; the response has the secret, which is not shown again."""
     caller = caller_of(request)
     owner = Owner(caller.user.pk, caller.name, caller.token)
     wanted = RegisterWebhook(body.url, tuple(body.kinds), body.location)
