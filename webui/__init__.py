@@ -1,1 +1,1 @@
-"""Django parts of the project: ledger, read model, pages and simulated trading."""
+"""Web application in Django: accounts, API, pages, live updates and read model."""

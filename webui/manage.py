@@ -13,7 +13,7 @@ OWNER_COMMANDS = frozenset({"migrate", "showmigrations", "sqlmigrate", "makemigr
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run one management command under the database role it needs."""
+    """Run one management command with the database role that it needs."""
     argv = ["manage.py", *(sys.argv[1:] if arguments is None else arguments)]
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.config.settings")
     if len(argv) > 1 and argv[1] in OWNER_COMMANDS:

@@ -2,8 +2,8 @@
 
 An attacker who can add text to a page and see its compressed size could guess a secret in it
 (BREACH). Two things prevent that: Django masks the CSRF token differently on every page, and its
-middleware adds up to 100 random bytes to every answer. Other secrets, such as a new token, are on
-pages that answer one form and show nothing that another person has sent.
+middleware adds up to 100 random bytes to every response. Other secrets, such as a new token, are on
+pages that respond to one form and show nothing that another person has sent.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator
@@ -15,7 +15,7 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from typing_extensions import override
 
-# A compressor holds text back until it has enough, so events would arrive late.
+# A compressor buffers text, so events would arrive late.
 EVENTS: Final = "text/event-stream"
 _TEXTS: Final = (
     *("text/", "application/json", "application/javascript", "application/manifest+json"),

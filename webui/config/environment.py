@@ -86,7 +86,7 @@ def database(connections: Connections, web: WebEnvironment) -> dict[str, Any]:
 
 
 def database_from_url(url: str, *, pool: int = 0) -> dict[str, Any]:
-    """Return Django's DATABASES entry for a `postgresql://` address."""
+    """Return Django's DATABASES entry for a `postgresql://` URL."""
     parts = conninfo_to_dict(url)
     options: dict[str, Any] = {"options": f"-c search_path={SEARCH_PATH}"}
     if pool:

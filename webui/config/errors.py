@@ -1,4 +1,4 @@
-"""Error answers for people and programs when a page fails, without the exception's text."""
+"""Error responses for people and programs when a page fails, without the exception's text."""
 
 import sys
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ RETRY_S = 5
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """A 503 answer that asks for a retry: a template for people, a text for programs."""
+    """A 503 response that asks for a retry: a template for people, a text for programs."""
 
     template: str
     error: str
@@ -55,7 +55,7 @@ _BY_STATE: Final = {
 
 
 def handle_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 403 with the person's navigation, and keep the reason for the record of refusals."""
+    """Return 403 with the person's navigation, and keep the reason for the record of refusals."""
     setattr(request, REASON, str(exception))
     if _is_program(request):
         return permission_denied(request, exception)
@@ -70,7 +70,7 @@ def _reason(exception: Exception) -> str:
 
 
 def handle_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 404 with the person's navigation."""
+    """Return 404 with the person's navigation."""
     if _is_program(request):
         return page_not_found(request, exception)
     return render(request, "404.html", _frame(request), status=404)
@@ -85,7 +85,7 @@ def _frame(request: HttpRequest) -> dict[str, Any]:
 
 
 def handle_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answer 403 to a form without a valid CSRF token, and keep the reason."""
+    """Return 403 for a form without a valid CSRF token, and keep the reason."""
     setattr(request, REASON, reason)
     return csrf_failure(request, reason)
 

@@ -15,6 +15,6 @@ class Permissions(MiddlewareMixin):
     def process_response(
         self, _request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Return the answer with the header."""
+        """Return the response with the header."""
         response.headers.setdefault("Permissions-Policy", NONE)
         return response

@@ -24,7 +24,7 @@ WEBHOOK_PRIVATE_TARGETS = ENVIRONMENT.webhook_private_targets
 WEBHOOK_TIMEOUT_S = ENVIRONMENT.webhook_timeout_s
 STORES_TIME_ZONE = ENVIRONMENT.time_zone
 
-# Packages with addresses; `webui.config.urls` includes each.
+# Packages with routes; `webui.config.urls` includes each.
 DESKS = (
     "webui.accounts",
     "webui.shell",
@@ -166,7 +166,7 @@ SESSION_COOKIE_AGE = SESSION_LONGEST_S
 SECOND_FACTOR_ROLES = ENVIRONMENT.roles_with_second_factor
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
-# The local stack uses HTTP on loopback. Behind TLS, INVENTORY_HTTPS switches all of these.
+# The local stack uses HTTP on loopback. With INVENTORY_HTTPS, these settings require TLS.
 SESSION_COOKIE_NAME = "__Host-sessionid" if ENVIRONMENT.https else "sessionid"
 CSRF_COOKIE_NAME = "__Host-csrftoken" if ENVIRONMENT.https else "csrftoken"
 SESSION_COOKIE_SECURE = ENVIRONMENT.https

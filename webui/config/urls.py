@@ -7,7 +7,7 @@ handler403 = "webui.config.errors.handle_forbidden"
 handler404 = "webui.config.errors.handle_not_found"
 handler500 = "webui.config.errors.handle_server_error"
 
-# The stock desk serves "/". The order is that of the navigation.
+# The stock desk serves "/".
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include(f"{desk}.urls")) for desk in settings.DESKS
 ]

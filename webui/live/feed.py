@@ -62,7 +62,7 @@ class Feed:
             bootstrap_servers=self._bootstrap,
             group_id=None,
             enable_auto_commit=False,
-            # Workers write in transactions: records of an aborted one don't count.
+            # Workers write in transactions: records of an aborted one must not be read.
             isolation_level="read_committed",
             auto_offset_reset="latest",
             request_timeout_ms=10_000,

@@ -29,7 +29,7 @@ class Subscriber:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def take(self) -> dict[str, Patch]:
-        """Return every pending patch and clear the list."""
+        """Return every pending patch by key, and clear them."""
         taken, self.pending = self.pending, {}
         self.changed.clear()
         return taken

@@ -1,6 +1,6 @@
 """`/live/stream`: server-sent events with the changes and the age of one page's keys.
 
-One synchronous function reads session, role and first rows, and closes its database connection.
+Each synchronous function that reads the database also closes its connection, in the same thread.
 `sync_to_async(connection.close)` would close the connection of another thread. If each stream kept
 its pooled connection, a few open pages would use up the pool.
 """
@@ -39,7 +39,7 @@ HUB: Final = Hub(patch_of_record)
 
 
 def sign_keys(user_id: int, keys: list[str]) -> str:
-    """Return the page's keys as a signed token for the stream's address: clients can't add keys."""
+    """Return the page's keys as a signed token for the stream's URL: clients can't add keys."""
     return signing.dumps({"u": user_id, "k": keys[:MOST_KEYS]}, salt=SALT, compress=True)
 
 
@@ -81,7 +81,7 @@ def _open(request: HttpRequest, token: str) -> list[str] | HttpResponse:
 
 
 def _language(request: HttpRequest) -> str:
-    """Return the language of the page; the response outlives the one that the request activated."""
+    """Return the language of the page, because the stream outlives its request."""
     return str(getattr(request, "LANGUAGE_CODE", ""))
 
 

@@ -46,7 +46,7 @@ def run_and_redirect(
 ) -> HttpResponse:
     """Execute `work` and redirect with its message, or `show` the refusal with its status.
 
-    `work` returns the message and the address of the next page.
+    `work` returns the message and the URL of the next page.
     """
     try:
         message, back = work()
@@ -65,7 +65,7 @@ def _fragment(request: HttpRequest) -> str:
 
 
 def next_cards(ids: Sequence[str]) -> dict[str, str]:
-    """Return for each card the card to show after its decision: the next one, or the previous.
+    """Return for each card the card to show after its decision: the next one.
 
     Without it, a long desk would scroll to its top after every decision. The last card gets the
     previous one.

@@ -211,7 +211,7 @@ class MomentField(SyntaxField):
         try:
             at = datetime.fromisoformat(text)
             return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
-        # An offset moves the first and the last day out of the calendar.
+        # The conversion to UTC overflows for the first and the last day of the calendar.
         except (ValueError, OverflowError):
             return None
 

@@ -33,8 +33,8 @@ class PageForm(forms.Form):
         """Return the values by field; raise `ServiceError` for the first refused field.
 
         The error of a hidden field names the form, because no person typed its value. A rule about
-        several fields adds its error to one of them. An error may have the refused value in its
-        `params`; otherwise it is the text that was typed.
+        several fields adds its error to one of them. The refused value is in the `params` of the
+        error, or else it is the text that was typed.
         """
         refused = self.errors.as_data()
         if not refused:
@@ -47,7 +47,7 @@ class PageForm(forms.Form):
 
 
 def _text(text: object) -> str:
-    """Return a text as it is, so that a `Message` stays one; Django's own are lazy."""
+    """Return a text unchanged, as it may be a `Message`; convert Django's lazy texts."""
     return text if isinstance(text, str) else str(text)
 
 

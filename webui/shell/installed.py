@@ -1,7 +1,7 @@
 """The script and the page that a device keeps, so that it can answer without a network.
 
-Both hold no data and need no login. A service worker answers for the addresses below its own, so it
-can't be a file below `/static/`.
+Both hold no data and need no login. A service worker handles only URLs below its own, so it can't
+be a file below `/static/`.
 """
 
 from pathlib import Path

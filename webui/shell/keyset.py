@@ -1,6 +1,6 @@
-"""Pages of a list by the values of their rows, so that a row that leaves shifts no page.
+"""Keyset pagination: a page begins after a row, not after a number of rows.
 
-A page begins behind a row, not behind a number of rows. Each list names its sortable columns as
+So a row that leaves the list shifts no page. Each list names its sortable columns as
 SQL (`Sortable`) and reads one page by `shown_sql`. `cut` drops the row that only shows whether
 more rows follow.
 """
@@ -40,7 +40,7 @@ _MARKS: Final[Mapping[str, re.Pattern[str]]] = {
 
 
 def fits(mark: str, kind: str) -> bool:
-    """Return True if Postgres can cast the mark to this type: a person may edit an address."""
+    """Return True if Postgres can cast the mark to this type: a person may edit a URL."""
     if _MARKS[kind].fullmatch(mark) is None:
         return False
     return kind not in {"date", "timestamptz"} or mark.endswith("infinity") or _is_time(mark)
@@ -90,7 +90,7 @@ class Place:
 
     @property
     def cursor(self) -> dict[str, str]:
-        """The place as parameters of an address."""
+        """The position as parameters of a URL."""
         if not self.key:
             return {}
         return {"before" if self.backwards else "after": cursor_text(self.mark, self.key)}
@@ -106,7 +106,7 @@ class Keys:
     type: str = "bigint"
 
     def place_of(self, given: Mapping[str, str]) -> Place:
-        """Return the place that the parameters of a URL name."""
+        """Return the position that the parameters of a URL name."""
         sort = sort_of(given.get("sort", ""), self.columns, self.default)
         backwards = "before" in given
         mark, key = split_cursor(given.get("before" if backwards else "after", ""))
@@ -116,8 +116,8 @@ class Keys:
     def shown_sql(self, source: str, place: Place, *, rows: int = PAGE_ROWS) -> str:
         """Return SQL that selects `key`, `mark` and `place` of a page's rows and of one row more.
 
-        `source` is the part of the SELECT from `FROM` on, with its `WHERE`. Give the parameters of
-        `parameters`, too.
+        `source` is the part of the SELECT from `FROM` on, with its `WHERE`. Run it with the
+        parameters that `parameters` returns.
         """
         value = self.columns[place.sort.column]
         direction = "DESC" if place.sort.descending is not place.backwards else "ASC"

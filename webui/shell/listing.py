@@ -56,7 +56,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Addresses of the first, previous and next page, each empty if there is none.
+    """URLs of the first, previous and next page, each empty if there is none.
 
     `first` is empty on the first page. `rows` is the number of rows of a page.
     """
@@ -74,7 +74,7 @@ def sort_of(given: str, columns: Collection[str], default: Sort) -> Sort:
 
 
 def address(query: Mapping[str, object], base: str = "") -> str:
-    """Return the address of a list with these parameters, without those that are empty."""
+    """Return the URL of a list with these parameters, without those that are empty."""
     text = urlencode({name: value for name, value in query.items() if value != ""})
     return f"{base}?{text}" if text else base or "?"
 
@@ -128,7 +128,7 @@ def split_cursor(text: str) -> tuple[str, str]:
 def cursor_pages(
     query: Mapping[str, object], *, previous: str, following: str, base: str = "", rows: int = 0
 ) -> Pages:
-    """Return the addresses of the first, previous and next page of a list.
+    """Return the URLs of the first, previous and next page of a list.
 
     `previous` and `following` are the cursors of these pages. An empty cursor means no such
     page.
@@ -148,7 +148,7 @@ def start_of(given: str) -> int:
 
 
 def numbered_pages(query: Mapping[str, object], *, start: int, rows: int, has_more: bool) -> Pages:
-    """Return the addresses around the page that skips `start` rows and shows `rows` rows."""
+    """Return the URLs around the page that skips `start` rows and shows `rows` rows."""
     before = max(0, start - rows)
     return Pages(
         first=address(query) if before else "",

@@ -1,6 +1,6 @@
 """Times in the words of a store's people: "today 02:31", "yesterday 22:10", "in 3 days".
 
-Every function is given the current time and the time zone, so the same page always reads alike.
+Callers pass the current time and the time zone, so that tests can choose them.
 """
 
 from datetime import UTC, date, datetime, timedelta, tzinfo

@@ -33,7 +33,7 @@ ICONS: Final = {
     "audit": "shield-check",
 }
 OTHER_ICON: Final = "package"
-# The page of the bar that is no desk of its own: Find leads to it. People who count have it there.
+# A page that the bar shows to people who count, although it is no desk: Find leads to it.
 SCAN: Final = "scan"
 SCAN_PAGE: Final = "find/scan.html"
 # The bar of a phone: a person gets the first four of these that they may open. The second text is

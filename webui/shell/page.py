@@ -40,7 +40,7 @@ from webui.shell.navigation import (
 )
 
 # Desk, label, the key after "g" that opens it, and the ability that it requires. The desk is the
-# name of its address and, up to a colon, the directory of its templates.
+# name of its route and, up to a colon, the directory of its templates.
 NAVIGATION: Final = (
     ("home", gettext_noop("Home"), "h", SEE),
     ("find", gettext_noop("Find"), "f", SEE),
@@ -59,7 +59,7 @@ NAVIGATION: Final = (
     ("people", gettext_noop("People"), "e", MANAGE_STAFF),
     ("admin:index", gettext_noop("Admin"), "a", MANAGE_REFERENCE),
 )
-# Pages whose last answer a device keeps for reading without a network (`js/service-worker.js`).
+# Pages whose last response a device keeps for reading without a network (`js/service-worker.js`).
 KEPT_OFFLINE: Final = frozenset({"stock/list.html"})
 OK: Final = 200
 # Desks for people who work in every store.

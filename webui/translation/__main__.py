@@ -23,7 +23,7 @@ def updated(text: str, found: Collection[Found]) -> str:
     header, entries = read_po(text) if text else (_HEADER, [])
     had = {(entry.id, entry.plural): entry.texts for entry in entries}
     wanted = dict.fromkeys((one.id, one.plural) for one in sorted(found))
-    # An id with a plural serves the same text without one.
+    # An entry with a plural is also found by its id alone.
     plurals = {one for one, many in wanted if many}
     kept = [key for key in wanted if key[1] or key[0] not in plurals]
     return write_po(header, [Entry(*key, had.get(key, ())) for key in kept])

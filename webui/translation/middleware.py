@@ -15,7 +15,7 @@ _PROGRAMS: Final = "/api/"
 class Language(LocaleMiddleware):
     """Activate the language of the cookie or of the header `Accept-Language`.
 
-    The API is for programs, which compare texts. Its answers are in English.
+    The API is for programs, which compare texts. Its responses are in English.
     """
 
     @override

@@ -80,7 +80,7 @@ def _block(entry: Entry) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text in quotes; a long one on several lines, cut behind blanks."""
+    """Return a text in quotes; a long one on several lines, cut after blanks."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     if len(escaped) <= _WIDTH - 8:
         return f'"{escaped}"' if not text.endswith("\n") else _rows(escaped.split("\\n"), "\\n")

@@ -25,7 +25,7 @@ _SINGULAR: Final = {
 }
 _PLURAL: Final = frozenset({"ngettext", "plural_noop"})
 _RULE: Final = "rule"
-# Calls in what `templatize` makes of a template: its plural form, or its text alone.
+# Calls in the output of `templatize` for a template: a text with its plural, or a text alone.
 _OF_TEMPLATE: Final = re.compile(
     r"""(?<![\w.])(?:ngettext\(\s*(u?'(?:[^'\\]|\\.)*'|u?"(?:[^"\\]|\\.)*"),
         \s*(u?'(?:[^'\\]|\\.)*'|u?"(?:[^"\\]|\\.)*")

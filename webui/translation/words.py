@@ -1,7 +1,7 @@
 """Message ids of codes and of texts of the rules, which pages show as words.
 
-Codes are words of the database, of files and of the API, so they can't be marked where they are
-stated. The rules of `inventory` know no languages. Pages translate both when they show them.
+Codes belong to the database, files and the API, so their definitions don't mark them as message
+ids. The rules of `inventory` don't depend on Django. Pages translate both when they show them.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ from inventory.tables import (
 )
 from ledger.access.roles import ROLES
 
-# Codes by what they are codes of, with underscores where the code has them.
+# Codes as the database, files and the API write them, with underscores.
 _CODES: Final = (
     *("open", "held", "closed", "snoozed", "changes", "decided", "superseded", "expired"),
     *("approved", "rejected", "waiting", "withdrawn", "lapsed", "accepted", "deleted", "sending"),

@@ -16,7 +16,7 @@ register = template.Library()
 def icon(name: str) -> dict[str, str]:
     """Return an icon of `static/vendor/lucide/lucide.svg` that takes size and colour from its text.
 
-    It says nothing to a screen reader: the text beside it, or a hidden one, names the action.
+    A screen reader skips it: the text beside it, or a hidden one, names the action.
     """
     return {"name": name}
 
@@ -56,7 +56,7 @@ def moment(at: int | datetime | None, zone: str = "") -> dict[str, str]:
 
 @register.simple_tag
 def clock_of_stores() -> str:
-    """Return the time zone of times in words, as a label."""
+    """Return the name of the stores' time zone."""
     return str(settings.STORES_TIME_ZONE)
 
 
