@@ -1,7 +1,7 @@
 """The days of a key as rows of a chart's table, which the script of the chart draws.
 
-The table is the chart's twin: both have the same days and values, and the table works without a
-script. `values` are integers in the unit of the chart, an empty text where there is none.
+Chart and table have the same days and values, and the table works without a script. `values` are
+integers in the unit of the chart, an empty text where there is none.
 """
 
 from collections.abc import Callable, Iterable

@@ -25,7 +25,7 @@ def store_names() -> dict[str, str]:
 
 
 def partners() -> list[Choice]:
-    """Return all named locations. A transfer names its partner, but shows none of its figures."""
+    """Return all named locations: a transfer names its other end, whose figures stay hidden."""
     with within(EVERYWHERE):
         return locations()
 

@@ -25,7 +25,7 @@ class ItemCode:
 
     @property
     def shown(self) -> str:
-        """The code as the package or the supplier's paper has it."""
+        """The code as printed on the package or on the supplier's papers."""
         return shortest(self.code) if self.is_gtin else self.code
 
 
@@ -41,7 +41,7 @@ ORDER BY 1, 3, 5, 2
 
 
 def codes_of(skus: Sequence[str]) -> dict[str, list[ItemCode]]:
-    """Return the active codes by SKU: GTINs of units, of cases, then numbers by supplier."""
+    """Return the active codes by SKU: GTINs of units, GTINs of cases, then supplier's codes."""
     found: dict[str, list[ItemCode]] = {sku: [] for sku in skus}
     if found:
         for code in select(_CODES, {"skus": list(found)}, ItemCode):
@@ -56,5 +56,5 @@ def unit_gtin(codes: Sequence[ItemCode]) -> str:
 
 
 def numbers_at(codes: Sequence[ItemCode], supplier: str) -> str:
-    """Return the numbers of a product at a supplier, separated by commas."""
+    """Return the codes of a product at a supplier, separated by commas."""
     return ", ".join(code.code for code in codes if code.supplier == supplier)

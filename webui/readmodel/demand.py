@@ -1,7 +1,7 @@
 """Queries of demand health: the state of estimates, and keys that another method suits better.
 
 The rule for gaps is `inventory.reports.demand_health`. SQL repeats it over many keys; a test
-compares both.
+compares the two.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,10 @@ HINTS_SHOWN: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class EstimateCounts:
-    """Numbers of keys by the state of their demand estimate."""
+    """Active keys by observed days, from `unknown` to `learnt`, and by the estimate's error.
+
+    A `close` error is at most half of the rate, a `rough` one at most the rate, a `wild` one more.
+    """
 
     keys: int
     unknown: int

@@ -115,7 +115,7 @@ class Covered:
 
 
 def is_beyond_a_year(centidays: int | None) -> bool:
-    """Return True for a cover of more than 365 days; without demand it has no length."""
+    """Return True for a cover of more than 365 days, False for None, which means no demand."""
     return centidays is not None and centidays > LONGEST_COVER_CENTIDAYS
 
 

@@ -55,7 +55,7 @@ class StoreUnits:
     holding: int
 
 
-# `rank` orders the stores of a product; the person's own store has its own place on the card.
+# `rank` orders the stores of a product; the card shows the person's own store apart.
 _STORES: Final = """
 WITH units AS (
     SELECT s.sku, s.location, coalesce(l.name, s.location) AS name,
@@ -119,7 +119,7 @@ NOTHING: Final = Cards((), similar=False, more=False)
 def find(text: str, *, mine: str, sort: str = NEAREST) -> Cards:
     """Return up to 12 products for a search, with their units in the stores.
 
-    Products with exactly this code are first. Codes have no similar codes.
+    Products with exactly this code are first. Only words find similar products, codes do not.
     """
     found, codes = _hits(text, *products_query(text, most=MOST_CARDS + 1))
     similar = False

@@ -67,7 +67,7 @@ class _Row:
     late_lines: int | None
 
     def as_fact(self) -> DayFact:
-        """Return the fact as the rules of the days read it."""
+        """Return the fact as `inventory.explain.days` reads it."""
         at_us, came = us_of(self.business_at), ON_TIME
         if self.table_name == "sale_line":
             came = arrival(at_us, us_of(self.heard_at), self.late_lines)

@@ -9,15 +9,15 @@ __all__ = ["LiveKey", "PartitionMap", "live_key", "partition_map", "worker_urls"
 
 
 def worker_urls() -> dict[str, str]:
-    """Return the address of each worker that may be running, by its name."""
+    """Return the URL of each worker that may be running, by its name."""
     return workers.worker_urls(settings.CONNECTIONS)
 
 
 def partition_map() -> PartitionMap:
-    """Ask the workers, and return the current worker of each partition."""
+    """Return the current worker of each partition, as a worker reports it."""
     return workers.partition_map(settings.CONNECTIONS)
 
 
 def live_key(inv_key: str) -> LiveKey:
-    """Ask the owning worker, and return its current state of a key."""
+    """Return the current state of a key, from the worker of its partition."""
     return workers.query_key(settings.CONNECTIONS, inv_key)

@@ -240,7 +240,7 @@ class _Sold:
     units: int
 
 
-# An hour starts at a window edge, not at a full hour: the last one ends at the as-of time's edge.
+# An hour is six windows, not an hour of the clock. The last one ends with the last full window.
 _HOURS: Final = """
 SELECT shown.inv_key, (w.start_us - shown.end_us + %(span_us)s) / %(hour_us)s AS hour,
        sum(w.sold_units)::bigint AS units

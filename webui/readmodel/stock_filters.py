@@ -127,7 +127,7 @@ def _search(text: str) -> tuple[list[str], dict[str, Any]]:
     }
     codes = _OF_PRODUCTS.format(condition=condition)
     if select_value(_ARE_MANY.format(condition=condition), of_products):
-        codes = f"({codes}) IS TRUE"  # Postgres doesn't make a join of this
+        codes = f"({codes}) IS TRUE"  # this keeps Postgres from making a join of it
     return [*where, codes], parameters | of_products | begins
 
 
