@@ -1,1 +1,1 @@
-"""One package per desk: addresses, views and queries."""
+"""One package per desk: routes, views and queries."""

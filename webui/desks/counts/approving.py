@@ -32,7 +32,7 @@ from webui.shell.forms import CommandForm, Typed
 from webui.shell.keyset import MOST_SUMMED
 from webui.shell.page import render_page
 
-# The lists of both pages: `show` in the address.
+# Values of the query parameter `show`: the list that the waiting page or the history shows.
 COUNTS: Final = "counts"
 ADJUSTMENTS: Final = "adjustments"
 
@@ -189,7 +189,7 @@ def limit(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def history(request: HttpRequest) -> HttpResponse:
-    """Show counts with the variance at approval and the variance restated by late facts."""
+    """Show past counts, or adjustments. Late facts change a variance after its approval."""
     return _show_history(request, {}, "", 200)
 
 

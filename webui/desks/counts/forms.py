@@ -54,7 +54,7 @@ class LinesForm(PageForm):
 
 
 class UndoForm(PageForm):
-    """The entry to take back."""
+    """The entry to remove from a sheet."""
 
     entry_id = UuidField()
 
@@ -79,7 +79,7 @@ class AdjustForm(PageForm):
 
 
 class BookForm(PageForm):
-    """The button of an adjustment."""
+    """The button that was pressed: preview an adjustment, or book it."""
 
     action = CodeField((PREVIEW, BOOK), rule=gettext_noop("preview or book"))
 

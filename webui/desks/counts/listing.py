@@ -27,7 +27,7 @@ _SORTABLE: Final = {
     "at": Sortable(_AT, "timestamptz"),
     "by": Sortable("lower(coalesce(c.counted_by, c.recorded_by, ''))"),
     "units": Sortable("c.units", "bigint"),
-    # Counts in the order in which they were written: the index of the ids has it.
+    # The order in which counts were written, which the index of the ids has.
     "number": Sortable("c.id", "bigint"),
 }
 WAITING: Final = Keys(_SORTABLE, key="c.id", default=Sort("store"))

@@ -1,7 +1,7 @@
 """Queries of the counting desk: own sheets, waiting drafts and past counts.
 
-Expected units come from `app.expected_at`, the count rule over the ledger's facts, so a late fact
-changes them as soon as it commits. No page of a person who counts reads them.
+Expected units come from `app.expected_at`, which sums up the ledger's facts, so a late fact changes
+them as soon as it commits. No page for counting shows them.
 """
 
 from collections.abc import Sequence
@@ -167,7 +167,7 @@ class WaitingCount:
 
     @property
     def moved_since_units(self) -> int:
-        """Net movement since the second of the count."""
+        """Net movement since the time of the count."""
         return self.on_hand_units - self.expected_units
 
     @property
@@ -177,7 +177,7 @@ class WaitingCount:
         return self.recount_asked or (over and self.stock_known and self.recount_of is None)
 
 
-# On-hand now is the count rule at the end of time, so both numbers come from one function.
+# On-hand now is `app.expected_at` at infinity, so both numbers come from one function.
 WAITING_COLUMNS: Final = """
 SELECT c.id, c.inv_key, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.units,
        c.counted_by, t.at AS counted_at, c.recount_of, f.units AS first_units,
@@ -202,7 +202,7 @@ def waiting_counts(
 ) -> list[WaitingCount]:
     """Return drafts without a decision, at most `rows`, by location, oldest first.
 
-    `after` are location and id of the last draft of the page before.
+    `after` is the location and id of the last draft of the page before.
     """
     sql = f"""{WAITING_COLUMNS} {WAITING_FROM} WHERE {IS_WAITING_SQL}
         AND (c.location, c.id) > (%(after)s, %(after_id)s)

@@ -216,7 +216,7 @@ def _batch(body: bytes) -> list[Entry]:
         raise ServiceError(
             field, len(body), Message("at most %(most_bytes)s bytes", most_bytes=MOST_BYTES)
         )
-    now = datetime.now(tz=UTC)  # noqa: TID251 -- the web edge is where "so long ago" becomes a time
+    now = datetime.now(tz=UTC)  # noqa: TID251 -- ages from the browser become times here
     try:
         return [
             Entry(

@@ -13,7 +13,7 @@ from ledger.requests.queries import Request, Snapshot, newest_requests
 from webui.desks.history.wording import KINDS, command_text
 
 MOST_SHOWN: Final = 15
-# Classes of a flag by state.
+# CSS class of a request's flag, by state.
 _FLAGS: Final[Mapping[str, str]] = {
     queries.DONE: "good",
     queries.FAILED: "bad",
@@ -65,7 +65,7 @@ class Run:
 def card_of(found: Request, actor: str) -> Card:
     """Return the request as a card for a page of the person `actor`."""
     given = found.given
-    # A statement or an approval is long; the command below the title has it.
+    # Leave out long arguments: the command below the title shows them.
     about = ", ".join(text for name, text in given.items() if name not in _LONG)
     page = _RESULT_PAGES.get(found.kind, "history-request")
     target = page if found.has_result and found.state == queries.DONE else "history-request"

@@ -15,7 +15,7 @@ _MOST_GROUPS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A filter as a link: its text, meaning and address, and the number of its rows.
+    """A filter as a link: its text, meaning and URL, and the number of its rows.
 
     `delta_minor` is the money of B minus that of A, in minor units.
     """
@@ -107,7 +107,7 @@ def _group_text(by: str, found: object) -> str:
 
 
 def chosen_filters(wanted: Filters, by: str) -> list[tuple[str, str, str]]:
-    """Return each filter in force: its name, its value, the address without it."""
+    """Return each filter in force: its name, its value, and the URL without it."""
     return [
         (
             name,

@@ -79,5 +79,5 @@ def cell_text(name: str, cell: Any) -> str:  # noqa: ANN401 -- a JSON value
 
 
 def is_number(cell: Any) -> bool:  # noqa: ANN401 -- a JSON value
-    """Return True for a number, which no text and no truth value is."""
+    """Return True for an int or a float, but not for a bool."""
     return isinstance(cell, int | float) and not isinstance(cell, bool)

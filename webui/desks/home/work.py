@@ -27,7 +27,7 @@ from webui.desks.system.slot import slot
 from webui.desks.tasks.kinds import KINDS
 from webui.readmodel.figures import counted_text, units_text
 
-# Tasks that mean lost sales or stopped decisions now. The others can wait for today's round.
+# Tasks that mean lost sales or stopped decisions now. Others are for today, or for later.
 _URGENT: Final = frozenset(
     {
         *(kinds.PIPELINE_STALE, kinds.HELD_AT_ZERO, kinds.NEGATIVE_STOCK, kinds.FLOOR_BREACHED),
@@ -43,7 +43,7 @@ def _link(name: str, location: str, **query: str) -> str:
 
 
 def work_for(may: Collection[str], roles: tuple[str, ...], location: str) -> list[Waiting]:
-    """Return the lines of the home page for a person with the abilities `may`, in no order.
+    """Return the lines of the home page for a person with the abilities `may`, unsorted.
 
     `roles` are the roles whose tasks the person sees as their own.
     """

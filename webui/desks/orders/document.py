@@ -65,7 +65,7 @@ def decimal_text(minor: int) -> str:
 
 
 def numbered(header: Header, lines: Sequence[Line], codes: Codes) -> list[tuple[Line, str]]:
-    """Return each line with the supplier's numbers of its item, or an empty text."""
+    """Return each line with its item's codes at the supplier as text, empty without one."""
     return [(line, numbers_at(codes[line.sku], header.supplier)) for line in lines]
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from ledger.kernel.rows import select
 from ledger.ordering import status as orders_status
 
-# The formula of `orders_status.open_units`, for lists that SQL filters; a test compares both.
+# The formula of `orders_status.open_units`, for lists that SQL filters; a test compares the two.
 OPEN_UNITS_SQL: Final = (
     "greatest(0, coalesce(l.confirmed_units, l.ordered_units) - l.cancelled_units"
     " - coalesce(sh.order_units, 0))"

@@ -118,10 +118,10 @@ def order_page(filters: Filters, place: Place) -> Page[ListedOrder]:
 
 
 def _first_orders(place: Place) -> str:
-    """Return SQL that selects only the purchase orders of the page, or "" if it can't.
+    """Return SQL that selects only the purchase orders of the page, or "" if that is impossible.
 
-    It can if the list is sorted by the newest line of each order. Otherwise every order of the view
-    is read to find those of the page.
+    It is possible if the list is sorted by the newest line of each order. Otherwise every order of
+    the view is read to find those of the page.
     """
     if place.sort.column != NEWEST.column:
         return ""

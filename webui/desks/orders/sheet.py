@@ -45,8 +45,8 @@ def total_minor(lines: Sequence[Line]) -> int | None:
 class Summary:
     """The sums of an order's lines.
 
-    `due_on` is the earliest due day of lines with open units. `coming_units` and `coming_lines` are
-    those that a dock can receive: drafts are not among them.
+    `due_on` is the earliest due day of lines with open units. `coming_units` counts open units and
+    `coming_lines` the lines with open units, both without drafts.
     """
 
     status: str
@@ -64,7 +64,7 @@ class Summary:
 
     @property
     def state(self) -> str:
-        """The status as the name of its colour and shape in a style sheet."""
+        """The status as `data-state` of the pill, by which CSS chooses colour and shape."""
         return self.status.replace(" ", "-")
 
 
@@ -99,6 +99,6 @@ def summary_of(lines: Sequence[Line]) -> Summary:
 
 
 def columns_for(columns: Sequence[Column], summary: Summary) -> list[Column]:
-    """Return the columns of a table of lines; one store for all lines needs no column."""
+    """Return the columns of a table of lines, without the store if all lines have the same."""
     is_shown = summary.is_of_many_stores
     return [column for column in columns if is_shown or column.label != TO]

@@ -79,7 +79,7 @@ def _list(
 
 
 def _view(name: str, filters: Filters, totals: listing.Totals) -> dict[str, Any]:
-    """Return a tab. A tab of work to do has the number of its rows."""
+    """Return a tab. Only the shown one, and those with work to do, have a number of rows."""
     counted = None
     if name == filters.view:
         counted = totals.rows
@@ -113,7 +113,7 @@ def _late_lines(request: HttpRequest, filters: Filters) -> dict[str, Any]:
 @require_POST
 @requires(MANAGE_ORDERS)
 def send(request: HttpRequest) -> HttpResponse:
-    """Send the ticked draft orders in ten seconds; list those that can't be sent."""
+    """Send the ticked draft orders after ten seconds; list those that can't be sent."""
     form = SendManyForm(request.POST)
     try:
         announced = send_orders(

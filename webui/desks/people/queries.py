@@ -21,7 +21,7 @@ _REGIONS: Final = """
 SELECT region AS code, string_agg(location, ', ' ORDER BY location) AS name
 FROM app.location_region GROUP BY region ORDER BY region
 """
-# Ids rise with time: a row keeps its place on the pages while its count grows.
+# Ids rise with time. Sorted by id, a row stays on its page while its count grows.
 _REFUSED: Final = """
 SELECT id, kind, account, source, address, reason, times, first_at, last_at FROM app.refusal
 WHERE (%(account)s = '' OR account = %(account)s)

@@ -1,4 +1,4 @@
-"""Refused requests: who, from where, which address, why, how often."""
+"""Refused requests: who, from where, which URL, why, how often."""
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext
@@ -19,7 +19,7 @@ from webui.translation.refusals import refused_text
 @require_GET
 @requires(SEE_REFUSED, company=True)
 def refused(request: HttpRequest) -> HttpResponse:
-    """Show refused requests of every store: who, from where, which address, why, how often."""
+    """Show refused requests of every store: who, from where, which URL, why, how often."""
     account = query_text(request, "account", accounts.LONGEST_NAME)
     try:
         day = DayForm({"day": query_text(request, "day", 40)}).cleaned()["day"]

@@ -60,7 +60,8 @@ def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
         case PriceWritten():
             return gettext("Approved: %(holds)s.") % {"holds": holds}
         case PriceWrittenBefore():
-            # A second click repeats its own command id and answer. Here another person was first.
+            # A double click repeats its command id and gets its first answer, `PriceWritten`. So
+            # another person has approved this price.
             who, at = last_decision(PRICES, proposal)
             message = Message(
                 "%(who)s has already approved it, %(at)s: %(holds)s", who=who, at=at, holds=holds

@@ -1,4 +1,4 @@
-"""Addresses of the pricing desk with its filters, sort order and page."""
+"""URLs of the pricing desk with its filters, sort order and page."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,8 +51,8 @@ def heads_of(filters: Filters) -> list[Heading]:
     return headings(_COLUMNS, filters.sort, query, default=DEFAULT_SORT)
 
 
-def pages_of(filters: Filters, has_more: bool) -> Pages:  # noqa: FBT001 -- one of two addresses
-    """Return the addresses of the pages around this one."""
+def pages_of(filters: Filters, has_more: bool) -> Pages:  # noqa: FBT001 -- the only boolean
+    """Return the URLs of the pages around this one."""
     return numbered_pages(
         filters.as_query(), start=filters.start, rows=PAGE_ROWS, has_more=has_more
     )

@@ -44,7 +44,7 @@ def prices(request: HttpRequest) -> HttpResponse:
 
 def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     filters = filters_of(request, list(VIEWS))
-    # Read before the list: a change in between must look new to the polling page.
+    # Read the version before the list. Otherwise a page would miss a change between the two reads.
     version_before = selectors.desk_version("price_proposal")
     shown = (
         _changes(filters) if filters.view == "changes" else _proposals(request, filters, refusal)

@@ -16,7 +16,7 @@ from webui.shell.forms import Typed
 
 
 def _days(column: str, label: str, *used: Use) -> Field:
-    """Return a field for a span, stored in hundredths of a day."""
+    """Return a field for a time span, stored in hundredths of a day."""
     return Field(
         column,
         Message("%(label)s, days", label=Message(label)),
@@ -26,13 +26,13 @@ def _days(column: str, label: str, *used: Use) -> Field:
 
 
 def _in(families: Iterable[Family], **others: str) -> Use:
-    """Return the condition of these families, with the given value for each further field."""
+    """Return the condition that the family is one of these and further fields have these values."""
     codes = tuple(family.code for family in families)
     return {"replenish_family": codes, **{name: (value,) for name, value in others.items()}}
 
 
 def _read(column: str, **others: str) -> tuple[Use, ...]:
-    """Return the alternatives in which a family reads this column for its levels."""
+    """Return the conditions under which a family reads this column; one of them is enough."""
     typed = [family for family in _ORDERING if column in family.typed]
     uses = (
         _in([family for family in typed if family.computed], levels="fixed"),
@@ -47,7 +47,7 @@ def _read(column: str, **others: str) -> tuple[Use, ...]:
 
 
 def _days_read(column: str, label: str) -> Field:
-    """Return a field for a span that families read for their levels."""
+    """Return a field for a time span that families read for their levels."""
     return _days(column, label, *_read(column))
 
 

@@ -60,7 +60,7 @@ class ItemForm(PolicyForm):
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data)
-        # Last, so that a page shows refused fields of the policy first.
+        # Move this field to the end, so that a page shows refused fields of the policy first.
         self.fields["command_id"] = self.fields.pop("command_id")
 
     def item(self) -> NewItem:

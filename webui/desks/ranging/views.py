@@ -1,7 +1,7 @@
 """Ranging a new item: its policy and opening stock, which resolve the task "Unknown item".
 
-Tills sell codes that are not ranged: their facts count, but no decision is made. Ranging gives the
-item the policy that every decision reads (docs/domain.md 2.3, 2.4).
+Tills also sell items that are not ranged. Their sales change stock, but the rules decide nothing
+without a policy. Ranging gives the item its policy (docs/domain.md 2.3, 2.4).
 """
 
 from typing import Any, Final
@@ -83,7 +83,7 @@ def _is_implausible_price(form: Typed) -> bool:
 
 
 def _places(asked_for: str) -> list[Choice]:
-    """Return every named location, and `asked_for`: tills also sell at locations without a name."""
+    """Return every named location, and `asked_for`, which may be a location without a name."""
     named = locations()
     if not asked_for or any(place.code == asked_for for place in named):
         return named

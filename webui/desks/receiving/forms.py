@@ -181,7 +181,10 @@ class TypedRow:
 def kept_rows(
     rows: Iterable[ExpectedDelivery], lines: Iterable[Line], typed: Mapping[str, str]
 ) -> list[TypedRow]:
-    """Return the current rows with the earlier input; input of a vanished row moves to its line."""
+    """Return the current rows with the earlier input.
+
+    Input of a vanished row moves to another row of its order line, or to a new one.
+    """
     left = {
         name.removeprefix("shown-"): _typed(name.removeprefix("shown-"), typed)
         for name in typed

@@ -36,7 +36,7 @@ from webui.shell.page import render_page
 
 LONGEST_REF = 200
 LONGEST_ID = 18
-# Only rows that a page shows can be accepted as the rest; further ones follow afterwards.
+# Accepting the rest books only the rows that the page shows. Further rows appear after that.
 PAGE_ROWS = 100
 
 

@@ -1,4 +1,4 @@
-"""The tables of the admin: three to write, and people and roles to look up."""
+"""The tables of the admin: three to change, and people and roles to look up."""
 
 from django.contrib import admin
 from django.contrib.auth.models import Group, User

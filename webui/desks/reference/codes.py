@@ -1,4 +1,4 @@
-"""Codes of products in the admin: GTINs, and numbers of suppliers."""
+"""Codes of products in the admin: GTINs and suppliers' codes."""
 
 from typing import ClassVar
 

@@ -60,7 +60,7 @@ class LinesInput(Textarea):
 
     @override
     def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> Any:
-        # Before the field checks the length: a browser counts a line break as one character.
+        # Convert before the field checks the length: browsers count a line break as one character.
         sent = super().value_from_datadict(data, files, name)
         return sent.replace("\r\n", "\n") if isinstance(sent, str) else sent
 

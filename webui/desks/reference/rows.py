@@ -45,7 +45,7 @@ class ListedRows(ChangeList):
 
     @property
     def next_url(self) -> str:
-        """The query string of the page behind this one; empty on the last page."""
+        """The query string of the page after this one; empty on the last page."""
         is_last = self.page_num >= self.paginator.num_pages
         return "" if is_last else self.get_query_string({PAGE_VAR: self.page_num + 1})
 

@@ -39,7 +39,7 @@ class ReadTable(_Admin):
     def address(
         self, route: str, view: View, name: str, methods: tuple[str, ...] = READ
     ) -> URLPattern:
-        """Return an address of this table behind the rule of the site."""
+        """Return a route of this table behind the rule of the site."""
         opts = self.opts
         name = f"{opts.app_label}_{opts.model_name}_{name}"
         return path(route, self.admin_site.guarded(view, methods), name=name)

@@ -1,4 +1,4 @@
-"""Addresses of the admin. Importing `admin` and `codes` registers its tables."""
+"""Routes of the admin. Importing `admin` and `codes` registers its tables."""
 
 from django.urls import path
 

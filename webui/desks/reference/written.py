@@ -30,7 +30,7 @@ from webui.shell.forms import CommandForm, PageForm
 
 # Attribute of a request with the refusal of its first attempt.
 _REFUSAL: Final = "admin_refusal"
-# Inputs of Django's own pages.
+# Inputs of Django's own admin pages, which this admin refuses.
 _NOT_OFFERED: Final = frozenset({"_saveasnew", IS_POPUP_VAR})
 
 
@@ -39,7 +39,7 @@ class WrittenTable(ReadTable):
 
     form = ReferenceForm
     kind: ClassVar[type[Describe]]
-    # The address of a page that imports rows.
+    # Name of the route that imports rows; empty if there is none.
     import_name: ClassVar[str] = ""
 
     def command(self, row: Any) -> Describe:  # noqa: ANN401 -- a row of the table's own model
@@ -77,7 +77,7 @@ class WrittenTable(ReadTable):
         self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any
     ) -> Any:
         form: Any = super().get_form(request, obj, change, **kwargs)
-        # Django has made this class for this request.
+        # Django makes this class anew for each request, so no other request has the refusal.
         form.refusal = getattr(request, _REFUSAL, None)
         return form
 
@@ -130,7 +130,7 @@ class WrittenTable(ReadTable):
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except LedgerError as refusal:
-            # The transaction is rolled back. Now the form itself refuses, at the field.
+            # The transaction is rolled back. Render the form again, with the refusal at its field.
             setattr(request, _REFUSAL, refusal)
             return super().changeform_view(request, object_id, form_url, extra_context)
 
@@ -169,7 +169,7 @@ class WrittenTable(ReadTable):
         return json.dumps(found.first())
 
     def _row(self, request: HttpRequest, object_id: str) -> Model:
-        """Return the row of an address; a code that no row has is answered with 404."""
+        """Return the row with the code in the URL; raise `Http404` if there is none."""
         row = self.get_object(request, unquote(object_id))
         if row is None:
             raise Http404

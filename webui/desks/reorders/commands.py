@@ -93,8 +93,8 @@ def _ordered_text(outcome: Ordered | OrderedBefore) -> str:
                 "words": words,
             }
         case OrderedBefore():
-            # A second click repeats its own command id and answer. Here another person or page has
-            # already ordered, and this command ordered nothing.
+            # A double click repeats its command id and gets its first answer, `Ordered`. So another
+            # person or page has ordered, and this command ordered nothing.
             raise Conflict(ordered_before(outcome))
         case _:
             assert_never(outcome)

@@ -1,7 +1,7 @@
 """One need in full: its arithmetic, the reasons to wait, and every decision on it.
 
-The table shows this page's `#need` in an expanding row. Without JavaScript the page is reached by
-the same link.
+The table shows this page's `#need` in an expanding row. Without JavaScript the same link opens
+this page.
 """
 
 from typing import Final

@@ -71,7 +71,7 @@ class NeedRow(Covered, Decidable):
 
     @property
     def cursor(self) -> str:
-        """The place of this row in its list, for the address of the next or previous page."""
+        """The position of this row in its list, for the URL of the next or previous page."""
         return f"{self.section}~{cursor_text(self.mark, self.reorder_id)}"
 
     @property
@@ -116,7 +116,8 @@ class Wanted:
         return Sort(self.sort.removeprefix("-"), self.sort.startswith("-"))
 
 
-# Column, as SQL, and the type of a cursor's value. The money of a need is far below 10^16.
+# By sort: the SQL of its value, and its type in a cursor. Urgency outweighs any money of a need,
+# which is far below 10^16 minor units.
 _SORTS: Final[Mapping[str, tuple[str, str]]] = {
     "urgency": ("(a.urgency * 10000000000000000::numeric - v.value_minor)", "numeric"),
     "item": ("lower(coalesce(p.name, r.sku))", "text"),

@@ -126,7 +126,7 @@ def show_desk(
     """Show the table with the reason of a refusal, or with the needs that were not ordered."""
     wanted = _wanted(request)
     given = {"view": wanted.view, "location": wanted.location, "supplier": wanted.supplier}
-    # Read before the list: a change in between must look new to the polling page.
+    # Read the version before the list. Otherwise a page would miss a change between the two reads.
     around = overview(**given, most=MOST_COUNTED)
     found = need_rows(wanted, PAGE_ROWS + 1)
     counted = {total.section: total for total in totals(wanted)} if wanted.view != "closed" else {}
@@ -182,7 +182,7 @@ def _first(wanted: Wanted) -> dict[str, object]:
 
 
 def _first_page(wanted: Wanted) -> str:
-    """Return the address of the first page, or an empty text if this is the first page."""
+    """Return the URL of the first page, or an empty text if this is the first page."""
     return address(_first(wanted)) if wanted.after or wanted.before else ""
 
 
@@ -291,7 +291,7 @@ def _back(request: HttpRequest) -> str:
 
 
 def after_decision(request: HttpRequest, reorder_id: str) -> str:
-    """Return the address of the list, at the row after this need. Call this before the decision.
+    """Return the URL of the list, at the row after this need. Call this before the decision.
 
     Without the row, a long list would scroll to its top after every decision.
     """

@@ -1,4 +1,4 @@
-"""The notice about sends: what leaves soon and can be undone, and how the last ones ended."""
+"""The notice about sends: those that wait and can be undone, and the outcome of ended ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

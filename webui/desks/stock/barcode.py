@@ -6,7 +6,7 @@ The package python-barcode would do it too, but version 0.16.1 installs top-leve
 
 from typing import Final
 
-# Widths of bar, space, bar, space, bar, space by value; a value is a character, from the blank on.
+# Widths of bar, space, bar, space, bar, space by symbol value. A blank has the value 0, `!` has 1.
 _WIDTHS: Final = """
 212222 222122 222221 121223 121322 131222 122213 122312 132212 221213 221312 231212 112232
 122132 122231 113222 123122 123221 223211 221132 221231 213212 223112 312131 311222 321122

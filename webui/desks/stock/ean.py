@@ -8,7 +8,7 @@ from webui.desks.stock.barcode import path_of
 # Widths of space, bar, space, bar of each digit on the left side with odd parity. With even parity
 # they are reversed. On the right side a digit begins with a bar.
 _ODD: Final = ["3211", "2221", "2122", "1411", "1132", "1231", "1114", "1312", "1213", "3112"]
-# The first digit of EAN-13 has no bars: it is the parity of the six digits behind it.
+# The first digit of EAN-13 has no bars: it is the parity of the six digits after it.
 _PARITY: Final = (
     *("OOOOOO", "OOEOEE", "OOEEOE", "OOEEEO", "OEOOEE"),
     *("OEEOOE", "OEEEOO", "OEOEOE", "OEOEEO", "OEEOEO"),
@@ -21,7 +21,7 @@ _EAN_8, _EAN_13 = 8, 13
 
 
 def has_ean(gtin: str) -> bool:
-    """Return True if a GTIN of 14 digits has a symbol for tills: not that of an outer case."""
+    """Return True if a 14-digit GTIN fits EAN-8 or EAN-13. That of an outer case may not."""
     return len(shortest(gtin)) in (_EAN_8, _EAN_13)
 
 

@@ -19,7 +19,7 @@ from webui.readmodel.stock import PAGE_ROWS, StockRow, stock_rows
 from webui.shell.page import render_page
 
 MOST_COPIES: Final = 50
-# At 0.25 mm a module, a longer code doesn't fit on a label of 63.5 mm.
+# A module is a CSS pixel, 0.26 mm. A longer code doesn't fit on a label of 63.5 mm.
 _MOST_MODULES: Final = 230
 
 
@@ -58,7 +58,7 @@ def labels(request: HttpRequest) -> HttpResponse:
 
 
 def labels_url(rows: list[StockRow]) -> str:
-    """Return the address of the labels of these rows, which belong to one store."""
+    """Return the URL of the labels of these rows, which belong to one store."""
     query = [("location", rows[0].location), *(("sku", row.sku) for row in rows)] if rows else []
     return f"{reverse('labels')}?{urlencode(query)}"
 

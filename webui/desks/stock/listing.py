@@ -51,7 +51,7 @@ _NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One active filter, and the address without it."""
+    """One active filter, and the URL without it."""
 
     label: str
     without: str
@@ -85,7 +85,7 @@ def place_of_address(request: HttpRequest, order: Order) -> Place:
 
 @dataclass(frozen=True, slots=True)
 class StatusCount:
-    """Number of listed rows with a status, and the address that shows only these."""
+    """Number of listed rows with a status, and the URL that shows only these."""
 
     status: str
     label: str
@@ -107,7 +107,7 @@ def status_counts(filters: Filters, sums: Totals) -> list[StatusCount]:
 def addresses(
     filters: Filters, order: Order, page: StockPage, places: Mapping[str, str], *, is_sortable: bool
 ) -> dict[str, Any]:
-    """Return the addresses of chips, headings, statuses, neighbouring pages and the export."""
+    """Return the URLs of chips, headings, statuses, neighbouring pages and the export."""
     base, query, sort = reverse("stock"), filters.as_query(), Sort(order.column, order.descending)
     shown = COLUMNS if is_sortable else [replace(column, name="") for column in COLUMNS]
     has_rows = bool(page.rows)

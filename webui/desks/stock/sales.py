@@ -30,7 +30,7 @@ class SalesViews:
 def sales_views(inv_key: str, as_of_us: int) -> SalesViews:
     """Return the units of the last hour, 24 hours and 7 days, and the sessions of those 7 days.
 
-    The spans end at the newest commit of the key's partition, so an idle key falls to 0 too.
+    The spans end at the newest commit of the key's partition, so they become 0 without sales.
     """
     longest_us = max(span for _, span in SPANS)
     end_us = last_hop_end_us(as_of_us)

@@ -52,7 +52,7 @@ _EXPORTED: Final = [
 def stock(request: HttpRequest) -> HttpResponse:
     """Show the stock list: search, filters, sums, 50 items a page in the chosen order."""
     filters, asked = filters_of(request), order_of(request)
-    # The same rows as those of the person's stores, but Postgres finds them by their location.
+    # For a person with one store, both filters select the same rows. This one uses an index.
     in_store = replace(filters, location=filters.location or home_store(request))
     sums = selectors.totals(in_store)
     order = asked if sums.is_complete else selectors.BY_KEY

@@ -9,7 +9,7 @@ from ledger.ordering.scorecards import CARD_SQL, Card
 from webui.shell.keyset import Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
-# A supplier without a value comes behind those with one, if the best ones are first.
+# In descending order, a supplier without a value comes last.
 _NONE: Final = -1
 KEYS: Final = Keys(
     {

@@ -1,4 +1,4 @@
-"""Scorecards of suppliers, and for each the receipts behind it."""
+"""Scorecards of suppliers, and the receipts from which each is computed."""
 
 from urllib.parse import urlencode
 
@@ -105,7 +105,7 @@ def terms(request: HttpRequest) -> HttpResponse:
     def show(message: str, status: int) -> HttpResponse:
         return _show(request, code, Refusal(code, message, form.typed, status))
 
-    # A code that no address can hold is refused, so this redirect to the list is never used.
+    # A code that can't be part of a URL is refused, so the redirect to the list is never used.
     is_code = bool(code) and code.isprintable()
     target = reverse("supplier", args=[code]) if is_code else reverse("suppliers")
     back = f"{target}?{request.GET.urlencode()}#terms"

@@ -8,7 +8,7 @@ from typing import Final
 from ledger.kernel.rows import select
 from webui.live.stream import HUB
 
-# The services of each stage. A name that ends with a hyphen stands for all that begin with it.
+# The services of each stage. A name that ends with a hyphen matches all that begin with it.
 SERVICES: Final = {
     "Postgres": ("postgres", "heartbeat"),
     "Debezium": ("connect", "connector", "capture"),

@@ -1,4 +1,4 @@
-"""Offsets that the probes ask the broker for, each with a time limit."""
+"""Offsets that the probes read from the broker, each request with a time limit."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar

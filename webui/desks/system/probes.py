@@ -86,7 +86,7 @@ def with_errors(links: Sequence[Link], errors: Sequence[LastError]) -> list[Link
 
 def chain() -> list[Link]:
     """Return all stages, probed in parallel."""
-    # Workers and topics come first: they are slow, and the others only use the database.
+    # Each probe has a thread, so the slow ones, of Kafka and the workers, delay no other.
     with ThreadPoolExecutor(max_workers=len(_PROBES), thread_name_prefix="probe") as pool:
         asked = [(name, pool.submit(_closing(probe))) for name, probe in _PROBES]
         return [_answer(name, future) for name, future in asked]
@@ -308,7 +308,7 @@ def automation() -> Link:
         (name, Message("%(number)s changed", number=units_text(changed)))
         for name, changed in found.detail.items()
     ]
-    # The slowest job takes seconds, so a heartbeat may be that old.
+    # A round begins with a heartbeat. Its slowest job takes seconds: allow 15 s.
     state = OK if found.age_us <= BY_RULE_US else state_of_age(found.age_us)
     return Link(
         "By rule",

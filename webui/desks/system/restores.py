@@ -21,7 +21,7 @@ FROM read_model.restore WHERE finished_at > clock_timestamp() - interval '24 hou
 
 @dataclass(frozen=True, slots=True)
 class PastRestore:
-    """One partition that a worker took over. `kept` means that it still had the newest state."""
+    """One partition that a worker took over. `kept`: it still had the state and read nothing."""
 
     worker: str
     partition: int

@@ -7,11 +7,11 @@ from ledger.kernel.rows import select_one
 from webui.readmodel.figures import bytes_text
 
 SLOT: Final = "retail_cdc"
-# At these parts of `max_slot_wal_keep_size` an alarm begins. At the limit itself Postgres discards
-# the WAL, and the log has to be captured again.
+# Thousandths of `max_slot_wal_keep_size` at which the page warns, and at which it raises the alarm.
+# At the limit itself Postgres discards the WAL, and all rows must be captured again.
 WARN_PERMILLE: Final = 250
 ALARM_PERMILLE: Final = 500
-# The limit that is assumed if Postgres has none, because the disk is finite.
+# The limit that the page assumes if Postgres has none, because the disk is finite.
 ASSUMED_LIMIT_BYTES: Final = 4 << 30
 _LOST: Final = frozenset({"lost", "unreserved"})
 _SLOT: Final = """

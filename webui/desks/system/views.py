@@ -157,7 +157,7 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     try:
         select_value("SELECT count(*) FROM (SELECT 1 FROM read_model.stock LIMIT 1) s")
     except DatabaseError:
-        # The endpoint needs no login: name the part here, and put its error only into the log.
+        # The endpoint needs no login, so its answer names the part without the error.
         log.warning("not ready", part="database")
         return JsonResponse({"ready": False, "not_ready": ["database"]}, status=503)
     return JsonResponse({"ready": True, "live_feed": HUB.connected})

@@ -1,4 +1,4 @@
-"""The operators' page of webhooks: every address, its deliveries, and its dead messages."""
+"""The operators' page of webhooks: every URL, its deliveries, and its dead messages."""
 
 from uuid import uuid4
 
@@ -27,7 +27,7 @@ from webui.shell.page import render_page
 @require_GET
 @requires(OVERSEE_WEBHOOKS, company=True)
 def webhooks(request: HttpRequest) -> HttpResponse:
-    """List the addresses that receive decisions, with their deliveries and dead messages."""
+    """List the URLs that receive decisions, with their deliveries and dead messages."""
     return _show(request, "", "", 200)
 
 

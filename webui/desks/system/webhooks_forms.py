@@ -9,7 +9,7 @@ ACTIONS: Final = ("test", "stop", "resume", "replay", "delete")
 
 
 class WebhookForm(PageForm):
-    """A webhook and what to do with it; `message` names one dead message."""
+    """A webhook and the action on it; `message` names one dead message."""
 
     webhook = IdField()
     action = CodeField(ACTIONS, rule=", ".join(ACTIONS))

@@ -34,7 +34,7 @@ class RoleFilter:
 
 @dataclass(frozen=True, slots=True)
 class KindFilter:
-    """A filter by kind, with its number of open tasks; `without` is the address without it."""
+    """A filter by kind, with its number of open tasks; `without` is the URL without it."""
 
     label: str
     url: str

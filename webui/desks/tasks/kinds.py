@@ -44,20 +44,20 @@ class Kind:
 
     def text(self, task: Task, may: Collection[str]) -> str:
         """Return the text of the task for a person with the abilities `may`."""
-        # A person who may do the second count must not read the first: it would not be blind.
+        # A person who may do the second count must not see the first, or theirs is not blind.
         if task.detail.get("status") == "draft" and self.needs not in may:
             return gettext("A difference waits for a second blind count.")
         return self.describe(task.detail)
 
     def next_step(self, task: Task, may: Collection[str]) -> tuple[str, str]:
-        """Return the next step and its address for a person with the abilities `may`."""
+        """Return the next step and its URL for a person with the abilities `may`."""
         if self.needs in may:
             return self.step, self.page(task)
         return (gettext("See its facts") if task.sku else gettext("See the chain")), _item(task)
 
 
 def _desk(name: str, query: Callable[[Task], dict[str, str]]) -> Callable[[Task], str]:
-    """Return a function for the address of a desk, filtered for a task."""
+    """Return a function that returns the URL of a desk, filtered for a task."""
 
     def page(task: Task) -> str:
         try:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ledger.kernel.rows import Parameters, select, select_value
 
-# Tasks of one kind that another page lists.
+# Most tasks of one kind that another page lists.
 SHOWN_OF_ONE_KIND: Final = 200
 COUNTED_TO: Final = 1_000
 # The numbers of a task's condition as JSON; each kind has its own.

@@ -54,7 +54,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
         kind=request.GET.get("kind", "") if request.GET.get("kind", "") in KINDS else "",
         location=request.GET.get("location", "")[:24],
     )
-    # Read before the list: a change in between must look new to the polling page.
+    # Read the version before the list. Otherwise a page would miss a change between the two reads.
     version_before = selectors.version()
     place = KEYS.place_of(request.GET)
     page = task_page(task_filter, place, roles=tuple(dict.fromkeys((*mine, *ROLES))))

@@ -17,7 +17,7 @@ from webui.desks.transfers.queries import (
 from webui.shell.keyset import MOST_SUMMED, Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
-# People see the names of all stores, but read the rows of their own alone.
+# People see the names of all stores, but read only the rows of theirs. So names are a parameter.
 _NAME: Final = "lower(coalesce(({0}::jsonb ->> {1}), {1}))"
 _NAMES: Final = "%(names)s"
 _UNITS: Final = "CASE WHEN a.status = 'planned' THEN a.planned_units ELSE a.shipped_units END"

@@ -14,7 +14,7 @@ VIEWS: Final = ("moving", "stuck", "received")
 
 @dataclass(frozen=True, slots=True)
 class TransferRow:
-    """One transfer: source, destination, units and progress; `mark` is its value in the list."""
+    """One transfer, from both of its rows; `mark` is its value in the sorted column."""
 
     out_id: int
     in_id: int
