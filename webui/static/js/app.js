@@ -1,5 +1,5 @@
-// Entry point of every page. The frame comes with it; a module of some pages is fetched only where
-// its elements are, so that a first visit takes few requests.
+// Entry point of every page. It loads the frame, and a module of `PARTS` only if the page has an
+// element for it, so that a first visit takes few requests.
 import { startFrame } from "./frame.js";
 import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
@@ -71,7 +71,7 @@ wanted.forEach(holdLoad);
 const modules = await Promise.all(loading);
 wanted.forEach(({ start }, at) => start(modules[at]));
 
-/** A script element holds the page's load event back until the module is there; an import alone doesn't. */
+/** Delay the page's load event until the module is loaded: a script element does so, an import alone doesn't. */
 function holdLoad({ file }) {
   const script = document.createElement("script");
   script.type = "module";

@@ -22,7 +22,7 @@ function start() {
   for (const figure of figures) seen.observe(figure);
 }
 
-/** Load the library as a classic script. A failure leaves the table, which has the same numbers. */
+/** Load the library as a classic script. If that fails, the table below shows the same numbers. */
 function load() {
   library ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
@@ -158,7 +158,7 @@ function priceOptions(uPlot, figure, days) {
   };
 }
 
-/** Grey the band of a day without stock; darker if the day doesn't count as demand. */
+/** Shade the band of a day that was out of stock, darker if the day doesn't count as demand. */
 function shade(chart, day) {
   const isOut = day.marks.includes("out");
   if (!isOut && !day.marks.includes("part")) return;
@@ -204,7 +204,7 @@ function corners(ctx, first, ...others) {
   for (const corner of others) ctx.lineTo(...corner);
 }
 
-/** Let the keyboard move through the days: a slider reads its value out by itself. */
+/** Let the keyboard move through the days, as a slider, whose value screen readers announce. */
 function makeSlider(plot, figure, days, chart) {
   const last = days.length - 1;
   plot.tabIndex = 0;

@@ -1,5 +1,5 @@
-// Desks and the system page poll for changes. The list doesn't move under a person's hands: while
-// they work in it, changes wait behind a button.
+// Desks and the system page poll for changes. While a person works in a list, it stays as it is, and
+// a button offers the changes.
 import { text } from "./frame.js";
 import { CARD, keepPlace } from "./place.js";
 import { say, swap } from "./swap.js";
@@ -48,11 +48,11 @@ function startVersion() {
 /** Return true if the person works in the list (opened, focused or changed a part) or paused it. */
 function isBusy(desk) {
   const at = document.activeElement;
-  // A decision moves the focus to the next card; that alone is no work in the list.
+  // A decision moves the focus to the next card. That alone doesn't mean that the person works in the list.
   if (isPaused() || (desk.contains(at) && !at.matches(CARD))) return true;
   if (desk.querySelector("details[open]:not([data-section]), [role=alert], [aria-busy=true], [aria-expanded=true]")) return true;
   return [...desk.querySelectorAll("input")].some((input) =>
-    // A box without a value has the value "on", and the default "".
+    // Compare boxes by `checked`: one without a value has the value "on", but the default value "".
     ["checkbox", "radio"].includes(input.type)
       ? input.checked !== input.defaultChecked
       : input.value !== input.defaultValue,

@@ -1,5 +1,5 @@
 // Details of a row open below it. Without this script the link loads the page with the details; with
-// it only the list is replaced, and the place on the screen stays.
+// it only the list is replaced, and the row keeps its position on the screen.
 import { swap } from "./swap.js";
 
 export function startExpand() {
@@ -11,7 +11,7 @@ export function startExpand() {
   });
   document.addEventListener("keydown", (event) => {
     const link = event.target.closest?.("a[data-expand]");
-    // A button answers to the space bar too.
+    // The link looks like a button, and the space bar presses a button.
     if (link && event.key === " ") {
       event.preventDefault();
       toggle(link);

@@ -35,7 +35,7 @@ function startRecent(person) {
       show(key);
     }
   });
-  // A search replaces the results. One that leaves a single product has found it.
+  // A search replaces the results. If it leaves a single product, the person has looked that one up.
   new MutationObserver(() => {
     const cards = document.querySelectorAll("article.found");
     if (cards.length === 1) remember(key, cards[0].dataset);

@@ -3,7 +3,7 @@
 // works, or shows everything.
 
 const LOOK_MS = 5_000;
-const NAMES = "inventory-names"; // the people of a shared device, newest first; absent on others
+const NAMES = "inventory-names"; // the people of a shared device, newest first; absent on a device of one person
 const MOST_NAMES = 6;
 
 // Texts of scripts in the language of the page; a page in English has none, and its ids are the texts.
@@ -74,7 +74,7 @@ export function toast(sentence, { kind = "success", action = null, ms = 0 } = {}
   }
   addClose(box);
   document.querySelector(".toasts")?.append(box);
-  // A status line is read out only if its text arrives after it.
+  // Screen readers announce a status line only if its text changes after the line is in the page.
   requestAnimationFrame(() => (line.textContent = sentence));
   if (ms) setTimeout(close, ms);
   return close;
@@ -108,7 +108,7 @@ function startDialogs() {
     const opener = event.target.closest("[data-dialog], [data-expand]");
     if (opener?.dataset.dialog) document.getElementById(opener.dataset.dialog)?.showModal();
     else if (opener) expand(event, opener);
-    // A click on the backdrop is one on the dialog itself.
+    // A click on the backdrop has the dialog itself as its target.
     else if (event.target.matches("dialog.dialog")) event.target.close();
   });
 }
@@ -182,14 +182,14 @@ function watchForNetwork() {
       const answer = await fetch("/readyz", { cache: "no-store" });
       if (answer.ok) location.reload();
     } catch {
-      // Still no network: the next look is in a moment.
+      // Still no network: the next request follows after LOOK_MS.
     }
   };
   addEventListener("online", look);
   setInterval(look, LOOK_MS);
 }
 
-/** This page is the device's copy of a list: say so, with its age, and switch its forms off. */
+/** Mark this page as the device's copy of a list, with its age, and disable its forms. */
 function showKept(keptAtMs) {
   const minutes = Math.max(0, Math.round((Date.now() - keptAtMs) / 60_000));
   const age = minutes < 1 ? text("less than a minute") : minutes < 90 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;

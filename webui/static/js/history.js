@@ -1,4 +1,4 @@
-// Fetch the part of the page again while a request is open, so that its progress moves.
+// Fetch the part of the page again while a request is open, so that it shows the progress.
 import { text } from "./frame.js";
 import { say, swap } from "./swap.js";
 

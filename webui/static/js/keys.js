@@ -1,5 +1,5 @@
 // Keyboard shortcuts: ? shows them all, / searches, g and a key opens a desk, j and k move by rows,
-// x ticks a row. Off inside fields. A switch disables them, because speech input and
+// x ticks a row. Fields ignore them. A switch disables them, because speech input and
 // unsteady hands press single keys by accident (WCAG 2.1.4).
 
 const SWITCH = "inventory-single-keys";

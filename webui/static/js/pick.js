@@ -15,7 +15,7 @@ export function startPick() {
     if (all) pickSection(all);
     if (all || event.target.matches(PICK)) tell();
   });
-  // A field that a browser refuses must be visible, or the person doesn't see the reason.
+  // Open the details around a field that the browser refuses, or its reason stays invisible.
   document.addEventListener(
     "invalid",
     (event) => event.target.closest("details")?.setAttribute("open", ""),

@@ -124,7 +124,7 @@ class Queue {
 
   async settle() {
     if (this.kept && (await swap(location.href, "#tallies"))) showSum();
-    // Entries scanned while the tallies loaded are being sent, and settle afterwards.
+    // Entries scanned while the tallies loaded are being sent; `send` then calls this again.
     if (!this.isEmpty || !this.whenEmpty) return;
     const then = this.whenEmpty;
     this.whenEmpty = null;
@@ -204,7 +204,7 @@ class Queue {
   }
 }
 
-/** The bar with the button to hand in stays, so that a click never misses it; only its sum changes. */
+/** Update the sum in the bar. The bar itself stays, so that a click on its button never misses. */
 function showSum() {
   const line = document.querySelector("[data-sheet-sum]");
   if (line) line.textContent = document.getElementById("tallies").dataset.sum;

@@ -31,7 +31,7 @@ export function startSearch(live) {
     event.preventDefault();
     run();
   });
-  // Somebody typed before this script was there.
+  // The person typed before this script was loaded.
   const field = form.querySelector("input[type=search]");
   if (field && field.value !== field.defaultValue) run();
 }

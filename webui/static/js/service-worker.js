@@ -1,5 +1,5 @@
-// Answers for this device without a network: the frame's files, the last stock list, and a page
-// that says so. With a network every answer comes from the server, and nothing else is kept.
+// Responses for this device without a network: the frame's files, the last stock list, and a page
+// about the lost connection. With a network every response comes from the server.
 //
 // The server marks what may be kept by the header Keep-Offline. Logging out, and any visit of the
 // login, deletes it, so that the next person at this device doesn't see it.
@@ -37,7 +37,7 @@ self.addEventListener("fetch", (event) => {
 async function takeOver() {
   const names = await caches.keys();
   await Promise.all(names.filter((name) => ![FILES, LIST].includes(name)).map((name) => caches.delete(name)));
-  // The request of a page needn't wait until this script has started.
+  // Send the request of a page while this script starts.
   await self.registration.navigationPreload?.enable();
   await self.clients.claim();
 }
@@ -54,7 +54,7 @@ async function page(event) {
 
 async function keep(request, answer) {
   const headers = new Headers(answer.headers);
-  // The text is unpacked already.
+  // These headers describe the compressed body, and the browser has decompressed it.
   headers.delete("Content-Encoding");
   headers.delete("Content-Length");
   headers.set("Kept-At", String(Date.now()));
@@ -79,7 +79,7 @@ async function lastList() {
   return isRecent ? list : undefined;
 }
 
-/** Only the path, which has no character that ends an attribute. */
+/** Return the path of the list, without its query. The path has no quote, which would end the attribute. */
 function pathOf(list) {
   return new URL(list.headers.get("Kept-From")).pathname;
 }
