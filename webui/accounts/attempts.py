@@ -57,8 +57,8 @@ CODE: Final = Limit("code", 5, 300)
 class Attempt:
     """One counted attempt.
 
-    `blocked_for_s` is 0 if the attempt is allowed. `is_first_block` is true for the attempt that
-    reached the limit, so that an audit gets one entry per block and not one per guess.
+    `blocked_for_s` is 0 if the attempt is allowed. `is_first_block` is true for the first attempt
+    beyond the limit, so that an audit gets one entry per block and not one per guess.
     """
 
     keys: tuple[str, ...]

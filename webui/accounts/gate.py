@@ -50,7 +50,7 @@ class Gate(MiddlewareMixin):
         _args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> HttpResponse | None:
-        """Enter the user's scope, and refuse a requested location outside it."""
+        """Limit the request to the user's scope, and refuse a requested location outside it."""
         # The name includes its namespace, so `admin:login` is not taken for the route `login`.
         name = request.resolver_match.view_name if request.resolver_match else None
         if name in UNGUARDED | STREAMS:

@@ -54,7 +54,7 @@ def new_secret() -> str:
 
 
 def address_of(user: User, secret: str) -> str:
-    """Return the `otpauth://` address that authenticator apps scan."""
+    """Return the `otpauth://` URI that authenticator apps scan."""
     totp = pyotp.TOTP(secret)
     return str(totp.provisioning_uri(name=user.get_username(), issuer_name=ISSUER))
 

@@ -30,7 +30,7 @@ from webui.accounts.sources import source_of
 TOO_MANY: Final = 429
 WRONG: Final = 422
 UNREADABLE: Final = 409
-# Key of the session's data between password and code.
+# Session key of the data that a login stores between password and code.
 _PENDING: Final = "pending_login"
 _PENDING_S: Final = 300
 _MINUTE_S: Final = 60

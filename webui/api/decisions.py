@@ -86,7 +86,7 @@ class OrderState(Schema):
 class Event(Schema):
     """A change of a need or of a proposed price, or the sending of an order.
 
-    `cursor` is the position of the event: the same event has the same cursor everywhere. Events of
+    `cursor` is the position of the event, the same in pages and streams. Events of
     orders have `order`, no `proposal` and no `sku`.
     """
 
@@ -122,7 +122,7 @@ class EventFilters(Schema):
 
 
 class EventPageFilters(EventFilters):
-    """A page of events."""
+    """The filters of a page of events, and its number of rows."""
 
     limit: Limit = USUAL_ROWS
 

@@ -176,7 +176,10 @@ class Delete(Given):
 
 
 class Confirm(Given):
-    """Units that the supplier confirms, and the due day if it moves."""
+    """Units that the supplier confirms, and the due day if it moves.
+
+    `beyond_order` accepts more units than ordered.
+    """
 
     action: Literal["confirm"]
     version: Version

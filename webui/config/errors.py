@@ -43,8 +43,8 @@ SLOW: Final = RetryLater(
     "the database took too long; what was sent was written as a whole or not at all;"
     " try again, or ask for less",
 )
-# Answers by SQLSTATE prefix: no connection, server starting or stopping, conflicts that a retry may
-# solve, and timeouts set by webui.config.session_limits.
+# Responses by SQLSTATE prefix: no connection, server starting or stopping, conflicts that a retry
+# may solve, and timeouts set by webui.config.session_limits.
 _BY_STATE: Final = {
     "08": UNAVAILABLE,
     "57P": UNAVAILABLE,

@@ -82,7 +82,7 @@ FROM ranked WHERE rank <= %(most)s ORDER BY sku, rank
 class Card:
     """A product, its row in the person's store, and its units in others in the chosen order.
 
-    `matched` is the code that the search was, None if it was the SKU or words.
+    `matched` is the code that the person searched for, None for an SKU or words.
     """
 
     sku: str
@@ -168,7 +168,7 @@ ORDER BY place, supplier, sku
 
 @dataclass(frozen=True, slots=True)
 class _Hit(CodeMatch):
-    """A code, or a product with an empty code, with its place in the list."""
+    """A code, or a product with an empty code, with its position in the list."""
 
     place: int
 
@@ -176,7 +176,7 @@ class _Hit(CodeMatch):
 def _hits(
     text: str, products: str, parameters: Mapping[str, Any]
 ) -> tuple[list[Found], list[CodeMatch]]:
-    """Return the products of a search, each once, and the active codes that the text is.
+    """Return the products of a search, each once, and the active codes that equal the text.
 
     The product with this SKU is first, then those of the codes, then those of `products`.
     """

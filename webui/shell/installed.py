@@ -1,4 +1,4 @@
-"""The script and the page that a device keeps, so that it can answer without a network.
+"""The script and the page that a device keeps, so that it works without a network.
 
 Both hold no data and need no login. A service worker handles only URLs below its own, so it can't
 be a file below `/static/`.

@@ -1,4 +1,4 @@
-"""The frame of every page: navigation, abilities, the signed stream of its keys, its age."""
+"""The frame of every page: navigation, abilities, the signed URL of its stream, its age."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -150,7 +150,7 @@ def _tabs(request: HttpRequest, current: str, may: Collection[str]) -> list[Tab]
 
 
 def _with_scan(tabs: Sequence[Tab], *, is_current: bool) -> list[Tab]:
-    """Return the desks of the bar with Scan; on its page, it is current instead of its desk."""
+    """Return the desks of the bar and Scan; on the page Scan, only Scan is marked as current."""
     scan = Tab(SCAN, "", reverse(SCAN), "", is_current, "", ICONS[SCAN])
     return [*(replace(tab, is_current=tab.is_current and not is_current) for tab in tabs), scan]
 

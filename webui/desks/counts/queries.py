@@ -270,7 +270,7 @@ class CountInHistory:
 
     @property
     def value_minor(self) -> int | None:
-        """The restated variance at the item's cost; None for an opening count, which is no loss."""
+        """The restated variance at cost; None for an unknown cost or an opening count, no loss."""
         if self.cost_minor is None or self.kind == "opening":
             return None
         return self.variance_now_units * self.cost_minor

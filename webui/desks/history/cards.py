@@ -42,7 +42,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run as the prover listed it; `percent` is the share of its finished tasks."""
+    """One run as the prover listed it; `percent` is the share of its finished units."""
 
     run: str
     logic_revision: int | None

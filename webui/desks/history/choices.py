@@ -50,7 +50,7 @@ def kind_choices(document: Mapping[str, Any], wanted: Filters) -> list[Choice]:
 
 
 def class_choices(document: Mapping[str, Any], wanted: Filters, by: str) -> list[Choice]:
-    """Return all classes of differences, each with its number."""
+    """Return all classes of differences, each with the number of its differences."""
     counts = document[f"{wanted.kind}s"]
     every = Choice(
         gettext("All"),

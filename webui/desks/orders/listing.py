@@ -88,7 +88,7 @@ class LateLine(Line):
 class Totals:
     """Sums over the rows of all pages, over the first 10,001 at most.
 
-    `without_value` rows have no known cost, so the value leaves them out.
+    `without_value` counts the rows without a known cost, which the value leaves out.
     """
 
     rows: int

@@ -1,4 +1,4 @@
-"""The desk of people."""
+"""Routes of the people desk."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Commands that people send from the pricing desk, and their answers."""
+"""Commands that people send from the pricing desk, with the messages that confirm them."""
 
 from typing import Any, assert_never
 
@@ -25,7 +25,7 @@ from webui.shell.forms import SnoozeForm
 
 
 def execute(command: Command) -> str:
-    """Approve, reject or snooze one proposed price; return the answer for the person."""
+    """Approve, reject or snooze one proposed price; return the message for the person."""
     common: dict[str, Any] = {
         "proposal_id": command.proposal,
         "shown_revision": command.shown_revision,
@@ -72,7 +72,7 @@ def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
 
 
 def set_stop(form: StopForm, actor: str) -> str:
-    """Stop prices that rules set, or allow them again; return the answer for the person."""
+    """Stop prices that rules set, or allow them again; return the message for the person."""
     is_on = form.cleaned()["stop"] == ON
     set_price_kill_switch(is_on=is_on, actor=actor)
     return (

@@ -153,7 +153,7 @@ def approve_one(form: PicksForm, user: User | AnonymousUser) -> str:
 
 
 def send_picked(form: PicksForm, user: User | AnonymousUser) -> Picked:
-    """Record that the ticked needs are approved and sent in ten seconds."""
+    """Record that the ticked needs are to be approved and sent after ten seconds."""
     values = form.cleaned()
     needs, bad = form.with_units(values["pick"])
     if not needs:

@@ -253,7 +253,7 @@ def version(_request: HttpRequest) -> JsonResponse:
 @require_POST
 @requires(DECIDE_REORDERS)
 def approve(request: HttpRequest) -> HttpResponse:
-    """Approve one need or every picked one, or approve and send them in ten seconds.
+    """Approve one need or every picked one, or approve and send them after ten seconds.
 
     Needs that could not be ordered are listed with the reason; the others are ordered.
     """

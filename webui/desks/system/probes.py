@@ -196,7 +196,7 @@ def debezium() -> Link:
 
 
 def capture_report() -> tuple[str, list[tuple[str, str]]]:
-    """Return why the capture is not being repaired, or "", and the number of repairs."""
+    """Return the capture's problem or who paused it, or "", and its number of repairs."""
     found = select_one(
         "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'",
         {},

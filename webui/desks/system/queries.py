@@ -17,7 +17,7 @@ _URGENCY: Final = ("down", "slow", "ok")
 
 @dataclass(frozen=True, slots=True)
 class LateSales:
-    """Sums over the sales that came after their window's retention."""
+    """Sums over the sales that arrived too late for any window."""
 
     records: int
     units: int

@@ -1,4 +1,4 @@
-"""Queries of the transfers desk: both rows of a transfer as one, from the ledger."""
+"""Queries of the transfers desk: the leaving and the arriving row of a transfer as one."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
