@@ -126,7 +126,7 @@ def _first(
     for another.
     """
     if not settings.query_token.get_secret_value():
-        return "no token for the workers is set"
+        return "INVENTORY_QUERY_TOKEN is not set, so no worker was queried"
     _client()  # building the first client takes as long as a page may wait
     until_s = time.monotonic() + within_s
     problem = "no worker is known"
@@ -177,18 +177,18 @@ def _key_of(answer: httpx.Response) -> LiveKey | str:
             who = "the worker is restoring" if restoring else "no worker holds"
             return f"{who} this partition"
         case status:
-            return f"a worker answers {status}"
+            return f"a worker answered with status {status}"
 
 
 def _map_of(answer: httpx.Response) -> PartitionMap | str:
     if not answer.is_success:
-        return f"a worker answers {answer.status_code}"
+        return f"a worker answered with status {answer.status_code}"
     return PartitionMap(tuple(checked(PARTITIONS, answer.json())["partitions"]))
 
 
 def _own_of(answer: httpx.Response) -> tuple[str, frozenset[int]] | str:
     if not answer.is_success:
-        return f"a worker answers {answer.status_code}"
+        return f"a worker answered with status {answer.status_code}"
     body = checked(PARTITIONS, answer.json())
     return str(body["worker"]), frozenset(int(row["partition"]) for row in body["partitions"])
 
@@ -202,7 +202,7 @@ class _Code:
 
 def _code_of(answer: httpx.Response) -> _Code | str:
     if not answer.is_success:
-        return f"a worker answers {answer.status_code}"
+        return f"a worker answered with status {answer.status_code}"
     return _Code(str(checked(REVISION, answer.json()).get("code", "")))
 
 

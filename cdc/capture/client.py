@@ -200,7 +200,10 @@ class ConnectClient:
                 break
             time.sleep(_POLL_S)
         if answer.is_error:
-            message = f"connector {CONNECTOR}: Connect kept its offsets: {answer.text[:500]}"
+            message = (
+                f"connector {CONNECTOR}: Connect answered {answer.status_code} and deleted no "
+                f"offsets: {answer.text[:500]}"
+            )
             raise CaptureError(message)
 
     def resume(self) -> None:
@@ -264,7 +267,7 @@ def wait_captured(client: ConnectClient, database_url: str, *, timeout_s: float)
     def missing(state: ConnectorState) -> str:
         if problem := _not_streaming(state, database_url):
             return problem
-        return "" if client.snapshot_ended() else "the end of its snapshot is not stored"
+        return "" if client.snapshot_ended() else "Connect has not stored the end of its snapshot"
 
     return _until(client.state, missing, timeout_s=timeout_s)
 

@@ -90,7 +90,7 @@ def publication_problem(connection: Connection) -> str:
     if missing:
         return f"lacks {', '.join(missing)}"
     if not row[1]:
-        return "leaves out some operations"
+        return "does not publish every insert, update, delete and truncate"
     parts = sorted(name for name, _, is_whole in rows if not is_whole)
     return f"leaves out rows or columns of {', '.join(parts)}" if parts else ""
 

@@ -61,7 +61,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "store": Rule(_NAME, "the code of a store"),
     "key": Rule(_KEY, "a store and a SKU, like BERLIN-1|TEA"),
     "engine": Rule(_ENGINE, "local or spark"),
-    "full": Rule(_YES, "yes, or nothing"),
+    "full": Rule(_YES, "yes, or empty"),
     "statement": Rule(_ANY, "one SELECT, up to 20,000 characters", LONGEST_STATEMENT),
 }
 

@@ -86,7 +86,7 @@ def built(record: str, document: dict[str, Any], build: Callable[[dict[str, Any]
     try:
         return build(document)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        problem = f"{record} record: its fields are not those of its version: {error!r}"
+        problem = f"{record} record: a field is missing, unknown or malformed: {error!r}"
         raise UnreadableRecord(problem) from error
 
 

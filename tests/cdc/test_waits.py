@@ -8,7 +8,7 @@ from cdc.capture.client import CaptureError, ConnectorState, _until
 
 FAILED = ConnectorState("RUNNING", "FAILED", "no such publication")
 RUNNING = ConnectorState("RUNNING", "RUNNING")
-MISSING = "the end of its snapshot is not stored"
+MISSING = "Connect has not stored the end of its snapshot"
 
 
 def test_a_task_that_stays_failed_is_not_waited_for() -> None:

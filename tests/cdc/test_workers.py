@@ -81,7 +81,7 @@ def test_the_worker_that_holds_the_key_gives_its_whole_state(tmp_path: Path) -> 
         (404, {}, "the worker has no fact of this key"),
         (503, {"state": "RESTORING"}, "the worker is restoring this partition"),
         (503, {"state": "UNKNOWN"}, "no worker holds this partition"),
-        (401, {}, "a worker answers 401"),
+        (401, {}, "a worker answered with status 401"),
         (200, ANSWER | {"value": VALUE | {"logic_revision": -1}}, "logic_revision -1 is unknown"),
         (200, ANSWER | {"schema": 2}, "answer_key record: schema 2 is unknown here; known: 1"),
         (200, ANSWER | {"schema": None}, "schema None is unknown here; known: 1"),
@@ -183,7 +183,7 @@ def test_without_a_token_nobody_is_asked(tmp_path: Path) -> None:
         tokenless = known.model_copy(update={"query_token": SecretStr("")})
         problems = {query_key(tokenless, "L|S").problem, partition_map(tokenless).problem}
 
-    assert (problems, asked) == ({"no token for the workers is set"}, [])
+    assert (problems, asked) == ({"INVENTORY_QUERY_TOKEN is not set, so no worker was queried"}, [])
 
 
 def test_addresses_come_from_the_variable_or_from_the_running_stack(
@@ -208,7 +208,7 @@ MAP: dict[str, Any] = {
     [
         (200, MAP, ""),
         (200, MAP | {"schema": 2}, "answer_partitions record: schema 2 is unknown here; known: 1"),
-        (401, {}, "a worker answers 401"),
+        (401, {}, "a worker answered with status 401"),
         (200, "<html>", "a worker's answer can't be read"),
         (200, {"schema": 1}, "a worker's answer can't be read"),
     ],
