@@ -119,8 +119,8 @@ class KafkaLog:
                 yield records
             elif loop.time() - last_records_s > STALLED_AFTER_S:
                 problem = (
-                    f"{topic}[{partition}]: no record arrived from offset {position} on for "
-                    f"{STALLED_AFTER_S:g} s, expected up to {end}"
+                    f"{topic}[{partition}]: no record arrived for {STALLED_AFTER_S:g} s; "
+                    f"the read is at offset {position} of {end}"
                 )
                 raise ReadStalled(problem)
 

@@ -117,7 +117,7 @@ async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | 
     if newest.next_offset != snapshot.changelog_next_offset:
         return (
             f"{ON_HAND_CHANGELOG} has the progress {newest.next_offset} before offset {at}, "
-            f"the snapshot has {snapshot.changelog_next_offset}"
+            f"but the snapshot was taken at progress {snapshot.changelog_next_offset}"
         )
     return None
 

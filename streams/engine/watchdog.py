@@ -54,7 +54,10 @@ class Watchdog:
         self._observe(now_s, handled, lags)
         waiting = [p for p in handled if lags.get(p, 0) > 0]
         if waiting and all(now_s - self._seen[p][1] > self.stall_s for p in waiting):
-            return f"records of partitions {waiting} wait, none was handled for {self.stall_s:g} s"
+            return (
+                f"records of partitions {waiting} wait, and none of them was handled for "
+                f"{self.stall_s:g} s"
+            )
         for partition in waiting:
             silent_s = now_s - self._seen[partition][1]
             if silent_s > self.stall_s * ONE_PARTITION_FACTOR:

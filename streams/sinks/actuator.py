@@ -43,7 +43,12 @@ class Actuator:
         decides = active_or_first(connection, LOGIC_REVISION)
         if decides not in (self._revision, LOGIC_REVISION):
             repair = f"inventory revision promote {LOGIC_REVISION} --without-comparison"
-            log.warning("other rules decide", decides=decides, code=LOGIC_REVISION, repair=repair)
+            log.warning(
+                "another logic revision decides",
+                decides=decides,
+                code=LOGIC_REVISION,
+                repair=repair,
+            )
         self._revision = decides
         names = output_topics(self._revision)
         return names.reorder_events, names.price_events

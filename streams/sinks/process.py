@@ -89,10 +89,15 @@ def main(create: Callable[[SinkSettings], Sink]) -> None:
         log.critical("sink failed", exc_info=error, problem=str(error), exit_code=code)
         sys.exit(ExitCode.FAILED)
     except SourceLost as error:
-        _halt("sink position is gone", error, ExitCode.LOG_MISMATCH, error.topic)
+        _halt(
+            "the topic does not hold the sink's position", error, ExitCode.LOG_MISMATCH, error.topic
+        )
     except UnreadableRecord as error:
         _halt(
-            "sink stopped at a record", error, ExitCode.UNREADABLE, error.position.partition("[")[0]
+            "sink stopped at a record that it can't read",
+            error,
+            ExitCode.UNREADABLE,
+            error.position.partition("[")[0],
         )
 
 

@@ -121,7 +121,7 @@ def _attach_gaps(app: faust.App, runtime: Runtime) -> None:
             try:
                 await runtime.check_gaps()
             except Exception as error:  # noqa: BLE001 -- a task's edge: a silent end is worse
-                die("a gap could not be read", error)
+                die("records that the consumer skipped could not be read", error)
 
 
 def _attach_snapshots(app: faust.App, runtime: Runtime) -> None:

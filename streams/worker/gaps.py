@@ -84,7 +84,12 @@ class Gaps:
                     await self._fold(part, owned)
         owned.next_offset = until  # the log has no records at the remaining offsets
         owned.publish(())
-        log.info("read a gap", partition=owned.number, start=start, end=until)
+        log.info(
+            "folded offsets that the consumer skipped",
+            partition=owned.number,
+            start=start,
+            end=until,
+        )
 
     async def check(self, owned: OwnedPartition, end: int, is_ready: IsReady) -> None:
         """Fold a gap if the next offset is below `end` and didn't change since the last check.
