@@ -83,10 +83,13 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
     change = abs(candidate.new_minor - candidate.old_minor) * 1000
     lowest = floor_minor(candidate.cost_minor, candidate.margin_permille, candidate.tax_bp)
     objections = (
-        (candidate.price_mode != "auto", gettext_noop("prices of this item need a person")),
+        (
+            candidate.price_mode != "auto",
+            gettext_noop("a person has to approve each price of this item"),
+        ),
         (
             candidate.signal == ALWAYS_A_PERSON,
-            gettext_noop("a price below its floor needs a person"),
+            gettext_noop("the price is below its floor, so a person has to approve the change"),
         ),
         (
             change > candidate.auto_permille * candidate.old_minor,

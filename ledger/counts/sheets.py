@@ -117,7 +117,9 @@ def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple
         refuse(
             "entries",
             len(entries),
-            Message("at most %(most_entries)s entries at a time", most_entries=MOST_ENTRIES),
+            Message(
+                "one request may hold at most %(most_entries)s entries", most_entries=MOST_ENTRIES
+            ),
         )
     refused: list[Refused] = []
     with ledger_transaction():

@@ -30,7 +30,7 @@ def decrypt(purpose: str, text: str) -> str:
     try:
         return _cipher(purpose).decrypt(text.encode()).decode()
     except InvalidToken as failure:
-        message = f"the secret of {purpose} was stored with another key"
+        message = f"the secret of {purpose} can't be decrypted with the present secret key"
         raise Undecipherable(message) from failure
 
 

@@ -257,7 +257,7 @@ def allowed_line(command: LineCommand) -> OrderLine:
 def describe(line: OrderLine) -> str:
     """Return the current values of a line as text, for a person who saw other values."""
     left = Message(
-        "%(writer)s left it %(status)s at %(write_time)s",
+        "last written by %(writer)s at %(write_time)s, now %(status)s",
         writer=line.writer,
         status=Message(line.status),
         write_time=line.write_time,

@@ -78,7 +78,7 @@ class SetPrice:
         if self.kind == "emergency":
             checks.text("reason", self.reason)
             if self.effective_from is not None:
-                rule = "no time: an emergency price starts within ten minutes"
+                rule = "empty: an emergency price always starts within ten minutes"
                 refuse("effective_from", self.effective_from, rule)
 
 

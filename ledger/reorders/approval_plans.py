@@ -155,7 +155,7 @@ def _plan(
 ) -> Plan | OrderedBefore | LedgerError:
     try:
         if approval.reorder_id in seen:
-            refuse("reorder_id", approval.reorder_id, "each need only once at a time")
+            refuse("reorder_id", approval.reorder_id, "each need at most once in one request")
         row = known.proposals.get(approval.reorder_id)
         if row is None:
             refuse("reorder_id", approval.reorder_id, "no such proposal")

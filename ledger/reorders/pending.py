@@ -315,7 +315,9 @@ def acknowledge_send(
     def work() -> Done:
         send, _items = _locked(send_id)
         if send.status == "waiting":
-            message = gettext_noop("This send is still waiting: undo it, or wait for its end")
+            message = gettext_noop(
+                "This send is still waiting: undo it, or wait until it has ended"
+            )
             raise Conflict(message)
         execute(
             "UPDATE app.pending_send SET seen_at = coalesce(seen_at, clock_timestamp())"
@@ -355,7 +357,9 @@ def _refuse_ended(send: _Send) -> None:
             "%(ended_by)s has already undone this send%(at)s", ended_by=person(send.ended_by), at=at
         ),
         "lapsed": Message(
-            "The automation did not run in time, so this send has ended unsent%(at)s", at=at
+            "The automation did not run in time: these orders were not sent%(at)s, and there is"
+            " nothing to undo",
+            at=at,
         ),
     }
     raise Conflict(messages[send.status])

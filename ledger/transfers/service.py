@@ -250,7 +250,7 @@ def _must_be_on_its_way(arriving: ShipmentLine, shown_version: str | None) -> No
         return
     due = Message(", due %(due_on)s", due_on=arriving.due_on) if arriving.due_on else ""
     left = Message(
-        "%(writer)s left it %(status)s at %(write_time)s",
+        "last written by %(writer)s at %(write_time)s, now %(status)s",
         writer=arriving.writer,
         status=Message(arriving.status),
         write_time=arriving.write_time,

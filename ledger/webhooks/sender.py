@@ -21,7 +21,9 @@ from ledger.webhooks.messages import wait_after
 from ledger.webhooks.posting import GONE, Answer, Limits, post
 from ledger.webhooks.signing import headers_of, opened
 
-_UNREADABLE: Final = "its secret was stored with another key: rotate the secret, then resume"
+_UNREADABLE: Final = (
+    "its secret was encrypted with another secret key: rotate the secret, then resume"
+)
 _GONE: Final = "the receiver answered 410 Gone"
 
 log = structlog.get_logger(__name__)

@@ -43,7 +43,7 @@ FINE: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("holds", "objects", "why"),
     [
-        ({}, {"price_mode": "advise"}, "need a person"),
+        ({}, {"price_mode": "advise"}, "a person has to approve each price"),
         ({}, {"signal": "below_floor"}, "below its floor"),
         ({"new_minor": 900}, {"new_minor": 899}, "above the limit"),
         ({"new_minor": 1100}, {"new_minor": 1101}, "above the limit"),

@@ -312,6 +312,6 @@ def test_of_two_who_confirm_a_line_the_second_reads_who_was_first_and_keeps_his_
         typed,
     )
 
-    left = rf"{winner} left it confirmed at {WHEN}, 10 ordered, {typed[winner]['units']} confirmed"
-    assert re.search(left, said(page))
+    last = rf"last written by {winner} at {WHEN}, now confirmed, 10 ordered"
+    assert re.search(rf"{last}, {typed[winner]['units']} confirmed", said(page))
     assert re.search(rf'name="units"[^>]* value="{typed[loser]["units"]}"', page.content.decode())

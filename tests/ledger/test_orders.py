@@ -223,7 +223,8 @@ def test_the_loser_of_two_changes_reads_what_the_line_says_now(ledger: psycopg.C
     stands = line(ledger, line_id)
     assert stands is not None
     left = {8: "ann", 9: "bob"}[stands[2]]
-    assert f"{left} left it confirmed" in loser.what_changed
+    assert f"last written by {left} at" in loser.what_changed
+    assert "now confirmed" in loser.what_changed
 
 
 @pytest.mark.parametrize(
@@ -297,7 +298,7 @@ def test_what_a_line_says_now_names_all_that_moved(ledger: psycopg.Connection) -
 
     with pytest.raises(
         Conflict,
-        match=r"ann left it closed at 20.* UTC, 10 ordered, 9 confirmed, 9 cancelled,"
+        match=r"last written by ann at 20.* UTC, now closed, 10 ordered, 9 confirmed, 9 cancelled,"
         " due 2099-01-02, 0 open",
     ):
         services.move_due_date(line_id=line_id, due_on=ORDERED.date(), shown_version="before")

@@ -229,7 +229,7 @@ def test_a_batch_orders_what_it_can_and_says_why_not_of_the_rest(
     assert "you saw revision 1, now it is revision 3" in reasons[0]
     assert "is cancelled now" in reasons[1]
     assert "no such proposal" in reasons[2]
-    assert "only once" in reasons[3]
+    assert "at most once" in reasons[3]
     assert [line[0] for line in lines(ledger)] == [good]
     assert ledger.execute(
         "SELECT action, actor FROM app.action_log WHERE action IN ('approve', 'order') ORDER BY id"

@@ -62,7 +62,7 @@ def test_the_loser_of_a_race_sees_what_changed_and_keeps_his_input(
 
     page = text(answer)
     assert answer.status_code == 409
-    assert "has changed since it was shown: ann left it confirmed" in page
+    assert "has changed since it was shown: last written by ann at" in page
     assert 'required value="9"' in page
     assert 'role="alert"' in page
 

@@ -103,7 +103,7 @@ def test_a_transfer_is_not_due_before_the_day_on_which_it_left(ledger: psycopg.C
 def test_a_planned_transfer_keeps_its_day_and_its_planner(ledger: psycopg.Connection) -> None:
     planned = services.plan_transfer(route=Route("D", "L", "S", 6, date(2099, 1, 1)), actor="bea")
 
-    said = rf"is not on its way: bea left it planned at {WHEN}, due 2099-01-01"
+    said = rf"is not on its way: last written by bea at {WHEN}, now planned, due 2099-01-01"
     with pytest.raises(Conflict, match=said):
         services.move_transfer_due_date(
             shipment_line_id=planned.in_id, due_on=date(2099, 3, 5), actor="max"
@@ -116,7 +116,8 @@ def test_what_was_received_meanwhile_is_told_with_who_and_when(ledger: psycopg.C
     transfer = stuck(ledger)
     services.receive_transfer(shipment_line_id=transfer.in_id, delivered=Delivered(6), actor="cyd")
 
-    with pytest.raises(Conflict, match=rf"is not on its way: cyd left it received at {WHEN}"):
+    said = rf"is not on its way: last written by cyd at {WHEN}, now received"
+    with pytest.raises(Conflict, match=said):
         services.move_transfer_due_date(shipment_line_id=transfer.in_id, due_on=date(2099, 3, 5))
 
 
@@ -155,7 +156,8 @@ def test_of_two_who_move_the_day_the_second_reads_what_the_first_has_said(
     [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
     [(due_on, winner)] = {row[1:] for row in days(ledger)}
     assert due_on == wanted[winner]
-    said = rf"has changed since it was shown: {winner} left it shipped at {WHEN}, due {due_on}"
+    last = rf"last written by {winner} at {WHEN}, now shipped, due {due_on}"
+    said = f"has changed since it was shown: {last}"
     assert re.search(said, loser.what_changed)
 
 
