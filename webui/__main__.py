@@ -43,7 +43,10 @@ def read_model_offsets() -> dict[int, int]:
             cursor.execute(sql, [ON_HAND_CHANGELOG])
             return dict(cursor.fetchall())
     except DatabaseError as failure:
-        log.warning("the live feed begins at the end", error=str(failure))
+        log.warning(
+            "the database does not answer: the live feed starts at the end of the changelog",
+            error=str(failure),
+        )
         return {}
     finally:
         connection.close()
@@ -58,13 +61,20 @@ def encrypt_stored_secrets() -> None:
 
     # A key generated for this process alone would make the secrets unreadable for ever.
     if "secret_key" not in django_settings.ENVIRONMENT.model_fields_set:
-        log.warning("no secret key is set: sessions and second factors end with this process")
+        log.warning(
+            "INVENTORY_SECRET_KEY is not set: sessions and second factors end with this process"
+        )
         return
     try:
         if found := encrypt_stored():
-            log.info("secrets of authenticators encrypted", secrets=found)
+            log.info(
+                "encrypted authenticator secrets that were stored in plain text", secrets=found
+            )
     except DatabaseError as failure:
-        log.warning("secrets of authenticators not checked", error=type(failure).__name__)
+        log.warning(
+            "stored authenticator secrets were not encrypted; each login encrypts its own",
+            error=type(failure).__name__,
+        )
     finally:
         connection.close()
 

@@ -40,7 +40,7 @@ EXCEPTIONS = {
     r"^\w+:\w+$": "scopes of tokens, as programs send them",
     r"\b(GET|POST) /\S*": "addresses of refused requests",
     r"\b(associate|manager|buyer|lead|pricing|analyst|operator)\b": "codes of roles",
-    r"^[: ]*(This needs the right to .*|this requires .*|further addresses)$": "recorded reasons",
+    r"^[: ]*(This needs the right to .*|further addresses)$": "recorded reasons",
     r"^(order|submit sheet)$": "codes of the audit log",
     r"^(Reorder point units|Shrink|Lost|Sold units)$": "columns of answers and compared records",
     r"\bsource must be an object, got None\b": "the detail of a rejected record",

@@ -14,8 +14,8 @@ from webui.accounts import refusals
 _REFUSED: Final = {
     "login_failed": "wrong name or password",
     "second_factor_failed": "wrong code",
-    "second_factor_unreadable": "authenticator of another key",
-    "password_wrong": "wrong present password",
+    "second_factor_unreadable": "authenticator secret encrypted with another secret key",
+    "password_wrong": "wrong current password",
 }
 
 

@@ -28,7 +28,9 @@ def decrypted(user_id: int, text: str) -> str:
     try:
         return decrypt(f"{_LABEL}:{user_id}", text)
     except Undecipherable as failure:
-        message = f"the authenticator of person {user_id} was stored with another key"
+        message = (
+            f"the present secret key can't decrypt the authenticator secret of person {user_id}"
+        )
         raise SecretUnreadable(message) from failure
 
 

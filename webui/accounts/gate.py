@@ -59,7 +59,9 @@ class Gate(MiddlewareMixin):
             return None
         if not hasattr(view, RULE):
             message = Message(
-                "The address %(path)s has no rule. Nothing was changed.", path=request.path
+                "The address %(path)s has no access rule, so nobody may use it. Nothing was "
+                "changed.",
+                path=request.path,
             )
             raise PermissionDenied(message)
         enter(stores_of(request.user))

@@ -56,7 +56,7 @@ def _added(name: str, roles: Collection[str], places: StoreAccess, actor: str) -
         refuse(
             "person",
             name,
-            gettext_noop("a printable name without | and without blanks at its ends"),
+            gettext_noop("printable characters without |, and no space at either end"),
         )
     _check_roles(roles)
     places.check()

@@ -130,7 +130,7 @@ class InPacks(Given):
         if self.packs is None and self.pack_units is None:
             return None
         if self.packs is None or self.pack_units is None:
-            refuse("packs", self.packs, "given with pack_units, or neither of them")
+            refuse("packs", self.packs, "packs and pack_units together, or neither")
         return self.packs * self.pack_units
 
 
@@ -245,7 +245,7 @@ def get_need(request: HttpRequest, need_id: str) -> NeedAnswer:
     """Return one need."""
     row = reorder_proposal(need_id)
     if row is None:
-        message = f"{need_id} is no need of this token's locations"
+        message = f"this token's locations have no need {need_id}"
         raise Http404(message)
     return NeedAnswer(item=need_of(row), **age_of([row.inv_key]))
 

@@ -317,7 +317,7 @@ def get_proposal(request: HttpRequest, proposal_id: str) -> ProposalAnswer:
     """Return one proposed price."""
     row = price_proposal(proposal_id)
     if row is None:
-        message = f"{proposal_id} is no proposed price of this token's locations"
+        message = f"this token's locations have no proposed price {proposal_id}"
         raise Http404(message)
     return ProposalAnswer(item=_proposal(row), **age_of([row.inv_key]))
 

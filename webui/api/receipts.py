@@ -215,7 +215,7 @@ def get_delivery(request: HttpRequest, order_ref: str) -> Delivery:
 
 
 def _unknown(order_ref: str) -> str:
-    return f"{order_ref} is no order of this token's locations"
+    return f"this token's locations have no order {order_ref}"
 
 
 def _expected(row: ExpectedDelivery) -> Expected:

@@ -176,7 +176,7 @@ def get_webhook(request: HttpRequest, webhook_id: WebhookId) -> WebhookAnswer:
     """Return one webhook and its dead messages."""
     found = webhooks(person_id=caller_of(request).user.pk, webhook_id=webhook_id)
     if not found:
-        message = f"{webhook_id} is no webhook of this account"
+        message = f"this account has no webhook {webhook_id}"
         raise Http404(message)
     dead = [described(DeadLetter, message) for message in dead_messages([webhook_id])]
     return WebhookAnswer(item=described(Webhook, found[0]), dead=dead)

@@ -50,7 +50,9 @@ class Feed:
             try:
                 await self._read()
             except (KafkaError, OSError, TimeoutError) as failure:
-                log.warning("changelog feed lost", error=repr(failure), retry_s=RETRY_S)
+                log.warning(
+                    "changelog feed lost its connection", error=repr(failure), retry_s=RETRY_S
+                )
                 text = f"lost the changelog: {type(failure).__name__}: {failure}"
                 self._hub.note_failure(text[:LONGEST_FAILURE])
             finally:
@@ -73,7 +75,7 @@ class Feed:
             consumer.assign(self._partitions)
             await self._seek(consumer)
             self._hub.connected = True
-            log.info("changelog feed reads", partitions=len(self._partitions))
+            log.info("changelog feed started", partitions=len(self._partitions))
             await self._publish_batches(consumer)
         finally:
             await consumer.stop()

@@ -67,13 +67,23 @@ def _open(request: HttpRequest, token: str) -> list[str] | HttpResponse:
             return HttpResponse(text, status=403, content_type="text/plain")
         interest = signing.loads(token, salt=SALT, max_age=TOKEN_AGE_S)
         if interest["u"] != request.user.pk:
-            return HttpResponse("keys of another user", status=403, content_type="text/plain")
+            return HttpResponse(
+                "this page was made for another user: reload it",
+                status=403,
+                content_type="text/plain",
+            )
         keys = list(interest["k"])
         # The person's stores may have changed since the page was rendered.
         if not _allows_all(stores_of(request.user), keys):
-            return HttpResponse("keys of another store", status=403, content_type="text/plain")
+            return HttpResponse(
+                "this page shows a store that is not yours: reload it",
+                status=403,
+                content_type="text/plain",
+            )
     except signing.BadSignature:
-        return HttpResponse("unknown keys: reload the page", status=403, content_type="text/plain")
+        return HttpResponse(
+            "the page is too old or was changed: reload it", status=403, content_type="text/plain"
+        )
     else:
         return keys
     finally:

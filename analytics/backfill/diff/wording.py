@@ -17,18 +17,18 @@ CLASS_TEXTS: Final = {
     COURSE: "opened, amended or closed at another record, or with another end",
     EXPLANATION: "the same decision; only terms, flags or reasons differ",
 }
-TOTAL_COLUMNS: Final = ("total", "A", "B", "B less A")
+TOTAL_COLUMNS: Final = ("total", "A", "B", "B minus A")
 COUNT_COLUMNS: Final = (
     *("kind", "equal", "only A", "only B", "changed", "course", "explanation only"),
 )
 GROUP_COLUMNS: Final = (
     *("group", "differences", "only A", "only B", "changed", "course", "explanation only"),
-    "B less A",
+    "B minus A",
 )
 _COMMON: Final = ("class", "store", "item", "reason", "week", "first record")
 _OWN: Final = {
-    REORDER: ("supplier", "A units", "B units", "A cost", "B cost", "B less A"),
-    PRICE: ("A price", "B price", "B less A"),
+    REORDER: ("supplier", "A units", "B units", "A cost", "B cost", "B minus A"),
+    PRICE: ("A price", "B price", "B minus A"),
 }
 
 

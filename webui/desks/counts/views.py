@@ -211,7 +211,10 @@ def _batch(body: bytes) -> list[Entry]:
 
     Each entry carries its age in milliseconds, by the browser's clock.
     """
-    field, rule = "entries", gettext_noop("a list of entries in the format of this page")
+    field, rule = (
+        "entries",
+        gettext_noop("the entries are not in the format of this page, reload it and send again"),
+    )
     if len(body) > MOST_BYTES:
         raise ServiceError(
             field, len(body), Message("at most %(most_bytes)s bytes", most_bytes=MOST_BYTES)

@@ -80,7 +80,8 @@ def _drafts(location: str) -> Iterable[Waiting]:
 def _prices(location: str) -> Iterable[Waiting]:
     found = queries.total(queries.PRICES, location)
     note = (
-        gettext("%(urgent)s contradict each other") % {"urgent": units_text(found.urgent)}
+        gettext("%(urgent)s belong to items with more than one proposal")
+        % {"urgent": units_text(found.urgent)}
         if found.urgent
         else ""
     )

@@ -53,7 +53,7 @@ def _change(form: ActionForm, line: LineArguments, may: Collection[str]) -> str:
 def _delete(_form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:
     done = delete_order_line(**line)
     units = counted_text(done.units, "unit")
-    return gettext("The line of %(units)s is deleted; the need is weighed again.") % {
+    return gettext("The line of %(units)s is deleted; the rules check the need again.") % {
         "units": units
     }
 
@@ -88,7 +88,7 @@ def _re_date(form: ActionForm, line: LineArguments, _may: Collection[str]) -> st
 def _restore(form: ActionForm, line: LineArguments, may: Collection[str]) -> str:
     units = UnitsForm(form.data).cleaned()["units"]
     restore_order_units(**line, units=units, reopening_allowed=REOPEN_ORDERS in may)
-    return gettext("%(units)s on order again.") % {"units": counted_text(units, "unit")}
+    return gettext("Restored: %(units)s on order again.") % {"units": counted_text(units, "unit")}
 
 
 def _ship(form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:

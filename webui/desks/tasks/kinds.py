@@ -53,7 +53,7 @@ class Kind:
         """Return the next step and its URL for a person with the abilities `may`."""
         if self.needs in may:
             return self.step, self.page(task)
-        return (gettext("See its facts") if task.sku else gettext("See the chain")), _item(task)
+        return (gettext("See its facts") if task.sku else gettext("See the pipeline")), _item(task)
 
 
 def _desk(name: str, query: Callable[[Task], dict[str, str]]) -> Callable[[Task], str]:
@@ -160,7 +160,7 @@ def _transfer(numbers: Numbers) -> str:
 def _signal(numbers: Numbers) -> str:
     since = str(numbers["since"])[:16].replace("T", " ")
     units = counted_text(numbers["quantity_units"], "unit")
-    return gettext("A need of %(units)s has had no word since %(since)s.") % {
+    return gettext("A need of %(units)s has waited for a decision since %(since)s.") % {
         "units": units,
         "since": since,
     }
@@ -169,7 +169,7 @@ def _signal(numbers: Numbers) -> str:
 def _missing(numbers: Numbers) -> str:
     decision = numbers["reorder"] or numbers["price"]
     return gettext(
-        "The workers hold %(decision)s open, and no proposal of that name has arrived."
+        "The workers hold %(decision)s open, but no proposal with this id has arrived."
     ) % {"decision": decision}
 
 
@@ -185,8 +185,8 @@ def _held(numbers: Numbers) -> str:
 
 def _bucket(numbers: Numbers) -> str:
     return gettext(
-        "On order %(on_order_units)s, unavailable %(unavailable_units)s: below zero is "
-        "no amount of goods."
+        "On order %(on_order_units)s, unavailable %(unavailable_units)s: an amount of goods "
+        "can't be below zero."
     ) % {
         "on_order_units": units_text(numbers["on_order_units"]),
         "unavailable_units": units_text(numbers["unavailable_units"]),
@@ -214,7 +214,8 @@ def _silent(numbers: Numbers) -> str:
     since = str(numbers["silent_since"])[:16].replace("T", " ")
     lines = counted_text(int(numbers["lines_of_seven_days"]), "line")
     return gettext(
-        "No sale since the hour of %(since)s; the same hours of seven days had %(lines)s."
+        "No sale since the hour of %(since)s; the same hours of the seven days before had "
+        "%(lines)s."
     ) % {"since": since, "lines": lines}
 
 
@@ -234,14 +235,14 @@ def _stale(numbers: Numbers) -> str:
             "approved by rule."
         ) % {"partitions": partitions}
     since = str(numbers["as_of"])[:19].replace("T", " ")
-    return gettext(
-        "No heartbeat has come through since %(since)s. Nothing is approved by rule."
-    ) % {"since": since}
+    return gettext("No heartbeat has arrived since %(since)s. Nothing is approved by rule.") % {
+        "since": since
+    }
 
 
 KINDS: Final[Mapping[str, Kind]] = {
     kinds.PIPELINE_STALE: Kind(
-        gettext_noop("Pipeline stale"), _stale, gettext_noop("See which link is down"), _system
+        gettext_noop("Pipeline stale"), _stale, gettext_noop("See which stage is down"), _system
     ),
     kinds.REJECTED_RECORD: Kind(
         gettext_noop("Rejected record"),
@@ -251,12 +252,15 @@ KINDS: Final[Mapping[str, Kind]] = {
         SEE_REJECTED_BYTES,
     ),
     kinds.SOURCE_CLOCK: Kind(
-        gettext_noop("Wrong clock"), _clock, gettext_noop("Set its clock; see the chain"), _system
+        gettext_noop("Wrong clock"),
+        _clock,
+        gettext_noop("Set its clock; see the pipeline"),
+        _system,
     ),
     kinds.STALE_SOURCE: Kind(
         gettext_noop("Silent location"),
         _silent,
-        gettext_noop("Call the shop; see the chain"),
+        gettext_noop("Call the shop; see the pipeline"),
         _system,
     ),
     kinds.MISSING_PROPOSAL: Kind(
@@ -295,7 +299,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     kinds.COUNT_AGAIN: Kind(
         gettext_noop("Count again"),
         lambda numbers: (
-            gettext("A count came too late to be taken (record %(record)s).")
+            gettext("A count came too late and has no effect (record %(record)s).")
             % {"record": numbers["record"]}
         ),
         gettext_noop("Count it again"),

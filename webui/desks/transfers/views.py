@@ -116,7 +116,10 @@ def request_transfer(request: HttpRequest) -> HttpResponse:
     """Plan a transfer, or ship one without a plan."""
     form = RequestForm(request.POST)
     if form.text("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
-        message = gettext_noop("answering a need requires the right to decide reorders")
+        message = gettext_noop(
+            "This needs the right to decide reorders, because it answers a need. Nothing was "
+            "changed."
+        )
         raise PermissionDenied(message)
 
     def show(refusal: str, status: int) -> HttpResponse:
@@ -166,7 +169,7 @@ def step(request: HttpRequest) -> HttpResponse:
     form = StepForm(request.POST)
     moves_goods = TRANSFER in abilities(request.user)
     if not moves_goods and form.text("action") != "cancel":
-        message = gettext_noop("this requires the right to transfer")
+        message = gettext_noop("This needs the right to transfer. Nothing was changed.")
         raise PermissionDenied(message)
 
     def show(refusal: str, status: int) -> HttpResponse:
