@@ -63,8 +63,8 @@ def refuse_other_source(directory: Path, topic_id: str) -> None:
     known = source_id(directory)
     if known not in (None, topic_id):
         problem = (
-            f"{directory}: made of {STOCK_EVENTS} with id {known}, but the broker's topic has "
-            f"id {topic_id}: the topic was deleted and recreated"
+            f"{directory} was written from {STOCK_EVENTS} with id {known}, but the broker's "
+            f"topic has id {topic_id}: the topic was deleted and recreated"
         )
         raise broken(problem)
 
@@ -75,8 +75,8 @@ def _refuse_other_offsets(settings: Connections, next_offsets: Mapping[int, int]
     for number, expected in next_offsets.items():
         if not first[number] <= expected <= end[number]:
             problem = (
-                f"{STOCK_EVENTS}[{number}] holds offsets {first[number]} to {end[number]}, the "
-                f"archive needs {expected} next: the topic was truncated or recreated"
+                f"{STOCK_EVENTS}[{number}] holds offsets {first[number]} to {end[number]}, but "
+                f"the archive continues at {expected}: the topic was truncated or recreated"
             )
             raise broken(problem)
 
@@ -103,7 +103,7 @@ def _refuse_other_records(settings: Connections) -> None:
         if found.get(number) != last:
             problem = (
                 f"{settings.archive_dir} ends with another record at {STOCK_EVENTS}[{number}]"
-                f"@{last.offset} than the broker has there: the topic was deleted and recreated"
+                f"@{last.offset} than the broker's topic: the topic was deleted and recreated"
             )
             raise broken(problem)
 

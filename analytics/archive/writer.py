@@ -139,8 +139,8 @@ class PartitionWriter:
     def _check(self, file: ArchiveFile) -> None:
         if file.generation != self.generation:
             problem = (
-                f"{self.manifest.directory / file.file}: of generation {file.generation}, but the "
-                f"topic is of {self.generation}"
+                f"{self.manifest.directory / file.file} holds records of generation "
+                f"{file.generation}, but the topic is of generation {self.generation}"
             )
             raise broken(problem)
 

@@ -96,9 +96,9 @@ def _difference(plan: Plan, base: Plan) -> str:
         if found != expected:
             return f"it is {what} {found}, expected {expected}"
     if plan.source_topic_id is None:
-        return "its archive doesn't name its topic"
+        return "its archive doesn't state the id of its topic"
     if chosen.suppliers:
-        return "records before its end may name further keys of these suppliers"
+        return "a selection by supplier needs the policy rows before its end too"
     return ""
 
 

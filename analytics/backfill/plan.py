@@ -137,7 +137,10 @@ def named(plan: Plan) -> Plan:
 
 def partial_text(plan: Plan) -> str:
     """Return the beginning of a message about a run with a base."""
-    return f"run {plan.run} starts from the states of {plan.base_name} and holds only later outputs"
+    return (
+        f"run {plan.run} starts from the states of run {plan.base_name} and holds only the outputs "
+        "after that run's end"
+    )
 
 
 def save(plan: Plan, runs: Path) -> Path:
@@ -167,7 +170,7 @@ def refuse_changed(directory: Path, plan: Plan) -> None:
     path = directory / PLAN_FILE
     stored = path.read_bytes()
     if directory.name != plan.run or stored not in (_encoded(plan), _encoded(_moved(plan, stored))):
-        problem = f"{path}: differs from plan {plan.run}, which the archive gives for these offsets"
+        problem = f"{path} differs from the plan {plan.run} that these offsets of the archive give"
         raise damaged(directory, problem)
 
 

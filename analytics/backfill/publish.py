@@ -114,29 +114,32 @@ def _archive_of(settings: Connections, plan: Plan) -> Manifest:
     """Return the manifest of the archive that the run was computed from."""
     missing = sorted(set(range(settings.partitions)) - plan.ends.keys())
     if missing:
-        problem = f"run {plan.run} has no history of partitions {missing}"
+        problem = f"run {plan.run} was computed without partitions {missing}"
         raise NotPublishable(problem)
     found = source_id(settings.archive_dir)
     if plan.source_topic_id is None or plan.source_topic_id != found:
         problem = (
-            f"run {plan.run} is of the {STOCK_EVENTS} with id {plan.source_topic_id}, "
-            f"{settings.archive_dir} of the one with id {found}: compute it again"
+            f"run {plan.run} was computed from {STOCK_EVENTS} with id {plan.source_topic_id}, but "
+            f"{settings.archive_dir} holds records of {STOCK_EVENTS} with id {found}"
         )
         raise NotPublishable(problem)
     manifest = Manifest(settings.archive_dir)
     if not manifest.covers(plan.ends):
-        problem = f"{settings.archive_dir} ends before the ends of run {plan.run}"
+        problem = f"{settings.archive_dir} ends at earlier offsets than run {plan.run}"
         raise NotPublishable(problem)
     archived = {unit.name: unit for unit in units_of(manifest, plan.ends, buckets=plan.buckets)}
     for unit in plan.units:
         now = archived[unit.name]
         if now.input_digest != unit.input_digest:
-            problem = f"{settings.archive_dir} has other records of {unit.name} than {plan.run}"
+            problem = (
+                f"{settings.archive_dir} holds other records of {unit.name} than those that run "
+                f"{plan.run} read"
+            )
             raise NotPublishable(problem)
         if now.generation != settings.generation:
             problem = (
-                f"{settings.archive_dir} has generation {now.generation}, but the stack has "
-                f"{settings.generation}"
+                f"{settings.archive_dir} holds generation {now.generation}, but the stack's log is "
+                f"generation {settings.generation}"
             )
             raise NotPublishable(problem)
     return manifest

@@ -65,14 +65,14 @@ def refuse_other_rules(plan: Plan) -> None:
         raise NotPublishable(problem)
     if plan.code != code_hash():
         problem = (
-            f"run {plan.run} was computed by other rules (code {plan.code}, here {code_hash()}): "
-            "compute it again with the rules here"
+            f"run {plan.run} was computed by rules with the hash {plan.code}, but the rules here "
+            f"have the hash {code_hash()}"
         )
         raise NotPublishable(problem)
     changed = uncommitted()
     if changed:
         names = ", ".join(changed[:_NAMED]) + (", …" if len(changed) > _NAMED else "")
-        problem = f"uncommitted changes of rules can't be published: {names}"
+        problem = f"the rules have uncommitted changes, so no run can be published: {names}"
         raise NotPublishable(problem)
 
 
@@ -92,6 +92,6 @@ def refuse_other_log(settings: Connections, plan: Plan) -> None:
         if first[number] > 0 or last[number] < end:
             problem = (
                 f"{STOCK_EVENTS}[{number}] holds offsets {first[number]} to {last[number]}, "
-                f"but {plan.run} was computed from 0 to {end}"
+                f"but run {plan.run} was computed from offsets 0 to {end}"
             )
             raise NotPublishable(problem)

@@ -59,8 +59,12 @@ def assumption_line(report: Report) -> str:
     is_every_day = chosen.order_days_mask == EVERY_DAY
     days = "every day" if is_every_day else " ".join(chosen.as_json()["order_days"])
     is_past = chosen.lead_times == HISTORY
-    lead = "those of history by supplier, else the policy's" if is_past else "the policy's"
-    parameters = "latest of the log" if chosen.parameters == LATEST else "as logged"
+    lead = "drawn from the supplier's past ones, else the policy's" if is_past else "the policy's"
+    parameters = (
+        "the latest in the log"
+        if chosen.parameters == LATEST
+        else "those of the log, at their times"
+    )
     return "; ".join(
         (
             f"demand: {_demand(report)}",

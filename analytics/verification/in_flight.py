@@ -123,7 +123,10 @@ def _records(
                     else:
                         yield one
             if waiting and time.monotonic() > deadline:
-                behind = {f"partition {n}": "no later heartbeat captured" for n in sorted(waiting)}
+                behind = {
+                    f"partition {n}": "no heartbeat captured after the snapshot"
+                    for n in sorted(waiting)
+                }
                 raise NotCaughtUp({"heartbeats": behind}, timeout_s)
     finally:
         client.close()

@@ -101,8 +101,8 @@ def _of_record(record: Record, units: int, amount: int) -> list[Contribution]:
         if late and net == (units, amount):
             return late
     problem = (
-        f"{STOCK_EVENTS}@{record.offset}: late units {units} and amount {amount} do not follow "
-        f"from the images of {record.table} under {record.key!r}"
+        f"{STOCK_EVENTS}@{record.offset}: late units {units} and amount {amount} are those of no "
+        f"combination of the images of {record.table}, key {record.key!r}"
     )
     raise LateUnexplained(problem)
 
@@ -138,7 +138,7 @@ def _source_records(settings: Connections, number: int, offsets: list[int]) -> I
                     continue
                 if is_end or message.offset() > target:
                     at_offset = f"{STOCK_EVENTS}[{number}]@{target}"
-                    problem = f"{at_offset}: the topic lacks the source of a late record"
+                    problem = f"{at_offset}: the topic lacks the record that a late record names"
                     raise LateUnexplained(problem)
                 yield decode(message.key(), message.value(), offset=target)
                 at, target = target, next(wanted, None)

@@ -188,7 +188,7 @@ def test_a_base_of_some_suppliers_is_refused(archived: Archived) -> None:
     plan = make_plan(archived.manifest, engine="local", ends=archived.ends(0.5), selection=chosen)
     base = base_of(archived.runs, execute(plan, archived.runs).plan.run)
 
-    with pytest.raises(UnusableBase, match="may name further keys of these suppliers"):
+    with pytest.raises(UnusableBase, match="needs the policy rows before its end too"):
         continued(plan, base)
 
 
@@ -196,7 +196,7 @@ def test_a_base_of_an_unknown_topic_is_refused(archived: Archived) -> None:
     (archived.settings.archive_dir / SOURCE).unlink()
     base = archived.complete(archived.ends(0.5))
 
-    with pytest.raises(UnusableBase, match="doesn't name its topic"):
+    with pytest.raises(UnusableBase, match="doesn't state the id of its topic"):
         archived.later(base, archived.ends())
 
     write_source_id(archived.settings.archive_dir, "id-of-the-topic")
@@ -252,7 +252,7 @@ def test_a_run_with_a_base_is_not_published_compared_or_written_as_tables(
 ) -> None:
     whole = archived.complete(archived.ends())
     run = archived.later(archived.complete(archived.ends(0.5)), archived.ends())
-    told = "starts from the states of .* and holds only later outputs"
+    told = "starts from the states of run .* and holds only the outputs after that run's end"
 
     with pytest.raises(NotPublishable, match=told):
         publishable(archived.settings, run.plan.run)

@@ -51,6 +51,6 @@ def test_a_record_that_is_gone_ends_the_search(
     monkeypatch: pytest.MonkeyPatch, found: Message
 ) -> None:
     with pytest.raises(
-        late.LateUnexplained, match="@4: the topic lacks the source of a late record"
+        late.LateUnexplained, match="@4: the topic lacks the record that a late record names"
     ):
         offsets_found(monkeypatch, [[Message(3), found]], [3, 4])

@@ -130,15 +130,15 @@ def with_another_archive(finished: Finished) -> None:
     ("spoil", "told"),
     [
         (of_another_revision, f"has logic revision 7, but this code has {LOGIC_REVISION}"),
-        (of_other_code, r"other rules \(code 0123456789abcdef, here"),
+        (of_other_code, "rules with the hash 0123456789abcdef, but the rules here"),
         (without_an_end, "is unfinished: 0 of 3 units are missing"),
         (with_a_unit_less, "is unfinished: 1 of 3 units are missing"),
         (without_its_results, "the results of partition=0/bucket=0of1 in .* are gone"),
-        (with_a_partition_less, r"has no history of partitions \[1\]"),
-        (of_another_topic, f"with id another, .* of the one with id {SOURCE_ID}"),
+        (with_a_partition_less, r"was computed without partitions \[1\]"),
+        (of_another_topic, f"with id another, but .* with id {SOURCE_ID}"),
         (of_an_unknown_topic, "with id None"),
-        (with_a_shorter_archive, "ends before the ends"),
-        (with_another_archive, "has other records of partition=0/bucket=0of1"),
+        (with_a_shorter_archive, "ends at earlier offsets than run"),
+        (with_another_archive, "holds other records of partition=0/bucket=0of1"),
     ],
 )
 def test_a_run_that_is_not_the_history_of_this_log_by_these_rules_is_refused(
@@ -155,7 +155,7 @@ def test_a_run_that_is_not_the_history_of_this_log_by_these_rules_is_refused(
 def test_a_run_of_another_generation_is_refused(finished: Finished) -> None:
     later = finished.settings.model_copy(update={"generation": 2})
 
-    assert "has generation 1, but the stack has 2" in reason(finished, later)
+    assert "holds generation 1, but the stack's log is generation 2" in reason(finished, later)
 
 
 def test_a_run_of_another_release_has_to_be_computed_again(finished: Finished) -> None:
@@ -235,7 +235,7 @@ def test_rules_in_work_are_named(
 
     monkeypatch.setattr(publish_refusals, "code_hash", lambda: finished.report.plan.code)
     expected = "inventory/a.py, inventory/b.py, inventory/c.py, …"
-    assert f"can't be published: {expected};" in reason(finished)
+    assert f"so no run can be published: {expected};" in reason(finished)
 
 
 def test_an_archive_is_of_one_topic_for_ever(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_an_archive_is_of_one_topic_for_ever(tmp_path: Path) -> None:
         refuse_other_source(tmp_path, "two")
 
     (tmp_path / SOURCE).write_text("{}")
-    with pytest.raises(BrokenArchive, match=r"source\.json: archive_source record: its fields"):
+    with pytest.raises(BrokenArchive, match=r"source\.json: archive_source record: a field is"):
         source_id(tmp_path)
 
 

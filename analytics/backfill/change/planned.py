@@ -155,7 +155,7 @@ def _problems(plan: Plan, change: Change, effect: OverlayEffect | None) -> Itera
     if plan.base is not None:
         yield partial_text(plan)
     if plan.source_topic_id is None:
-        yield "the archive doesn't name its topic"
+        yield "the archive doesn't state the id of its topic"
     if effect is not None and effect.problem:
         yield effect.problem
     if effect is not None and not effect.rows_changed:

@@ -152,7 +152,7 @@ def _refuse_other_history(a: Plan, b: Plan) -> None:
 
 def _refuse_base(plan: Plan, step: str) -> None:
     if plan.base is not None:
-        problem = f"{partial_text(plan)}: its decisions before that are in other runs"
+        problem = f"{partial_text(plan)}; the decisions before that are in other runs"
         raise NotComparable(problem, KEPT, step)
 
 

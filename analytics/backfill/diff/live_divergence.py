@@ -83,14 +83,14 @@ def _explained(live: Live, sides: LiveAndRun, at: AtRecord) -> tuple[Explained |
         state = live.state(at.partition, InvKey(at.key))
     if state is None:
         problem = (
-            f"the workers are of logic revision {sides.live.revision}, which the code of this "
-            "command does not explain; the terms are those that they published"
+            f"the workers run logic revision {sides.live.revision}, which the code of this "
+            "command can't explain; the terms shown are those that the workers published"
         )
         return None, problem
     if state.position.offset != at.offset:
         problem = (
             f"the workers have folded {at.key} up to offset {state.position.offset}, past the end "
-            f"of {sides.run.name}; the terms are those that they published"
+            f"of {sides.run.name}; the terms shown are those that the workers published"
         )
         return None, problem
     with incomparable():
