@@ -150,7 +150,7 @@ def wait_for(
     deadline = time.monotonic() + timeout_s
     while not (seen := condition()):
         if time.monotonic() > deadline:
-            problem = f"{what}: not there after {timeout_s:.0f} s, last seen {seen!r}"
+            problem = f"{what}: not reached within {timeout_s:.0f} s; last seen {seen!r}"
             raise ConditionTimeout(problem)
         time.sleep(_POLL_S)
     return seen

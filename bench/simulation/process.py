@@ -28,7 +28,7 @@ FOLLOW: Final = "follow the group"
 JOIN: Final = "join the group"
 COMMIT: Final = "commit"
 COMMITTED: Final = "committed"
-REST: Final = "lay to rest"
+REST: Final = "put states at rest"
 # Waits of the snapshot writer, and its work in threads; the rest of its work takes no step.
 _SNAPSHOT_EFFECTS: Final = {SLEEP: REST, "load": "load snapshot", "write": "write snapshot"}
 

@@ -156,7 +156,7 @@ class Simulation:
             violation = Violation(problem)
             violation.__cause__ = error
             self._violation = self._violation or violation
-        self._end(process, f"died of {error!r}")
+        self._end(process, f"ended with the error {error!r}")
 
     # Events.
 
