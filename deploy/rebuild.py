@@ -116,7 +116,9 @@ def refuse_truncated_source(settings: Connections) -> None:
     asked = settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions
     for number, first in kafka.start_offsets(*asked).items():
         if first > 0:
-            message = f"{STOCK_EVENTS}[{number}] begins at {first}: history is missing before it"
+            message = (
+                f"{STOCK_EVENTS}[{number}] begins at {first}: the records before it are missing"
+            )
             raise StackError(message, repair=PREPARE)
     try:
         committed = progress.committed_progress(settings, LOGIC_REVISION)

@@ -183,7 +183,7 @@ def bench_simulate(
         kept = _parse_kept(keep)
         _refuse_missing(keep, kept, batches.sizes(start))
         found = batches.replay(start, kept)
-        output.plain("nothing is violated" if found is None else found.as_text())
+        output.plain("no check failed" if found is None else found.as_text())
         raise typer.Exit(0 if found is None else 1)
     report = simulate.run(start=start, seeds=seeds, workers=workers, progress=output.errors.print)
     if json:

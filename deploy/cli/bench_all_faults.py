@@ -34,7 +34,7 @@ def run(only: str, *, json: bool) -> bool:
         output.as_json(as_json(outcomes, skipped))
     else:
         left_out = f", {len(skipped)} skipped" if skipped else ""
-        output.plain(f"{good} of {len(outcomes)} rows: every promise held{left_out}")
+        output.plain(f"every check passed in {good} of {len(outcomes)} rows{left_out}")
     return good == len(outcomes)
 
 

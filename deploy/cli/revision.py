@@ -133,7 +133,10 @@ def compare(
 
     former = active(settings)
     if former is None or former == number:
-        message = f"logic revision {number} can't be compared with {former}, which decides"
+        message = (
+            f"expected a logic revision other than the deciding one ({former or 'none yet'}), got "
+            f"{number}; nothing was compared"
+        )
         raise StackError(message, repair="inventory revision list")
     sides = Decisions(settings, former), Decisions(settings, number)
     found = comparing.compare(settings, *sides, timeout)

@@ -121,7 +121,10 @@ def _refuse_start_options(home: Home, current: Runtime, options: Options) -> Non
     if lacking:
         again = f"inventory up --detach --seed-data {options.seed_data}"
         again += f" --only {','.join(options.only)}" if options.only else ""
-        message = f"a stack runs already in {home.path}, without {', '.join(lacking)}"
+        message = (
+            f"a stack runs already in {home.path}, without {', '.join(lacking)}; "
+            "nothing was changed"
+        )
         raise StackError(message, repair=f"inventory down && {again}")
 
 

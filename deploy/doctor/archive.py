@@ -42,4 +42,4 @@ def _checked(directory: Path) -> str:
             break
         checked_content(directory, file.source)
         read += 1
-    return f"{len(files)} files in their listed sizes, {read} with their listed checksums"
+    return f"{len(files)} files have their listed sizes; {read} were read, with listed checksums"

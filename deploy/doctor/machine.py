@@ -107,7 +107,9 @@ def rules(home: Home) -> Row:
     """Check that workers run the sources, or machine code compiled from exactly these sources."""
     is_left = compiled_rules.is_stale(home.path)
     form = "machine code" if compiled_rules.present(home.path) else "the sources"
-    found = "the sources, because the compiled rules were made of others" if is_left else form
+    found = (
+        "the sources, because the compiled rules were made from other sources" if is_left else form
+    )
     told = f"a worker that starts now runs {found}"
     return Failure.OLD_COMPILED_RULES.row(told) if is_left else ok("form of rules", told)
 

@@ -47,7 +47,7 @@ def services(home: Home, seen: StackState) -> Row:
     told = [f"{name} ({seen.states[name]})" for name in down]
     if seen.supervisor != observe.RUNNING:
         told.insert(0, f"supervisor ({seen.supervisor})")
-    found += f"; not: {', '.join(told)}" if told else ""
+    found += f"; not ready: {', '.join(told)}" if told else ""
     failures = [(Failure.SUPERVISOR_AWAY, RESTART_ALL)] if seen.supervisor != _RUNS else []
     ways = {each.service: each.repair for each in halted(home)}
     failures += [service_failure(home, seen, name, ways) for name in down]
@@ -90,7 +90,7 @@ def topics(home: Home) -> Row:
     """Check that topics have the partitions and clean-up policy of the contract."""
     drift = topic_drift(environment_of(home)["INVENTORY_KAFKA_BOOTSTRAP"])
     if not drift:
-        return ok("topics", "as in the contract")
+        return ok("topics", "partitions and settings as defined")
     told = (f"{d.topic} {d.setting}: expected {d.expected}, found {d.found}" for d in drift)
     kinds = {_kind_of(each) for each in drift}
     # A new generation recreates all topics.
@@ -121,7 +121,7 @@ def rules(home: Home) -> Row:
     found = f"logic revision {decides} decides, but the workers here have {LOGIC_REVISION}"
     if read_runtime(home_of(home, decides)).running:
         return Failure.OTHER_RULES_DECIDE.row(found, decides=decides, without="")
-    found += f"; desks keep the proposals of {decides} and get no new ones"
+    found += f"; desks keep the proposals of revision {decides} and get no new ones"
     return Failure.OTHER_RULES_DECIDE.row(found, decides=decides, without=" --without-comparison")
 
 

@@ -141,9 +141,10 @@ def refuse_other_review(connection: Connection, revision: int, code: str) -> Non
         digest, theirs, verdict = found
         verb = "withdraw" if verdict == APPROVED else "reject"
         message = (
-            f"the {verdict} review {digest:.12} of logic revision {revision} has the rules "
-            f"{theirs}, this run has {code}: one number stands for one set of rules; nothing was "
-            f"published; `inventory backfill {verb} {digest:.12}` ends that review"
+            f"the {verdict} review {digest:.12} of logic revision {revision} is for rules with the "
+            f"hash {theirs}, this run for rules with the hash {code}: one number stands for one "
+            f"set of rules; nothing was published; `inventory backfill {verb} {digest:.12}` ends "
+            "that review"
         )
         raise StackError(message, repair=_REVIEW)
 

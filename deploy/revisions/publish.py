@@ -99,7 +99,7 @@ def publish(
         try:
             made = asyncio.run(_write(settings, missing, report))
         except (Fenced, ProducerError) as error:
-            message = f"{error}: not all of run {found.run} is published"
+            message = f"run {found.run} is published only in part: {error}"
             repair = f"inventory backfill publish {found.run}"
             raise StackError(message, repair=repair) from error
     reached = progress.reached(settings, LOGIC_REVISION)
@@ -173,8 +173,8 @@ def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory
         own = {number: at for number, at in whole.items() if at > 0}
     if own:
         message = (
-            f"logic revision {LOGIC_REVISION} has a state of its own, next offsets {own}; nothing "
-            "was published"
+            f"logic revision {LOGIC_REVISION} has its own state already, next offsets {own}; "
+            "nothing was published"
         )
         raise _refused(settings, message, repair=_RETIRE)
     if not is_begun and _have_records(settings):

@@ -36,7 +36,7 @@ def refuse_unapproved_rules(
         return
     found = ", ".join(f"{one.worker} runs {one.code or 'unknown rules'}" for one in others)
     message = (
-        f"the approval {approval.digest:.12} is of the rules {approval.code}, but {found}; "
+        f"the approval {approval.digest:.12} is for the rules {approval.code}, but {found}; "
         "nothing was switched"
     )
     if revision != LOGIC_REVISION and any(not one.code for one in others):

@@ -96,7 +96,7 @@ def refusal(problem: str) -> StackError:
     first, _, trace = problem.partition("\n")
     reason = trace.partition("\n")[0][:_REASON_CHARS]
     message = f"{first}; {reason}" if reason else first
-    return StackError(f"{message}. Facts stay in Postgres and its slot", repair=UP)
+    return StackError(f"{message}. No fact is lost: Postgres and its slot keep them", repair=UP)
 
 
 def pause(home: Home, by: str) -> None:
@@ -112,7 +112,10 @@ def pause(home: Home, by: str) -> None:
         client.pause()
         _until(lambda: client.state().connector in ("PAUSED", "STOPPED"))
     except httpx.HTTPError as error:
-        message = f"Connect did not pause the connector: {error}. It is paused when Connect answers"
+        message = (
+            f"Connect did not pause the connector: {error}. The capture service pauses it once "
+            "Connect answers"
+        )
         raise StackError(message, repair=RESTART) from error
     finally:
         client.close()
@@ -137,7 +140,9 @@ def resume(home: Home) -> None:
     try:
         capture(client, url, wait)
     except httpx.HTTPError as error:
-        message = f"Connect did not resume the connector: {error}. Facts stay in Postgres"
+        message = (
+            f"Connect did not resume the connector: {error}. No fact is lost: Postgres keeps them"
+        )
         raise StackError(message, repair=RESTART) from error
     finally:
         client.close()

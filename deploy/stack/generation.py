@@ -105,8 +105,9 @@ def _refuse(home: Home, *, beside_allowed: bool) -> None:
         raise StackError(message)
     if shadows and not beside_allowed:
         message = (
-            f"{', '.join(shadows)} exists beside this stack and reads the former topics. It can"
-            " only be moved away; this stack's own logic revision then decides"
+            f"{', '.join(shadows)} exists beside this stack and reads the topics that would be"
+            " moved away, so its files must be moved too; nothing was changed. This stack's own"
+            " logic revision decides afterwards"
         )
         raise StackError(message, repair=OWN_RULES)
 
@@ -121,7 +122,10 @@ def refuse_half_captured(home: Home, options: Options) -> None:
         raise StackError(message, repair=PREPARE)
     missing = [name for name in CAPTURING if not options.wants(name)]
     if missing:
-        message = f"generation {generation.number} is not captured yet: {missing[0]} has to start"
+        message = (
+            f"generation {generation.number} is not captured yet, so {missing[0]} has to start "
+            "too; nothing was started"
+        )
         raise StackError(message, repair=UP)
 
 

@@ -67,8 +67,8 @@ def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
     if max(counts) > most:
         number = counts.index(max(counts))
         message = (
-            f"{STOCK_EVENTS}[{number}] would get {max(counts)} captured rows, a worker accepts "
-            f"{most} at most; {sum(counts)} rows in all; nothing was captured"
+            f"{STOCK_EVENTS}[{number}] would get {max(counts)} captured rows, but a worker accepts "
+            f"{most} at most per partition; {sum(counts)} rows in all; nothing was captured"
         )
         raise StackError(message)
 
@@ -125,7 +125,7 @@ def wait_complete(client: ConnectClient, database_url: str, bootstrap: str) -> N
     if records != rows:
         message = (
             f"{records} records were captured of {rows} rows: the capture was interrupted and "
-            "restarted, or a client wrote to Postgres meanwhile"
+            "restarted, or a client wrote to Postgres meanwhile. Postgres keeps all rows"
         )
         raise StackError(message, repair=PREPARE)
 

@@ -59,7 +59,7 @@ def query(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
             status, body = answer
             if status == HTTPStatus.OK:
                 return body
-            problem = body.get("error", f"a worker answers {status}")
+            problem = body.get("error", f"a worker answered with status {status}")
             if status != HTTPStatus.SERVICE_UNAVAILABLE:
                 raise StackError(problem)
         if time.monotonic() > deadline:

@@ -72,7 +72,7 @@ def test_faults_are_chosen_by_parts_of_their_names_and_an_unknown_one_is_refused
 
 def test_a_status_shows_a_fault_only_with_its_name_and_an_exit_code() -> None:
     is_shown = mentions("worker-1")
-    row = {"name": "services", "found": "12 of 13 running; not: worker-1 (gone)"}
+    row = {"name": "services", "found": "12 of 13 running; not ready: worker-1 (gone)"}
 
     assert is_shown({"exit_code": 1, "not_well": ["worker-1: gone"]})
     assert is_shown({"exit_code": 1, "problems": [row]})

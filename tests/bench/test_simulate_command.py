@@ -76,7 +76,7 @@ def test_a_failing_seed_is_shortened_and_replayed(monkeypatch: pytest.MonkeyPatc
     assert f"replay: {found['command']}" in text
     assert "timers of all workers are due" in text
     monkeypatch.undo()
-    assert ran(*command[3:]) == (0, "nothing is violated\n")
+    assert ran(*command[3:]) == (0, "no check failed\n")
 
 
 # In the background of a script, processes begin with SIGINT ignored.

@@ -56,7 +56,7 @@ def test_a_worker_that_imported_other_rules_is_named(
         with pytest.raises(StackError) as refused:
             await check(settings)
         assert str(refused.value) == (
-            f"the approval abababababab is of the rules {CODE}, but worker-2 runs {named}; "
+            f"the approval abababababab is for the rules {CODE}, but worker-2 runs {named}; "
             "nothing was switched"
         )
 

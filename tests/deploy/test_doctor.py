@@ -145,14 +145,14 @@ def test_a_service_that_starts_is_waited_for(tmp_path) -> None:
     row = running.services(Home(tmp_path), StackState(Runtime(), "running", seen))
 
     assert (row.verdict, row.repair) == ("warning", "inventory up --detach")
-    assert row.found == "1 of 3 running; not: worker-1 (starting), worker-2 (not ready)"
+    assert row.found == "1 of 3 running; not ready: worker-1 (starting), worker-2 (not ready)"
 
 
 def test_a_suspended_supervisor_is_a_failure_although_all_services_serve(tmp_path) -> None:
     row = running.services(Home(tmp_path), StackState(Runtime(), "suspended", {"web": "running"}))
 
     assert (row.verdict, row.repair) == ("failure", "inventory down && inventory up --detach")
-    assert row.found == "1 of 1 running; not: supervisor (suspended)"
+    assert row.found == "1 of 1 running; not ready: supervisor (suspended)"
 
 
 def test_an_end_of_the_past_is_history_once_the_worker_has_outlived_it(tmp_path) -> None:

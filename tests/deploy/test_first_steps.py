@@ -213,8 +213,8 @@ def test_what_a_running_stack_lacks_is_not_passed_over(home, typed) -> None:
 
     assert code == 1
     assert told == (
-        f"error: a stack runs already in {home.path}, without kafka, the demo retailer "
-        "repair: inventory down && inventory up --detach --seed-data demo"
+        f"error: a stack runs already in {home.path}, without kafka, the demo retailer; nothing was"
+        " changed repair: inventory down && inventory up --detach --seed-data demo"
         " --only postgres,migrate,kafka,web"
     )
 

@@ -103,7 +103,7 @@ def a_home_whose_changelogs_have_state(
 def test_a_refused_publication_leaves_the_number_to_the_rules_of_its_state(
     settings: Connections, tmp_path: Path
 ) -> None:
-    with pytest.raises(StackError, match="has a state of its own, next offsets"):
+    with pytest.raises(StackError, match="has its own state already, next offsets"):
         publish(settings, "one", print)
 
     shadow.claim(Home(settings.home), LOGIC_REVISION, tmp_path / "tree", "rules of the state")

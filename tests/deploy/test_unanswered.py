@@ -170,7 +170,9 @@ def test_the_doctor_makes_a_failing_row_of_each(home, monkeypatch) -> None:
     rows = {row["name"]: row for row in json.loads(result.stdout)}
     assert result.exit_code == 2
     found = rows["services"]["found"]
-    assert found.startswith("0 of 6 running; not: postgres (restarting), worker-1 (restarting)")
+    assert found.startswith(
+        "0 of 6 running; not ready: postgres (restarting), worker-1 (restarting)"
+    )
     assert "kafka (gone), connect (no answer), web (no answer)" in found
     repair = rows["services"]["repair"]
     assert repair.startswith("inventory restart postgres ; ")

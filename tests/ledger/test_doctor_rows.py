@@ -104,7 +104,7 @@ def test_rules_of_another_revision_that_decide_are_a_warning(home, ledger) -> No
     )
     assert other.found == (
         f"logic revision {LOGIC_REVISION + 1} decides, but the workers here have {LOGIC_REVISION};"
-        f" desks keep the proposals of {LOGIC_REVISION + 1} and get no new ones"
+        f" desks keep the proposals of revision {LOGIC_REVISION + 1} and get no new ones"
     )
 
     beside, me = home_of(home, LOGIC_REVISION + 1), identify(os.getpid())

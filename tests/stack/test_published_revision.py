@@ -196,7 +196,7 @@ def test_it_holds_what_a_replay_gives_byte_for_byte_and_goes_on_there(
     assert {made_by for _, made_by in desk(stack, shop).values()} == {LOGIC_REVISION}
     assert "workers of logic revision 5 run" in refused(stack, tree, run)
     assert stack.cli("revision", "retire", str(PUBLISHED)).returncode == 0
-    assert "has a state of its own" in refused(stack, tree, recomputed(stack, *of_tree))
+    assert "has its own state already" in refused(stack, tree, recomputed(stack, *of_tree))
 
 
 @pytest.mark.soak  # tests/analytics/test_publication.py cuts it off at each record

@@ -122,7 +122,7 @@ def test_nor_to_retire_it(stack: RunningStack, shop: Shop, tmp_path: Path) -> No
     """After its workers have ended, their records block the publication."""
     stack.wait_until(lambda: any(progress.reached(stack.settings, LOGIC_REVISION).values()))
 
-    with pytest.raises(StackError, match=r"has a state of its own, .* decides here") as refused:
+    with pytest.raises(StackError, match=r"has its own state already, .* decides here") as refused:
         publish._missing(stack.settings, Publishable("R", "c", tmp_path, ()))
 
     assert refused.value.repair == "inventory revision list"
