@@ -1,13 +1,14 @@
-"""Merge small archive files into large ones. Readers see the former or the new archive.
+"""Merge small archive files into large ones. Readers see either the former archive or the new one.
 
-The archiver of a quiet shop writes a file every ten minutes to an hour, and one that catches up
-writes 20,000 records a file. A recomputation opens, checks and decodes each of them.
+The archiver of a quiet shop writes a file every ten minutes to an hour. An archiver that catches up
+writes 20,000 records a file. A recomputation opens, checks and decodes each file, so many small
+files make it slow.
 
 The new archive is written beside the former one: merged files, hard links to the other files, a
 manifest with its own hash chain, and a head. Then the kernel exchanges the two directories in one
 step. So a crash leaves one complete archive at the path, and the next call deletes the one beside
-it. New lines in the present manifest were ruled out: manifest and head are two files, and a crash
-between them would leave an archive that no reader accepts.
+it. Changing the present manifest in place is not safe, because manifest and head are two files. A
+crash between their writes would leave an archive that no reader accepts.
 """
 
 import ctypes
@@ -46,8 +47,8 @@ class NotExchanged(Damage):
 class Limits:
     """Bounds of a merge: a merged file is full at `least` bytes and never exceeds `most` bytes.
 
-    The `newest` files of each partition stay as they are. An archiver reads them at each start, as
-    far back as its dedupe horizon.
+    The `newest` files of each partition stay as they are. At each start an archiver reads every
+    file that reaches into its dedupe horizon, and small files cost it less time.
     """
 
     least: int = 64 * _MIB
@@ -72,7 +73,7 @@ class Compaction:
 def compact(
     archive: Path, limits: Limits | None = None, progress: Progress = lambda _text: None
 ) -> Compaction:
-    """Merge files of the archive, whose lock the caller holds.
+    """Merge files of the archive. The caller holds the archive's lock.
 
     Raises:
         BrokenArchive: manifest, head and files disagree.

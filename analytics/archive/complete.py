@@ -1,7 +1,7 @@
 """Complete the archive up to the offsets that a run needs.
 
-A run that needs a complete archive waits for the service that holds the lock. Without a service,
-the run archives the records itself.
+If the archiver service runs, it holds the archive's lock, and the run waits for it. Otherwise the
+run archives the missing records itself.
 """
 
 import time

@@ -65,7 +65,7 @@ class ArchiveFile:
     digest: str
     newest_commit_us: int | None  # newest commit (µs) of the partition up to next_offset
     highest_lsn: int | None  # highest LSN of the partition up to next_offset
-    streamed: bool  # True if the partition's snapshot phase ends before next_offset
+    streamed: bool  # True if a change (op c, u, d) before next_offset ended Debezium's snapshot
     fact_end: int  # offset after the partition's last record so far that is not a heartbeat
     bytes: int = 0
     sha256: str = ""

@@ -29,7 +29,8 @@ Progress = Callable[[Mapping[int, int]], None]
 def only_archiver(directory: Path) -> Iterator[bool]:
     """Hold the archive's lock. Yield False if another process holds it or has moved the file.
 
-    An archiver of the first release locks a file of another name, so this function tries both.
+    An archiver of the first release locks a file of another name. If that file exists, this
+    function locks it, too.
     """
     former = directory / former_name(LOCK)
     with exclusive(directory / LOCK) as is_held:
@@ -45,7 +46,7 @@ def follow(
 ) -> None:
     """Archive new records while `should_continue()` is true, then write the buffered ones.
 
-    It also ends when another process requests the lock to move the archive away.
+    Return early if another process requests the lock to move the archive away.
 
     Raises:
         BrokenArchive: manifest, head, files and topic disagree.
@@ -97,7 +98,7 @@ class _FlushRequest:
 
 
 def checked_starts(settings: Connections, writers: list[PartitionWriter]) -> dict[int, int]:
-    """Return the next offset of each partition.
+    """Return the next offset of each partition, after a check that the topic continues there.
 
     Raises:
         BrokenArchive: the topic was truncated, or deleted and recreated.

@@ -4,8 +4,8 @@ Each line names the next offset and the hash of its partition's previous line. S
 repeated, moved or changed line breaks the chain. The chain can't reveal lines missing at its end.
 
 `_head.json` records the valid length and is replaced after each line. Readers use only the lines
-that it covers. A crash between file, line and head leaves a tail. Readers ignore the tail, and the
-next archiver truncates it.
+that it covers. A crash before that replacement leaves bytes that the head doesn't cover. Readers
+ignore them, and the next archiver truncates them.
 """
 
 import hashlib
@@ -121,11 +121,12 @@ class Manifest:
         return listed
 
     def recover(self) -> None:
-        """Truncate the tail that a crash left, and write the first head of a new archive.
+        """Truncate bytes that the head doesn't cover, and write the first head of a new archive.
 
         First, rename the files of the first release to their present names.
 
-        Only the archiver may call this. The topic still holds the truncated records.
+        Only the holder of the archive's lock may call this. The topic still holds the records of
+        the truncated lines.
         """
         use_present_names(self.directory)
         if self.path.exists() and self.path.stat().st_size > self._read_to:
@@ -169,7 +170,7 @@ class Manifest:
         self._read_to += len(line) + 1
 
     def _check(self, file: ArchiveFile) -> None:
-        """Raise `BrokenArchive` if the line doesn't continue its partition at the previous end."""
+        """Raise `BrokenArchive` unless the line names the partition's last end offset and hash."""
         end, known = self.next_offset(file.partition), self._hashes.get(file.partition, "")
         position = f"{self._position()}: partition {file.partition}, {file.file}"
         if file.previous_next_offset != end:

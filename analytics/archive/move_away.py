@@ -1,7 +1,7 @@
 """Move an archive away, so that the archiver writes a new one from offset 0 of `stock.events`.
 
-This repairs an archive that contradicts the topic or itself. The topic holds all of its records.
-The moved files are kept, but no program reads them again.
+This repairs an archive that contradicts the topic or itself. The topic keeps every record, so the
+new archive is complete. The moved files are kept for a comparison (`rebuilt`).
 """
 
 import shutil
@@ -32,9 +32,9 @@ def move_archive_away(archive: Path, *, timeout_s: float) -> Path | None:
 
 @contextmanager
 def requested_archive(archive: Path, *, timeout_s: float) -> Iterator[bool]:
-    """Hold the archive's lock, after a running archiver was asked to release it.
+    """Ask a running archiver to release the archive's lock, and hold the lock.
 
-    Yield False if the archiver still holds it after `timeout_s`; 0 tries once.
+    Yield False if the archiver still holds it after `timeout_s`. With 0 s, try only once.
     """
     deadline = time.monotonic() + timeout_s
     request = archive / RELEASE_REQUEST
@@ -69,7 +69,7 @@ def move_unlisted_away(archive: Path) -> tuple[Path, ...]:
     target = _free_name(archive.parent / "former", "unlisted")
     moved = []
     for path in found:
-        if path.exists():  # the file may have moved with its directory
+        if path.exists():  # a compaction may have moved the archive's directory meanwhile
             moved.append(target / path.relative_to(archive))
             moved[-1].parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.move(path, moved[-1])

@@ -1,7 +1,8 @@
 """Compare an archive that was written again with the files of the former one.
 
-The former manifest may be lost or damaged, so nothing states what the former files held. Their
-names state partition and offsets. This module compares the rows at these offsets in both archives.
+The former manifest may be lost or damaged, so no list states the content of the former files. But
+their names state partition and offsets. This module compares the rows at these offsets in both
+archives.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +24,7 @@ BEHIND: Final = "not written again yet"
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """One partition of both archives.
+    """The comparison of one partition in the former and in the new archive.
 
     `records` and `digest` are number and digest of the new archive's records at the offsets of the
     former files.

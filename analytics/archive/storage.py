@@ -90,7 +90,7 @@ class Directory:
 
     @property
     def address(self) -> str:
-        """Return the absolute path, as a URL if it is a copy."""
+        """Return the absolute path, as a `file://` URL if the archive is a copy."""
         path = self.path.resolve()
         return path.as_uri() if self.is_copy else str(path)
 
@@ -240,7 +240,7 @@ def _system(url: str, _variables: frozenset[tuple[str, str]]) -> tuple[Any, str]
 
 
 def _s3() -> Any:  # noqa: ANN401 -- fsspec and pyarrow publish no types
-    """Return Arrow's client of S3. It finds the credentials itself."""
+    """Return Arrow's client of S3. It reads the credentials from the environment or AWS profile."""
     from fsspec.implementations.arrow import ArrowFSWrapper  # noqa: PLC0415 -- a local archive needs no fsspec
     from pyarrow.fs import S3FileSystem  # noqa: PLC0415 -- starts the client's threads
 

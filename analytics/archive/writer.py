@@ -54,7 +54,7 @@ def arrival(message: Any) -> Arrival:  # noqa: ANN401 -- the message class has n
 
 @dataclass(slots=True)
 class PartitionWriter:
-    """A writer of one partition's records, in offset order, into files that the manifest lists."""
+    """A writer of one partition's records. It takes them in offset order and lists each file."""
 
     manifest: Manifest
     partition: int
@@ -96,7 +96,10 @@ class PartitionWriter:
             self.roll()
 
     def roll_if_due(self) -> None:
-        """Write a file if the oldest buffered record has waited long enough."""
+        """Write a file if the oldest buffered record has waited 10 minutes.
+
+        If all buffered records are heartbeats, the limit is 1 hour.
+        """
         after_s = ROLL_FACTS_AFTER_S if self._facts_wait else ROLL_HEARTBEATS_AFTER_S
         if self._rows and self.clock() - self._oldest_waiting >= after_s:
             self.roll()
