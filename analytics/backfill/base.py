@@ -1,6 +1,6 @@
 """A finished run as the start of another one: its states replace the history before its ends.
 
-A nightly proof folds one day in this way, and not all years before it.
+A nightly proof therefore folds only the last day, and not all years before it.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from analytics.engines.unit import ManifestRow, continued_unit
 
 _KEPT: Final = "nothing was computed"
 _STEP: Final = "leave out --from for a run from the first record on"
-_UNUSABLE: Final = 2  # 1 is a difference
+_UNUSABLE: Final = 2  # exit code; 1 means that a comparison found a difference
 
 
 class UnusableBase(Damage, ValueError):
@@ -27,7 +27,7 @@ class UnusableBase(Damage, ValueError):
 
 
 class BaseAhead(UnusableBase):
-    """The base ends after the new run, for example while workers are still restoring."""
+    """The base ends after the new run, for example because workers that restore are behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def plan_from(manifest: Manifest, ends: Mapping[int, int], *, base: Base, engine
 
 
 def continued(plan: Plan, base: Base) -> Plan:
-    """Return `plan`, but starting from `base` instead of the first record, and with another name.
+    """Return `plan` with `base` as its start instead of the first record, and with another name.
 
     Raises:
         UnusableBase: as `plan_from`.

@@ -1,9 +1,9 @@
 """Find the files that killed attempts and jobs left, which no reader uses. Delete them on request.
 
 A killed task leaves the directory of its attempt. A killed driver leaves Spark's scratch files, and
-a killed JVM leaves an event log without an end.
-Readers open only files that commits and manifests list. So these files cost disk space and nothing
-else. A killed comparison leaves the live states that it has read.
+a killed JVM leaves an event log without an end. A killed comparison leaves the live states that it
+has read. Readers open only files that commits and manifests list, so these files only cost disk
+space.
 """
 
 import os
@@ -25,7 +25,8 @@ from analytics.engines.commits import COMMITS, rows_of
 from analytics.engines.spark import EVENTS, SCRATCH
 from cdc.contracts.versions import UnreadableRecord
 
-# An executor ends some seconds after its driver. Until then it may write and commit.
+# An executor ends some seconds after its driver and may write until then. So files that changed in
+# this time are kept.
 _SETTLED_S: Final = 600.0
 
 Clock = Callable[[], float]
@@ -120,5 +121,5 @@ def _stats(path: Path, *, with_directories: bool) -> Iterator[os.stat_result]:
 
 def _delete(path: Path) -> None:
     while path.exists():
-        with suppress(FileNotFoundError):  # a JVM that ends has deleted it: delete the rest
+        with suppress(FileNotFoundError):  # a JVM that is ending deleted a file; delete the rest
             shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -2,7 +2,7 @@
 
 Workers of several revisions may run side by side, but proposals come from the one that
 `app.revision_switch` names (decision 0013). A recomputation gives every decision of one revision.
-That includes decisions it made while another revision decided, which never became proposals.
+Some of them fall into a time in which another revision decided. They never became proposals.
 """
 
 from collections.abc import Mapping
@@ -27,9 +27,10 @@ FROM app.revision_switch ORDER BY id
 class DecidingRevision:
     """The deciding revision and its first offset in each partition of `stock.events`.
 
-    Both revisions had passed `since` when the switch was made at `since_us` (microseconds since
-    1970 UTC). The new revision may have been further ahead. So a decision of a record at or after
-    `since`, committed before `since_us`, may have opened and closed without becoming a proposal.
+    When the switch was made at `since_us` (microseconds since 1970 UTC), the workers of the former
+    and of the new revision had passed `since`. The new workers may have been further ahead. So a
+    decision of a record at or after `since`, committed before `since_us`, may have opened and
+    closed without becoming a proposal.
     `since` is empty if the revision has decided since the first record.
     """
 

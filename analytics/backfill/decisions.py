@@ -1,7 +1,8 @@
 """Compare the proposals in Postgres with the decisions of a fresh fold of the log.
 
 A proposal names the record of its newest revision. If that record is at or after the end of the
-recomputed history, the check is weaker: its id may be unknown, but its revision may not be lower.
+recomputed history, the fold may lack the proposal's id. If the fold has the id, the proposal's
+revision must not be lower than the decision's.
 
 Only the deciding logic revision makes proposals (`analytics.backfill.deciding_revision`). A
 decision may have been closed while another revision decided. Its proposal may then be missing, or
@@ -62,7 +63,9 @@ class DecisionRevision:
 class Decisions:
     """The number of ids compared, and every difference.
 
-    `others` counts proposals of other logic revisions, `former` closed ones of former generations.
+    `behind` is what the actuator had not applied when the wait ended; then nothing was compared.
+    `others` counts proposals of other logic revisions. `former` counts closed proposals of former
+    generations, which are left out. `decides` is the deciding logic revision.
     """
 
     compared: int
@@ -142,8 +145,8 @@ def decided_since(
 ) -> dict[str, DecisionRevision]:
     """Return the proposals that a recomputation from `begins` on can judge.
 
-    A proposal can be judged if the recomputation has a decision with its id, if its record lies at
-    or after `begins`, or if it is of another generation.
+    A proposal can be judged in three cases: the recomputation has a decision with its id, its
+    record lies at or after `begins`, or it is of another generation.
     """
     return {
         identity: entry

@@ -33,8 +33,8 @@ Expired = tuple[InvKey, int, bytes]  # key, start of the window, its last record
 class PartitionHistory:
     """The recomputed result of one partition's records before `end`.
 
-    `rows` are the results of the run's tasks for this partition, one for each finished task.
-    `archive` holds the records.
+    `rows` are the results of the run's units of this partition, one for each key bucket. `archive`
+    holds the records.
     """
 
     number: int
@@ -55,11 +55,11 @@ class PartitionHistory:
 
     @property
     def streamed(self) -> bool:
-        """Return True if a change record has ended the snapshot phase."""
+        """Return True if a change (op c, u or d) has ended Debezium's snapshot."""
         return any(row.streamed for row in self.rows)
 
     def ring_from(self) -> int:
-        """Return the offset from which a worker rebuilds its dedupe ring, by the last files."""
+        """Return the first offset to replay, so that a worker rebuilds its dedupe ring at `end`."""
         ring = ring_at(
             self.archive,
             self.number,
@@ -70,13 +70,13 @@ class PartitionHistory:
         return ring.replayed_from(self.end)
 
     def states(self) -> Iterator[KeyState]:
-        """Yield every key's complete state, then the partition's own heartbeats."""
+        """Yield every item's complete state, then the states of the partition's heartbeat keys."""
         for kind in (STATES, HEARTBEATS):
             for _key, _offset, content in self._read(kind):
                 yield decode_state(content)
 
     def beats(self) -> dict[InvKey, Beat]:
-        """Return the newest content of each heartbeat."""
+        """Return number and commit time of the newest heartbeat, by heartbeat key."""
         found: dict[InvKey, Beat] = {}
         for key, _offset, content in self._read(BEATS):
             beat = beat_in([(BEAT_HEADER, content)])

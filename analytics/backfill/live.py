@@ -1,6 +1,6 @@
 """The live workers' states in the form of a run's files: one per partition, sorted by key.
 
-Only one partition is in memory at a time. All partitions at once took gigabytes at a million keys.
+Only one partition is in memory at a time. At a million keys all partitions would need gigabytes.
 Each partition has its own end offset, like the partitions of a run.
 """
 

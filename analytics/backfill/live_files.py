@@ -4,7 +4,7 @@ The next comparison deletes those that killed processes left.
 
 Each directory holds a lock file. The kernel releases the lock when its process ends, also after
 `kill -9`. So a free lock proves that nobody uses the directory. A directory without a lock file was
-just made, or a process of an earlier release uses it: only its age shows whether it is abandoned.
+just made, or a process of an earlier release uses it. Only its age shows whether it is abandoned.
 """
 
 import shutil
@@ -40,7 +40,7 @@ def live_directory(parent: Path) -> Iterator[Path]:
             if is_held:
                 try:
                     yield directory
-                finally:  # holding the lock, or another process would delete it, too
+                finally:  # still with the lock, so that no other process deletes the directory
                     shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -21,8 +21,8 @@ ENGINES: Final = ("local", "spark")
 PLAN_SCHEMA: Final = known("plan")[-1]
 PLAN_FILE: Final = "plan.json"
 # Records of a unit unless `--buckets` is given. The number bounds a unit's memory: a unit holds the
-# states of its keys, about 5 kB each, and a key of a retailer has dozens of records. Each unit
-# reads all files of its partition. That adds about 2 % to the time that its own records take.
+# states of its keys, about 5 kB each. A key of a retailer has dozens of records. Each unit reads
+# all files of its partition. That adds about 2 % to the time that its own records take.
 UNIT_RECORDS: Final = 2_000_000
 _NAMED: Final = 5  # number of runs listed in a message about an unknown one
 
@@ -60,9 +60,9 @@ class BaseRun:
 class Plan:
     """A recomputation of everything before `ends`. Equal plans give equal results.
 
-    `source_topic_id` distinguishes the topic of these offsets from others with its name; None if
-    unknown. With a `base` only the states are complete: outputs, late sales and rejected records
-    are those after the base's ends.
+    `source_topic_id` is the broker's id of the topic of these offsets; None if unknown. With a
+    `base` only the states are complete: outputs, late sales and rejected records are those after
+    the base's ends.
     """
 
     run: str

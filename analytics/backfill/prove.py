@@ -36,7 +36,7 @@ _WORKERS: Final = "compare with the code of the workers that wrote the record"
 
 
 class NotProven(Damage):
-    """The two sides could not be compared. No result was recorded."""
+    """Live state and recomputation could not be compared. No result was recorded."""
 
     exit_code = _INCOMPARABLE
 

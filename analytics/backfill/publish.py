@@ -1,4 +1,4 @@
-"""Checks of a run before workers start from it instead of a replay, and its history by partition.
+"""Check a run before workers start from its states instead of replaying the log.
 
 Workers continue from a publication and never check it again. So this module refuses every run of
 another history or of other rules, and names the reason.

@@ -46,10 +46,11 @@ def same_records(
 ) -> bool:
     """Return True if two lists of files of one topic and partition hold the same records.
 
-    Both lists are compared up to each offset at which files of both end. The numbers of records up
-    to there must be equal. If `compares_bytes`, two files with equal offsets must also have equal
-    bytes; another version of Arrow would write the same records in other bytes. Records after
-    `end` are ignored, so the last files may end at different offsets.
+    The lists are compared in parts. A part ends where a file of `a` and a file of `b` end at the
+    same offset. Both sides of a part must have equally many records. If `compares_bytes`, a part
+    with one file on each side must have equal bytes instead. Another version of Arrow would write
+    the same records in other bytes. Records after `end` are ignored, so the last files may end at
+    different offsets.
     """
     ours, theirs = deque(a), deque(b)
     while ours and theirs:

@@ -128,8 +128,7 @@ def _executed(plan: Plan, runs: Path, cluster: Cluster, progress: Progress) -> R
             refuse_unsealed(directory)
         else:
             write_report(directory, report.as_json())
-        # The sealed manifest has the lines of all commits. Nothing would check the commits any
-        # more.
+        # The sealed manifest has the lines of all commits. No reader needs the commits any more.
         shutil.rmtree(directory / COMMITS, ignore_errors=True)
     return report
 

@@ -30,7 +30,7 @@ _SHOWN: Final = 20
 
 Entry = tuple[bytes, bytes]  # key, state
 Pair = tuple[bytes, bytes | None, bytes | None]  # key, live state, recomputed state
-Planner = Callable[[Manifest, Mapping[int, int]], Plan]  # of the archive and the end offsets
+Planner = Callable[[Manifest, Mapping[int, int]], Plan]  # arguments: archive, end offsets
 
 
 @dataclass(frozen=True, slots=True)

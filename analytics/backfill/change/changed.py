@@ -29,7 +29,7 @@ _NAMED: Final = 3  # number of files listed in a message about uncommitted ones
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The source of a run's rules: a tree, a commit, one of these with parameters, or this code.
+    """The source of a run's rules: a tree, a commit or this code, each with or without parameters.
 
     `revision` is the logic revision of the parameters; None takes the next free number.
     """
@@ -47,7 +47,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Rules of a source tree, with their effect on results in one line."""
+    """Rules of a source tree. `text` is the change in one line; `own` is the tree of this code."""
 
     tree: Path
     rules: Rules
@@ -108,7 +108,7 @@ def change_of(origin: Origin, trees: Path) -> Change:
 def _change_line(tree: Path) -> str:
     """Return the line of CHANGES for the tree's revision; empty if it has none."""
     command = [sys.executable, "-c", _LINE]
-    # Bytecode in the tree would be an uncommitted file where git doesn't ignore it.
+    # If git doesn't ignore bytecode in the tree, it would count as an uncommitted change.
     env = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True, check=False)  # noqa: S603 -- a tree that the analyst has named
     return done.stdout.strip() if done.returncode == 0 else ""

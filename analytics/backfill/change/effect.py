@@ -1,4 +1,7 @@
-"""Find the archived policy rows that parameters would change, before a run computes anything."""
+"""Find the archived policy rows that an overlay (`inventory.parameters.overlay`) would change.
+
+No record is folded, so the effect is known before a run.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -39,7 +39,7 @@ def rule_of(changes: Sequence[str], where: Sequence[str] = ()) -> OverlayRule:
     """Return the rule that sets each `column=value` of `changes` where all of `where` hold.
 
     One text of `where` may hold several conditions, separated by commas. `null` is SQL's null;
-    lists are `100,200`.
+    a list is written as `100,200`.
 
     Raises:
         BadParameter: a text is malformed. The message names option, column and value.
@@ -112,7 +112,7 @@ def _cell(option: str, text: str, kind: str, value: str) -> Cell:
 def _refuse_out_of_range(column: str, cell: Cell) -> None:
     """Raise `BadParameter` for a value that is invalid in every policy row."""
     if column == "replenish_family" and cell in FAMILIES:
-        return  # each row has the levels that its family needs
+        return  # the empty row below lacks the columns that some families need
     try:
         parse_policy("", {"id": 1, "status": STATUSES[0], column: cell})
     except Rejected as error:

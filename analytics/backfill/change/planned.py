@@ -1,7 +1,6 @@
-"""`backfill plan`: the work of a run before it runs, and what would prevent its publication.
+"""`backfill plan`: the size of a run, its effect on policy rows, and obstacles to its publication.
 
-Nothing is computed. The plan has the name and the units of work of the run that `backfill run`
-makes with the same options.
+No record is folded. `backfill run` with the same options makes a run with the same name and units.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,7 +54,7 @@ class Planned:
 
     @property
     def records_new(self) -> int:
-        """Return an estimate of the records in the tasks that no earlier start has finished."""
+        """Return an estimate of the records in the units that are not finished yet."""
         units = len(self.plan.units)
         return 0 if not units else self.records * (units - self.units_finished) // units
 
@@ -118,7 +117,7 @@ def measured_rate(runs: Path, engine: str) -> Rate | None:
             report, base = load_report(directory), load(directory).base
         except Damage:
             continue
-        # A run with a base spends most of its time on states.
+        # A run with a base spends most of its time on states, so its rate doesn't predict others.
         if report is None or base or report["engine"] != engine or report["units_skipped"]:
             continue
         if report["records"] >= _LEAST_RECORDS and report["seconds"] > 0:
@@ -192,7 +191,7 @@ def _records(manifest: Manifest, plan: Plan, sources: Sequence[Source]) -> int:
 def _selected(manifest: Manifest, plan: Plan, source: Source) -> int:
     """Return the number of a file's records that are before the plan's end and of selected keys.
 
-    A selection of suppliers is ignored here: a record's key names none.
+    A selection of suppliers is ignored here, because a record's key names no supplier.
     """
     end, content = plan.ends[source.partition], checked_content(manifest.storage, source)
     columns = pq.read_table(pa.BufferReader(content), columns=["offset", "key"]).to_pydict()

@@ -1,7 +1,8 @@
 """Source trees of a logic change: a copy with parameters, or a commit of this repository.
 
-A tree is named by a hash of its content. So equal changes share one tree and one logic revision.
-A tree is written under a temporary name and renamed. So an interrupted command leaves no half tree.
+A tree's name has a hash of its sources and parameters, or the commit. So equal changes share one
+tree and one logic revision. A tree is written under a temporary name and renamed, so an interrupted
+command leaves no incomplete tree.
 """
 
 import hashlib
