@@ -12,7 +12,7 @@ from analytics.engines.unit import ManifestRow
 from cdc.contracts.versions import UnreadableRecord
 
 KEPT: Final = "nothing was compared, and no file was changed"
-_INCOMPARABLE: Final = 2  # 1 is a difference
+_INCOMPARABLE: Final = 2  # exit code; 1 means that the runs differ
 
 
 class NotComparable(Damage, ValueError):
@@ -113,8 +113,8 @@ def compared_runs(runs: Path, a: str, b: str) -> ComparedRuns:
 def _directories(runs: Path, a: str, b: str) -> tuple[Path, Path]:
     """Return the directories of the newest runs that `a` and `b` name.
 
-    A logic revision names several runs. `2` and `3` are the newest runs of these revisions that end
-    at the same offsets. If no ends are equal, they are the newest of each.
+    A logic revision names several runs. For `2` and `3` return the newest runs of these revisions
+    that end at the same offsets. If no such runs exist, return the newest run of each revision.
     """
     known = [directories_of(runs, name)[: None if name.isdecimal() else 1] for name in (a, b)]
     if len(known[0]) == len(known[1]) == 1:

@@ -68,7 +68,7 @@ class KindTotals:
 
 @dataclass(frozen=True, slots=True)
 class Diff(Generic[Compared_co]):
-    """The result: totals by kind, and every difference in `scratch`, which its caller closes."""
+    """The result: totals by kind, and every difference in `scratch`, which the caller closes."""
 
     runs: Compared_co
     scratch: Scratch

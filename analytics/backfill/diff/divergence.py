@@ -33,7 +33,7 @@ class Trees:
 
 @dataclass(frozen=True, slots=True)
 class SideAtRecord:
-    """Decisions and explanation of one run at the record.
+    """Decisions and explanation of one side at the record.
 
     `problem` is the reason why there is no explanation, or "".
     """
@@ -43,14 +43,14 @@ class SideAtRecord:
     problem: str
 
     def sections(self) -> tuple[Section, ...]:
-        """Return the section of the run's decisions, then those that explain the key's state."""
+        """Return the section of the side's decisions, then those that explain the key's state."""
         known = () if self.found is None else self.found.sections
         return (decision_section(self.decisions, with_terms=self.found is None), *known)
 
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Every difference of one key, and both runs at the first differing record."""
+    """Every difference of one key, and both sides at the record that `about` describes."""
 
     key: str
     partition: int
@@ -61,7 +61,7 @@ class Divergence:
     about: str = "first differing record"
 
     def record(self) -> Explained | None:
-        """Return the record, as one of the runs read it."""
+        """Return an explanation, which has the record's columns; None if neither side has one."""
         return self.a.found or self.b.found
 
     def lines(self) -> Iterator[Compared]:
@@ -128,7 +128,11 @@ def _decisions(pairs: Sequence[Pair], side: int) -> Iterator[Revised]:
 
 
 def explained_by(run: ComparedRun, at: AtRecord, trees: Trees) -> tuple[Explained | None, str]:
-    """Return the explanation by the rules of the run, or the reason why there is none."""
+    """Return the explanation by the rules of the run. Without one return None and the reason.
+
+    Raises:
+        NotComparable: the archive or the run is damaged.
+    """
     at = replace(at, run=run.directory)
     if run.plan.code == code_hash():
         try:

@@ -30,7 +30,7 @@ from inventory.model.state import KeyState
 from inventory.revision import LOGIC_REVISION
 
 _MODULE: Final = "analytics.backfill.diff.explained"
-PUBLISHED: Final = "published"  # in place of a verdict: nothing was folded here
+PUBLISHED: Final = "published"  # replaces the verdict of a state that the workers folded
 _ALL_KEYS: Final = 1 << 32  # number of buckets: one for each value of CRC-32
 
 
@@ -135,7 +135,7 @@ def _of_json(document: dict[str, Any]) -> Explained:
 
 
 def main(given: list[str]) -> int:
-    """Print the explanation as JSON."""
+    """Print the explanation as JSON. Return 1 if the key has no such record."""
     run, archive, key, partition, offset = given
     found = explained(AtRecord(Path(run), location_of(archive), key, int(partition), int(offset)))
     if found is None:

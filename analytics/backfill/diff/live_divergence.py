@@ -1,7 +1,7 @@
 """A key's pending decisions in the live state and in a run, with both explanations side by side.
 
 Workers publish only the newest revision of a decision. So the first record at which the sides
-differ is unknown. Both are explained at the key's last record before the end of the run.
+differ is unknown. Both sides are explained at the key's last record before the end of the run.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ def divergence_from_live(
     """Return both sides at the key's last record in the run; None if they decide alike.
 
     Raises:
-        NotComparable: the run has no such key, or its newest decision is after the run's end.
+        NotComparable: the run has no such key, or the workers decided about it after the run's end.
     """
     run = sides.run
     number = partition_of(key.encode(), len(run.plan.ends))

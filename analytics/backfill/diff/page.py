@@ -1,7 +1,8 @@
 """The difference as one HTML file: totals, groups with bars, and the largest differences.
 
-The page loads nothing: no script, font, image or link. A policy in its head forbids the browser to
-load anything. Names of stores, suppliers and items are escaped, because people type them.
+The page loads nothing: no script, font, image or link. Its Content-Security-Policy forbids the
+browser to load anything. Names of stores, suppliers and items are escaped, because people type
+them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,9 +1,9 @@
 """Decisions that wait for an answer at the end of a run: those of the run, and published ones.
 
 Both sides are reduced to what the topics hold: the last revision of the newest need and price
-proposal of each key, if it isn't closed. The offset of a decision is here that of the record that
-opened it: the id of the decision contains that offset. So the pairs of two runs (decision 0032) and
-their classes apply here, too.
+proposal of each key, if it isn't closed. Each decision gets the offset of the record that opened
+it, which its id contains. So the pairs of two runs (decision 0032) and their classes apply here,
+too.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -61,7 +61,7 @@ def compared_keys(run: ComparedRun, number: int) -> IsCompared:
 def commit_times(
     run: ComparedRun, archive: Location, number: int, offsets: Collection[int]
 ) -> dict[int, int]:
-    """Return the commit times of these records in `archive`, in microseconds since 1970 UTC.
+    """Return the commit times of the records at `offsets`, in microseconds since 1970 UTC.
 
     The archive may have moved since the run was planned, so its address in the plan isn't used.
 

@@ -99,8 +99,8 @@ def live_of(settings: Connections) -> Live:
 def published(live: Live, number: int) -> PublishedPartition:
     """Read the levels of one partition, then its decisions.
 
-    Workers write a level and its decision in one transaction. So every decision of the levels that
-    were read first is found.
+    Workers write a level and its decision in one transaction. So the later read of the decisions
+    finds every decision that these levels name.
 
     Raises:
         UnreadableRecord: another version of this code wrote a record. The error has its offset.

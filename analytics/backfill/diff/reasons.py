@@ -7,7 +7,7 @@ from analytics.backfill.diff.pairing import A, B, Pair
 from analytics.backfill.diff.revised import Revised
 from cdc.contracts.decisions import PriceEvent, ReorderEvent
 
-OTHER_RECORD: Final = "other_record"  # equal levels, but opened or closed at another record
+OTHER_RECORD: Final = "other_record"  # equal terms of the rules, at different records
 # These terms depend on the record at which a need opened; all others depend on the rules.
 _SHELF: Final = frozenset(
     {
@@ -35,7 +35,7 @@ def reason_of(pair: Pair) -> str:
 
 
 def _end(newest: Revised) -> str:
-    """Return the status, for a cancelled need with its code. Texts of people are left out."""
+    """Return the status; a cancelled need adds its code. Other reasons may be a person's text."""
     is_code = newest.status == "cancelled" and newest.reason is not None
     return f"{newest.status}: {newest.reason}" if is_code else newest.status
 

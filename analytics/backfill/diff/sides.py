@@ -1,4 +1,4 @@
-"""The sides of a comparison, as its readers see them."""
+"""Protocols of the two sides of a comparison: two runs, or a run and the live state."""
 
 from typing import Any, Protocol
 

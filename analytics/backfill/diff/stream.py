@@ -1,8 +1,8 @@
 """Decisions of two runs, record by record in offset order. No partition is held in memory.
 
 A run has one sorted file per partition and key bucket. The files of both runs are merged, so the
-runs may differ in engine and number of buckets. Memory holds one batch of each file and
-the needs that are open at the current record.
+runs may differ in engine and number of buckets. Memory holds one batch of each file, and the needs
+and price proposals that are open at the current record.
 """
 
 import heapq
@@ -54,7 +54,7 @@ def _rows(
 
 
 def _taken(tracked: Tracked, offset: int, entries: Sequence[Entry]) -> Iterator[Pair]:
-    """Yield the pairs that one record completes. All its entries have the same key."""
+    """Yield the pairs that one record completes. All entries of a record have the same key."""
     key = entries[0][2]
     for kind in KINDS:
         sides = [[e[3] for e in entries if (e[1], e[3].kind) == (s, kind)] for s in (A, B)]

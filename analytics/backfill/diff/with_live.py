@@ -1,6 +1,6 @@
 """Compare the decisions that the live workers published with those of a run, without recomputing.
 
-Both are compared at the end offsets of the run. The workers must have passed these offsets. If the
+The comparison is at the end offsets of the run. The workers must have passed these offsets. If the
 record of a key's newest published decision is before the end, that decision was valid at the end.
 Other keys are left out and counted, because the topics don't keep their earlier decisions.
 """
@@ -48,7 +48,11 @@ _PENDING_ONLY: Final = (
 
 @dataclass(slots=True)
 class LiveSide:
-    """The live state as one side. The lists grow while the partitions are compared."""
+    """The live state as one side.
+
+    `reached` holds the workers' next offset of each compared partition. `left_out` names kind and
+    key of each decision that is left out. Both grow with each compared partition.
+    """
 
     revision: int
     reached: dict[int, int] = field(default_factory=dict)
@@ -103,7 +107,7 @@ class LiveAndRun:
         }
 
     def notes(self) -> tuple[str, ...]:
-        """Return one sentence about the compared decisions, and others about those left out."""
+        """Return a sentence about the compared decisions, and one about those left out, if any."""
         count = len(self.live.left_out)
         if not count:
             return (_PENDING_ONLY,)
