@@ -1,7 +1,7 @@
 """Give tasks on other machines the driver's access to the archive's server.
 
-Executors of a cluster don't inherit the driver's environment. Properties of Spark were ruled out:
-they are in the event log and in the arguments of the driver's JVM, which every user can list.
+Executors of a cluster don't inherit the driver's environment. Spark properties don't keep a secret:
+the event log has them, and so have the arguments of the driver's JVM, which every user can list.
 """
 
 import os

@@ -3,10 +3,11 @@
 Spark may run two attempts of one unit: a speculative copy, or a repetition after a lost executor.
 Both may finish. A hard link creates the file of the first attempt with its complete content. For
 the second attempt it fails. So at most one attempt is ever committed, on every file system with
-hard links (local disks, NFS). `O_EXCL` alone was ruled out: a task killed between creating and
+hard links (local disks, NFS). `O_EXCL` alone is not enough: a task killed between creating and
 writing would leave an empty file.
 
-The driver reads the commits while its job runs. A later start reads those of a killed driver.
+The driver reads the commits while its job runs. If the driver is killed, a later start of the run
+reads them.
 """
 
 import os
@@ -82,7 +83,7 @@ def rows_of(units: Iterable[str], commits: Path) -> Iterator[ManifestRow]:
 
 
 class CommitReader:
-    """A driver's view of the commits: each row of the given units once."""
+    """A reader for the driver. It returns each committed row of the given units once."""
 
     def __init__(self, units: Iterable[str], commits: Path) -> None:
         self._commits = commits
@@ -113,7 +114,7 @@ def create_once(path: Path, content: bytes) -> None:
             os.fsync(stream.fileno())
         os.link(temporary, path)
     except FileExistsError:
-        pass  # another attempt was first; over NFS also a link whose answer was lost
+        pass  # another attempt was first; or NFS lost the answer to this link and repeated it
     finally:
         temporary.unlink(missing_ok=True)
 

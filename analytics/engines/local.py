@@ -69,7 +69,7 @@ def _result(done: Future[Result | UnitFailed]) -> Result | UnitFailed:
 def _begin_child() -> None:
     """Make this child process end at SIGTERM, and when the driver ends or is killed."""
     # After a child was killed, the pool ends the others by SIGTERM and waits for them. A Python
-    # handler could wait for a lock for ever, such as the one of a coverage measurement.
+    # handler could wait forever for a lock, for example that of a coverage tool.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     Thread(target=_follow_parent, daemon=True).start()
 

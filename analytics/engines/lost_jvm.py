@@ -1,7 +1,7 @@
 """End a Spark session whose JVM was killed, with one message, so that another can start.
 
 In local mode the JVM is the executor, too. pyspark reports the end of the JVM as a socket error
-with a traceback. For the next session of the process it would use the dead JVM.
+with a traceback. It would reuse the dead JVM for the next session of the process.
 """
 
 import logging
@@ -16,7 +16,7 @@ from analytics.engines.failure import EngineFailed
 
 KEPT: Final = "finished units are kept"
 STEP: Final = "start the same command again, or use `--engine local`"
-_ENDED_S: Final = 5.0  # the kernel closes a killed JVM's sockets before its parent can see its end
+_ENDED_S: Final = 5.0  # a killed JVM's sockets are closed before its parent can see its end
 _OF_A_LIVING_JVM: Final = "Py4JJavaError"
 
 

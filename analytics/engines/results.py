@@ -1,6 +1,7 @@
 """The Parquet files that a task writes: states, outputs, and the rows of a worker's other topics.
 
-A publication needs expired window rows, heartbeats and their content besides the states.
+Besides the states, a publication needs expired window rows, and the states and content of
+heartbeats.
 """
 
 import hashlib
@@ -29,7 +30,7 @@ EXPIRED: Final = "expired"  # window rows that left their key's state, with thei
 HEARTBEATS: Final = "heartbeats"  # states of the partitions' own keys, not of items
 BEATS: Final = "beats"  # newest content of each heartbeat
 _FLUSH_ROWS: Final = 20_000
-_READ_ROWS: Final = 1_000  # so many states take some megabytes; each merged file has a batch
+_READ_ROWS: Final = 1_000  # some megabytes of states; a merge holds one batch of each file
 
 
 def _rows_of(content: str) -> Any:  # noqa: ANN401 -- pyarrow ships no types
@@ -129,7 +130,7 @@ class ResultFile:
 
 
 class RunSink:
-    """One attempt's own directory. A repeated or killed attempt leaves only an unused directory."""
+    """A writer of one attempt's files, in a directory of its own. A killed attempt leaves it."""
 
     def __init__(self, parent: Path, unit_name: str) -> None:
         attempt = f"attempt-{os.getpid()}-{uuid.uuid4().hex[:12]}"

@@ -3,9 +3,9 @@
 Spark only distributes units over machines and repeats lost ones. Grouping and sorting by Spark cost
 several times as much when measured, and would need a proof that records keep their order.
 
-All units are one job, so a long unit leaves no core without work. Tasks commit their results
-themselves (`commits`). The driver reads the commits while the job runs in a thread. So a killed
-driver loses no finished unit.
+All units are one job, so other cores compute further units while a long one runs. Tasks commit
+their results themselves (`commits`), so a killed driver loses no finished unit. The driver reads
+the commits while the job runs in a thread.
 
 The tasks write results by path. So on a cluster the run's directory must be on shared storage, and
 so must an archive in a directory.
@@ -260,7 +260,7 @@ def _session(cluster: Cluster, home: Path) -> Any:  # noqa: ANN401 -- pyspark bu
 
 @contextmanager
 def _temporary_files_in(directory: Path) -> Iterator[None]:
-    """Let pyspark create its temporary files in `directory`. A killed driver leaves them."""
+    """Let pyspark create its temporary files in `directory`, where `backfill clean` finds them."""
     directory.mkdir(parents=True, exist_ok=True)
     former, tempfile.tempdir = tempfile.tempdir, str(directory)
     try:
@@ -278,7 +278,7 @@ def _properties(home: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
-        # The directory of the JVM's temporary files: a killed JVM leaves them.
+        # The JVM's temporary files. A killed JVM leaves them here, where `backfill clean` looks.
         "spark.driver.defaultJavaOptions": f'"-Djava.io.tmpdir={scratch}"',
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.log.level": "ERROR",

@@ -184,7 +184,7 @@ def _apply(
     match folded:
         case Refused(reason=reason, detail=detail):
             _reject(sink, row, _origin(unit, row), reason=reason, stage="fold", detail=detail)
-            return  # a refused record is no heartbeat
+            return  # a refused record doesn't count as a heartbeat
         case Applied():
             if before is not None:
                 _write_expired(sink, before, folded)
@@ -200,8 +200,8 @@ def _apply(
 
 def _folded(partition: Partition, record: Record, admission: Admission) -> FoldResult:
     if admission is not Admission.MALFORMED:
-        # A bucket lacks most members of the ring, so the archived verdict counts. `replay` only
-        # updates the ring's maxima.
+        # A bucket lacks most members of the ring, so the archived verdict counts. `replay` updates
+        # the newest commit time, the highest LSN and `streamed`, which the manifest row needs.
         partition.ring.replay(record)
     return partition.apply_admitted(record, admission)
 
@@ -237,7 +237,7 @@ def _write_late(sink: RunSink, record: Record, found: LateSale, origin: Origin) 
 
 
 def _write_expired(sink: RunSink, before: KeyState, folded: Applied) -> None:
-    """Write windows that this record drops from the state. A worker's changelog keeps them, too."""
+    """Write windows that this record drops from the state, as a worker's changelog keeps them."""
     for start in folded.windows_dropped:
         content = encode_window(before.key, before.windows[start], before.position)
         sink.files[EXPIRED].write(before.key.encode(), before.position.offset, content)

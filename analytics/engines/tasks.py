@@ -11,7 +11,10 @@ Task = Callable[[ArchiveUnit], Result | UnitFailed]
 
 
 class RunTasks(Protocol):
-    """A runner of an engine. A task is a function of a module, or a `partial` of one."""
+    """A function of an engine that runs a task over units.
+
+    A task is a function of a module, or a `partial` of one, so that processes can import it.
+    """
 
     def __call__(
         self, units: Sequence[ArchiveUnit], task: Task[Result]

@@ -85,8 +85,8 @@ class ManifestRow:
     """The result of one finished task: the directory of its rows, their numbers and digests.
 
     `files` maps a kind to its file, which readers check before they use it. `newest_commit_us`,
-    `highest_lsn` and `streamed` are the dedupe ring's values after the unit. Each value of the
-    partition is the largest of its buckets. Members of the ring are not stored.
+    `highest_lsn` and `streamed` are the dedupe ring's values after the unit. A partition's value is
+    the largest among its buckets. Members of the ring are not stored.
     """
 
     unit: str
@@ -118,7 +118,7 @@ class ManifestRow:
 
     @property
     def run(self) -> Path:
-        """Return the directory of the run, four levels above the result files."""
+        """Return the directory of the run, four levels above the unit's `directory`."""
         return Path(self.directory).parents[3]
 
 
