@@ -1,6 +1,6 @@
 """Bars for notebooks, as SVG: a notebook shows them without a library for charts.
 
-Matplotlib was ruled out: it needs Pillow, whose licence is not on the list of this project.
+Matplotlib can't be used: it needs Pillow, whose licence this project doesn't allow.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _TOP: Final = 26
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """One bar per row, from zero to the right; a negative value has a bar of the other colour."""
+    """One bar per row, from zero to the right: blue, or orange for a negative value."""
 
     title: str
     rows: tuple[tuple[str, int], ...]

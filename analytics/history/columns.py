@@ -48,7 +48,7 @@ OF_DIFF: Final = "diff"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column; `note` adds what its name doesn't state, if `NOTES` doesn't have it."""
+    """One column. `note` is its meaning; if it is empty, `NOTES` may have the meaning."""
 
     name: str
     kind: str

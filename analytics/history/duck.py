@@ -104,8 +104,8 @@ class DuckHistory:
         """Run the statements of `text`. Yield the answer of each, to be read before the next.
 
         Raises:
-            QueryRefused: a statement has a syntax error or is no query, and none has run; or DuckDB
-                refuses one later, for example because of an unknown column.
+            QueryRefused: a statement has a syntax error or is no query; then no statement has run.
+                Or DuckDB refuses one later, for example because of an unknown column.
         """
         with _refusals():
             statements = self._connection.extract_statements(text)

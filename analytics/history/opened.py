@@ -146,8 +146,8 @@ def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
 def _read_by(settings: Connections, plan: Plan, out: Path | None) -> LogPart:
     """Return the records that a run has read.
 
-    If a compaction has merged files after their tables were written, those tables stay in use.
-    Otherwise the merged files are read.
+    If the tables of these records exist, they stay in use, also after a compaction has merged the
+    archive's files. Otherwise the present files are read.
     """
     generation = max((unit.generation for unit in plan.units), default=0)
     part = LogPart(settings.archive_location, planned_files(plan), plan.ends, generation)

@@ -36,8 +36,8 @@ def session_with_views(
     """Return the running Spark session, or a new one, with a view of each table."""
     session = _session(dict(conf or {}), master)
     for name, files in history.files.items():
-        # With the scheme, because a cluster's default file system may be another. Not as a URI:
-        # Spark takes the %3D of `partition=3` for the name itself.
+        # The scheme is needed, because a cluster's default file system may be another one. The path
+        # must not be encoded: Spark would look for a directory named `partition%3D3`.
         paths = [f"file://{file}" for file in files]
         frame = session.read.schema(_ddl(BY_NAME[name])).parquet(*paths)
         frame.createOrReplaceTempView(name)

@@ -1,5 +1,5 @@
 -- How wrong is the learned demand of fast, medium and slow items?
--- Class A makes 80 percent of the revenue, B the next 15, C the rest. The error is mean absolute error by rate.
+-- Class A makes 80 percent of the revenue, B the next 15, C the rest. The error is mean absolute error divided by demand rate.
 WITH revenue AS (
     SELECT
         s.inv_key,

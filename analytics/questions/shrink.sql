@@ -1,5 +1,5 @@
 -- Which stores lose how many units, and why?
--- Adjustments by reason, and what counts found missing. Negative units were found. Value is at cost.
+-- One row per store and cause: the reason of adjustments, or the kind of counts. Lost units below 0 were found. Value is at cost.
 SELECT
     m.store,
     m.cause,
