@@ -38,10 +38,10 @@ _AWAY: Final = (KafkaException, TopicUnreadable, TimeoutError, psycopg.Operation
 class VerifyReport:
     """All differences found, and the totals of the requested location.
 
-    Totals are those of one cut at `as_of_us` (microseconds since 1970 UTC). `resolved` keys
-    differed in the first comparison and were equal in a later one. `undecided` keys differed in
-    one comparison, and the pipeline did not catch up in time for the next. A report has such keys
-    only if other differences are certain.
+    Totals are those of one cut at `as_of_us` (microseconds since 1970 UTC). `resolved` is the
+    number of keys that differed in the first comparison and were equal in a later one. `undecided`
+    keys differed in one comparison, and the pipeline did not catch up in time for the next. A
+    report has undecided keys only if other differences are certain.
     """
 
     location: str | None
@@ -92,8 +92,7 @@ class VerifyReport:
             "missing_reorders": len(self.reorders.missing),
             "as_of": self.as_of_us,
             "seconds": round(self.seconds, 3),
-            # All keys without an answer to their need, and not only the first ones as in
-            # `differences`.
+            # All keys, and not only the first ones as in `differences`.
             "missing_reorder_keys": [entry["key"] for entry in self.reorders.missing],
             "differences": {
                 "keys": list(self.keys[:_SHOWN]),
@@ -130,7 +129,8 @@ def verify(
 ) -> VerifyReport | BehindReport:
     """Wait until the pipeline has caught up with the present, then compare everything.
 
-    If a service restarts meanwhile, wait for it and begin the comparison again.
+    If a service restarts meanwhile, wait for it and begin the comparison again. If the pipeline
+    doesn't catch up within `timeout` seconds, return a `BehindReport`.
     """
     known = settings or Connections()
     deadline = time.monotonic() + timeout

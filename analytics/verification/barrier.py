@@ -2,8 +2,8 @@
 
 One connector task emits in commit order. Take a heartbeat row committed after the moment. Once it
 is applied on a partition, everything committed before it on that partition is applied too. The
-sinks read the workers' output topics. Each sink must also pass the end offsets that these topics
-have at that moment.
+sinks read the workers' output topics. After the heartbeats of all partitions are applied, the end
+offsets of these topics are read. Each sink must pass them.
 """
 
 import time
@@ -50,7 +50,7 @@ class NotCaughtUp(RuntimeError):
 
 @dataclass(slots=True)
 class Barrier:
-    """A wait on one connection in autocommit mode; all waits share the deadline."""
+    """Waits over one connection in autocommit mode. All waits share one deadline."""
 
     settings: Connections
     connection: psycopg.Connection

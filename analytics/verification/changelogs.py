@@ -1,7 +1,8 @@
 """Levels and window rows of the changelogs, up to exactly the offsets that the read model includes.
 
-`LiveState` reads each topic to its end, but it reaches these ends at different moments. Here each
-topic is read up to a given offset, so its copy in the read model has to be equal row by row.
+`LiveState` reads each topic to its end, but it reaches these ends at different moments. This module
+reads each topic up to the offset that the read model includes. So the read model must have equal
+rows.
 """
 
 import time
@@ -28,7 +29,8 @@ Ends = Mapping[int, int]
 class Version:
     """One window row in one record of its changelog.
 
-    `offset` is the last source record that it includes, `at` its own offset in `partition`.
+    `offset` is that of the last source record that the row includes. `at` is the offset of the
+    changelog record in `partition`.
     """
 
     window_key: WindowKey
@@ -92,8 +94,9 @@ class Changelogs:
     ) -> dict[WindowKey, WindowRow | None]:
         """Return the window rows at the cut that differ from those shown; None for no row.
 
-        The projector may have read further in one changelog than in the other. `shown` holds its
-        offsets in the changelog of windows. `ends` are offsets after every chunk of the cut.
+        The projector may have read further in the changelog of windows than in that of levels, or
+        less far. `shown` holds the projector's offsets in the changelog of windows. `ends` are
+        offsets after every chunk of the cut.
         """
         cut = self.cut()
         messages = self._records(SALES_WINDOWS_CHANGELOG, ends, deadline)

@@ -1,8 +1,8 @@
 """One comparison of all keys, or of given keys, at one cut (docs/decisions/0023).
 
-The database is read in one snapshot. It holds the read model, the facts and the projector's
-offsets. The changelogs are read to exactly these offsets. Facts that only one of snapshot and cut
-includes are corrected.
+One database snapshot gives the read model, the facts and the projector's offsets. The changelogs
+are read to exactly these offsets. If snapshot and cut differ in a fact, the sums use the fact at
+the cut (`in_flight`).
 """
 
 from collections.abc import Mapping
@@ -67,7 +67,7 @@ class Comparison:
 
 @dataclass(slots=True)
 class Comparer:
-    """Repeated comparisons. Each keeps the changelog records that it has read for the next one."""
+    """A comparer that keeps the changelog records it has read, so the next comparison continues."""
 
     connection: psycopg.Connection
     barrier: Barrier
@@ -129,7 +129,7 @@ class Comparer:
         return late.late_contributions(self.connection, settings, self.location, cut, more)
 
     def _behind(self, positions: Positions, topic: str) -> list[bytes]:
-        """Return the records not yet applied by the projector, of chunks at the cut and later."""
+        """Return the values of the topic's records that the projector has not applied yet."""
         settings = self.barrier.settings
         starts = self._shown(positions, topic)
         tail = kafka.Tail(settings.kafka_bootstrap, topic, settings.partitions, starts)

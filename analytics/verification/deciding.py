@@ -1,6 +1,7 @@
-"""Decisions of the deciding logic revision, applied by the actuator or not yet.
+"""Needs of the deciding logic revision, read from its reorder topic.
 
-They are read from the topics of that revision, with positions and proposals of one snapshot.
+The actuator's position in the database snapshot divides them. Needs before it must have proposals
+in the same snapshot. Later needs are in flight.
 """
 
 from collections.abc import Iterator
@@ -35,7 +36,7 @@ class DecisionLog:
         return {str(event.output.id) for _, event in self._events(starts, self._ends())}
 
     def open_needs(self) -> dict[str, str]:
-        """Return the need of each key whose newest applied decision is open."""
+        """Return the id of the need of each key whose newest applied decision is open."""
         newest = dict(self._events({}, self.applied_offsets))
         return {
             key: str(event.output.id)

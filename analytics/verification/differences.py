@@ -25,8 +25,8 @@ class Found:
     """Differences by key, and by key and window start.
 
     `certain` names the keys and windows where a row of the read model and its changelog record have
-    the same offset and different contents. No timing explains that, so it needs no second
-    comparison.
+    the same offset and different contents. Timing can't explain such a difference, so it needs no
+    second comparison.
     """
 
     keys: dict[str, Difference] = field(default_factory=dict)
@@ -120,7 +120,7 @@ def _compare_key(
 def _compare_row(
     found: Found, window_key: WindowKey, worker: Version | None, shown: tuple[int, ...] | None
 ) -> None:
-    """Record the window if both rows differ. The last value of `shown` is the row's offset."""
+    """Record the window if `worker` and `shown` differ. The last value of `shown` is its offset."""
     nothing = (0,) * len(SHOWN_COUNTERS)
     copied = None if shown is None else shown[:-1]
     original = None if worker is None else _counters(worker.row)

@@ -6,12 +6,12 @@ each of them the SQL sums use the row's image at the cut in place of the row in 
 1. `start` is taken before the wait for the pipeline: the ends of `stock.events`, and a snapshot.
    When the wait is over, everything that this snapshot sees has been applied. A later record of one
    of these changes is a duplicate and changes nothing.
-2. The log is read from those ends until each partition has a heartbeat whose transaction began
-   after the second snapshot. One connector task emits in commit order, so every record that the
-   second snapshot sees has arrived by then.
-3. A record after the cut that the snapshot sees is undone: the image before it counts. A record
-   before the cut may belong to a transaction that is still ending, invisible to the snapshot. It is
-   applied: the image after it counts.
+2. The second snapshot is taken after the wait. The log is read from the ends of step 1 until each
+   partition has a heartbeat whose transaction began after the second snapshot. One connector task
+   emits in commit order, so every record that the second snapshot sees has arrived by then.
+3. A record after the cut that the second snapshot sees is undone: the image before it counts. A
+   record before the cut may belong to a transaction that is still ending, so the second snapshot
+   doesn't see it. It is applied: the image after it counts.
 """
 
 import time
@@ -133,7 +133,7 @@ def _records(
 
 
 def _logged(message: Any) -> Logged | None:  # noqa: ANN401 -- the client has no types
-    """Return the record, None for one that is not about a committed row."""
+    """Return the record; None if it is malformed or has no row id or transaction id."""
     try:
         record = decode(message.key(), message.value(), offset=message.offset())
     except Malformed:

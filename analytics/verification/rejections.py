@@ -2,8 +2,9 @@
 
 A rejected insert leaves its row out; a rejected update or delete leaves the row's last applied
 image in force (docs/domain.md 11.2). Only reasons that a committed row can have count here. A
-forged or broken record is no evidence about a row of the same id, and neither is a duplicate.
-A record that was sent again counts by the result of the replay.
+forged or broken record is no evidence about a row of the same id, and neither is a duplicate. A
+rejected record that a person has replayed doesn't count: the replay is a new record with its own
+result.
 """
 
 import json

@@ -1,7 +1,8 @@
-"""Check needs: at most one open per key, at most one order line each, and none lost (I3, I4).
+"""Check needs: at most one open per key, at most one order line each, and none lost.
 
-Proposals come from the one logic revision that decides (decision 0013), so its needs are compared
-with them. If that is not this code's revision, its decisions are read instead of the states.
+The first and the last are laws W9 and W10 of docs/domain.md 9. Proposals come from the one logic
+revision that decides (decision 0013), so its needs are compared with them. If this code has another
+revision, the published decisions are read instead of the states.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -40,7 +41,11 @@ _NO_REASONS: Final = ("", ABOVE_REORDER_POINT)
 
 @dataclass(frozen=True, slots=True)
 class Reorders:
-    """Open needs of the workers, and violations in needs and orders."""
+    """The number of open needs in the workers' states, and the violations found.
+
+    `duplicates` has needs with several order lines and keys with several open proposals. `missing`
+    has keys without a required need or proposal.
+    """
 
     open: int
     duplicates: tuple[dict[str, Any], ...]
@@ -102,7 +107,7 @@ def _missing_others(
 
 
 def _missing(state: KeyState, proposed: set[str], *, decides: bool) -> str | None:
-    """Return the rule that the key breaks, or None. It has proposals only if `decides`."""
+    """Return the rule that the key breaks, or None. Proposals are checked only if `decides`."""
     episode = state.episode
     if decides and episode.state == "open" and episode.id not in proposed:
         return UNPROPOSED
@@ -112,7 +117,7 @@ def _missing(state: KeyState, proposed: set[str], *, decides: bool) -> str | Non
 
 
 def _is_needed(state: KeyState) -> bool:
-    """Return True if position B is at or below s, for an active policy and known stock."""
+    """Return True if base position ≤ reorder point, for an active policy and known stock."""
     policy = state.policy
     if policy is None or policy.status != "active" or not state.stock_known:
         return False

@@ -1,7 +1,7 @@
 """Visibility of transactions in a Postgres snapshot, by the ids that Debezium writes into records.
 
 A snapshot is a set of transactions, not a position in the write-ahead log: a commit record may be
-decoded before its transaction becomes visible. Ids decide this exactly, positions do not.
+decoded before its transaction becomes visible. So only transaction ids show what is visible.
 """
 
 from dataclasses import dataclass

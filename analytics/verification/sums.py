@@ -1,8 +1,8 @@
 """Expected values of every key and window, by SQL over facts (docs/domain.md 2.3, 2.4).
 
-This repeats the rules on purpose, in another language and without any history. It is the oracle for
-the fold, so it must not share code with it. The views and functions of migration 0014 define the
-effect of one row; here the effects are only added up.
+This repeats the rules on purpose, in another language and without any history. It checks the fold,
+so it must not share code with the fold. The views and functions of migration 0014 of `ledger`
+define the effect of one row. The statements here only add up the effects.
 
 Parameters of every statement: `location` (null for all), `only` (keys; null for all), rows without
 effect at the cut (`excluded_tables`, `excluded_ids`), and images in force in their place

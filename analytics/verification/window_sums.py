@@ -1,6 +1,6 @@
 """Expected values of every window, by SQL over facts (docs/domain.md 2.4).
 
-The parameters are those of `sums`, and the signed contributions of `late_*`.
+The parameters are those of `sums`, and `late_*`: the signed contributions of late records.
 """
 
 # ruff: noqa: S608 -- every inserted text is a literal of this module or of `sums`
