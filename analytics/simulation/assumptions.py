@@ -19,8 +19,9 @@ EVERY_DAY: Final = 127
 class Assumptions:
     """Rules of the world outside the fold: approval, order days, lead times, demand.
 
-    `order_days_mask` has Monday in bit 0. `seed` selects one of the lead times that a supplier
-    needed in the past.
+    `order_days_mask` has Monday in bit 0. `lead_times`, `demand` and `parameters` each have a value
+    of `LEAD_TIMES`, `DEMANDS` or `PARAMETERS`. `seed` determines which past lead time each order
+    gets.
     """
 
     approval_minutes: int = 0

@@ -1,8 +1,8 @@
 """Estimate the demand at times without stock, from the demand rate that the fold had learned.
 
 While the shelf was empty, the log shows no demand. The estimate is the learned rate times the time
-without stock. It is deterministic: one unit each time the sum passes a whole unit. Demand without
-stock is unknown, so a report also offers recorded demand alone as its lower bound.
+without stock. It is deterministic: one unit each time the sum passes a whole unit. The true demand
+is unknown. So a simulation can also use recorded demand alone, which is a lower bound.
 """
 
 from collections.abc import Generator, Iterator

@@ -1,7 +1,7 @@
 """`backfill simulate`: plan, units on an engine, and the report. It opens no connection.
 
-Tasks are split by items and not by scenarios: a task decodes and folds an item's history once, and
-then simulates all scenarios of that item.
+Tasks are split by items and not by scenarios. So a task decodes and folds an item's history once
+for all scenarios.
 """
 
 import hashlib

@@ -35,7 +35,10 @@ class Facts:
         self._shelf = shelf
 
     def take(self, event: Event) -> None:
-        """Apply one record. Ignore orders and receipts, except rows that began in the preamble."""
+        """Apply one record. Ignore orders and receipts, except rows that began in the preamble.
+
+        `key_history` defines the preamble.
+        """
         table = event.record.table
         if table == POLICIES.name:
             self._rule(event)

@@ -55,7 +55,8 @@ class Event:
 class KeyHistory:
     """Facts of one key. `left_out` is the reason why it can't be simulated, or "".
 
-    `kept` names the rows that began in the preamble.
+    `kept` names the rows that began in the preamble, and the shipments of order lines among them.
+    `answered_minutes` counts needs by the minutes from their opening to the order.
     """
 
     key: str

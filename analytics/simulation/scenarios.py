@@ -1,7 +1,8 @@
 """Scenarios: names with changed parameters, from options or from a file.
 
-one = parse_options(["reorder_point_units=30"], ["family=sS,location=BERLIN-1"])
-many = read_file(Path("scenarios.toml"))
+Example:
+    one = parse_options(["reorder_point_units=30"], ["family=sS,location=BERLIN-1"])
+    many = read_file(Path("scenarios.toml"))
 """
 
 import json

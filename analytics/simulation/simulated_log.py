@@ -1,6 +1,6 @@
 """The log of one simulated key: rows become records as if captured, and are folded.
 
-This module holds no rule. The policy benchmark writes the same rows.
+This module holds no rule. The policy benchmark (`bench.policy_trial`) uses the same rows.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """The simulated world of one key: demand as in history, orders by other parameters.
 
 Purchase orders, receipts and transfers from other locations are replaced. A need that the fold
-opens is ordered after the approval delay, and arrives after the lead time. Both enter the fold as
-rows. All other facts stay, limited by the simulated shelf.
+opens is ordered after the approval delay, and its goods arrive after the lead time. Order line and
+receipt enter the fold as rows. All other facts stay, limited by the simulated shelf.
 """
 
 from dataclasses import dataclass
@@ -137,7 +137,10 @@ class World:
 
     @property
     def _free_us(self) -> int:
-        """Return the end of the last count's second. The count includes all movements before it."""
+        """Return the end of the last count's second. Arrivals and unseen units wait for it.
+
+        The count includes all movements before that time, so it would absorb them.
+        """
         count = self._shelf.state.stock.last_count
         return 0 if count is None else count.at_us + SECOND_US
 
@@ -159,7 +162,7 @@ class World:
                 self._push(self._around.assumptions.order_time_us(at_us), _Due(need))
 
     def _place(self, need: ReorderOutput, at_us: int) -> None:
-        """Order the need as it is now, unless it is gone."""
+        """Order the current quantity of the need, unless the need is no longer open."""
         episode, policy = self._shelf.state.episode, self._shelf.state.policy
         if episode.state != OPEN or episode.id != need.id or policy is None:
             return
