@@ -23,14 +23,14 @@ def spark(
 ) -> Any:  # noqa: ANN401 -- pyspark builds its session class at run time
     """Return a Spark session with a view of each table of docs/reference/history-tables.md.
 
-    `run` names a finished run; None gives the tables of the log alone. `archive` is the
-    path or URL of another archive than the stack's. `diff` is a directory that `inventory backfill
-    diff --out` has written. Absent tables are written first.
+    `run` names a finished run; None gives only the tables of the log. `archive` is the path or URL
+    of an archive that replaces the stack's. `diff` is a directory that `inventory backfill diff
+    --out` has written. Tables that don't exist yet are written first.
 
-    A running session is reused, also that of spark-submit. `conf` adds settings to it. `master` and
-    the settings that Spark reads at its start only affect a new session. Without `master` and
-    outside spark-submit the session uses the cores of this machine. On a cluster, `home` must be on
-    shared storage.
+    If a session runs, for example that of spark-submit, it is reused, and `conf` adds settings to
+    it. `master` and the settings that Spark reads at its start only affect a new session. Without
+    `master` and outside spark-submit the session uses the cores of this machine. On a cluster,
+    `home` must be on shared storage.
 
     Raises:
         analytics.damage.Damage: the run or the archive is damaged, or there is none.
@@ -47,9 +47,10 @@ def duck(
     home: Path | str | None = None,
     diff: Path | str | None = None,
 ) -> "DuckHistory":
-    """Return a DuckDB session with the same tables, in this process and without a JVM.
+    """Return a read-only DuckDB session with the tables of `spark`, in this process, without a JVM.
 
-    `rows(statement)` and `ask(question)` return rows by column name. The session only reads.
+    The parameters are those of `spark`. `rows(statement)` and `ask(question)` return a list of
+    rows, each a dict by column name.
 
     Raises:
         analytics.damage.Damage: the run or the archive is damaged, or there is none.

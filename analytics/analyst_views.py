@@ -1,9 +1,9 @@
 """Sales views for analysts, over the states that a recomputation writes.
 
-Each function takes the bytes of one state (column `state` of a run's `states.parquet`) and yields
-plain tuples. So it works with PySpark's `flatMap`, in a loop and in a test. A state keeps today and
-the three days before (docs/domain.md 3.2), so no row here is older. The read model and the facts go
-further back.
+Each function `…_rows` takes the bytes of one state (column `state` of a run's `states.parquet`) and
+yields plain tuples. So it works with PySpark's `flatMap`, in a loop and in a test. A state keeps
+the windows of today and of the three days before (docs/domain.md 3.2), so no row is older. The read
+model and the facts go further back.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ HOP_COLUMNS: Final = ["inv_key", "span", "start_us", "end_us", "units", "covered
 
 
 def state_files(run: Path) -> list[str]:
-    """Return the paths of the `states.parquet` of all finished tasks, without killed attempts.
+    """Return the path of `states.parquet` of each finished unit, without those of killed attempts.
 
     Raises:
         UnknownRun: the run's plan or a line of its manifest was changed.
@@ -63,7 +63,10 @@ def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, in
 
 
 def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield the selling sessions of the retained days, oldest first, as `SESSION_COLUMNS`."""
+    """Yield the selling sessions of the retained days, oldest first, as `SESSION_COLUMNS`.
+
+    A session is a sequence of windows with units sold, less than 30 minutes apart.
+    """
     found = decode_state(bytes(state))
     for one in sessions({at: row.sold_units for at, row in found.windows.items()}):
         yield found.inv_key, one.start_us, one.end_us, one.units, one.windows

@@ -1,8 +1,8 @@
-"""`inventory explain`: the facts behind a number in order, then the lines of its arithmetic.
+"""`inventory explain`: the facts of an item by business time, then the arithmetic of its numbers.
 
 Facts come from Postgres, their offsets from the archive, the state from the worker that holds the
 key. The lines are those of `inventory.explain`, which the item page shows, too. The split of stock
-by cause and the documents come from SQL functions (docs/domain.md 11.10).
+by cause and the documents on order or in transit come from SQL functions (docs/domain.md 11.10).
 """
 
 from dataclasses import asdict, dataclass

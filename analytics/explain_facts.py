@@ -160,7 +160,10 @@ def read_decision(connection: psycopg.Connection, state: KeyState) -> Source | N
 def read_state(
     connection: psycopg.Connection, settings: Connections, key: str, topic: str
 ) -> SourcedState | None:
-    """Return the state of the key's worker, or the read model's while no worker answers."""
+    """Return the state of the key's worker, or the read model's if no worker answers.
+
+    Return None if neither has the key.
+    """
     shown = connection.execute(_STATE, {"key": key, "topic": topic}).fetchone()
     live = workers.query_key(settings, key, within_s=WORKER_TIMEOUT_S)
     if live.state is not None:

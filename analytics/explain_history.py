@@ -1,8 +1,8 @@
 """A key's archived log: the offsets of its rows, a former state, and its late window changes.
 
-One pass over the key's archived records with the workers' own fold finds all three. Facts state
-what was true at a business time. Only the log shows what was known at that time, and a window as it
-was before a late change.
+One pass over the key's archived records with the workers' own fold finds all three. The facts in
+Postgres give what was true at a business time. Only the log gives what was known at that time, and
+a window as it was before a late change.
 """
 
 from collections.abc import Iterator

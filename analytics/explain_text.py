@@ -47,7 +47,7 @@ def section_lines(sections: tuple[Section, ...]) -> Iterator[str]:
 def _printed(line: Line) -> str:
     mark = "=" if line.part == SUM else " "
     value = formatting.text(line, time_text) if line.amount is not None else formatting.UNKNOWN
-    # Steps share a column with their sums; notes have the next column.
+    # All values share one column; a sum has `=` before its value.
     cell = f"{mark} {value:>16}" if line.part in (ADD, SUM) else f"  {value:>16}"
     about = ", ".join(part for part in (line.detail, formatting.origin(line)) if part)
     return f"  {formatting.label(line):<42}{cell}" + (f"  {about}" if about else "")

@@ -31,7 +31,7 @@ class Heartbeat:
         self._next = 0.0
 
     def write_if_due(self, detail: Mapping[str, object]) -> None:
-        """Write the row if it is due."""
+        """Write the row, unless the last attempt was less than 5 s ago."""
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _EVERY_S

@@ -1,7 +1,7 @@
-"""Read topics from explicit offsets, without a group: offsets are stored with the result.
+"""Read topics from explicit offsets, without a consumer group.
 
-A group would store a second progress in the broker, which could contradict the written files or
-rows.
+Callers store offsets with their results. A group would store a second progress in the broker, which
+could contradict the written files or rows.
 """
 
 import time
@@ -24,10 +24,10 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from cdc.contracts.versions import UnreadableRecord
 
 TIMEOUT_S: Final = 30.0
-_LATER_S: Final = 10.0  # so that the client's own error, which names the cause, comes first
+_LATER_S: Final = 10.0  # added, so that the client's own error, which names the cause, comes first
 _POLL_S: Final = 0.25
 _BATCH: Final = 5000
-_WARNINGS: Final = 4  # syslog's number; the client's notices would mix with a command's output
+_WARNINGS: Final = 4  # syslog level; the client's notices would mix with a command's output
 _END_OF_PARTITION: Final = KafkaError._PARTITION_EOF  # noqa: SLF001 -- public in spite of its name
 
 
@@ -38,8 +38,8 @@ class TopicUnreadable(RuntimeError):
 def consumer(bootstrap: str, *, fetch_wait_ms: int = 50) -> Consumer:
     """Return a consumer that reads committed records only and commits nothing.
 
-    A broker without new records answers a fetch after `fetch_wait_ms`. So long it takes to notice
-    the end of a partition, and so often an idle reader costs a request.
+    A broker without new records answers a fetch after `fetch_wait_ms`. With a short wait the client
+    notices the end of a partition soon. With a long wait an idle reader sends fewer requests.
     """
     return Consumer(
         {
@@ -47,7 +47,7 @@ def consumer(bootstrap: str, *, fetch_wait_ms: int = 50) -> Consumer:
             "group.id": "inventory-analytics",  # required by the client; nothing is stored
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
-            "auto.offset.reset": "error",  # a missing offset is a loss, not a new start
+            "auto.offset.reset": "error",  # a missing offset means lost records; don't skip them
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
             "log_level": _WARNINGS,

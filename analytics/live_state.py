@@ -3,7 +3,8 @@
 A key's level and its window rows are one state in two topics. Levels are read first, then windows,
 then the levels that arrived meanwhile. A level record carries the rows that its chunk changed
 (docs/domain.md 4). So rows that were missing when the windows were read come with the later levels.
-Of the first levels only each key's last record is used, of the later ones every record.
+Of the first levels only each key's last record is used. Of the later levels every record is used,
+because each carries other rows.
 """
 
 import time
@@ -38,7 +39,7 @@ class LiveState:
     only: int | None = None  # read this partition only
     levels: dict[InvKey, KeyState] = field(default_factory=dict)
     partition_of: dict[InvKey, int] = field(default_factory=dict)
-    positions: dict[int, int] = field(default_factory=dict)  # M[p]: largest offset in a state
+    positions: dict[int, int] = field(default_factory=dict)  # largest offset that a state includes
     _rows: dict[InvKey, dict[int, _Row]] = field(default_factory=dict)
     _tails: dict[str, kafka.Tail] = field(default_factory=dict)
 
@@ -47,6 +48,7 @@ class LiveState:
 
         Raises:
             UnreadableRecord: another version of this code wrote a record. The error has its offset.
+            TopicUnreadable: a topic was not read to its end within `timeout_s`.
         """
         deadline = time.monotonic() + timeout_s
         newest = {m.key(): m for m in self._records(ON_HAND_CHANGELOG, deadline)}

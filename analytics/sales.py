@@ -1,9 +1,9 @@
 """`inventory sales`: a key's sales in the last hour, day and week, and its selling sessions.
 
 The report is computed from the window rows in the read model (`inventory.reports.sales_spans`). The
-read model also keeps rows that workers have expired, since the first record of the running logic
-revision. Sales of a window that had already expired are only in `stock.late`. The report shows
-since when windows are known.
+read model has the windows since the first record of the running logic revision, also those that
+workers have expired. The report shows the start of the oldest window. Sales that arrived after
+their window had expired are only in `stock.late`.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,10 @@ class UnknownItem(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SalesReport:
-    """Hops by span, newest last, and the sessions of the longest span."""
+    """Hops by span, newest last, and the sessions of 7 days.
+
+    A hop is the sum over one span. Hops of a span end ten minutes apart.
+    """
 
     inv_key: str
     as_of_us: int
