@@ -151,7 +151,7 @@ def _stock(connection: psycopg.Connection, parameters: dict[str, Any]) -> StockF
 
 
 def read_decision(connection: psycopg.Connection, state: KeyState) -> Source | None:
-    """Return the row of the newest decision that a person made on the key's need."""
+    """Return the newest decision row of the key's need, made by a person or a rule."""
     parameters = {"key": state.inv_key, "id": state.episode.id}
     found = connection.execute(_DECISION, parameters).fetchone()
     return None if found is None else Source("reorder_decision", *found)

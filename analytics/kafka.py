@@ -24,7 +24,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from cdc.contracts.versions import UnreadableRecord
 
 TIMEOUT_S: Final = 30.0
-_LATER_S: Final = 10.0  # added, so that the client's own error, which names the cause, comes first
+_LATER_S: Final = 10.0  # added to TIMEOUT_S, so that the client's own error names the cause first
 _POLL_S: Final = 0.25
 _BATCH: Final = 5000
 _WARNINGS: Final = 4  # syslog level; the client's notices would mix with a command's output

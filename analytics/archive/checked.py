@@ -2,7 +2,7 @@
 
 A file is read once into memory, hashed, and decoded from the same bytes. So its content can't
 change between check and use. A file of the archiver holds at most 20,000 rows (some megabytes), a
-merged one 64 to 256 MiB.
+merged one at most 256 MiB.
 """
 
 import hashlib

@@ -150,7 +150,7 @@ def _merged(archive: Path, beside: Path, group: Sequence[ArchiveFile]) -> Archiv
         problem = f"{beside / name}: {rows} rows written, expected {expected}"
         raise NotExchanged(problem, "the archive was not changed", "start the same command again")
     return replace(
-        last,  # its commit time, LSN and end of facts are those of all records up to it
+        last,  # its newest_commit_us, highest_lsn and fact_end include all records before it
         file=name,
         first_offset=first.first_offset,
         rows=rows,

@@ -174,7 +174,7 @@ class Remote:
 
 
 def storage_of(archive: "Location | Storage") -> Storage:
-    """Return the storage of a path or URL. `file://` is a local path, `s3a://` is `s3://`.
+    """Return the storage of a path or URL. `file://` is a local path, `s3a://` means `s3://`.
 
     Raises:
         NoArchive: the URL has a user, a password or options.

@@ -94,7 +94,7 @@ class CommitReader:
         return [self.take(row) for row in list(rows_of(self._waiting, self._commits))]
 
     def take(self, row: ManifestRow) -> ManifestRow:
-        """Return the row. `new_rows` won't return it again."""
+        """Return the row, and note that `new_rows` must not return it again."""
         self._waiting.pop(row.unit, None)
         return row
 

@@ -111,7 +111,7 @@ class ResultFile:
         self._stream.close()
 
     def abandon(self) -> None:
-        """Release the file in any state."""
+        """Close the file, complete or not, and ignore errors."""
         with suppress(OSError, pa.ArrowException):
             self._writer.close()
         with suppress(OSError):

@@ -27,7 +27,7 @@ class UnseenUnit:
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """The time between two records, with policy, rate and shelf in between."""
+    """The time between two records, with policy, demand rate and stock during it."""
 
     start_us: int
     end_us: int

@@ -67,7 +67,7 @@ class Facts:
         return done.detail if isinstance(done, Refused) else ""
 
     def _rule(self, event: Event) -> None:
-        """Fold a policy row with the scenario's parameters, or as it is if a limit forbids them."""
+        """Fold a policy row with the scenario's parameters; if a limit forbids them, as logged."""
         identity, rows = row_id(event.record), self._shelf.rows
         own: Any = event.record.before
         before = None if own is None else rows.get(identity, own)

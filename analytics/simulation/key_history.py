@@ -178,7 +178,7 @@ def _note_unbooked(history: KeyHistory, events: list[Event]) -> None:
     """Estimate the units on the shelf that no record has, for each part of the history.
 
     A part lasts from one count to the next. On-hand below zero proves such units, because nobody
-    sells what is not there. If the lowest on-hand of a part is -3, it has 3 of them.
+    sells what is not there. If the lowest on-hand of a part is -3, it has 3 such units.
     """
     lowest = 0 if history.start is None else history.start.on_hand_units
     part: list[Event] = []

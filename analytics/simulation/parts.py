@@ -1,7 +1,7 @@
 """Per-item rows of a simulation as typed Parquet: outcomes in `keys`, orders in `orders`.
 
-Each task writes files of its own, so a directory of parts is the table. `simulated` is true in each
-row. Ids of needs begin with `SIM:`, which the actuator refuses.
+Each task writes a file of each table. All files of a directory form one table. `simulated` is true
+in each row. Ids of needs begin with `SIM:`, which the actuator refuses.
 """
 
 import os

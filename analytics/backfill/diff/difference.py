@@ -19,7 +19,7 @@ from inventory.model.arithmetic import day_of, weekday_of
 ONLY_A: Final = "only_a"
 ONLY_B: Final = "only_b"
 CHANGED: Final = "changed"  # another quantity, supplier or cost; another price
-COURSE: Final = "course"  # the same at the end, but opened, amended or closed at other records
+COURSE: Final = "course"  # the same result, but opened, amended or closed at other records
 EXPLANATION: Final = "explanation"  # equal decisions with other terms, flags or reasons
 CLASSES: Final = (ONLY_A, ONLY_B, CHANGED, COURSE, EXPLANATION)
 DECISIVE: Final = frozenset({ONLY_A, ONLY_B, CHANGED, COURSE})
