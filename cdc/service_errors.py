@@ -33,5 +33,5 @@ def record_error(connection: psycopg.Connection[tuple[Any, ...]], error: Service
     Raises:
         psycopg.Error: Postgres does not answer.
     """
-    message = error.message.replace("\x00", "")[:LONGEST] or "no reason was given"
+    message = error.message.replace("\x00", "")[:LONGEST] or "the service gave no reason"
     connection.execute(_RECORD, (error.service, error.at, message, error.repair[:LONGEST]))

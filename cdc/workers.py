@@ -155,9 +155,9 @@ def _query(
     try:
         return read(_client().get(url, headers=headers, timeout=within_s))
     except httpx.TimeoutException:
-        return "live stock takes too long to answer"
+        return "the worker did not answer in time"
     except httpx.HTTPError:
-        return "live stock is out of reach right now"
+        return "the worker can't be reached"
     except UnreadableRecord as problem:
         return str(problem)
     except (ValueError, KeyError, TypeError, AttributeError):  # no JSON, or of another form

@@ -25,7 +25,7 @@ from ledger.kernel.checks import LONGEST_SKU
 
 # Longest input for a GTIN: it may have blanks, or other elements of a GS1 symbol around the GTIN.
 LONGEST_TYPED: Final = 100
-_INACTIVE: Final = "A code that isn't active is found by no scan and no search."
+_INACTIVE: Final = "Scans and searches don't find an inactive code."
 _KINDS: Final = [(kind, kind.capitalize()) for kind in KINDS_OF_LOCATION]
 
 

@@ -188,7 +188,7 @@ def run(connections: Connections, stop: threading.Event) -> None:
 def _reconcile_until(reconciler: Reconciler, connection: Connection, stop: threading.Event) -> None:
     while not stop.is_set() and connection.execute(_LOCK).fetchone() != (True,):
         stop.wait(RETRY_AFTER_S)
-    log.info("capture_keeper_started")
+    log.info("capture_reconciler_started")
     while not stop.is_set():
         reconciler.reconcile(connection, time.monotonic())
         connection.execute(_ALIVE, (SERVICE, os.getpid(), Jsonb(reconciler.report.detail())))

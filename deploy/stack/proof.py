@@ -107,7 +107,7 @@ def _await_present() -> None:
             if cursor.fetchone()[0] >= now_us:
                 return
             time.sleep(0.2)
-    message = f"the read model still lags behind the sale after {_CATCH_UP_S:.0f} s"
+    message = f"the read model is still behind after {_CATCH_UP_S:.0f} s; no sale was written"
     raise StackError(message, repair="inventory status")
 
 

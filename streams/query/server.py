@@ -129,7 +129,7 @@ class QueryServer:
             return refused(error, request.path, (*ADDRESSES, "/metrics"))
         except Exception:
             # A query does not change the state, so the worker continues.
-            log.exception("question failed", path=request.path)
+            log.exception("query failed", path=request.path)
             return problem(FAILED, "the worker failed to answer; its log has the error")
 
     @web.middleware

@@ -107,7 +107,7 @@ def test_a_form_that_is_sent_twice_counts_once_and_as_before_is_said(
     assert [client.post(POST, fields).status_code for _ in range(2)] == [302, 302]
     assert client.post(POST, filled(client)).status_code == 302
 
-    assert "As before." in text(client.get(PAGE))
+    assert "Nothing changed." in text(client.get(PAGE))
     logged = ledger.execute("SELECT count(*) FROM app.action_log WHERE action = 'policy'")
     assert logged.fetchone() == (1,)
 

@@ -224,7 +224,7 @@ def test_a_failure_of_our_own_is_logged_and_told_without_its_inside(
             500,
             "the worker failed to answer; its log has the error",
         )
-        assert [line["event"] for line in logged] == ["question failed"]
+        assert [line["event"] for line in logged] == ["query failed"]
         assert (await found.ask(0, "/iq/v1/revision")).status == 200
 
     with_two(monkeypatch, story)

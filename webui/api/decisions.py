@@ -43,7 +43,7 @@ PING_S: Final = 15.0
 MOST_STREAMS: Final = 50
 MOST_STREAMS_OF_TOKEN: Final = 5
 _EVENTS_A_POLL: Final = 200
-_LIST_AGAIN: Final = "List the needs and proposed prices, then continue with after=newest."
+_LIST_AGAIN: Final = "Get a new cursor with after=newest, list needs and proposed prices, then continue from it."
 router = Router(tags=["decisions"])
 
 
@@ -196,7 +196,7 @@ def _position(after: str) -> int:
         detail = "Events after this cursor are older than 90 days and no longer kept."
         raise Problem(410, "events-gone", detail, _LIST_AGAIN)
     if position > newest_event():
-        detail = "This cursor is after the newest event: the database is an earlier copy of itself."
+        detail = "This cursor is after the newest event: an older backup was restored."
         raise Problem(410, "events-gone", detail, _LIST_AGAIN)
     return position
 

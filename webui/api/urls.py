@@ -53,9 +53,9 @@ _PROBLEM: Final = {
 _REFUSALS: Final = {
     400: "The request can't be read, or breaks this schema",
     401: "No valid token",
-    403: "Another scope, right or store is needed",
+    403: "The token lacks the scope, the right or the store",
     404: "No such resource for this token",
-    405: "Another method",
+    405: "This method is not allowed here",
     422: "A rule of the ledger refuses a value",
     429: "Too many requests in this minute",
     503: "Try again later",

@@ -35,7 +35,7 @@ def changed_text(columns: Collection[str]) -> str:
     return (
         gettext("Changed: %(columns)s.") % {"columns": names_text(columns, gettext)}
         if columns
-        else gettext("As before.")
+        else gettext("Nothing changed.")
     )
 
 

@@ -242,7 +242,7 @@ def undo(request: HttpRequest, sheet_id: int) -> HttpResponse:
 
     def work() -> str:
         undo_entry(sheet_id=sheet_id, actor=request.user.get_username(), **form.cleaned())
-        return gettext("Taken back.")
+        return gettext("Entry removed.")
 
     def show(refusal: str, status: int) -> HttpResponse:
         return _show_sheet(request, sheet_id, form.typed, refusal=refusal, status=status)
