@@ -72,7 +72,9 @@ def import_codes(
     def work() -> ImportedCodes:
         plan = _planned(text, lock="FOR UPDATE")
         if plan.bad_rows:
-            refuse("form", None, f"{len(plan.bad_rows)} rows are wrong, and no row was saved")
+            wrong = len(plan.bad_rows)
+            rows = "1 row is" if wrong == 1 else f"{wrong} rows are"
+            refuse("form", None, f"{rows} wrong, and no row was saved")
         _write(plan, actor)
         return plan.counts
 
