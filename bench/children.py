@@ -1,4 +1,4 @@
-"""Stop child processes of a benchmark, and read the end of their logs."""
+"""Stop child processes of a benchmark, and read the last lines of their logs."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""An archive of any size, generated from a seed without Kafka, by the archiver's own writers."""
+"""Generate an archive of any size from a seed, with the archiver's writers and without Kafka."""
 
 import time
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from cdc.contracts.partition import partition_of
 
 GENERATION: Final = 1
 PARTITIONS: Final = 12
-_CHUNK: Final = 10_000  # records between two readings of the clock
+_CHUNK: Final = 10_000  # records between two readings of the CPU clock
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A retailer of `keys` item-locations, and the number of its records."""
+    """A retailer with `keys` keys (an item at a location each), and the number of its records."""
 
     records: int
     keys: int
@@ -42,7 +42,7 @@ class Generated:
 
 
 def generate(directory: Path, size: Size) -> Generated:
-    """Write the archive. Equal sizes and seeds give equal records."""
+    """Write the archive into `directory`. Equal sizes and seeds give equal records."""
     writers = open_writers(directory, partitions=PARTITIONS, generation=GENERATION)
     made, written_s = events(size), 0.0
     while chunk := list(islice(made, _CHUNK)):
@@ -68,7 +68,7 @@ def _place(key: bytes) -> int:
 
 
 def events(size: Size) -> Iterator[Event]:
-    """Yield the change events of a generated retailer, in the order of their commits."""
+    """Yield the first `size.records` change events of a generated retailer, in commit order."""
     retailer = Retailer(size.keys, size.seed)
     rounds = chain.from_iterable(retailer.trading(1) for _ in count())
     return islice(chain(retailer.opening(), rounds), size.records)

@@ -1,6 +1,7 @@
-"""One measured recomputation in a process of its own: `python -m bench.backfill.engine`.
+"""One measured recomputation in a separate process: `python -m bench.backfill.engine`.
 
-Arguments: the directory of a run, and the address of a Spark master, if Spark is to compute it.
+Arguments: the directory of a run and, for Spark, the address of its master. Without an address, the
+local engine computes the run.
 """
 
 import json
@@ -14,7 +15,7 @@ from analytics.engines.spark import LOCAL, Cluster
 
 
 def main() -> None:
-    """Compute the run that a plan describes. Print seconds, records and digest as JSON."""
+    """Compute the run. Print records, digest, seconds of its units and seconds in all, as JSON."""
     directory, master = Path(sys.argv[1]), sys.argv[2:]
     cluster = Cluster(master[0]) if master else LOCAL
     began = time.monotonic()

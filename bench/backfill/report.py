@@ -20,7 +20,7 @@ _LEGEND: Final = (
 
 
 def as_text(machine: str, sizes: Sequence[Sized]) -> str:
-    """Return one table per size, and the meaning of the columns."""
+    """Return one table per size, followed by the meaning of the columns."""
     lines = [machine]
     for sized in sizes:
         lines += ["", *_table(sized)]

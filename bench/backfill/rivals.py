@@ -4,7 +4,8 @@ Usage: `python -m bench.backfill.rivals NAME DIR`.
 
 The part: units sold per key. Each sale-line record that is no duplicate adds the units of its
 after-image and subtracts those of its before-image. No tool here folds decisions or writes states,
-and only `dict` checks the files. So the rate of each tool is an upper bound.
+and only `dict` compares the files with the manifest. So a complete recomputation with the same tool
+would be slower.
 """
 
 import json
@@ -60,7 +61,7 @@ def spark_group_by(archive: Path) -> Sums:
 
 
 def apply_in_pandas(archive: Path) -> Sums:
-    """Sum in a Python function for each key, behind Spark's shuffle."""
+    """Sum in a Python function for each key, after Spark's shuffle."""
     pd: Any = import_module("pandas")  # may be absent
 
     def summed(group: Any) -> Any:  # noqa: ANN401 -- data frames, whose types are optional here
@@ -89,7 +90,7 @@ def missing(name: str) -> str:
 
 
 def main() -> None:
-    """Run one rival. Print seconds, and number and sum of its keys as JSON."""
+    """Run one rival. Print seconds, the number of keys and the sum of their units as JSON."""
     name, archive = sys.argv[1], Path(sys.argv[2])
     began = time.monotonic()
     sums = RIVALS[name][0](archive)

@@ -1,8 +1,8 @@
 """`inventory bench backfill`: one generated history recomputed by several engines in one run.
 
-Each engine computes in a process of its own, from its start to its end. `bench fold` runs before
-and after them with the same keys, because a shared machine changes its speed. All figures are
-ratios within one run. No figure is reported unless all digests are equal.
+Each engine runs in a separate process, which is measured from its start to its end. `bench fold`
+runs before and after the engines, with up to 10,000 keys, because a shared machine changes its
+speed. Compare only figures of one run. The run reports figures only if all digests are equal.
 """
 
 import json
@@ -24,7 +24,7 @@ from bench.backfill.usage import Cost, Sampler
 
 ENGINES: Final = ("local", "local[2]", "cluster-1", "cluster-2")
 _MODULE: Final = "bench.backfill"
-_FOLD_KEYS: Final = 10_000  # at most; a rate needs no more
+_FOLD_KEYS: Final = 10_000  # largest number of keys for `bench fold`
 
 Progress = Callable[[str], None]
 
@@ -41,7 +41,7 @@ class Standalone:
     pids: Sequence[int]
 
 
-Clusters = Callable[[int], AbstractContextManager[Standalone]]  # by number of workers
+Clusters = Callable[[int], AbstractContextManager[Standalone]]  # argument: number of workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Sized:
 
     size: Size
     archive_bytes: int
-    written_per_s: float  # by the archiver's writers, per CPU second; 0 if the archive was there
+    written_per_s: float  # records per CPU second of the writers; 0 if the archive existed
     load: float
     folds: list[Fold] = field(default_factory=list)
     trials: list[Trial] = field(default_factory=list)
@@ -124,7 +124,7 @@ class Sized:
 class Plan:
     """Sizes, engines and directories of a measurement.
 
-    `archive` keeps the generated archives for another run.
+    `archive` is the directory for generated archives. A later run uses an archive found there.
     """
 
     sizes: Sequence[Size]

@@ -16,22 +16,25 @@ class Cost:
     """CPU seconds and peak resident bytes. Shared pages count once for each process."""
 
     cpu_s: float
-    computing_s: float  # Python processes below the driver
+    computing_s: float  # all measured Python processes except the driver
     peak_bytes: int
     largest_bytes: int  # the largest single computing process
 
     @property
     def orchestration(self) -> float:
-        """Return the share of the CPU time of the driver and of all JVMs."""
+        """Return the driver's and all JVMs' share of the CPU time, 0 to 1."""
         return 1 - self.computing_s / self.cpu_s if self.cpu_s else 0.0
 
 
 @dataclass(slots=True)
 class Sampler:
-    """A sampler of processes until the measured one ends; each process's last sample counts."""
+    """A sampler of the driver's and the cluster's process trees until the driver ends.
+
+    The CPU time of a process is that of its last sample.
+    """
 
     driver: int
-    others: Sequence[int] = ()  # processes of a cluster, whose CPU time so far does not count
+    others: Sequence[int] = ()  # pids of a running cluster; its earlier CPU time is subtracted
     _before: dict[int, Usage] = field(default_factory=dict)
     _last: dict[int, Usage] = field(default_factory=dict)
     _computing: set[int] = field(default_factory=set)
@@ -39,7 +42,7 @@ class Sampler:
     _largest: int = 0
 
     def follow(self, has_ended: Callable[[], bool]) -> Cost:
-        """Sample until `has_ended`. Return the cost."""
+        """Sample every 0.1 s until `has_ended` returns True. Return the cost."""
         for pid in self.others:
             self._before |= each_usage(pid)
         while not has_ended():

@@ -15,7 +15,7 @@ _CHANGED: Final = "7777"
 
 
 def connector_faults() -> Iterator[Fault]:
-    """Yield the faults that the capture's reconciler repairs by itself."""
+    """Yield the faults of the connector, which the process `capture` repairs by itself."""
     away = Expected(_connector_away, mentions("connector", "capture"))
     changed = Expected(_config_differs, mentions("connector", "capture"))
     yield Fault("pause connector", _connect_request("PUT", "/pause"), lambda _: away)
@@ -25,7 +25,7 @@ def connector_faults() -> Iterator[Fault]:
 
 
 def source_faults() -> Iterator[Fault]:
-    """Yield the faults that lose changes from the log: a new generation repairs them."""
+    """Yield the faults after which the log lacks changes. Only a new generation repairs them."""
     yield _fault("drop publication", _drop_publication, _no_publication, "publication")
     yield _fault("drop slot", _drop_slot, _no_slot, "slot")
 
@@ -39,7 +39,7 @@ def _no_slot(stack: StackUnderTest) -> bool:
 
 
 def _drop_slot(stack: StackUnderTest) -> None:
-    """End the reader and drop the slot before the reader reconnects."""
+    """Terminate Debezium's replication connection and drop the slot before Debezium reconnects."""
 
     def dropped() -> bool:
         stack.sql(
@@ -48,7 +48,7 @@ def _drop_slot(stack: StackUnderTest) -> None:
         )
         try:
             stack.sql("SELECT pg_drop_replication_slot(%s)", _SLOT)
-        except psycopg.Error:  # the reader has reconnected already
+        except psycopg.Error:  # Debezium has reconnected already
             return _no_slot(stack)
         return True
 

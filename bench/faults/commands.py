@@ -21,16 +21,16 @@ class FinishedCommand:
     verb: str = ""
 
     def document(self) -> Any:  # noqa: ANN401 -- JSON of any shape
-        """Return the JSON document in the output, or None if there is none."""
+        """Return the first JSON document in the output, or None if there is none."""
         with suppress(ValueError):
             return json.JSONDecoder().raw_decode(self.text[min(_starts(self.text), default=0) :])[0]
         return None
 
 
 def run_command(command: list[str], environment: Mapping[str, str]) -> FinishedCommand:
-    """Run a command until it ends or 300 s have passed, in its own process group.
+    """Run a command in its own process group. After 300 s kill the group and return code -1.
 
-    The whole group ends with the bench, so that an interrupted repair doesn't continue afterwards.
+    If the bench is interrupted, it kills the group too. So no repair continues after the bench.
     """
     with subprocess.Popen(  # noqa: S603 -- our own command, or what it printed
         command,

@@ -1,8 +1,8 @@
 """Check of each fault under load, for `inventory bench faults --all`.
 
-For each fault: within 5 s `status` shows the damage or the damage is repaired. The stack repairs
-itself, or the printed commands, run unchanged, repair it. `verify` ends with 0. No log, reply or
-process holds a secret.
+Each fault must meet four requirements. Within 5 s `status` shows the damage, or the damage is
+repaired. The stack repairs itself, or the printed commands repair it when they run unchanged.
+`verify` ends with exit code 0. No log, HTTP answer or process holds a secret.
 """
 
 import time
@@ -20,7 +20,7 @@ from bench.faults.stack_under_test import ConditionTimeout, StackUnderTest
 from bench.faults.trade import Load, trading
 
 SHOWN_WITHIN_S: Final = 5.0
-# Time for the stack to repair itself before the printed commands are run.
+# Time that the stack has to repair itself. Then the bench runs the printed commands.
 SELF_REPAIR_S: Final = 60.0
 _REPAIRED_S: Final = 120.0
 _REPAIRS_MOST: Final = 4
@@ -31,7 +31,7 @@ Progress = Callable[[str], None]
 
 
 def run(stack: StackUnderTest, faults: Sequence[Fault], progress: Progress) -> Iterator[Outcome]:
-    """Yield the outcome of each fault; each one begins on a healthy stack."""
+    """Cause each fault and yield its outcome. The stack must be healthy before each fault."""
     load = Load()
     progress(HEAD)
     for fault in faults:
@@ -74,7 +74,7 @@ def _cause_and_check(stack: StackUnderTest, fault: Fault, load: Load) -> Outcome
 
 
 def _check(stack: StackUnderTest, outcome: Outcome) -> None:
-    """Run `verify`, and search processes, logs and replies for secrets."""
+    """Run `verify`, and search processes, logs and HTTP answers for secrets."""
     commands = (("verify", "--json"), ("leaks", "--quick"))
     with ThreadPoolExecutor(max_workers=len(commands)) as pool:
         for done in pool.map(lambda command: stack.inventory(*command), commands):
@@ -91,7 +91,7 @@ def _wait_until_shown(
 ) -> bool:
     """Poll `status` for up to 5 s after the fault, until it shows the damage or all is repaired.
 
-    Return True if the stack had no problem by then.
+    `began` is the monotonic time of the fault. Return True if the stack then has no problem.
     """
     before = ""
     while True:
@@ -99,8 +99,7 @@ def _wait_until_shown(
         seconds = time.monotonic() - began
         is_repaired = expected.is_broken is not never_broken and not _is_broken(stack, expected)
         is_well = seen["exit_code"] == 0 and (is_repaired or expected.is_broken is never_broken)
-        # After the repair, `status` still names what the damage left behind, until that is
-        # repaired.
+        # A repaired fault needs no more: `status` may still show its consequences for a while.
         is_right = expected.is_shown(seen) or is_repaired
         if is_right:
             outcome.status_s, outcome.shown = seconds, _shown(seen)
@@ -132,10 +131,10 @@ def _is_broken(stack: StackUnderTest, expected: Expected) -> bool:
 def _wait_until_repaired(
     stack: StackUnderTest, fault: Fault, expected: Expected, outcome: Outcome
 ) -> None:
-    """Wait for the stack, then run the printed repairs, up to four, until it is well.
+    """Wait until the stack has no problem. If needed, run up to four printed repairs.
 
     Raises:
-        ConditionTimeout: it is not healthy after the printed repairs.
+        ConditionTimeout: the stack still has a problem after the printed repairs.
     """
     if fault.heals and _well_within(stack, expected, SELF_REPAIR_S):
         return
@@ -173,7 +172,7 @@ def _printed(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _well_within(stack: StackUnderTest, expected: Expected, seconds: float) -> bool:
-    """Return True if status, doctor and the direct check find all well within `seconds`."""
+    """Return True if status, doctor and the direct check find no problem within `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         if not _is_broken(stack, expected) and stack.status()["exit_code"] == 0:

@@ -28,9 +28,10 @@ class Expected:
 class Fault:
     """One kind of damage to the stack.
 
-    `prepare` reads the healthy stack and returns what to expect after `cause`. The bench runs the
-    repairs that `doctor` prints, or those of `repairs_of` if another command shows the damage. If
-    `heals` is true, the bench waits for the stack to repair itself. `undo` runs at the end.
+    `prepare` reads the healthy stack and returns the checks to use after `cause`. If `heals` is
+    true, the bench first waits for the stack to repair itself. Then it runs the repairs that
+    `doctor` prints. If another command shows the damage, `repairs_of` returns the repairs that this
+    command prints. `undo` runs at the end.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Fault:
 
 
 def mentions(*words: str) -> Callable[[Status], bool]:
-    """Return a check that a failing `status` has a sentence with one of these texts."""
+    """Return a check: `status` has failed, and one of its messages contains one of these texts."""
 
     def is_shown(status: Status) -> bool:
         problems = [f"{row['name']}: {row['found']}" for row in status.get("problems", ())]
@@ -58,5 +59,5 @@ def is_well(status: Status) -> bool:
 
 
 def never_broken(_stack: StackUnderTest) -> bool:
-    """Return False, for damage that leaves every service working."""
+    """Return False. Use it for damage that leaves every service working."""
     return False

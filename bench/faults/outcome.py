@@ -9,10 +9,12 @@ HEAD: Final = f"{'fault':<28} {'status s':>8} {'well s':>7} {'row s':>6}  result
 
 @dataclass(slots=True)
 class Outcome:
-    """Result of one fault: one sentence per problem; without any, the stack passed.
+    """Result of one fault.
 
-    `status_s` is the time in seconds from the fault to a right answer of `status`, and `shown` its
-    summary. `well_s` is the time until the stack was well, `seconds` that of the whole row.
+    `problems` has one sentence per failed requirement. It is empty if the stack met all of them.
+    Times are in seconds. `status_s` is the time from the fault to the first right answer of
+    `status`, and `shown` summarizes that answer. `well_s` is the time from the fault until the
+    stack had no problem. `seconds` is the time of the whole row.
     """
 
     fault: str

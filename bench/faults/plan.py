@@ -35,7 +35,7 @@ class Fault:
 def draw(
     seed: int, *, rounds: int, workers: Sequence[str], kinds: Sequence[str] = KINDS
 ) -> Iterator[Fault]:
-    """Yield `rounds` faults of these kinds, each kind with equal probability."""
+    """Yield `rounds` random faults. Each of `kinds` has the same probability."""
     chance = random.Random(seed)  # noqa: S311 -- repeatable, not secret
     for _ in range(rounds):
         kind = chance.choice(kinds)

@@ -1,6 +1,6 @@
 """Ten kinds of invalid records, written directly into `stock.events`.
 
-Workers must reject each with a reason, or ignore it without an effect. No worker may end.
+Workers must reject each record with a reason, and keep running.
 """
 
 import json
@@ -20,12 +20,13 @@ KEY: Final = "POISON|K1"
 _COUNT: Final = "SELECT count(*) FROM read_model.rejected WHERE value = %s"
 _ALL: Final = "SELECT count(*) FROM read_model.rejected"
 _SEEN_S: Final = 60.0
-# Two records with one log position in one partition are one change that Connect sent twice.
+# Each record needs its own LSN. Workers treat two records with equal LSN in one partition as one
+# change that Connect sent twice.
 _POSITIONS: Final = count(1 << 50)
 
 
 def faults() -> Iterator[Fault]:
-    """Yield one fault for each kind: `status` counts one more rejected record and is well."""
+    """Yield one fault per kind. `status` must then count another rejected record and end with 0."""
     for kind in KINDS:
         yield Fault(f"poison: {kind.name}", kind.send, _expected)
 
@@ -67,7 +68,7 @@ def _rejected(stack: StackUnderTest, value: bytes) -> int:
     return int(stack.sql(_COUNT, value)[0][0])
 
 
-def _sale(**changes: Any) -> bytes:  # noqa: ANN401 -- values that no column takes
+def _sale(**changes: Any) -> bytes:  # noqa: ANN401 -- invalid column values
     now_us = time.time_ns() // 1000
     row = {
         "id": 1 << 41,

@@ -1,4 +1,7 @@
-"""Probe keys, one in each partition: sold after a fault, and fresh once workers show the sale."""
+"""Probe keys, one per partition, which the bench sells after a fault.
+
+A key is fresh once a worker's on-hand includes the last sale of the key.
+"""
 
 import time
 from dataclasses import dataclass, field
@@ -28,14 +31,14 @@ class NotFresh(Exception):
 
 
 def sell(settings: Connections, location: str, skus: list[str], run: str) -> None:
-    """Commit one unit of each item in one transaction."""
+    """Commit a sale of one unit of each item, all in one transaction."""
     url = settings.database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
         connection.execute(_SELL, {"location": location, "skus": skus, "run": run})
 
 
 def one_per_partition(location: str) -> list[str]:
-    """Return items of the location, one in each partition."""
+    """Return one SKU per partition, sorted: the partition is that of its key at this location."""
     found: dict[int, str] = {}
     number = 0
     while len(found) < PARTITIONS:
@@ -61,10 +64,10 @@ class Probe:
         sell(self.settings, self.location, self.skus, f"{self.location}-{self.sold}")
 
     def wait_fresh(self, timeout_s: float) -> None:
-        """Return once a worker shows the number after the last sale for every key.
+        """Wait until every key is fresh.
 
         Raises:
-            NotFresh: it took longer than `timeout_s` seconds.
+            NotFresh: a key is not fresh after `timeout_s` seconds.
         """
         deadline = time.monotonic() + timeout_s
         waiting = list(self.skus)

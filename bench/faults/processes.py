@@ -1,4 +1,4 @@
-"""Faults of processes: each service killed, ended or suspended, and the supervisor's death."""
+"""Faults of processes: kill, end or suspend each service; kill or suspend the supervisor."""
 
 import signal
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def _of_service(name: str, service: str, number: signal.Signals) -> Fault:
 
 
 def _wait_ended(pid: int) -> None:
-    """Wait until the process has finished its work and ended: until then nothing is damaged."""
+    """Wait up to 3 s until the process has ended. Until then it works, and nothing is damaged."""
     with suppress(ConditionTimeout):  # Postgres waits for its clients without a limit
         wait_for(lambda: state_of(pid) in _NOT_RUNNING, f"end of process {pid}", _ENDS_WITHIN_S)
 

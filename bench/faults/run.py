@@ -1,8 +1,8 @@
 """Random kills and freezes of a running stack's parts under load: `inventory bench faults`.
 
-After each fault, one key of each partition is sold, and the time until workers show all new numbers
-is measured. Alternatively faults follow each other at an interval without a check. At the end
-`verify` compares everything with the facts in Postgres.
+After each fault, the bench sells one key per partition and measures the time until workers show all
+new numbers. With an interval, faults follow each other without this check. At the end `verify`
+compares everything with the facts in Postgres.
 """
 
 import os
@@ -23,7 +23,7 @@ from bench.faults.plan import Fault, draw
 from bench.faults.probe import Probe, sell
 from cdc.settings import Connections
 
-_EVERY_S: Final = 0.2  # between two transactions of the trade
+_EVERY_S: Final = 0.2  # between two transactions of `_trading`
 _ITEMS: Final = 40
 _FRESH_S: Final = 120.0
 _VERIFY_S: Final = 300.0
@@ -51,9 +51,10 @@ class Stack(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Parameters of a run: with None for `every_s`, each fault waits until all keys are fresh.
+    """Parameters of a run.
 
-    Otherwise `every_s` is the time between two faults in seconds.
+    `every_s` is the time between two faults in seconds. If it is None, the next fault comes when
+    all probe keys are fresh. `freeze_s` is the time for which a process stays suspended.
     """
 
     seed: int
@@ -116,7 +117,8 @@ def run(stack: Stack, plan: Plan, progress: Progress) -> Report:
     """Trade, cause the faults, and compare.
 
     Raises:
-        NotFresh: the stack did not recover from a fault within 120 s.
+        NotFresh: the workers did not show new numbers within 120 s after a fault.
+        TimeoutError: the supervisor did not restart a service within 120 s.
     """
     report = Report(plan.seed)
     location = f"FLT-{uuid.uuid4().hex[:6].upper()}"
@@ -137,7 +139,10 @@ def run(stack: Stack, plan: Plan, progress: Progress) -> Report:
 
 
 def _cause_and_measure(stack: Stack, fault: Fault, plan: Plan, probe: Probe) -> float | None:
-    """Cause the fault; return the seconds until all keys were fresh, None without a check."""
+    """Cause the fault. Return the seconds until all keys were fresh; None if they aren't checked.
+
+    The time of a freeze begins when the process continues.
+    """
     pids = [_pid(stack, name) for name in fault.victims]
     began = time.monotonic()
     _signal(pids, signal.SIGSTOP if fault.is_freeze else signal.SIGKILL)
@@ -174,7 +179,7 @@ def _pid(stack: Stack, name: str) -> int:
 
 @contextmanager
 def _trading(settings: Connections, location: str, report: Report) -> Iterator[None]:
-    """Sell some items of the location continuously."""
+    """Sell 40 items of the location every 0.2 s, in a thread, until the block ends."""
     stopped = threading.Event()
     items = [f"T{number}" for number in range(_ITEMS)]
 
@@ -183,7 +188,7 @@ def _trading(settings: Connections, location: str, report: Report) -> Iterator[N
             try:
                 sell(settings, location, items, f"{location}-t{uuid.uuid4().hex[:12]}")
             except psycopg.OperationalError:
-                continue  # the next one is another sale
+                continue  # not repeated: the next transaction is a new sale
             report.transactions += 1
 
     thread = threading.Thread(target=trade, daemon=True)

@@ -1,7 +1,7 @@
-"""Access to one stack that faults may destroy: its commands, its processes, its parts' clients.
+"""Access to one stack that faults may destroy: commands, processes, clients of its services.
 
-All checks come from outside. `inventory status --json`, `doctor --json` and `verify --json` run as
-commands, and a printed repair runs unchanged in a shell.
+The bench checks the stack as an operator would. `inventory status --json`, `doctor --json` and
+`verify --json` run as commands, and a printed repair runs unchanged in a shell.
 """
 
 import json
@@ -66,7 +66,7 @@ class StackUnderTest:
         return [row for row in rows if row["verdict"] != "ok"]
 
     def entry(self, service: str) -> dict[str, Any]:
-        """Return the service's entry in the supervisor's file, empty without one."""
+        """Return the service's entry in `runtime.json`; {} if it has none."""
         runtime = json.loads((self.home / "runtime.json").read_text(encoding="utf-8"))
         return dict(runtime["services"].get(service) or {})
 
@@ -76,7 +76,7 @@ class StackUnderTest:
 
     @property
     def supervisor(self) -> int:
-        """Pid of the supervisor."""
+        """Pid of the supervisor, from `runtime.json`."""
         runtime = json.loads((self.home / "runtime.json").read_text(encoding="utf-8"))
         return int(runtime["supervisor_pid"])
 
@@ -104,14 +104,14 @@ class StackUnderTest:
 
     @property
     def ports(self) -> Mapping[str, int]:
-        """Ports of the parts by name."""
+        """Ports of the services by name."""
         runtime = json.loads((self.home / "runtime.json").read_text(encoding="utf-8"))
         return {str(name): int(port) for name, port in runtime["ports"].items()}
 
     def topic_id(self, name: str) -> str | None:
         """Return the id that the broker gave the topic, None without such a topic."""
         try:
-            admin = self.admin  # kept, because its futures fail once it is deleted
+            admin = self.admin  # a reference, because futures fail once their client is deleted
             found = admin.describe_topics(TopicCollection([name]), request_timeout=5)
             return str(found[name].result().topic_id)
         except KafkaException:
@@ -132,7 +132,7 @@ class StackUnderTest:
 
     @property
     def admin(self) -> AdminClient:
-        """A client that may change topics and groups."""
+        """A new client that may change topics and groups."""
         address = self.variables["INVENTORY_KAFKA_BOOTSTRAP"]
         return AdminClient({"bootstrap.servers": address, "log_level": 3})
 
@@ -157,7 +157,7 @@ def wait_for(
 
 
 def state_of(pid: int) -> str:
-    """Return the kernel's state letter: R, S, T for stopped, Z; empty without a process."""
+    """Return the state letter from /proc: R, S, T (stopped), Z and others; "" without a process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except (FileNotFoundError, ProcessLookupError):

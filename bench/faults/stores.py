@@ -21,7 +21,7 @@ _PIECES: Final = (64 << 20, 1 << 20, 1 << 12)
 
 
 def state_faults() -> Iterator[Fault]:
-    """Yield the faults after which all data is restored from other stores."""
+    """Yield the faults whose lost data other stores still hold."""
     at_work = Expected(never_broken, is_well)
     yield Fault("damage snapshots", _damage_snapshots, lambda _: at_work)
     yield Fault("remove group", _remove_group, lambda _: Expected(_halts, mentions(*_WORKERS)))
@@ -59,7 +59,7 @@ def _remove_topic(label: str, name: str) -> Fault:
         )
 
     def cause(stack: StackUnderTest) -> None:
-        admin = stack.admin  # kept, because its futures fail once it is deleted
+        admin = stack.admin  # a reference, because futures fail once their client is deleted
         admin.delete_topics([name])[name].result()
 
     return Fault(f"remove topic {label}", cause, prepare, heals=False)
@@ -100,7 +100,7 @@ def _flip(file: Path) -> None:
 
 
 def _damage_snapshots(stack: StackUnderTest) -> None:
-    """Flip a byte of every snapshot; workers that start afterwards have to discard them."""
+    """Flip a byte of every snapshot. A worker that starts afterwards must discard its snapshots."""
     folder, logs = stack.home / "workers", stack.home / "logs"
     wait_for(lambda: list(folder.rglob("*.snapshot")), "a snapshot")
     before = _discarded(logs)
@@ -120,7 +120,7 @@ def _discarded(logs: Path) -> int:
 
 
 def _damage_archive(stack: StackUnderTest) -> None:
-    """Flip a byte of the newest archive file; a first backfill makes the archiver write one."""
+    """Flip a byte of the newest archive file. A backfill before makes the archiver write a file."""
     stack.inventory("backfill", "run")
     folder = stack.home / "archive"
     files: list[Path] = wait_for(lambda: sorted(folder.rglob("*.parquet")), f"a file in {folder}")
@@ -140,7 +140,7 @@ def _archive_repairs(stack: StackUnderTest) -> list[str]:
 
 
 def _filler(stack: StackUnderTest) -> Path:
-    """Return a file beside the home: `inventory move` moves only the home."""
+    """Return a path beside the home, because `inventory move` must not move this file."""
     return stack.home.parent / "filler"
 
 

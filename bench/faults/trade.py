@@ -30,7 +30,7 @@ class Load:
 
 @contextmanager
 def trading(stack: StackUnderTest, load: Load) -> Iterator[None]:
-    """Sell until the block ends."""
+    """Sell in a thread until the block ends, and count the transactions in `load`."""
     stopped = threading.Event()
 
     def trade() -> None:
@@ -38,7 +38,7 @@ def trading(stack: StackUnderTest, load: Load) -> Iterator[None]:
             try:
                 stack.sql(_SELL, uuid.uuid4().hex, role="app_rw")
             except (psycopg.Error, OSError, ValueError, KeyError):
-                load.refused += 1  # the next one is another sale
+                load.refused += 1  # not repeated: the next transaction is a new sale
             else:
                 load.committed += 1
 
