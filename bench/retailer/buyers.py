@@ -1,7 +1,7 @@
 """Simulated buyers and pricing managers that decide proposals.
 
-They use the services of the pages, under actors of their own. Their decision follows from the seed
-and the proposal's id; the workers decide which proposals exist.
+They call the services that the pages call, under their own actor names. Seed and proposal id
+determine each decision. The workers determine which proposals exist.
 """
 
 from collections.abc import Callable, Sequence
@@ -69,8 +69,8 @@ log = structlog.get_logger()
 class Habits(NamedTuple):
     """Minimum age of a proposal, decisions per round, and the share left to people.
 
-    At most `most_left` needs, and as many prices, are left to people: the newest ones. So the work
-    doesn't grow while no visitor decides.
+    At most `most_left` needs and `most_left` prices are left to people, the newest ones. So the
+    lists don't grow while nobody decides.
     """
 
     patience_s: float
@@ -95,7 +95,7 @@ def is_left_to_people(proposal: str, habits: Habits) -> bool:
 
 
 def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
-    """Return the proposals to decide in this round. `found` begins with the oldest."""
+    """Return the proposals to decide in this round, at most `at_once`. Oldest come first."""
     judged = [(one, is_left_to_people(one[0], habits)) for one in found]
     mine = [one for one, is_left in judged if not is_left]
     left = [one for one, is_left in judged if is_left]
@@ -103,7 +103,7 @@ def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
 
 
 def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
-    """Decide open needs, then send the draft orders that collect their lines."""
+    """Decide open needs. Then send the drafts of purchase orders to which approvals add lines."""
     # Fetch more than needed: the proposals left to people are the oldest and would fill the list.
     found = rows(_OPEN_NEEDS, [habits.patience_s, 10 * habits.at_once])
     for need in to_decide([Need(*row) for row in found], habits):

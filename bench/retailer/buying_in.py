@@ -1,7 +1,7 @@
 """Preparations before a run: goods for the expected demand, and promotion prices.
 
-Ordinary orders and receipts bring the goods of a busy day before the run. The seed decides the
-forecast error: the number of units that are missing or left over.
+Orders and receipts bring goods for the run into the stores. The seed determines the forecast error,
+and so the units that are missing or left over.
 """
 
 from math import ceil
@@ -28,7 +28,7 @@ MOST_UNITS: Final = 500_000
 
 
 def buy_in(shop_floor: ShopFloor, seconds: float) -> int:
-    """Order and receive the units that are expected to be missing; return their number."""
+    """Order and receive the units that the shelves are expected to lack. Return their number."""
     least, most = shop_floor.scenario.bought_in
     expected = shop_floor.demand.expected_lines(seconds)
     missing: list[tuple[Shop, int]] = []

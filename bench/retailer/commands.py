@@ -1,4 +1,4 @@
-"""Idempotent commands of a run: a retry after a lost answer writes no transfer or count twice.
+"""Idempotent commands of a run: if an answer is lost, a retry writes nothing twice.
 
 Each command has an id made from the run, its tick and its index in the tick. Services without a
 command id are called inside a transaction that stores it.

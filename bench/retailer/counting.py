@@ -1,7 +1,7 @@
 """Counts of a live run: associates count blind on sheets, a manager approves.
 
-A count finds the units on the shelf at that second, so it reveals thefts and phantom stock. A
-difference over the tolerance is counted a second time first, as on the pages.
+A count finds the units on the shelf at that second, so it reveals thefts and phantom stock. If the
+difference exceeds the tolerance, the item is counted again before the approval, as on the pages.
 """
 
 from collections import defaultdict
@@ -56,13 +56,13 @@ class Counting:
 
     done: Traded
     found: SimpleQueue[Found] = field(default_factory=SimpleQueue)
-    # Taken from the queue and not submitted yet: retained until the submission succeeds.
+    # Counts taken from the queue, by location, until their submission succeeds.
     _waiting: dict[str, list[Found]] = field(default_factory=dict)
 
     def work(self) -> None:
         """Submit the queued counts, one sheet per location, and approve them."""
-        # Counts that a lost database interrupted come first, unchanged, because commands keep their
-        # ids.
+        # First submit again the counts whose submission failed because the database was lost. They
+        # are unchanged, so their commands have the same ids.
         self._submit()
         by_location: dict[str, dict[str, Found]] = defaultdict(dict)
         while not self.found.empty():
@@ -90,7 +90,7 @@ class Counting:
             Entry(command_id(one.identity, "entry", round_), one.sku, one.units, one.at)
             for one in items
         ]
-        # An earlier attempt has submitted the sheet and lost the answer: its counts exist.
+        # A conflict means that an earlier attempt has submitted the sheet. Its counts exist.
         with suppress(Conflict):
             add_entries(sheet_id=sheet, entries=entries, actor=STAFF)
             submit_sheet(sheet_id=sheet, actor=STAFF)

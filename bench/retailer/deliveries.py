@@ -1,7 +1,7 @@
 """Deliveries of a live run: suppliers confirm and ship, trucks unload, store staff receive.
 
-A day of lead time takes 2 s here. Goods are on the shelf as soon as they are unloaded; the ledger
-follows when the simulated staff or a person at the pages receives them.
+A day of lead time takes 2 s here. Unloaded goods are on the shelf at once. The ledger has them when
+the simulated staff, or a person at the pages, records the receipt.
 """
 
 from collections.abc import Callable
@@ -46,8 +46,8 @@ WHERE line.status = 'sent' AND line.ordered_units > line.cancelled_units
   AND line.recorded_at < clock_timestamp() - make_interval(secs => %s)
 ORDER BY line.id LIMIT %s
 """
-# Orders of the history arrive on the promised day, not in the first minute. Those that are late
-# already, and transfers that are stuck, wait for people at the pages.
+# Orders of the written history arrive on the promised day, not in the first minute of the run. Late
+# orders of the history, and stuck transfers, wait for people at the pages.
 _TO_SHIP: Final = """
 SELECT line.id, line.supplier, line.confirmed_units - line.cancelled_units
 FROM retail.purchase_order_line AS line
@@ -88,7 +88,7 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Deliveries:
-    """The deliveries of a run, and the shipments that are unloaded already."""
+    """The deliveries of a run; `unloaded` has the ids of shipments whose goods are on the shelf."""
 
     seed: int
     scenario: Scenario
@@ -217,7 +217,7 @@ class Deliveries:
         return random.randrange(1000) < permille
 
     def _attempt(self, service: Callable[..., object], *command: object, **given: object) -> bool:
-        """Return True if the service succeeded; another actor may have been faster."""
+        """Return True if the service succeeded. It refuses if another actor was faster."""
         try:
             service(*command, **given)
         except LedgerError as refusal:

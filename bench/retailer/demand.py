@@ -1,7 +1,7 @@
-"""Seeded demand: commands computed from seed and tick. Pure, so equal seeds give equal trading.
+"""Planned demand of a run, computed from seed and tick. Pure: equal seeds give equal plans.
 
-A tick is a tenth of a second of planned time. Every tick has its own generator, so that a run that
-starts later or was interrupted plans the same ticks.
+A tick is a tenth of a second of planned time. Every tick has its own random generator. So all
+runs with the same seed, keys, rate and scenario plan the same ticks.
 """
 
 from bisect import bisect
@@ -36,7 +36,7 @@ class PlannedLine(NamedTuple):
 
 
 class PlannedAction(NamedTuple):
-    """Any other event in a shop: its kind, and the index of its key."""
+    """A transfer, count, adjustment, theft or price change: its kind, and the index of its key."""
 
     kind: str
     key: int

@@ -1,8 +1,8 @@
 """Seed the demo retailer through the services: replayed history first, then live.
 
-History is written with `clock_mode` replayed, so that its days count as days. The switch to live is
-one update per key, and from then on commit time is the clock (docs/domain.md 3.1). A key without
-facts in ninety days is ranged live with a count of last night, and needs no switch.
+While history is written, `clock_mode` is replayed: the clock follows the times in the facts
+(docs/domain.md 3.1). Then one update per key switches to live, and commit time is the clock. A
+warehouse key without facts in these ninety days is ranged live, with a count of last night.
 """
 
 from collections import defaultdict

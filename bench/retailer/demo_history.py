@@ -1,7 +1,8 @@
 """Write the planned history, day by day, in business order.
 
-A replayed key takes its clock from its facts (docs/domain.md 3.1). A receipt written before the
-sales of the weeks before it would make those sales too late for any window.
+A replayed key takes its clock from its facts (docs/domain.md 3.1). So facts must be written in the
+order of their times. Otherwise a receipt could come before the sales of earlier weeks, and no
+window would count these late sales.
 """
 
 from collections.abc import Iterable

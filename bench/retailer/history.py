@@ -1,9 +1,9 @@
 """Planned history of a chain over ninety days: the real shelf and the recorded book. Pure.
 
-The shelf is the truth, the book is the sum of the facts. Sales end when the shelf is empty; thefts
-change only the shelf; a count copies the shelf into the book. So the facts contain phantom stock,
-variances and unseen demand, as those of a real retailer do. Seed and final midnight determine
-everything.
+The shelf has the real units. The book has the recorded units: the sum of the facts. Nothing is sold
+from an empty shelf. A theft changes only the shelf. A count sets the book to the units on the
+shelf. So the facts contain phantom stock, variances and unseen demand, as those of a real retailer
+do. Seed and final midnight determine everything.
 """
 
 from collections import defaultdict
@@ -33,7 +33,7 @@ DAMAGED_PER_DAY: Final = 0.0012
 COUNTS_PER_DAY: Final = 1 / 160
 RETURNED_PERCENT: Final = 4
 TWO_UNITS_PERCENT: Final = 22
-# Share of the empty shelves with stock in the book that staff notice and count.
+# Percentage of phantom items (empty shelf, stock in the book) that staff notice and count in a day.
 NOTICED_PERCENT: Final = 12
 MISCOUNTED_PERCENT: Final = 2
 # An offline till sends the sales of the evening on the next day.
@@ -112,7 +112,7 @@ def _chain(seed: int, midnight: datetime, keys: list[PlannedKey]) -> _Chain:
 
 
 def _agenda(planned: list[_Planned]) -> list[set[int]]:
-    """Return by day the indexes of the keys with events; most keys have a quiet day."""
+    """Return the indexes of the keys with events by day. On most days a key has none."""
     agenda: list[set[int]] = [set() for _ in range(HISTORY_DAYS)]
     for place, one in enumerate(planned):
         for day in (*one.demand, *one.thefts, *one.damaged, *one.counted):
@@ -135,7 +135,7 @@ def _leaflet_of(seed: int, key: PlannedKey, leaflets: list[Promotion]) -> int | 
 def _factors(
     first: datetime, leaflets: list[Promotion], keys: list[PlannedKey]
 ) -> dict[tuple[str, int | None], list[float]]:
-    """Return cumulated day factors by season and promotion."""
+    """Return by season and promotion the factor of each day, summed up from the first day."""
     days = [(first + timedelta(days=number)).date() for number in range(HISTORY_DAYS)]
     found: dict[tuple[str, int | None], list[float]] = {}
     for season in {key.item.season for key in keys}:
@@ -258,7 +258,7 @@ def _price_at(chain: _Chain, key: PlannedKey, begins: datetime) -> int:
 
 
 def _sell(chain: _Chain, key: PlannedKey, begins: datetime, wanted: int) -> list[RecordSale]:
-    """Return the lines of the key's customers, limited by the shelf."""
+    """Return a line for each of `wanted` customers, limited by the units on the shelf."""
     shelf, random = chain.shelves[key.inv_key], chain.planned[key.inv_key].random
     price = _price_at(chain, key, begins)
     lines = []
@@ -312,7 +312,7 @@ def _bring_back(chain: _Chain, key: PlannedKey, begins: datetime, price: int) ->
 
 
 def _file_lines(chain: _Chain, begins: datetime, lines: list[RecordSale], *, is_late: bool) -> None:
-    """File lines under their day, or under the next one if the till was offline in the evening."""
+    """Add lines to their day. Lines of an offline evening go to the next day, if `is_late`."""
     for line in lines:
         sold_at = line.occurred_at
         held = is_late and sold_at is not None and sold_at.hour >= EVENING_HOUR

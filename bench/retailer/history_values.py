@@ -32,7 +32,7 @@ class Day:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a history, including facts that the books don't contain."""
+    """Counts of a history, including events without a fact, such as thefts and unmet demand."""
 
     sale_lines: int = 0
     late_lines: int = 0
@@ -55,7 +55,7 @@ class Closing(NamedTuple):
 
 @dataclass(slots=True)
 class History:
-    """Facts by day (the midnight that begins it), opening stock by key, and the tally."""
+    """Facts by the midnight that begins their day, first and final units by key, and the tally."""
 
     days: dict[datetime, Day]
     openings: dict[str, int]

@@ -1,9 +1,9 @@
-"""Incidents of the demo's morning, which people at the pages solve. The seeding writes them last.
+"""Incidents for people at the pages of the demo. The seeding writes them after the history.
 
 * A handheld was offline for five days and sends two counts. The workers reject them with reason
   `count_beyond_horizon`: the horizon is part of a key's state, so no constraint can check it.
 * A supplier has raised the cost of an item on promotion. Its price is now below its floor, so the
-  rules propose a higher one, while the end of the promotion has another price.
+  rules propose a higher price. Its regular price after the promotion is already scheduled.
 """
 
 from datetime import datetime, timedelta
@@ -31,9 +31,9 @@ HANDHELD: Final = "handheld-lyon"
 COUNTED_BEFORE: Final = timedelta(days=4, hours=3)  # 21:00 of a day before the horizon
 COUNTS: Final = 2
 LEAST_COUNTED: Final = 3
-# The item with the dearest promotion is one of these many best sellers on promotion.
+# Of the first 20 best sellers on promotion, the item with a price closest to its floor is chosen.
 BEST_SELLERS: Final = 20
-BREACH_PERMILLE: Final = 30  # the new floor is this far above the promotion price
+BREACH_PERMILLE: Final = 30  # the new floor is 3 % above the promotion price
 _EXPECTED: Final = "SELECT expected_units FROM app.expected_at(%s, %s, 9223372036854775807)"
 
 

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Final
 
-MANY: Final = 50  # above it a normal distribution is close enough and needs one draw
+MANY: Final = 50  # above this mean, one draw from a normal distribution is close enough
 
 
 def poisson(random: Random, mean: float) -> int:

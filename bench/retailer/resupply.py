@@ -1,4 +1,4 @@
-"""Goods of the planned history: transfers to stores, orders to suppliers, late and short. Pure.
+"""Goods of the planned history: transfers, and orders of which some are late or short. Pure.
 
 In this history people reorder by hand in the evening if the recorded stock is low. Goods still in
 transit when the history ends stay on order; the live run delivers them.
@@ -18,7 +18,8 @@ from ledger.services import PastOrder, PastReceipt, PastTransfer, ShortLine
 LOST_PERMILLE: Final = 25
 NEXT_DAY_PERCENT: Final = 85
 MOST_LATE_DAYS: Final = 6
-# The first goods after these days don't arrive before the history ends: people look for them.
+# The first transfer and the first order from these days on don't arrive before the history ends.
+# People at the pages have to find them.
 STUCK_FROM_DAY: Final = HISTORY_DAYS - 9
 LATE_FROM_DAY: Final = HISTORY_DAYS - 12
 NEVER: Final = 1_000
@@ -26,9 +27,10 @@ NEVER: Final = 1_000
 
 @dataclass(slots=True)
 class Shelf:
-    """Units on the shelf and in the book.
+    """Units of a key on the shelf and in the book.
 
-    `touched` collects the indexes of keys whose book changed.
+    `place` is the index of the key. `touched`, shared by all shelves, collects the indexes of keys
+    whose book changed.
     """
 
     on_shelf: int
@@ -77,7 +79,7 @@ class Resupply:
         self.stuck_transfer = self.late_order = ""
 
     def arrive(self, number: int, today: Day) -> None:
-        """Unload the deliveries that are due this morning, and file last evening's orders."""
+        """Unload the deliveries due this morning, and add last evening's orders to `today`."""
         today.orders += self._ordered.pop(number, [])
         for delivery in self._deliveries.pop(number, []):
             self._receive(delivery, number, today)
@@ -85,7 +87,7 @@ class Resupply:
             self._unload(transfer, today)
 
     def reorder(self, key: PlannedKey, number: int) -> None:
-        """Reorder a key in the evening if its book is low."""
+        """Reorder a key in the evening if its book and its units on order are low."""
         shelf = self._shelves[key.inv_key]
         position = max(0, shelf.in_book) + shelf.on_order
         if position > key.reorder_point_units or key.fate == "too_much":
@@ -97,7 +99,7 @@ class Resupply:
             self._order(key, missing, number)
 
     def write_under_way(self, last: Day) -> None:
-        """File the goods in transit and the last evening's orders at the end of the history."""
+        """Add the goods in transit and the last evening's orders to the last day of the history."""
         for number in sorted(self._transfers):
             last.transfers += [
                 goods._replace(received_units=0, received_at=None, reason=None)
@@ -144,7 +146,7 @@ class Resupply:
         today.transfers.append(transfer)
 
     def _order(self, key: PlannedKey, missing: int, number: int) -> None:
-        """Order from the supplier; some orders are confirmed short, late or damaged."""
+        """Order from the supplier. Some orders are confirmed short; some arrive late or damaged."""
         item, random = key.item, self._random
         supplier = self._suppliers[item.supplier]
         ordered = -(-missing // key.pack_units) * key.pack_units

@@ -34,8 +34,9 @@ FAMILIES_DRAWN: Final = (MIN_MAX, PAR, FIXED_LOT, PERIODIC, PERIODIC_MIN_MAX, CO
 FAMILY_SHARES: Final = (62, 12, 8, 6, 6, 6)
 COMPUTED_PERCENT: Final = 40
 ADVISED_PERCENT: Final = 15
-# Share of the slow keys with advised prices, only of those with too much stock: the last unit of an
-# item that sells twice a year has a cover of months, and is no reason to cut its price.
+# Share of the slow keys with too much stock that get advised prices, in per cent. Other slow keys
+# get none: one unit of an item that sells twice a year lasts for months, which is no reason to cut
+# its price.
 ADVISED_SLOW_PERCENT: Final = 25
 SLOW_BELOW: Final = 0.35
 # Below this demand the estimate begins with the expected rate and follows the sales slowly.
@@ -45,7 +46,8 @@ SOLD_IN_A_MONTH: Final = 1 / 30
 # Share of the stores' keys whose routine needs the rules approve, and the largest value of a need.
 AUTOMATIC_PERCENT: Final = 85
 AUTOMATIC_MINOR: Final = 40_000
-# The end of a store key's history, with shares in per cent.
+# Special fates of store keys in the history, with shares in per cent: a wrong opening count, no
+# reorders in the last weeks, far too much stock.
 FATES: Final = ("miscounted", "forgotten", "too_much", "ordinary")
 FATE_SHARES: Final = (2, 4, 4, 90)
 
@@ -83,12 +85,12 @@ class PlannedKey:
 
     @property
     def is_slow(self) -> bool:
-        """Return True if so few units are sold that each one is planned for itself."""
+        """Return True below 0.35 units a day. Such an item gets other planning methods."""
         return self.daily_units < SLOW_BELOW
 
     @property
     def pack_units(self) -> int:
-        """Return the units of a pack. A warehouse opens packs for stores, as do some suppliers."""
+        """Return the units of a pack; 1 if the warehouse or supplier opens packs for a store."""
         is_opened = self.is_store and (self.is_slow or not self.item.is_direct)
         return 1 if is_opened else self.item.pack_units
 
@@ -191,7 +193,7 @@ def _warehouse_key(seed: int, item: Item, drawn: float) -> PlannedKey:
 
 
 def policy(key: PlannedKey) -> dict[str, object]:
-    """Return the columns of `item_location`, with decisions off: history decides nothing."""
+    """Return the columns of `item_location` with decisions off, for the time of the history."""
     item, slow = key.item, key.is_slow
     seldom = key.is_store and key.daily_units < SELDOM_BELOW
     return {

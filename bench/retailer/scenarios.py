@@ -10,10 +10,10 @@ from ledger.services import ServiceError
 class Scenario:
     """Shares of the sale lines, and other events per hundred lines.
 
-    With `is_limited`, customers buy only what is on the shelf, and goods are bought in before the
+    With `is_limited`, customers buy only the units on the shelf, and goods are bought in before the
     run (`bought_in`: least and most of the expected units, in permille). Simulated buyers,
-    suppliers, store staff and managers work during the run. Other scenarios only write lines; stock
-    may fall below zero.
+    suppliers, store staff and managers work during the run. Without it nobody works, counts are not
+    submitted, and stock may fall below zero.
     """
 
     about: str

@@ -12,7 +12,7 @@ from bench.retailer.catalogue import DEPARTMENTS
 WEEKDAYS: Final = (0.85, 0.85, 0.9, 1.0, 1.2, 1.5, 0.7)
 OPENS_AT: Final = (8, 8, 8, 8, 8, 8, 11)
 CLOSES_AT: Final = (20, 20, 20, 20, 21, 21, 18)
-# Share of a day's customers by tenth of the opening hours: peaks at lunch and after work.
+# Percentage of a day's customers in each tenth of the opening hours: peaks at lunch and after work.
 TENTHS: Final = (4, 7, 10, 12, 13, 10, 9, 13, 14, 8)
 GIFT_DAYS: Final = 35
 PROMOTION_DAYS: Final = 10
@@ -36,7 +36,7 @@ class Promotion:
         return self.begins <= day < self.ends
 
     def includes(self, sku: str, seed: int) -> bool:
-        """Return True if the promotion includes this item of its department; about a third are."""
+        """Return True if the promotion includes this item: about a third of the items are in it."""
         random = Random(f"{seed}:promotion:{self.number}:{sku}")  # noqa: S311 -- traffic
         return random.randrange(1000) < PROMOTED_PERMILLE * len(DEPARTMENTS) // 2
 

@@ -1,8 +1,8 @@
-"""The real shelves of a live run, beside the books.
+"""The real units on the shelves of a live run; the books are the recorded units.
 
-The books are the facts in Postgres. The shelf starts from them, minus unrecorded differences, and
-changes with real goods. A sale takes units from it. A theft takes units without a fact. A count
-copies the shelf into the book.
+The books are the sums of the facts in Postgres. The shelf starts with the book's units, minus
+unrecorded differences. A sale takes units from it. A theft takes units without a fact. A count sets
+the book to the units on the shelf.
 """
 
 import threading
@@ -55,9 +55,9 @@ class Shop:
 
 
 def shops_of_demo() -> list[Shop]:
-    """Return every live store item with its price in force: best sellers of large stores first.
+    """Return every live store item with its price in force, best sellers of large stores first.
 
-    Items that are not the demo's come last, in the order of a hash of their keys.
+    Items that the demo doesn't have come last, ordered by a hash of their keys.
     """
     sellers = {item.sku: item.daily_units for item in catalogue(1)}
     found = [Shop(*row) for row in rows(_SHOPS, [list(STORES)])]
@@ -68,7 +68,7 @@ def shops_of_demo() -> list[Shop]:
 
 @dataclass(slots=True)
 class Shelves:
-    """Real units by key. Tills and staff are threads, so every change holds the lock."""
+    """Real units by key. Customers and staff run in two threads, so every change holds the lock."""
 
     units: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -87,7 +87,7 @@ class Shelves:
             self.units[inv_key] = max(0, self.units.get(inv_key, 0)) + units
 
     def on(self, inv_key: str) -> int:
-        """Return the visible units."""
+        """Return the units on the shelf of a key, at least 0."""
         return max(0, self.units.get(inv_key, 0))
 
 

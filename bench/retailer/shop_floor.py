@@ -1,8 +1,8 @@
 """Customers and other planned actions of a run.
 
-A tick is prepared once, and its goods leave the shelf. Then its lines and commands are written. The
-write is repeated if the answer is lost. Each line and command has an id that is made from run and
-tick, so a repetition writes nothing twice.
+`prepare_tick` takes the goods of a tick from the shelf, once. The call that it returns writes lines
+and commands, and is repeated if the answer is lost. Run and tick determine the id of each line and
+command, so a repetition writes nothing twice.
 """
 
 from collections.abc import Callable
@@ -52,7 +52,7 @@ Command = tuple[str, Callable[[], object]]
 
 @dataclass(slots=True)
 class ShopFloor:
-    """One run: its source, its shops and shelves, and the lines of offline stores."""
+    """One run: its source name, shops, shelves; `held` has the unsent lines of offline stores."""
 
     source: str
     scenario: Scenario
@@ -90,13 +90,16 @@ class ShopFloor:
         return partial(self._write, tick, sold, commands)
 
     def prepare_held(self) -> Callable[[], None]:
-        """Return the call that writes the lines of offline tills."""
+        """Return the call that writes all held lines, at the end of the run."""
         held = [row for store in sorted(self.held) for row in self.held[store]]
         self.held = {}
         return partial(self._record, held)
 
     def _sale(self, tick: Tick, place: int, line: PlannedLine, now: datetime) -> RecordSale | None:
-        """Return the sale of a line, at most the units on the shelf; None if there are none."""
+        """Return the sale of a line, at most the units on the shelf.
+
+        Return None if there are no units, or if the store's tills are offline and hold the line.
+        """
         shop = self.shops[line.key % len(self.shops)]
         units = line.units
         if self.scenario.is_limited:
@@ -143,7 +146,7 @@ class ShopFloor:
         while sold:
             chunk = sold[:BATCH]
             record_sales(chunk)
-            # Count the lines of the statement: a repeated one inserts nothing, but they were sold.
+            # Count the lines, not the inserted rows: a repeated statement inserts none of them.
             self.done.lines += len(chunk)
             del sold[:BATCH]
 
@@ -157,7 +160,7 @@ class ShopFloor:
     def _command(
         self, tick: Tick, place: int, action: PlannedAction, now: datetime
     ) -> Command | None:
-        """Apply an action to the shelf; return the service call that records it, if any does."""
+        """Apply an action to the shelf. Return the service call that records it, if any."""
         shop = self.shops[action.key % len(self.shops)]
         identity = f"{self.source}:{tick.number}:{place}"
         if action.kind == "theft":

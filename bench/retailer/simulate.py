@@ -1,7 +1,7 @@
 """`inventory simulate`: seeded trading on the demo retailer, through the services, open loop.
 
-Ticks are due at planned times, and a late writer catches up instead of skipping them. The demand
-follows from seed and tick alone; the sales also depend on the shelves.
+Ticks are due at planned times, and a late writer catches up instead of skipping ticks. Seed and
+tick alone determine the demand. The sales also depend on the units on the shelves.
 """
 
 import time
@@ -29,7 +29,7 @@ from ledger.services import ServiceError
 __all__ = ["Traded", "run"]
 
 REPORT_EVERY_S: Final = 5.0
-# A run without end buys nothing in: buyers keep up with an ordinary day.
+# A run until Ctrl-C buys nothing in, because simulated buyers reorder enough for an ordinary day.
 LONGEST_BUY_IN_S: Final = 3600.0
 
 Progress = Callable[[object], None]
@@ -134,7 +134,7 @@ def _trade(
             if due >= ends or (staff is not None and staff.is_broken):
                 break
             _sleep_until(due)
-            # The tick is planned and taken from the shelf once; its write is retried.
+            # The goods of a tick leave the shelf once; only its write is retried.
             retry_on_database_loss(shop_floor.prepare_tick(demand.tick(number)))
             now = time.monotonic()
             done.seconds, done.behind_s = now - began, max(0.0, now - due)

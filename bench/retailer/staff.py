@@ -1,4 +1,4 @@
-"""Staff of a run, in a separate thread, so that the tills keep their rate."""
+"""Simulated staff of a run, in a separate thread, so that the sales keep their planned rate."""
 
 import threading
 import time
@@ -47,7 +47,7 @@ class Staff:
 
 
 class StaffThread(threading.Thread):
-    """A thread that works rounds until `finish`, which raises the error that ended it."""
+    """A thread that executes rounds of `Staff` until `finish` is called or an error ends it."""
 
     def __init__(self, staff: Staff) -> None:
         super().__init__(name="staff", daemon=True)
@@ -57,7 +57,7 @@ class StaffThread(threading.Thread):
 
     @override
     def run(self) -> None:
-        """Work rounds until `finish` is called."""
+        """Execute a round every second until `finish` is called. Then submit the last counts."""
         try:
             while not self._stopping.wait(ROUND_S):
                 retry_on_database_loss(self._staff.work)
@@ -81,9 +81,12 @@ class StaffThread(threading.Thread):
 
 
 def retry_on_database_loss(work: Callable[[], None]) -> None:
-    """Execute `work`; if the database restarts, wait and execute it again, for up to 60 s.
+    """Execute `work`. After a lost database connection, wait 1 s and execute it again, up to 60 s.
 
-    So `work` must be repeatable: its commands carry ids.
+    So `work` must be idempotent: its commands carry ids.
+
+    Raises:
+        OperationalError: the database is still lost after 60 s.
     """
     deadline = time.monotonic() + RETRY_S
     while True:

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 @dataclass(slots=True)
 class Traded:
-    """Counts of a run. Tills and staff are threads; each field is written by one of them."""
+    """Counts of a run. Sales and staff run in two threads; only one of them writes each field."""
 
     scenario: str = "normal"
     seed: int = 1
