@@ -1,7 +1,8 @@
-"""The promises of docs/delivery.md and docs/domain.md 4, checked whenever state becomes visible.
+"""Checks of the guarantees in docs/delivery.md and docs/domain.md 4, at each visible state.
 
-Committed transactions are visible, and so are states that a worker shows to queries. Both are
-compared with the truth at the position that they claim, so a defect is reported where it happens.
+Committed transactions are visible, and so are states that a worker publishes to queries. Each is
+compared with the result of a single pass (`Truth`) at the position that it states. So a defect is
+reported at the step where it happens.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,17 +41,17 @@ _STAGES: Final = {
     PRICE_EVENTS: 2,
 }
 
-_PARTITION: Final = InvKey("")  # pseudo key of the published offset among the keys
+_PARTITION: Final = InvKey("")  # pseudo key: `shown` has the published offset under it
 
 Sends = Sequence[tuple[str, LogRecord]]
 
 
 class Violation(Exception):
-    """A broken promise; the message has the promise and the observed value."""
+    """A guarantee does not hold. The message has the guarantee and the observed value."""
 
 
 def violated(promise: str, seen: object) -> NoReturn:
-    """Raise `Violation` with the promise and the observed value."""
+    """Raise `Violation` with the guarantee and the observed value."""
     problem = f"{promise}: {seen}"
     raise Violation(problem)
 
@@ -95,7 +96,7 @@ class Visible:
     progress: int = 0
 
     def forget_changelogs(self) -> None:
-        """Forget both changelogs after their deletion; refusals and decisions remain."""
+        """Forget both deleted changelogs. Late and rejected records and decisions remain."""
         self.positions.clear()
         self.rows.clear()
         self.progress = 0
@@ -209,7 +210,7 @@ class Visible:
             violated(f"level of {key} carries its rows, {sorted(written)}", sorted(carried))
 
     def _check_progress(self, progress: Progress) -> None:
-        """Check that exactly the records before the progress are visible, and the ring's marks."""
+        """Check that exactly the results before the progress are visible, and check its marks."""
         at = progress.next_offset
         if at < self.progress:
             violated("progress never goes back", at)
@@ -244,12 +245,13 @@ class Visible:
 
 
 def check_published(owned: OwnedPartition, visible: Visible, shown: dict[InvKey, int]) -> None:
-    """Check that a worker publishes only committed state and that no key goes back.
+    """Check that a worker publishes only committed state and that no key's offset decreases.
 
     `shown` maps each key to its last published offset.
 
     Raises:
-        Violation: a state is uncommitted, differs from the truth or went back, or a key is missing.
+        Violation: a state is uncommitted, differs from the single pass or is older than before, or
+            a key is missing.
     """
     for key, state in owned.published.items():
         at = state.position.offset

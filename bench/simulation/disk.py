@@ -29,14 +29,14 @@ from streams.engine.snapshot import (
     write,
 )
 
-_IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 -- only where to make a directory of our own
+_IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 -- `mkdtemp` makes a private directory in it
 _OTHER_GENERATION: Final = GENERATION - 1
 
 
 class Disk:
     """One directory per worker, which outlives the worker's processes; a context manager.
 
-    Inside it the engine has the sizes of `scale`.
+    Within the context the engine has the small limits of `scale`.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Disk:
         return self._root / f"worker-{slot}"
 
     def remember(self, slot: int) -> None:
-        """Save the first files of the worker for later faults; call it before it writes."""
+        """Save the worker's first files for later faults. Call this before the worker writes."""
         for path in self.directory(slot).glob("*.snapshot"):
             if path not in self._first:
                 self._first[path] = path.read_bytes()
@@ -88,7 +88,8 @@ class Disk:
         for path, content, other in zip(paths, contents, reversed(contents), strict=True):
             match kind:
                 case faults.TEAR:
-                    # In the middle of a frame, or at the end of one, where no checksum detects it.
+                    # Cut the file in a frame, or between two frames, where no frame's checksum is
+                    # wrong.
                     ends = _frame_ends(content)
                     path.write_bytes(content[: ends[-3:][0] - len(content) % 2])
                 case faults.FLIP:

@@ -1,4 +1,4 @@
-"""Checks at the end of a history: a restarted worker restores all and sends its outputs again."""
+"""Checks at the end of a history: a restart restores all state and sends open decisions again."""
 
 from collections.abc import Iterator, Sequence
 
@@ -80,7 +80,8 @@ class EndChecks:
             violated(
                 f"partition {restored.number} is as of {truth.marks[end][0]}", restored.as_of_us
             )
-        starts = [0] if base is None else [base.positions[ON_HAND_CHANGELOG], 0]  # or unused
+        # A restore may refuse the snapshot and read from 0.
+        starts = [0] if base is None else [base.positions[ON_HAND_CHANGELOG], 0]
         carried = [self._carried(restored.number, start) for start in starts]
         if restored.unsent_rows not in carried:
             violated(

@@ -1,7 +1,7 @@
 """An event loop driven step by step, so that a seed decides every interleaving.
 
-The engine's tasks, locks and conditions run on it unchanged. It has no clock, no thread and no I/O:
-everything that waits, waits for the scheduler.
+The engine's tasks, locks and conditions run on it unchanged. It has no clock, no thread and no I/O.
+A task that sleeps or uses a thread waits for the simulation's scheduler instead.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from typing import Any, Final, TypeVar, cast
 T = TypeVar("T")
 
 SLEEP: Final = "sleep"
-# The function with which tasks wait for the scheduler: for the end of a sleep, or for work of a
-# thread with that name. Each process sets it for its tasks and all that they start.
+# The function with which tasks wait for the scheduler. Its argument is `SLEEP`, or the name of the
+# function that a thread would execute. Each simulated process sets it for all of its tasks.
 WAIT: Final[ContextVar[Callable[[str], Awaitable[None]]]] = ContextVar("wait")
 
 
@@ -72,7 +72,7 @@ class StepLoop:
         return handle
 
     def run_in_executor(self, _executor: None, work: partial[T]) -> asyncio.Task[T]:
-        """Execute work as `asyncio.to_thread` requests it, when the scheduler allows it."""
+        """Return a task for the work of `asyncio.to_thread`; the scheduler decides when it runs."""
         return self.start(_done_in_thread(work))
 
     def create_future(self) -> asyncio.Future[Any]:

@@ -36,7 +36,8 @@ CUT_LEVELS: Final = "truncate levels"
 LEAVE_OUT: Final = "fetch leaves a record out"
 FETCH_TWICE: Final = "fetch gives records twice"
 
-FETCHES: Final = (LEAVE_OUT, FETCH_TWICE)  # two seeks in a row put records of both into one chunk
+# Two seeks one after the other can put records of both positions into one chunk.
+FETCHES: Final = (LEAVE_OUT, FETCH_TWICE)
 LOSSES: Final = (
     CUT,
     REMAKE,
@@ -63,24 +64,25 @@ _KINDS: Final = {
 }
 # Weights of faults in histories that delete changelogs. Snapshots then outlive their changelogs.
 _REBUILDING: Final = {WIPE: 2, KILL: 1, MOVE: 1, AGE: 1, COMPACT: 1, SLEEP: 1}
-# Faults that are dangerous in sequence. With independent faults, two workers that sleep in a row
-# occurred at a critical moment in one of 20,000 histories. The first letter is the target of the
-# fault (a: the worker with most partitions at first, b: the other one), the second letter is the
-# worker that has all partitions afterwards.
+# Faults that are dangerous in sequence. Independent faults rarely give such a sequence: in one of
+# 20,000 histories, two workers slept one after the other at a critical moment. The first letter is
+# the target of the fault (a: the worker with most partitions at first, b: the other worker). The
+# second letter is the worker that has all partitions afterwards.
 _CHAINS: Final = (
-    ((SLEEP, "ab"), (MOVE, "aa")),  # wakes up in a rebalance after the missed one
+    ((SLEEP, "ab"), (MOVE, "aa")),  # misses a rebalance and wakes up in the next one
     ((SLEEP, "ab"), (SLEEP, "ba")),
     ((SLEEP, "ab"), (SLEEP, "ba"), (MOVE, "ab")),
     ((SLEEP, "ab"), (KILL, "ba")),
     ((MOVE, "ab"), (MOVE, "aa")),  # the second rebalance begins during the first
     ((MOVE, "ab"), (SLEEP, "ba"), (MOVE, "ab")),
-    ((KILL, "aa"), (SLEEP, "ab"), (MOVE, "aa")),  # asleep in its restore
+    ((KILL, "aa"), (SLEEP, "ab"), (MOVE, "aa")),  # sleeps during its restore
     ((KILL, "aa"), (KILL, "aa")),
     ((STOP, "ab"), (STOP, "ba")),
 )
 _CHAINED: Final = 1 / 3  # of all histories
-# Faults during the writing of a snapshot, which short histories rarely hit: state that changes,
-# stops or is never committed while keys are encoded, and a restart from that file.
+# Faults while a worker writes a snapshot, which short histories rarely hit by chance. While keys
+# are encoded, state changes, the worker stops, or a commit never happens. Then a worker restarts
+# from that file.
 _KEEPING: Final = (
     ((KEEP, "a"), (KEEP, "a"), (KEEP, "a")),
     ((KEEP, "a"), (STOP, "aa")),
@@ -102,9 +104,10 @@ HALVES: Final = 2
 class Fault:
     """An event before the scheduler's step `at`, which affects the worker in a slot.
 
-    `to` is the owner of each partition after a rebalance. `quarter` is where the group continues,
-    as a share of the log: offsets that are before the changelog or beyond it. `part` is the number
-    of quarters of a topic that are truncated, or of halves that get another order.
+    `to` is the owner of each partition after a rebalance. `quarter` sets the group's offset to this
+    number of quarters of the log, before or after the end of the changelog's state. `steps` is the
+    number of steps for which a worker sleeps or an effect is delayed. `part` is the number of
+    quarters of a topic that are truncated, or of halves that get another order.
     """
 
     at: int
@@ -133,7 +136,7 @@ class Fault:
 
 
 def draw_faults(random: Random, *, rebuilding: bool = False) -> tuple[Fault, ...]:
-    """Return none to a few faults, in the order in which they happen.
+    """Return 0 to 5 faults in the order in which they happen.
 
     With `rebuilding`, deleted changelogs are the most frequent fault.
     """
@@ -165,7 +168,7 @@ def draw_loss(random: Random) -> Fault:
 
 
 def draw_fetch(random: Random, *, slot: int) -> Fault:
-    """Return a fetch of the worker in that slot whose records are not consecutive."""
+    """Return a fault: a fetch of the worker in that slot lacks a record or repeats records."""
     return Fault(_early(random), random.choice(FETCHES), slot)
 
 

@@ -1,7 +1,7 @@
 """The retailer's actions in one simulated history, drawn from a seed.
 
-A step is a plain value, so that a shorter history is a list with steps left out. Steps that refer
-to an earlier one (a deletion, a record sent again) name it, and do nothing without it.
+A step is a plain value, so a shorter history is the same list without some steps. A deletion or a
+record sent again names the earlier step to which it refers. Without that step it does nothing.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ HOUR_US: Final = 3_600 * SECOND_US
 KEYS: Final = ("S1|A", "S1|B")
 PARTITIONS: Final = 2
 
-# Trade with every defect that a record can have; the value is the weight.
+# Kinds of steps with their weights. Some kinds give defective records.
 _KINDS: Final = {
     "sale": 7,
     "return": 1,
@@ -33,8 +33,8 @@ _KINDS: Final = {
     "wrong_key": 1,
     "zero": 1,
 }
-# Within the ring, beyond it, over the end of a window, over the end of all retained days, and the
-# clock of Postgres set back.
+# Time between two steps, with its weight: within the 120 s of the dedupe ring, beyond them, past
+# the end of a window, past the retained days. Negative: the clock of Postgres is set back.
 _GAPS_US: Final = {
     0: 6,
     SECOND_US: 8,
@@ -55,11 +55,11 @@ _OF_A_SNAPSHOT: Final = ("snapshot", "snapshot_range", "snapshot_count")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One event in the shop, or on the way from there to the log.
+    """One event in the shop, or between the shop and the log.
 
-    `gap_us` passes before it by the clock of Postgres. `skew_ms` is the difference of the clock of
-    Connect, which must not influence anything. `refers` is the number of the step that is deleted
-    or sent again.
+    `gap_us` is the time since the step before, on the clock of Postgres. `skew_ms` is the
+    difference of Connect's clock, which must not influence any result. `refers` is the number of
+    the step that is deleted or sent again.
     """
 
     number: int
@@ -87,7 +87,7 @@ class Step:
 
 
 def draw_steps(random: Random) -> tuple[Step, ...]:
-    """Return a short history, which may begin with a snapshot or an item that is soon needed."""
+    """Return a short history, which may begin with snapshot rows or rows that cause decisions."""
     partitions = PARTITIONS if random.random() < 1 / 3 else 1
     kinds: list[str] = []
     opening = random.randrange(4)

@@ -1,7 +1,7 @@
 """The results of one uninterrupted pass over the log: no broker, no engine, no crash.
 
-They are stored for every position. So each record of a worker is compared when it becomes visible,
-and not only at the end.
+The results are stored for every position. So the simulation compares each record of a worker when
+it becomes visible, and not only at the end.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,9 +26,10 @@ Mark = tuple[int | None, int | None, bool, int]
 class Truth:
     """One partition of the log, folded once.
 
-    `states` has each state by key and offset. `marks[n]` has the ring's values beside its members
-    after n records, and the offset where the members begin. `rows` has the contents of every
-    changed window by offset, `beats` the contents of heartbeats.
+    `states` has each state by key and offset. `marks[n]` describes the dedupe ring after n records:
+    newest commit time, highest LSN, whether the snapshot is over, and the offset from which a
+    replay rebuilds it. `rows` has every changed window row by key, start and offset. `outputs` has
+    decisions by id and offset. `beats` has heartbeats by offset.
     """
 
     partition: Partition = field(default_factory=lambda: Partition(GENERATION))

@@ -16,9 +16,9 @@ from bench.simulation.faults import (
 )
 from bench.simulation.history import PARTITIONS, Step, draw_steps
 
-_REBUILDING: Final = 1 / 5  # of all histories: they delete changelogs, which the others rarely do
-_KEEPING: Final = 1 / 8  # of the others: snapshot writing
-_LOSING: Final = 1 / 12  # of all histories, which then end sooner
+_REBUILDING: Final = 1 / 5  # of all histories: changelogs are deleted, which is rare in the others
+_KEEPING: Final = 1 / 8  # of the remaining histories: faults while snapshots are written
+_LOSING: Final = 1 / 12  # of all histories: data is lost, so the history may end early
 _MISFETCHING: Final = 1 / 10  # of all histories
 _RESTING_TOGETHER: Final = 1 / 5  # of all histories
 _KEEPS: Final = (0.0, 0.0, 1 / 4, 3 / 4)
@@ -28,13 +28,14 @@ _KEEPS: Final = (0.0, 0.0, 1 / 4, 3 / 4)
 class Plan:
     """All inputs of a run; equal plans run equally.
 
-    `to` is the first owner of each partition, `sizes` are the numbers of records of a fetch.
-    `keeps` is the share of fetches after which workers write snapshots.
+    `to` is the first owner of each partition, `sizes` are the possible numbers of records of a
+    fetch. `keeps` is the share of fetches after which workers write snapshots.
 
-    `large_sizes`: keys share blocks, so that blocks contain superseded keys, and a restore reads
-    more than the ring.
+    With `large_sizes`, several compressed states share a block, so blocks contain outdated states,
+    and a restore reads more records than the ring needs.
 
-    `in_order`: all records arrive before anything else happens, and the scheduler draws nothing.
+    With `in_order`, all records arrive before anything else happens, and the scheduler draws
+    nothing.
     """
 
     seed: int
@@ -62,7 +63,7 @@ class Plan:
 
 def draw_plan(seed: int) -> Plan:
     """Return the history of a seed."""
-    # Drawn separately, so that the other histories stay the same as without them.
+    # Separate generators, so that these draws don't change the other draws of a seed.
     losing = Random(f"{seed}:loss")  # noqa: S311 -- a simulation, not a secret
     beside = Random(f"{seed}:else")  # noqa: S311 -- a simulation, not a secret
     plan = _draw_plan(seed)
@@ -92,7 +93,7 @@ def _draw_plan(seed: int) -> Plan:
         return Plan(seed, steps, draw_faults(random, rebuilding=True), to, sizes, keeps=1 / 4)
     plan = Plan(seed, steps, draw_faults(random), to, sizes, keeps=random.choice(_KEEPS))
     if random.random() < _KEEPING:
-        # One partition, because keys are encoded one by one, and two of them must change.
+        # Put both keys into one partition: while one is encoded, the other one has to change.
         together = tuple(replace(step, partition=0) for step in steps)
         return replace(plan, steps=together, faults=draw_keeping(random, first=to[0]), keeps=0.0)
     return plan

@@ -29,7 +29,8 @@ JOIN: Final = "join the group"
 COMMIT: Final = "commit"
 COMMITTED: Final = "committed"
 REST: Final = "put states at rest"
-# Waits of the snapshot writer, and its work in threads; the rest of its work takes no step.
+# Names of the snapshot writer's effects: its sleeps, and its work in threads. Its other work takes
+# no step of the scheduler.
 _SNAPSHOT_EFFECTS: Final = {SLEEP: REST, "load": "load snapshot", "write": "write snapshot"}
 
 
@@ -78,7 +79,7 @@ class Process:
     def __init__(self, environment: Environment, slot: int) -> None:
         self.slot = slot
         self.asleep_until = 0
-        self.held_until: dict[str, int] = {}  # effects that take long
+        self.held_until: dict[str, int] = {}  # by effect, the step until which it is delayed
         self._fails_at: str | None = None
         self._misfetches: str | None = None
         self._stopping = False
@@ -121,7 +122,7 @@ class Process:
         self._misfetches = how
 
     def run(self, work: Coroutine[None, None, None]) -> None:
-        """Run `work` beside everything else; if it fails, the process ends."""
+        """Run `work` as a task. If it fails, the process ends."""
         context = copy_context()
         context.run(WAIT.set, self._wait)
         self._environment.loop.start(self._guarded(work), context)
@@ -226,7 +227,7 @@ class Process:
     async def _wait_for_chunks(self, until: AsyncExitStack) -> None:
         """Wait for running chunks, including those of a partition that becomes ready meanwhile.
 
-        No other chunk begins before `until` is over.
+        No other chunk begins before the context `until` ends.
         """
         held: dict[int, OwnedPartition] = {}
         while left := [o for o in self.ownership.ready.values() if held.get(o.number) is not o]:
@@ -250,7 +251,7 @@ class Process:
                 self.run(self.write_snapshots())
 
     def _fetched(self, partition: int, start: int) -> list[SourceRecord]:
-        """Return the next records; if the start was truncated, the first that remain."""
+        """Return the next records. If those at `start` were truncated, begin at the first left."""
         records = self._environment.broker.topics[STOCK_EVENTS, partition]
         found = [SourceRecord(r.offset, r.key, r.value) for r in records if r.offset >= start]
         chunk = found[: self._environment.chunk_size()]
@@ -271,7 +272,7 @@ class Process:
             raise
 
     async def _wait(self, what: str) -> None:
-        """Replace the snapshot writer's waits: for a sleep, and for the work of a thread."""
+        """Let the scheduler decide when a sleep or thread of the snapshot writer continues."""
         if what in _SNAPSHOT_EFFECTS:
             await self._reach(_SNAPSHOT_EFFECTS[what])
         if what == "write":

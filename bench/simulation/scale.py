@@ -1,8 +1,8 @@
 """Limits and times for simulations, so small that a dozen records reach each of them.
 
-A history has about twelve records and no clock. With the engine's own sizes a restore would read
-all of the source, even if the ring needs less, and never yield within a chunk. With its own clocks
-a seed would run differently on a busy and on a quiet machine.
+A history has about twelve records and no clock. With the engine's own limits, a restore would
+always read the whole source, and the fold would never yield within a chunk. With its own clock, a
+seed would run differently on a busy and on a quiet machine.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ BLOCK_BYTES: Final = 256 << 10  # all keys of a history fit into one block
 _LOOK_BACK: Final = rings.LOOK_BACK
 _FOR_EVER: Final = 1e9  # seconds
 _SCALED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
-    # One key per block, or nothing could happen while keys are encoded.
+    # One key per block. With more, no event could happen between the encoding of two keys.
     (cold, "BLOCK_BYTES", 1),
     (assembly, "BLOCKS_AT_ONCE", 1),
     (restore_reader, "SLICE", 1),
@@ -45,6 +45,6 @@ def scaled() -> Iterator[None]:
 
 
 def choose_sizes(*, large: bool) -> None:
-    """Let keys share blocks and a restore read more than the ring, or neither."""
+    """Set two limits of the engine: large or minimal blocks, and a long or minimal look-back."""
     cold.BLOCK_BYTES = BLOCK_BYTES if large else 1
     rings.LOOK_BACK = _LOOK_BACK if large else 1

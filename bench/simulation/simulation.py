@@ -174,7 +174,8 @@ class Simulation:
         if due:
             self._run_effect(due[0 if self._in_order else int(self._random.random() * len(due))])
             return True
-        # A process that also sleeps through the next fault wakes up in a different state.
+        # Half of the time, let a process sleep through the next fault: it then wakes up in another
+        # state.
         if self._faults and not self._in_order and self._random.random() < 1 / 2:
             return self._force_next()
         return self._wake() or self._force_next()
@@ -262,7 +263,7 @@ class Simulation:
                 self.broker.compact(topic, partition)
 
     def _wipe(self) -> None:
-        """Delete changelogs and kill all processes; a running one would not rewrite everything."""
+        """Delete changelogs and kill all processes: a running one would not rewrite all records."""
         self._changelogs_are_complete = False
         for topic in CHANGELOGS:
             for partition in range(len(self.truths)):
@@ -273,7 +274,7 @@ class Simulation:
             self._end(process, "killed")
 
     def _remake(self, halves: int) -> None:
-        """Recreate the source and kill all processes: a running one would check ids by a timer."""
+        """Recreate the source and kill all processes: a running one checks topic ids by a timer."""
         if self._watched.remake_source(halves):
             for process in self.processes:
                 self._end(process, "killed")

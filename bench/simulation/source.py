@@ -1,7 +1,7 @@
 """The steps of a history as records of `stock.events`, each with its expected verdict.
 
-The verdicts come from the definition in docs/domain.md 4, applied to all records sent before. That
-is slow and independent of the ring, so it is a test of the ring.
+The verdicts come from the definition in docs/domain.md 4, applied to all records sent before. This
+is slow, but independent of the dedupe ring, so it tests the ring.
 """
 
 import itertools
@@ -27,7 +27,7 @@ _HORIZON_US: Final = 120 * SECOND_US
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_US: Final = 1_780_000_000 * SECOND_US
 _ON_ARRIVAL: Final = {"wrong_key": "rejected:key_mismatch", "zero": "rejected:limit"}
-# Keys of garbage records, by their units, which have no other meaning.
+# Topic keys of garbage records by `units` of the step, which has no other use for garbage.
 _STRANGE_KEYS: Final[dict[int, bytes | None]] = {7: None, 8: b"\xff\xfe", 9: b""}
 _POLICY: Final[Row] = {
     "status": "active",
@@ -39,7 +39,7 @@ _POLICY: Final[Row] = {
     "cost_minor": 500,
     "supplier": "ACME",
 }
-# With a floor of 750 under a price of 500 the next closed window asks for a higher price.
+# The floor is 750. At a price of 500 the rules propose a higher price when the next window closes.
 _PRICED: Final[Row] = {
     "price_mode": "advise",
     "regular_minor": 999,
@@ -68,7 +68,7 @@ class SentRecord(NamedTuple):
 
 @dataclass(slots=True)
 class _Seen:
-    """The values of one partition's records that the definition of idempotence uses."""
+    """Values of all earlier records of a partition, as the definition of idempotence needs them."""
 
     commits: dict[Identity, int] = field(default_factory=dict)
     newest_us: int | None = None
@@ -106,7 +106,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Change:
-    """A change as it was sent, for sending it again."""
+    """A change as it was sent; `fate` is the fold's verdict if the ring admits it, None if open."""
 
     key: str
     table: str
@@ -172,7 +172,8 @@ class SourceWriter:
             sent = self._changes.get(step.refers or 0)
             if sent is None or sent.op != "r":
                 return sent
-            # A capture that was interrupted and restarted reads the row at another time.
+            # An interrupted snapshot starts again and reads the row with a later LSN and commit
+            # time.
             return replace(sent, lsn=next(self._lsns), commit_us=self._now_us)
         if step.kind == "delete":
             gone = self._changes.get(step.refers or 0)

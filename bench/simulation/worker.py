@@ -20,7 +20,7 @@ from streams.worker.gaps import Gaps
 from streams.worker.runtime import Runtime
 from streams.worker.snapshot_writer import SnapshotWriter
 
-# Gaps are read in parts whose size is no divisor of the log's batch size.
+# 2 is no divisor of the broker's batches of 3 records, so reading a gap takes uneven chunks.
 _SETTINGS: Final = WorkerSettings.model_construct(chunk_records=2)
 _METRICS: Final = Metrics()  # shared by all workers and never read
 

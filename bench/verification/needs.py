@@ -1,4 +1,4 @@
-"""Decisions on an open need: workers repeat each once a minute, and so restore its proposal."""
+"""Decisions on an open need. Workers send each again every minute, which restores its proposal."""
 
 import time
 from typing import Final
@@ -15,9 +15,9 @@ _POLL_S: Final = 1.0
 
 
 def wait_repeated(target: Target, key: str) -> None:
-    """Wait until a decision on the key is at most 20 s old and applied.
+    """Wait until the newest decision on the key is at most 20 s old, and all sinks have applied it.
 
-    The next one is then some 40 s away. Return after 120 s in any case.
+    Workers send the decision again at the earliest 40 s later. Return after 120 s in any case.
     """
     deadline = time.monotonic() + _LONGEST_S
     while _age_s(target, key) > _FRESH_S and time.monotonic() < deadline:

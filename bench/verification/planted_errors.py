@@ -1,7 +1,8 @@
 """One planted wrong row at a time: in the read model, in a worker's state, among the proposals.
 
-Each kind is planted, left while `verify` runs, and restored. After the run, `is_there` returns True
-if the row was wrong all the time. If a sale would repair a kind, its key is not sold for the round.
+The bench plants a wrong row, runs `verify`, and then restores the row. Before the restore,
+`is_there` returns True if the row was wrong all the time. If a sale would replace the row, its key
+is not sold during the round.
 """
 
 from collections.abc import Iterator
@@ -65,7 +66,7 @@ def _proposal(target: Target) -> Iterator[Planted]:
 
 
 def _need(target: Target, connection: psycopg.Connection) -> str:
-    """Return the key of an undecided need that was repeated just now."""
+    """Return the key of an undecided need that a worker has just sent again."""
     keys = [target.shop.key(sku) for sku in NEEDED]
     key = ""
     while key != undecided_need(connection, keys):
@@ -82,7 +83,7 @@ def _writing(target: Target) -> psycopg.Connection:
 
 @contextmanager
 def _hot_level(target: Target, sku: str) -> Iterator[Planted]:
-    """Write a wrong level of a key that was sold until now: the next sale would replace it."""
+    """Write a wrong level of a hot key. Its sales pause, because the next one would replace it."""
     with target.shop.without_sales(sku):
         target.wait_until_now()
         with _row(LEVEL_COUNTER, target, sku) as row:

@@ -13,7 +13,7 @@ LONGEST_SHOWN: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The rounds of a run; every `plant_every`th round has a wrong row, the kinds in turn."""
+    """Parameters of a run. Every `plant_every`th round has a wrong row; its kinds take turns."""
 
     rounds: int
     load: int
@@ -33,6 +33,7 @@ class Round:
     """One comparison, with the key of its planted row in `what` and the exit code of `verify`.
 
     `is_there` is True if the row was still wrong at the end. `named` are the reported keys.
+    `in_flight` is the number of rows that were in flight at the cut.
     `repaired` is the number of earlier tries of this round in which the wrong row was replaced and
     nothing was reported. `seconds` is the duration of the last try.
     """

@@ -24,7 +24,7 @@ SELECT inv_key FROM app.reorder_proposal
 WHERE inv_key = ANY(%(keys)s) AND status = 'open' AND decided_at IS NULL
 ORDER BY opened_at, inv_key LIMIT 1
 """
-# A row that has just changed: simulated buyers decide only older ones.
+# It also sets `updated_at` to now, because simulated buyers decide only older proposals.
 _RENAME: Final = """
 UPDATE app.reorder_proposal SET reorder_id = %(other)s, updated_at = clock_timestamp()
 WHERE reorder_id = %(is)s RETURNING ctid::text, xmin::text
@@ -79,7 +79,7 @@ _PROPOSALS: Final = Counter(("app", "reorder_proposal"), "revision", "revision")
 
 @contextmanager
 def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterator[Planted]:
-    """Leave a number that is 1 too large. The row keeps its offset: the next row replaces it."""
+    """Add 1 to a number within the block. The row keeps its offset; the next upsert replaces it."""
     found = connection.execute(which.change(), {"key": key}).fetchone()
     if found is None:
         problem = f"{'.'.join(which.table)} has no row of {key}"
@@ -106,10 +106,10 @@ def undecided_need(connection: psycopg.Connection, keys: Sequence[str]) -> str:
 
 @contextmanager
 def proposal(connection: psycopg.Connection, key: str) -> Iterator[Planted]:
-    """Leave an open need whose proposal has another id, so that the need has no proposal.
+    """Give the proposal of an open need another id within the block. So the need has no proposal.
 
-    The id is of an earlier generation: workers repeat open needs once a minute, and the repeated
-    one then supersedes the renamed row.
+    The id is of an earlier generation. When a worker sends the open need again, its proposal
+    supersedes the renamed row.
     """
     need = connection.execute(_NEED, {"key": key}).fetchone()
     if need is None:
@@ -121,7 +121,7 @@ def proposal(connection: psycopg.Connection, key: str) -> Iterator[Planted]:
     try:
         yield Planted(key, lambda: _exists(connection, _PROPOSALS, row))
     finally:
-        with suppress(psycopg.errors.UniqueViolation):  # the need was repeated at this moment
+        with suppress(psycopg.errors.UniqueViolation):  # a worker has just sent the need again
             connection.execute(
                 sql.SQL("UPDATE app.reorder_proposal SET reorder_id = %(is)s WHERE ") + _IS_IT,
                 name | row,

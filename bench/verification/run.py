@@ -1,8 +1,8 @@
 """`inventory bench verify`: repeated comparisons of a trading stack, some with a wrong row.
 
-On correct data `verify` must never end with 1. With a wrong row it must end with 1 and name the key
-of that row alone. A round is undecided if it ended with 2, or if the wrong row was repaired before
-it was compared, three times in a row.
+On correct data `verify` must never end with exit code 1. With a wrong row it must end with 1 and
+name only the key of that row. A round is undecided if `verify` ended with 2, or if the stack
+replaced the wrong row before the comparison, three times in a row.
 """
 
 import time
@@ -93,7 +93,7 @@ def _named(answer: VerifyReport | BehindReport) -> frozenset[str]:
 
 
 def _wait_proposed(target: Target) -> None:
-    """Wait until each need of the shop has a proposal: the pipeline has processed the shop then."""
+    """Wait until each need of the shop has a proposal: then the pipeline has read the new shop."""
     deadline = time.monotonic() + target.timeout_s
     keys = [target.shop.key(sku) for sku in NEEDED]
     with target.reading() as connection:

@@ -1,4 +1,4 @@
-"""A separate location that trades at a planned rate: hot items, others, and idle ones."""
+"""A separate location that trades at a planned rate: hot items, other items, unsold items."""
 
 import random
 import threading
@@ -43,7 +43,8 @@ SELECT %(location)s, %(run)s || '-' || n, %(location)s || '|' || sku, %(location
     clock_timestamp()
 FROM unnest(%(skus)s::text[]) WITH ORDINALITY line (sku, n)
 """
-# Rows that change while they are in flight must count with their old values, too.
+# Order lines that change at once: `verify` must also handle the old values of changed rows in
+# flight.
 _ORDER: Final = """
 INSERT INTO retail.purchase_order_line (inv_key, location, sku, order_ref, supplier, status,
     ordered_units, ordered_at)
@@ -93,7 +94,7 @@ class Shop:
 
     @contextmanager
     def without_sales(self, sku: str) -> Iterator[None]:
-        """Sell none of the item within the block; all earlier sales are committed."""
+        """Sell no unit of the item within the block. Earlier sales are committed when it begins."""
         with self._with(self._held, sku):
             yield
 

@@ -68,7 +68,7 @@ class Target:
 
 @contextmanager
 def changelog_level(target: Target, key: str) -> Iterator[Planted]:
-    """Leave the newest level record of the key with one unit more."""
+    """Write a level record with one unit more; write the right one after the block."""
     _name, right = _newest(target.settings, ON_HAND_CHANGELOG, key, key.encode())
     with _record(
         target.settings, ON_HAND_CHANGELOG, key, (key.encode(), _changed(right, 1))
@@ -81,7 +81,7 @@ def changelog_level(target: Target, key: str) -> Iterator[Planted]:
 
 @contextmanager
 def changelog_window(target: Target, key: str) -> Iterator[Planted]:
-    """Leave the newest window record of the key with one unit sold more."""
+    """Write a window record with one unit sold more; write the right one after the block."""
     name, right = _newest(target.settings, SALES_WINDOWS_CHANGELOG, key, f"{key}@".encode())
     inv_key, row, position = decode_window(right)
     wrong = encode_window(inv_key, replace(row, sold_units=row.sold_units + 1), position)
@@ -94,9 +94,10 @@ def changelog_window(target: Target, key: str) -> Iterator[Planted]:
 
 @contextmanager
 def worker_state(target: Target, sku: str) -> Iterator[Planted]:
-    """Make a worker continue from a wrong level while the key is sold, until the next restore.
+    """Make a worker restore a wrong level. It continues from that level until the block ends.
 
-    No fact repairs such a state: each adds to the number that the worker has.
+    The key is sold within the block. No sale repairs the state, because each changes the number
+    that the worker has.
     """
     _restore(target, sku, units=1, surplus=1)
     try:
@@ -170,7 +171,7 @@ def _newest(settings: Connections, topic: str, key: str, prefix: bytes) -> tuple
 
 
 def _after(settings: Connections, topic: str, partition: int, offset: int | None) -> Iterator[Any]:
-    """Read one partition up to its end, from behind `offset` or from its beginning."""
+    """Yield the records of one partition after `offset` (None: all), up to its present end."""
     ends = kafka.end_offsets(settings.kafka_bootstrap, topic, settings.partitions)
     starts = {} if offset is None else {partition: offset + 1}
     tail = kafka.Tail(settings.kafka_bootstrap, topic, settings.partitions, starts)
