@@ -1,10 +1,10 @@
 """`inventory bench fold`: records per second of one core, and the cost of each step of a record.
 
-It needs no service. A log of change events is made in memory and processed as by a worker that
-catches up, in chunks of one partition each. A record is decoded, checked by the dedupe ring,
-folded, and encoded into the records of the changelogs. A reference of plain dictionaries counts the
-same records. Its rate depends only on the machine, so ratios to it can be compared between
-machines.
+It needs no service. The bench makes a log of change events in memory. It processes the log in
+chunks of one partition each, as a worker does while it catches up. It decodes a record, checks it
+with the dedupe ring, folds it, and encodes the changelog records. A reference of plain dictionaries
+counts the same records. Its rate depends only on the machine. So ratios to it can be compared
+between machines.
 """
 
 import os
@@ -59,12 +59,12 @@ class Case:
 
     @property
     def apply_us(self) -> float:
-        """CPU microseconds per record of all rules, idempotence included, as in a recomputation."""
+        """CPU microseconds per record of dedupe and fold, as in a recomputation."""
         return self.dedupe_us + self.fold_us
 
     @property
     def whole_us(self) -> float:
-        """CPU microseconds per record of a worker, from bytes to bytes, without the broker."""
+        """CPU microseconds per record from received bytes to bytes to send, without the broker."""
         return self.decode_us + self.apply_us + self.encode_us
 
     def as_json(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class FoldReport:
 
     @property
     def growth(self) -> float | None:
-        """Cost of a record of the largest retailer, divided by that of the smallest."""
+        """Cost of a record of the last retailer, divided by that of the first; None without two."""
         of_retailer = [case for case in self.cases if case.name == "retailer"]
         if len(of_retailer) < 2:  # noqa: PLR2004 -- nothing to compare
             return None
@@ -121,7 +121,7 @@ class FoldReport:
 class _Lane:
     """One partition, and a second dedupe ring for the same records.
 
-    The time of the ring is measured on its own.
+    The second ring exists so that its time can be measured separately.
     """
 
     partition: Partition = field(default_factory=lambda: Partition(GENERATION))
@@ -129,11 +129,11 @@ class _Lane:
     offset: int = 0
 
     def decoded(self, events: Iterable[Event]) -> list[Record]:
-        """Return the events decoded as by a worker, with rising offsets."""
+        """Return the events as decoded records, with consecutive offsets from `offset` on."""
         return [decode(e.key, e.value, offset=n) for n, e in enumerate(events, self.offset)]
 
     def encoded(self, effects: Effects) -> None:
-        """Encode the changelog records of a chunk, as a worker sends them."""
+        """Encode the changelog records of a chunk as a worker does. Discard the result."""
         ring = self.partition.ring
         progress = Progress(self.offset, ring.newest_commit_us, ring.highest_lsn, streamed=True)
         Writer(GENERATION, 0).stages(effects, self.partition.states, progress)
@@ -223,7 +223,7 @@ class _Bench:
 
 @dataclass(frozen=True, slots=True)
 class SalesFile:
-    """A file in the UCI Online Retail layout; `limit` counts its valid lines."""
+    """A file in the UCI Online Retail layout; only the first `limit` valid lines are read."""
 
     path: Path
     stores: Stores = "single"
@@ -232,7 +232,7 @@ class SalesFile:
 
 @dataclass(frozen=True, slots=True)
 class Retailers:
-    """Retailers of these numbers of keys, with `rounds` records per key after the opening."""
+    """One retailer per number in `keys`, with `rounds` records per key after its opening."""
 
     keys: Sequence[int] = KEYS
     rounds: int = ROUNDS

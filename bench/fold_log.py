@@ -21,7 +21,8 @@ Stores = Literal["single", "country"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_COMMIT_US: Final = 1_795_000_000_000_000
-# Slow enough that a complete file in one partition stays within the dedupe ring.
+# Time between two commits. The ring remembers 120 s, so it then holds 120,000 records at most. A
+# much smaller gap would exceed its limit of 500,000.
 _IMPORT_GAP_US: Final = 1_000
 _LSN_STEP: Final = 200
 
@@ -56,7 +57,7 @@ class Log:
     _rows: dict[str, int] = field(default_factory=dict)
 
     def row(self, table: str, key: str, columns: Row) -> Row:
-        """Return a new row of `table` with its id and the columns that every table has."""
+        """Return a new row of `table`: its id, the columns of every table, and `columns`."""
         number = self._rows.get(table, 0) + 1
         self._rows[table] = number
         location, _, sku = key.partition("|")

@@ -1,4 +1,4 @@
-"""A minimal implementation. Its speed measures the machine, so that runs can be compared."""
+"""A minimal fold. Its rate measures the machine, so that runs on two machines can be compared."""
 
 from dataclasses import dataclass, field
 
@@ -10,8 +10,9 @@ from inventory.model.record import Record
 class Counters:
     """On-hand and window counters in plain dictionaries, updated in place.
 
-    It has no count rule, late rule, horizon, demand, decision, limit or replay. It adds up units,
-    skips duplicates by their identity and remembers every identity.
+    It adds up the units of sale lines. It skips records with a known identity and never forgets an
+    identity. It has none of the other rules: counts, late sales, horizon, demand, decisions,
+    limits.
     """
 
     on_hand: dict[str, int] = field(default_factory=dict)

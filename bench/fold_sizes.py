@@ -1,4 +1,4 @@
-"""The size of a key's state, in memory and as a record."""
+"""Sizes of a key's state in bytes: in memory and as changelog records."""
 
 import sys
 from collections.abc import Iterable
@@ -14,9 +14,10 @@ _SAMPLE: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Bytes of a key: averages over a sample, and the key with the most windows.
+    """Sizes of a key in bytes: averages over a sample, and those of the key with most windows.
 
-    A level record is measured as it is written, with one changed window row.
+    `windows` and `largest_windows` are numbers of window rows. A level record contains one window
+    row, as if its chunk had changed one.
     """
 
     memory: int

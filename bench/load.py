@@ -1,7 +1,7 @@
 """Sale lines at a planned rate, written directly into Postgres by multi-row statements.
 
-Open loop: the time of every statement is planned from the start, and a late sender never skips. So
-a pipeline that falls behind shows as delay and not as a lower rate.
+Open loop: each statement has a planned time, and a late sender catches up instead of skipping
+statements. So a slow pipeline causes longer delays, not a lower rate.
 """
 
 import time
@@ -25,7 +25,7 @@ FROM unnest(%(refs)s::text[], %(skus)s::text[]) line (ref, sku)
 
 @dataclass(slots=True)
 class Load:
-    """A writer of lines under a separate location, so that a benchmark touches no other key."""
+    """A writer of sale lines at a new location, so that a benchmark changes no other key."""
 
     connection: psycopg.Connection
     location: str = field(default_factory=lambda: f"BENCH-{uuid.uuid4().hex[:8].upper()}")
@@ -41,8 +41,8 @@ class Load:
     def markers(self, partitions: int) -> dict[str, int]:
         """Return one SKU per partition.
 
-        The caller writes one line of each SKU after all others. Its arrival proves that all earlier
-        lines of its partition arrived.
+        The values are the partitions. The caller writes one line of each SKU after all others. Its
+        arrival proves that all earlier lines of its partition arrived.
         """
         found: dict[str, int] = {}
         number = 0
@@ -56,7 +56,7 @@ class Load:
 
 
 def planned(rate: int, seconds: float, batch: int) -> Iterator[float]:
-    """Yield the planned second of every batch when it is due, counted from the first."""
+    """Wait until each batch is due, then yield its planned time: seconds after the first batch."""
     started = time.monotonic()
     for number in range(int(rate * seconds) // batch):
         due = number * batch / rate
@@ -67,6 +67,6 @@ def planned(rate: int, seconds: float, batch: int) -> Iterator[float]:
 
 
 def percentile(ordered: Sequence[float], per_mille: int) -> float:
-    """Return the nearest-rank percentile of sorted values."""
+    """Return the nearest-rank percentile of values in rising order; 990 per mille is p99."""
     rank = -(-len(ordered) * per_mille // 1000)
     return ordered[max(0, rank - 1)]

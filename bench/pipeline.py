@@ -1,11 +1,15 @@
 """`inventory bench pipeline`: throughput and latency of a running stack.
 
-Sustained: lines are offered at a rate for some seconds. The clock stops when the workers'
-acknowledged state contains the last of them on every partition. Latency: single lines at a low
-rate, each under a separate key, from the commit until the state is acknowledged and until the read
-model shows it. Then lines for the rows of an open page, until a browser has painted the number.
-CPU time: each service at rest, and per line over all lines after that, until the read model shows
-the last one. Lines that warm the services up come first and are not measured.
+The run has these parts, in this order:
+
+1. Warm-up: lines that are not measured.
+2. CPU time at rest of each service, without any line. The CPU time per line covers all later parts,
+   until the read model shows the last line.
+3. Latency: single lines at a low rate, each with a new key. The time runs from the commit until the
+   state is acknowledged, and until the read model shows it.
+4. Paint latency: single lines for the rows of an open page, until a browser has painted the number.
+5. Sustained rate: lines at a planned rate for some seconds. The time ends when the workers'
+   acknowledged state includes the last line of every partition.
 """
 
 import time
@@ -35,9 +39,9 @@ Progress = Callable[[str], None]
 class Plan:
     """The measurements of `run`: rates in lines per second, each for `seconds`.
 
-    `processes` maps names of services to pids; their CPU time at rest is measured for `rest_s`.
-    Before, lines at the lowest rate warm the services up for `warm_up_s`. The compilers of the JVM
-    take more CPU time than the first lines themselves.
+    `processes` maps names of services to pids. `rest_s` is the time in seconds for which their CPU
+    time at rest is measured. Before that, lines at the lowest rate warm the services up for
+    `warm_up_s`, because the JVM's compilers take more CPU time than the first lines themselves.
     """
 
     rates: Sequence[int] = RATES
@@ -55,9 +59,10 @@ def run(
     settings: Connections | None = None,
     progress: Progress = lambda _text: None,
 ) -> PipelineReport:
-    """Measure the running stack; the written lines stay in it, under locations `BENCH-…`.
+    """Measure the running stack. The written lines stay in it, at locations `BENCH-…`.
 
-    Latencies come first: after an overload they would include the time of catching up.
+    Latencies come before the sustained rates, because after an overload they would include the time
+    for catching up. Paint latency is measured only with a `screen`.
     """
     known = settings or Connections()
     url = known.database_url.get_secret_value()
@@ -106,7 +111,7 @@ def _wait_until_shown(settings: Connections) -> None:
 
 
 def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Sustained:
-    """Offer `rate` lines a second and wait until the last is in acknowledged state.
+    """Write `rate` lines a second. Wait until the acknowledged state includes the last line.
 
     Raises:
         BenchFailed: the markers after the lines did not arrive.
@@ -135,7 +140,7 @@ def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Su
 
 
 def measure_latency(settings: Connections, *, rate: int, seconds: float) -> Latency:
-    """Commit single lines at `rate` and time when each is acknowledged and shown."""
+    """Commit single lines at `rate`. Measure when each is acknowledged and in the read model."""
     url = settings.database_url.get_secret_value()
     committed: dict[str, float] = {}
     with (

@@ -9,9 +9,10 @@ from bench.service_cpu import ServiceCpu, as_table
 
 @dataclass(frozen=True, slots=True)
 class Sustained:
-    """One offered rate: its lines, and the seconds until all of them were acknowledged.
+    """One offered rate: its lines, and the seconds until the workers had acknowledged all of them.
 
-    `drain_s` is the part of these seconds after the last line was written.
+    `drain_s` is the part of these seconds after the last line was written. `lines_per_s` is the
+    rate over all of these seconds.
     """
 
     offered_per_s: int

@@ -1,7 +1,8 @@
 """Items for `inventory bench policy`, and a year of their customers' demand. Pure and seeded.
 
-Four classes, because a rule that suits one fails another: fast and steady, slow, intermittent (long
-gaps, then several at once) and seasonal. The year begins on a Monday, 2026-01-05.
+Items have four classes, because a rule that suits one class may fail for another: fast and steady,
+slow, intermittent (long gaps, then several units at once) and seasonal. The year begins on Monday,
+2026-01-05.
 """
 
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ class Item:
 
 
 def items(seed: int, number: int) -> list[Item]:
-    """Return `number` items; the classes take turns."""
+    """Return `number` items, with the four classes in turn."""
     return [_item(seed, place) for place in range(number)]
 
 
@@ -96,6 +97,6 @@ def _arrivals(random: Random, mean: float) -> int:
 
 
 def lead_days(seed: int, item: Item, order: int) -> int:
-    """Return the lead time in days of the item's n-th order; the same under every policy."""
+    """Return the lead time in days of the item's order number `order`, equal for every policy."""
     random = Random(f"{seed}:lead:{item.number}:{order}")  # noqa: S311 -- a simulation
     return max(1, round(random.gauss(item.lead_days, item.lead_sd_centidays / 100)))

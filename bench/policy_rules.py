@@ -1,7 +1,7 @@
 """The policies that `inventory bench policy` compares: columns of an `item_location` row.
 
-Typed levels rest on a planner's guess that is up to 30 % wrong and is never revised. Computed
-levels start from the same guess and learn.
+Typed levels are calculated from a planner's guess of the demand, which is up to 30 % wrong and
+never corrected. Computed levels start from the same guess and learn from the sales.
 """
 
 from collections.abc import Callable
@@ -29,11 +29,11 @@ CYCLE_DAYS: Final = 14
 REVIEW_DAYS: Final = 7
 SPARE_DAYS: Final = 3
 ORDER_COST_MINOR: Final = 250
-HOLDING_PERMILLE: Final = 200  # share of the cost, for a year on the shelf
+HOLDING_PERMILLE: Final = 200  # yearly cost of a unit on the shelf, in thousandths of its cost
 
 
 def span(item: Item, days: int) -> int:
-    """Return the units sold in so many days if the planner's guess is right."""
+    """Return the units sold in `days` days if the planner's guess is right, rounded up."""
     return ceil_div(item.guess_micro * days, 1_000_000)
 
 
@@ -74,7 +74,7 @@ def _par(item: Item) -> Columns:
 
 
 def _learned(item: Item, family: Family, **columns: object) -> Columns:
-    """Return computed levels by the advice of domain.md 5.1 for the item's kind of demand."""
+    """Return columns for computed levels, as domain.md 5.1 advises for this kind of demand."""
     is_rare = item.kind in (SLOW, INTERMITTENT)
     return {
         "replenish_family": family.code,

@@ -1,7 +1,7 @@
 """One item's simulated year in one store under one policy. The fold makes every decision.
 
-Events become records, as if they came from the log. The fold maintains stock, learns demand and
-opens needs. A need is ordered the moment it opens, unchanged. So no rule is copied here.
+Each event becomes a record, as if it came from the log. The fold maintains stock, learns demand and
+opens needs. The trial orders each need at once and unchanged. So this module contains no rule.
 """
 
 from collections import deque
@@ -57,13 +57,13 @@ SUMMED: Final = tuple(each.name for each in fields(Year) if each.name != "calend
 
 @dataclass(slots=True)
 class PolicyTrial:
-    """One key: its log, its state, its shelf as lots with a last day, and orders in transit."""
+    """One key: its log and state, its shelf as lots, and orders in transit by day of arrival."""
 
     seed: int
     item: Item
     policy: Row
     log: SimulatedLog = field(default_factory=lambda: SimulatedLog(KEY))
-    lots: deque[list[int]] = field(default_factory=deque)  # [last day, units]
+    lots: deque[list[int]] = field(default_factory=deque)  # [day on which the lot expires, units]
     under_way: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     year: Year = field(default_factory=Year)
 
@@ -117,7 +117,7 @@ class PolicyTrial:
         self.year.short_days += missing > 0
 
     def _order(self, day: int, at: int) -> None:
-        """Order for each need that has just opened, by an order line that names the need."""
+        """Write an order line for each need that has just opened. The line names the need."""
         while self.log.opened:
             need, line = self.log.opened.pop(), self.log.offset
             units = need.quantity_units or 0
@@ -135,7 +135,7 @@ class PolicyTrial:
             self._order(day, at)
 
     def _write_off(self, day: int) -> None:
-        """Remove goods past their last day from the shelf and the book."""
+        """Remove expired lots from the shelf, and write an adjustment for them."""
         expired = 0
         while self.lots and self.lots[0][0] <= day:
             expired += self.lots.popleft()[1]

@@ -1,4 +1,4 @@
-"""`inventory bench publish`: the seconds from a log to a published revision, step by step.
+"""`inventory bench publish`: seconds of each step from a log to a published logic revision.
 
 A generated retailer is written into `stock.events` of a separate broker. Its records are archived,
 recomputed by the local engine and published into the changelogs of this code's logic revision.
@@ -28,7 +28,7 @@ Publish = Callable[[Connections, str], int]  # publishes a run, returns the numb
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: its name, what it counts, seconds, and CPU seconds of this process.
+    """One step: its name, unit and number of units, seconds, and CPU seconds of this process.
 
     The CPU seconds of `recompute` include its pool of processes; those of the broker are not
     included.
@@ -94,7 +94,7 @@ def run(size: Size, bootstrap: str, scratch: Path, publish: Publish, progress: P
 
 @contextmanager
 def _timed(steps: list[Step], name: str, unit: str) -> Iterator[Callable[[int], None]]:
-    """Add a step that lasts as long as the block. Yield a function that takes the step's count."""
+    """Measure the block and add it to `steps`. Yield a function that takes the block's count."""
     counts: list[int] = []
     began, before = time.monotonic(), os.times()
     yield counts.append

@@ -1,8 +1,8 @@
 """`inventory bench restore`: the time of a worker's restore, without any service.
 
 The changelogs are made in memory, like a compacted topic: one level per key, and the window rows of
-every tenth key. Cold is a restore from them alone; warm reads a snapshot file first. A broker's
-share (fetching, checking and decompressing) is not in these figures.
+every tenth key. A cold restore reads only the changelogs. A warm restore reads a snapshot file
+first. The figures don't include the work of a Kafka client: fetching, checking and decompressing.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _BATCH: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """One kind of restore; `memory_mb` is the growth of the process's memory."""
+    """Result of a cold or warm restore; `memory_mb` is the growth of resident memory in MiB."""
 
     way: str
     seconds: float
@@ -84,7 +84,7 @@ class SyntheticLog:
     templates: Sequence[tuple[str, bytes, Sequence[tuple[int, bytes]]]]
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:  # noqa: ARG002 -- the protocol's
-        """Return offsets as if no record had been compacted away."""
+        """Return first and end offset as if compaction had removed no record."""
         return (0, self.keys) if topic != STOCK_EVENTS else (0, 1 << 40)
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
@@ -98,7 +98,7 @@ class SyntheticLog:
         start: int,
         end: int,
     ) -> AsyncIterator[Sequence[LogRecord]]:
-        """Yield records made on demand; the source topic has none that the ring needs."""
+        """Yield batches of records made on demand; none of the source, as the ring needs none."""
         if topic == STOCK_EVENTS:
             return
         make = self._levels if topic == ON_HAND_CHANGELOG else self._windows
@@ -132,7 +132,7 @@ class SyntheticLog:
 
 
 def run(*, keys: int, seed: int = 1) -> RestoreReport:
-    """Restore `keys` keys cold and warm."""
+    """Restore cold, write snapshots, and restore warm. `keys` is rounded up to a multiple of 12."""
     templates = _templates(seed)
     each = -(-keys // PARTITIONS)
     logs = [SyntheticLog(each, number, templates) for number in range(PARTITIONS)]

@@ -1,9 +1,9 @@
 """Commit to pixel: latency from a sale committed through SQL to the changed number on a page.
 
-A real browser shows the stock list of the benchmark's own location; single lines are committed at a
-rate, spread over the rows. The page records the wall clock at the frame after each change of a
-cell. Changes of a cell coalesce. So a commit counts as shown when its cell first shows this or a
-later commit.
+A real browser shows the stock list of the benchmark's own location. The benchmark commits single
+lines at a rate, for one row after the other. The page records the wall clock after the frame that
+paints a changed cell. Several commits may change a cell at once. So a commit counts as shown when
+its cell first shows this commit or a later one.
 """
 
 import time
@@ -132,7 +132,7 @@ def _open_list(screen: Screen, location: str) -> Iterator[Any]:
         page.fill("[name=password]", screen.password)
         page.click("main button")
         page.goto(f"/?location={location}")
-        # The pill leaves "checking" with the first age event of the stream.
+        # The status pill changes from "checking" to "live" at the stream's first age event.
         page.wait_for_selector("#pill[data-state=live]", timeout=_DEADLINE_MS)
         yield page
         browser.close()

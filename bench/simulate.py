@@ -110,7 +110,8 @@ def _run(
 def _signals() -> Iterator[Sequence[int]]:
     """Yield a list of the signals that have arrived. A second signal of a kind raises at once.
 
-    The first signal raises no exception: Python would print and swallow one in a destructor.
+    The first signal raises no exception: if it arrived during a destructor, Python would only print
+    the exception and continue.
     """
     arrived: list[int] = []
 

@@ -17,7 +17,7 @@ _SHOWN: Final = "SELECT inv_key FROM read_model.stock WHERE inv_key = ANY (%s)"
 
 
 class BenchFailed(RuntimeError):
-    """The pipeline did not show the written data in time."""
+    """A benchmark failed: for example, the pipeline did not show the written data in time."""
 
 
 @dataclass(slots=True)
@@ -84,7 +84,11 @@ class Changelog:
         self._client.close()
 
     def wait(self, wanted: set[str], *, timeout_s: float) -> dict[str, float]:
-        """Return the time when each wanted key was first seen."""
+        """Return the monotonic time at which each wanted key was first seen.
+
+        Raises:
+            BenchFailed: a key was not seen within `timeout_s` seconds.
+        """
         return self._watch.until(wanted, ON_HAND_CHANGELOG, timeout_s)
 
     def _read(self) -> None:
@@ -113,7 +117,11 @@ class ReadModel:
         self._connection.close()
 
     def wait(self, *, timeout_s: float) -> dict[str, float]:
-        """Return the time when each committed key was first shown."""
+        """Return the monotonic time at which each committed key was first seen.
+
+        Raises:
+            BenchFailed: a key was not seen within `timeout_s` seconds.
+        """
         return self._watch.until(set(self._committed), "read_model.stock", timeout_s)
 
     def _read(self) -> None:

@@ -1,4 +1,4 @@
-"""The compared peers, each with a sentence that describes its setup."""
+"""The compared peers, each with a short description of its setup."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -75,7 +75,7 @@ def fresh_worker(context: PeerContext) -> None:
 
 
 def _worker_begun(context: PeerContext) -> Callable[[], bool]:
-    """Return a condition that is true once the changelog grows: a worker sends no signal."""
+    """Return a condition: the changelog has grown, because a worker creates no file `first`."""
     bootstrap = context.services.bootstrap
     before = sum(ends(bootstrap, ON_HAND_CHANGELOG).values())
     return lambda: sum(ends(bootstrap, ON_HAND_CHANGELOG).values()) > before
@@ -84,7 +84,7 @@ def _worker_begun(context: PeerContext) -> Callable[[], bool]:
 def _worker_ready(context: PeerContext) -> Callable[[], bool]:
     """Return a condition that is true once the worker restored all partitions.
 
-    The condition queries the worker by HTTP: a restored worker writes nothing that would show it.
+    The condition queries the worker by HTTP, because a worker writes no record after a restore.
     """
     port = context.services.worker_environment[_WORKER_PORT]
 
@@ -170,7 +170,8 @@ PEERS: Final = (
         command=lambda _: _module("faust_tables"),
         position=_group_position,
         outputs=lambda context: outputs.of_faust(context.services.bootstrap, context.name),
-        # Topics that Faust creates may be missing in its metadata at first; Faust then stops.
+        # Create its topics before: if Faust creates them, its metadata may lack them at first, and
+        # Faust then stops.
         prepare=_changelogs,
         most_records=20_000,
     ),

@@ -1,7 +1,7 @@
 """The job in this project's peer programs: parse a line, add it up, collect changed rows.
 
-Each row has the offset of the last record that it includes. So a record that is read again after a
-crash changes nothing and its row is written again.
+Each row has the offset of the last record that it includes. If a record is read again after a
+crash, it changes nothing, and its row is only written again.
 """
 
 import struct
@@ -50,8 +50,8 @@ def decode_row(content: bytes) -> Row:
 class PartitionSums:
     """State of one partition: on-hand of its keys, and the windows that are still open.
 
-    A window closes when the newest business time of the partition is past its end plus grace. Later
-    lines count in `late` and in no window.
+    A window closes when the newest business time of the partition reaches the window's end plus
+    grace. A line for a closed window changes on-hand and `late`, but no window.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class PartitionSums:
             self._changed_windows.add((key, start_s))
 
     def changed(self) -> tuple[list[tuple[bytes, bytes]], list[tuple[bytes, bytes]]]:
-        """Return the changelog records of both tables since the last call; close old windows.
+        """Return the on-hand and window records changed since the last call. Close old windows.
 
         Each changed key has one record.
         """
@@ -102,7 +102,7 @@ class PartitionSums:
     def restore_window(self, name: bytes, value: bytes) -> None:
         """Restore a row of the changelog of windows; rows come oldest first."""
         key, start_s = split_window_key(name)
-        # The row's business time was the newest one or older when the row was written.
+        # A line of this window was read, so the newest business time was its start or later.
         self.newest_s = max(self.newest_s, start_s)
         if start_s + WINDOW_S + GRACE_S > self.newest_s:
             self.windows.setdefault(start_s, {})[key] = decode_row(value)

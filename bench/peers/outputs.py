@@ -22,7 +22,7 @@ _QUIX_TAIL: Final = struct.Struct(">xQxQ")
 
 
 def of_rows(bootstrap: str, name: str) -> Sums:
-    """Return the outputs of this project's programs: rows of 16 bytes."""
+    """Return the outputs of this project's programs: changelog values are rows of 16 bytes."""
     levels = latest(bootstrap, f"{name}-on_hand-changelog")
     windows = latest(bootstrap, f"{name}-windows-changelog")
     return Sums(
@@ -32,7 +32,7 @@ def of_rows(bootstrap: str, name: str) -> Sums:
 
 
 def of_worker(bootstrap: str, opening: dict[bytes, int]) -> Sums:
-    """Return the worker's outputs: on-hand minus the opening count, net units of each window."""
+    """Return the worker's outputs: on-hand minus opening count by key, and net units by window."""
     levels = (decode_level(v)[0] for v in latest(bootstrap, ON_HAND_CHANGELOG).values())
     rows = (decode_window(v) for v in latest(bootstrap, SALES_WINDOWS_CHANGELOG).values())
     on_hand = {state.inv_key.encode(): state.stock.on_hand_units for state in levels}
@@ -100,8 +100,9 @@ def of_tables(url: str) -> Sums:
 def of_quix(bootstrap: str, name: str, topic: str) -> Sums:
     """Return the outputs of Quix's stores.
 
-    A key is JSON, a bar, then the state's name, or eight bytes each of start and end. Internal
-    entries, whose names begin with two underscores, are left out.
+    A key of on-hand is JSON, a bar and the state's name. A key of a window is JSON, then start and
+    end in eight bytes each, with a separator byte before each. Internal entries, whose names begin
+    with two underscores, are left out.
     """
     prefix = f"changelog__{name}--{topic}--"
     levels = latest(bootstrap, f"{prefix}default")

@@ -13,7 +13,7 @@ SALES: Final = "peers.sales"
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The services of a benchmark: a broker, Postgres if needed, and a function to start a child.
+    """The services of a benchmark: broker, Postgres if needed, and a function that starts a child.
 
     `launchers` has the first words of a command line per environment ("ours", "quix", …). An
     environment that could not be created is in `missing` instead, with the reason.
@@ -57,9 +57,11 @@ class Peer:
     """One engine.
 
     `position` returns the number of records whose effect is committed. `begun`, called before the
-    start, returns a condition for the arrival of the first record. `restored` returns one for the
-    end of a restore. `most_records` limits the input. `beside` returns the pid of a server that
-    works for the peer, or 0. `fixed_name` is the group of a peer that cannot have another one.
+    start, returns a condition for the arrival of the first record. `restored` returns a condition
+    for the end of a restore. `restores` is False if no restore is measured. `ends_itself` is True
+    if the program ends at the end of the topic. `most_records` limits the input. `beside` returns
+    the pid of a server that works only for the peer, or 0. `fixed_name` is the group of a peer that
+    can't use another group.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Runs of the peers, one at a time, every second block in reverse order, and their report."""
+"""Run one peer at a time, every second block in reverse order, and report all runs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The numbers of records, keys and blocks of a benchmark, and its peers."""
+    """Size of a benchmark: records, keys, peers, and `rounds` blocks of one run per peer."""
 
     records: int
     keys: int
@@ -52,7 +52,7 @@ class Input:
 
 
 def run(plan: Plan, services: Services, scratch: Path, progress: Progress) -> Report:
-    """Produce the input once, then measure; report no figure before its outputs were compared."""
+    """Produce the input once, then measure each peer. Report figures only for correct outputs."""
     sales = draw(plan.records, plan.keys)
     whole = sales.sums()
     size = f"{len(whole.on_hand):,} keys, {len(whole.windows):,} windows"

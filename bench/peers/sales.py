@@ -1,7 +1,8 @@
-"""The input: sale lines drawn from a seed, and their sums, computed without any JSON.
+"""The input: sale lines drawn from a fixed seed, and their sums, computed without any JSON.
 
-Times are business seconds of one day. Two in a hundred lines reach the log one to nine minutes
-late. That is within the grace of ten minutes, so every peer has to count every line.
+Commit times are spread evenly over one day. Two in a hundred lines are committed one to nine
+minutes after their business time. That is within the grace of ten minutes, so every peer must count
+them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -65,7 +66,7 @@ class Sales:
             )
 
     def first(self, records: int) -> "Sales":
-        """Return only the earliest lines."""
+        """Return the first `records` lines."""
         return Sales(
             self.names,
             self.key[:records],
@@ -92,7 +93,7 @@ class Sales:
 
 
 def draw(records: int, keys: int) -> Sales:
-    """Return lines with keys drawn by Zipf's law, exponent 1.05; equal arguments, equal lines."""
+    """Return lines with keys by Zipf's law (exponent 1.05). Equal arguments give equal lines."""
     drawn = np.random.default_rng(_SEED)
     share = 1.0 / np.arange(1, keys + 1) ** ZIPF
     below = np.cumsum(share / share.sum())

@@ -102,7 +102,7 @@ def _end(consumer: Consumer, place: TopicPartition, found: dict[int, int]) -> bo
 
 
 def delete(bootstrap: str, names: Iterable[str]) -> None:
-    """Delete topics; return when the broker no longer lists them."""
+    """Delete the topics that exist. Return when the broker no longer lists them."""
     client = shared_admin(bootstrap)
     gone = set(names) & client.list_topics(timeout=30).topics.keys()
     if gone:
@@ -153,7 +153,7 @@ def _to_the_end(
             error = message.error()
             if error is None:
                 yield message.partition(), message.key(), message.value()
-            # The only sign of the end that also appears after the marker of a transaction.
+            # Transaction markers take the last offsets, so no record's offset shows the end.
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 -- its public name
                 unfinished.discard(message.partition())
             else:

@@ -123,7 +123,7 @@ def run(peer: Peer, context: PeerContext, records: int, expected: Sums, timeout_
             return Trial(peer.name, differing=differing, problem="wrong")
     except PeerFailed as failure:
         return Trial(peer.name, problem=str(failure))
-    except Exception as failure:  # noqa: BLE001 -- the edge of a peer: the others go on
+    except Exception as failure:  # noqa: BLE001 -- other peers still run
         return Trial(peer.name, problem=repr(failure))
     if not peer.restores:
         return Trial(peer.name, figures)
@@ -161,7 +161,7 @@ def _measured(peer: Peer, context: PeerContext, records: int, timeout_s: float) 
 def _restored(peer: Peer, context: PeerContext, timeout_s: float) -> float:
     """Return the seconds from a start with an empty directory to the first processed record.
 
-    If a peer reports the end of its restore, the time of that report counts.
+    If a peer reports the end of its restore, the time ends with that report.
     """
     step_back(context.services.bootstrap, context.name, context.topic)
     again = context.directory.with_name(f"{context.directory.name}-restore")

@@ -1,7 +1,7 @@
-"""The records before the sales in the worker's own input: policy, price and first count of a key.
+"""Records before the sales in the worker's own input: policy, price and first count of each key.
 
-Without them the rules would have nothing to decide. The other peers would skip these records, so
-their input doesn't contain them.
+Without them the rules would have nothing to decide. The input of the other peers has no such
+records, because these peers process sale lines only.
 """
 
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""Throughput of two workers against one, and latency of queries while workers catch up."""
+"""Throughput of one and of two workers, and latency of queries while workers catch up."""

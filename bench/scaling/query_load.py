@@ -17,7 +17,8 @@ _TIMEOUT_S: Final = 30.0
 class QueryLoad:
     """Queries for `keys` in turn, in a thread, until the end of the block.
 
-    Only successful answers are timed: a restoring worker refuses at once.
+    `waited_s` has the seconds of each successful answer. `unanswered` counts the others, for
+    example the immediate refusals of a restoring worker.
     """
 
     def __init__(self, url: str, token: str, keys: Sequence[str]) -> None:

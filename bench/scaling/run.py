@@ -1,9 +1,9 @@
 """One worker and two, in turn, on the same log: A B B A.
 
-Most of the log exists before the workers start. A few lines follow when each worker owns its
-partitions and answers, so that records remain to be timed even if a worker starts late. The
-measured time runs from then to the commit of the last record. A run with a wrong key or window is
-an error.
+Most of the log exists before the workers start. Up to 5,000 more lines follow when every partition
+has an owner and queries are answered. So records remain to be measured even if a worker starts
+late. The measured time runs from then to the commit of the last record. A wrong key or window is an
+error.
 """
 
 import os
@@ -28,7 +28,7 @@ from bench.watch import BenchFailed
 from cdc.contracts.topics import APP_ID, STOCK_EVENTS
 
 COUNTS: Final = (1, 2)
-_ASKED: Final = 50  # keys that are queried meanwhile
+_ASKED: Final = 50  # keys that a client queries in turn during the measurement
 _FOLLOW: Final = 5_000  # lines that each run adds to the log
 
 Progress = Callable[[str], None]
@@ -52,7 +52,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One run: records of the timed part, its seconds and CPU, and the latency of queries."""
+    """One run: records, seconds, CPU seconds of the measured part, and latency of queries."""
 
     workers: int
     records: int

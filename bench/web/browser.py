@@ -1,4 +1,4 @@
-"""A logged-in client: pages with their time, size and nodes, and all files of a first load."""
+"""A logged-in client that measures pages: time, size, elements, and the files of a first load."""
 
 import re
 import time
@@ -102,7 +102,7 @@ class Browser:
         return _elements(self._get(address).text).live
 
     def first_load(self, address: str) -> FirstLoad:
-        """Request a page and each script, style, icon and manifest that it loads, imports too."""
+        """Request a page and each script, style, icon and manifest that it loads or imports."""
         answer = self._get(address)
         waiting = [urljoin(address, file) for file in _elements(answer.text).files]
         total, seen = answer.num_bytes_downloaded, set[str]()

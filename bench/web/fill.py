@@ -1,7 +1,7 @@
 """Fill a migrated database with a generated retailer: reference data, read model, proposals.
 
-Keys are copies of a few hundred levels. Postgres copies them, so a million keys take a minute or
-two and not the hours of a pipeline. Rows are written in random order, as a log would write them.
+Each key is a copy of one of 600 levels. Postgres makes the copies, so a million keys take a minute
+or two; the pipeline would need hours. Rows are written in random order, as the projector would do.
 """
 
 from collections.abc import Callable, Mapping
@@ -98,7 +98,7 @@ INSERT INTO read_model.sink_position (sink, topic, partition, next_offset, as_of
 SELECT 'projector', %(topic)s, number, 1, %(now_us)s
 FROM generate_series(0, %(partitions)s - 1) AS number
 """
-# One open need for 200 keys and one proposed price for 500.
+# One of 200 keys has an open need, and one of 500 a proposed price.
 _NEEDS: Final = """
 INSERT INTO app.reorder_proposal (reorder_id, inv_key, location, sku, supplier, revision, status,
     quantity_units, base_position_units, reorder_point_units, order_up_to_units, cost_minor,
@@ -121,7 +121,7 @@ def fill(url: str, retailer: Retailer, progress: Progress) -> None:
     """Write the retailer into an empty, migrated database; `url` is a superuser's address."""
     given = _parameters(retailer)
     with psycopg.connect(url) as connection:
-        # Without triggers: no audit and no events for a retailer that nobody typed in.
+        # Without triggers: generated rows get no audit entries and no events.
         connection.execute("SET session_replication_role = replica")
         connection.execute(_MADE)
         _copy(connection, retailer)

@@ -19,7 +19,7 @@ from inventory.replenishment.families import MIN_MAX
 from streams.sinks.rows import stock_row
 from streams.sinks.upsert import Row
 
-# Level records name their key; this text stands for it until SQL puts the real one there.
+# Placeholder for the key in a level record. SQL replaces it with the real key.
 KEY: Final = InvKey("L|S")
 GENERATION: Final = 1
 TEMPLATES: Final = 600
@@ -28,7 +28,7 @@ _STORE_ITEMS: Final = 7_000  # mean of a store; the largest has 1.4 times as man
 _SMALLEST, _LARGEST = 0.6, 1.4
 _CATALOGUE: Final = 2.5  # products of the catalogue for each item of a mean store
 _FEWEST_STORES: Final = 2
-# Of a thousand keys; the rest is between reorder point and order-up-to level.
+# Number of keys per thousand by status. `ok` lies between reorder point and order-up-to level.
 _STATUSES: Final = {"negative": 5, "out": 40, "low": 110, "over": 60, "ok": 785}
 _SIZES: Final = ("S", "M", "L", "XL", "1 l", "2 l", "30 cm", "60 cm", "140 cm", "set of 4")
 _WORDS: Final = (
@@ -63,7 +63,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Retailer:
-    """The generated retailer. `levels` are rows of `read_model.stock` of the key `KEY`."""
+    """The generated retailer. `levels` are rows of `read_model.stock` whose key is `KEY`."""
 
     keys: int
     seed: int
@@ -74,7 +74,7 @@ class Retailer:
 
 
 def retailer(keys: int, seed: int, now_us: int | None = None) -> Retailer:
-    """Return the retailer with so many keys. `now_us` is the as-of time of its levels."""
+    """Return the retailer with `keys` keys. `now_us` is the as-of time of its levels."""
     drawn = random.Random(seed)  # noqa: S311 -- a bench, no secret
     now_us = time.time_ns() // 1000 if now_us is None else now_us
     sizes = _sizes(keys)

@@ -48,7 +48,7 @@ SELECT pg_table_size('read_model.stock'), pg_indexes_size('read_model.stock')
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The size of a run."""
+    """The size of a run: keys, rounds of requests, event streams, and changes for the streams."""
 
     keys: int
     seed: int
@@ -203,8 +203,7 @@ def _measured(
 ) -> tuple[Page, ...]:
     """Request each page once a round. Every second round is in reverse order.
 
-    So a busy minute of the machine makes no single page slow. One round before these is not
-    counted.
+    So a busy minute of the machine doesn't affect only one page. A first round is not counted.
     """
     found: dict[str, list[Answer]] = {case.name: [] for case in wanted}
     for case in wanted:

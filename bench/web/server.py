@@ -24,7 +24,7 @@ class InputFeed:
     """A feed that publishes the level records of standard input to the hub."""
 
     def begin_at(self, offsets: dict[int, int]) -> None:
-        """Ignore the read model's offsets: the input begins with the first change after them."""
+        """Ignore the read model's offsets: the input has only changes after the read model."""
 
     async def run(self) -> None:
         """Publish each line until the input ends, so that the server ends with the bench."""

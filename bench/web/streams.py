@@ -35,24 +35,24 @@ class Fanout:
 
 
 class _Stream:
-    """One open stream; `seen` has the time at which each awaited text first arrived."""
+    """One open event stream, and the last bytes that it received."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
         self._buffer = b""
 
     async def until(self, text: bytes) -> float:
-        """Return the time at which `text` had arrived.
+        """Wait until `text` has arrived. Return the time in seconds of `time.perf_counter`.
 
         Raises:
-            BenchFailed: the stream ended before.
+            BenchFailed: the stream ended before that.
         """
         while text not in self._buffer:
             more = await self._reader.read(1 << 16)
             if not more:
                 problem = f"a stream ended before {text!r}: {self._buffer[-200:]!r}"
                 raise BenchFailed(problem)
-            # An event may arrive in two parts, so the end of the former one is kept.
+            # An event may arrive in two parts, so the end of the earlier bytes is kept.
             self._buffer = self._buffer[-(1 << 14) :] + more
         return time.perf_counter()
 

@@ -2,10 +2,10 @@
 
 The program runs in an environment with Bytewax.
 
-Windows are implemented in the step, because Bytewax's own `fold_window` did not finish a third of
-this input in three minutes. Bytewax has no changelog: the recovery store (SQLite) is the durable
-part. So this program writes its last outputs to a file for the comparison, after `done` has ended
-the measurement.
+The step implements the windows, because Bytewax's own `fold_window` did not finish a third of this
+input in three minutes. Bytewax has no changelog; its durable store is the recovery store (SQLite).
+So this program writes its last outputs to a file for the comparison. It does so after the file
+`done` has ended the measurement.
 """
 
 import argparse

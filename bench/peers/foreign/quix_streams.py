@@ -2,9 +2,9 @@
 
 The program runs in an environment with Quix Streams.
 
-State is in RocksDB with changelog topics, as by default. A window that closes is deleted from the
-changelog, perhaps in the same commit that filled it. The grace is therefore longer than the input,
-so that every window can be compared. The cost per line hardly depends on it.
+State is in RocksDB with changelog topics, the default of Quix. Quix deletes a closed window from
+the changelog, possibly in the commit that wrote it. Then the window could not be compared. So the
+grace is longer than the time span of the input. It hardly changes the cost per line.
 """
 
 import argparse

@@ -2,8 +2,7 @@
 
 As in a worker, Faust manages the group membership, and Faust's consumer delivers chunks. A
 transactional producer for each partition fences former owners before the restore. A chunk is one
-transaction.
-Left out: the rules, the dedupe ring, snapshots, queries and the watchdog.
+transaction. This program has no rules, dedupe ring, snapshots, queries or watchdog.
 """
 
 import asyncio
@@ -24,8 +23,8 @@ from streams.engine.records import Send, SourceRecord
 from streams.engine.transactions import PartitionProducers
 from streams.worker.chunks import consume_chunks
 
-# Ten times as many as in a worker: this fold does so little that a chunk then takes about as long
-# as a worker's.
+# Ten times as many as in a worker, because this fold does much less per record. So a chunk takes
+# about as long as in a worker.
 CHUNK_RECORDS: Final = 10_000
 
 log = structlog.get_logger(__name__)

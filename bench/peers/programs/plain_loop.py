@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def end(*_: object) -> NoReturn:
-    """Exit at once; uncommitted work is done again."""
+    """Exit at once. After a restart, uncommitted records are read again."""
     raise SystemExit(0)
 
 

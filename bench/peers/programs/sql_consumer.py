@@ -1,8 +1,8 @@
 """A consumer without a stream engine: consume, add up in Python, COPY, upsert.
 
 Sums and offsets are in one transaction of Postgres, so every line counts exactly once, and there is
-nothing to restore. A window closes when the newest business time of its partition is past its end
-plus grace. Later lines for that window are dropped.
+nothing to restore. A window closes when the newest business time of its partition reaches the
+window's end plus grace. Later lines for a closed window change only on-hand.
 """
 
 import os
