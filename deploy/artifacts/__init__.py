@@ -1,1 +1,1 @@
-"""Fetch the JVM parts with Maven, verify them against a committed list, and cache them."""
+"""Fetch the JVM parts with Maven, verify them by a committed list of checksums, and cache them."""

@@ -15,9 +15,10 @@ _PROJECT: Final = Path(__file__).resolve().parents[2]
 
 
 def cache_root() -> Path:
-    """Return the directory for this account's shared files; `INVENTORY_CACHE` overrides it.
+    """Return this account's directory for files that all clones share.
 
-    `HOME` may be unset or read-only. The directory is then below `/var/tmp`, or in this clone.
+    `INVENTORY_CACHE` names it. Otherwise it is the first writable one of: the account's cache
+    directory, one below `/var/tmp` (`HOME` may be unset or read-only), and one in this clone.
 
     Raises:
         StackError: no candidate is writable.
@@ -56,7 +57,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _in_home() -> Iterator[Path]:
-    """Yield the account's writable cache directories."""
+    """Yield the account's writable cache directories: `XDG_CACHE_HOME` and `~/.cache`."""
     explicit, home = os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
     found = [Path(explicit)] if explicit and Path(explicit).is_absolute() else []
     found += [Path(home) / ".cache"] if home and _is_directory(Path(home)) else []
@@ -81,7 +82,7 @@ def _is_directory(path: Path) -> bool:
 def _can_be_ours(path: Path) -> bool:
     """Return True for a writable directory of this account. Create it if it is missing.
 
-    In `/var/tmp` another account could have created the directory first, with files of its choice.
+    In `/var/tmp` another account could have created the directory before, with its own files in it.
     """
     try:
         path.mkdir(mode=0o755, parents=True, exist_ok=True)

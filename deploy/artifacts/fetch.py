@@ -1,7 +1,7 @@
 """Fetch the JVM parts with Maven, and refuse every file that is not listed.
 
-The directory is named by the hash of `pom.xml` and `jars.sha256`. So a changed version or list
-means a new directory. A directory gets this name only when its files are complete and verified.
+The name of the directory is the hash of `pom.xml` and `jars.sha256`. So a changed version or list
+gets a new directory. A directory gets its name only when its files are complete and verified.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ class Artifacts:
 
     @property
     def class_path(self) -> str:
-        """Return every library in a fixed order: class-data archives are valid for this order."""
+        """Return every library in a fixed order: a class-data archive requires an equal path."""
         return ":".join(str(jar) for jar in sorted((self.root / "libs").glob("*.jar")))
 
     @property
@@ -81,7 +81,7 @@ def _move_into_place(scratch: Path, target: Path) -> None:
     try:
         staged.rename(target)
     except OSError:
-        # Another process fetched at the same time and was first. Its copy is verified, too.
+        # Another process was faster. Its directory is complete and verified, too.
         shutil.rmtree(staged)
         if not target.is_dir():
             raise
@@ -92,7 +92,7 @@ def download(out: Path) -> None:
     command = [require(MAVEN), "-B", "-q", "-f", str(POM), f"-Dout={out}", "package"]
     repository = maven_repository()
     command += [f"-Dmaven.repo.local={repository}"] if repository else []
-    # Java decodes the path of the clone by the locale.
+    # Java decodes the path of this clone by the locale, so the locale has to be UTF-8.
     environment = os.environ | {"LC_ALL": "C.UTF-8"}
     result = subprocess.run(  # noqa: S603 -- fixed arguments
         command, env=environment, capture_output=True, text=True, errors="replace", check=False

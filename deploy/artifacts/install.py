@@ -3,8 +3,8 @@
 Slow steps that are the same for every clone run once per machine. Their results are cached:
 
 - the environment of the installer (pip, setuptools, uv);
-- the wheel of PySpark, which is published as source only. uv would build it again for each clone
-  where the registry allows no caching, and leave up to 1.4 GB behind each time.
+- the wheel of PySpark, which is published as source only. If the registry forbids caching, uv would
+  build it again for each clone, and leave up to 1.4 GB of files each time.
 
 This module runs before anything is installed, so it imports only Python's standard library.
 """
@@ -32,9 +32,9 @@ BUILT: Final = "pyspark"
 _DECIDING: Final = (BUILT, "setuptools")
 _DIGEST: Final = "sha256"
 _NAME_CHARS: Final = 16
-_PYTHON: Final = ((3, 11), (3, 13))  # oldest version, and the first one that is too new
+_PYTHON: Final = ((3, 11), (3, 13))  # oldest supported version, and the first unsupported later one
 _COMPLETE: Final = ".complete"
-# Tests of libraries, packages that no process of a stack imports, and packages compiled already.
+# Tests of libraries, packages that no process of a stack imports, and packages that are compiled.
 _NOT_COMPILED: Final = "/(tests?|lexers|locale|mypy|mypyc|pip|playwright|pyspark|setuptools)/"
 
 
@@ -109,7 +109,8 @@ def _build(entry: str, target: Path, programs: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".build-") as scratch:
         wanted = Path(scratch) / "wanted.txt"
         wanted.write_text(entry + "\n", encoding="utf-8")
-        # Without isolation, the locked setuptools of this environment builds it.
+        # Without isolation, pip builds it with the locked setuptools of the installer's
+        # environment.
         command = [str(programs / "python"), "-m", "pip", "wheel", "-q", "--no-deps"]
         command += [
             "--no-build-isolation",
@@ -153,7 +154,8 @@ def install() -> None:
     for link in VENV.glob("lib/python*/site-packages/__editable__*.pth"):
         # Python 3.11 decodes this file by the locale, so with LC_ALL=C a path has to be ASCII.
         link.write_text(os.path.relpath(PROJECT, link.parent) + "\n", encoding="ascii")
-    # Where Python may write no bytecode, each process would compile its imports again.
+    # Without stored bytecode, and without the right to write it, each process would compile its
+    # imports again.
     compiling = [python, "-m", "compileall", "-q", "-j", "0", "-x", _NOT_COMPILED]
     _run([*compiling, *map(str, VENV.glob("lib/python*/site-packages"))], {})
 

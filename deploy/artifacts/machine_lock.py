@@ -1,6 +1,6 @@
-"""Locks of this machine, which let one of several clones do slow work.
+"""Locks per machine: only one of several clones does the same slow work at a time.
 
-Only Python's standard library: installation starts before anything is installed.
+This module imports only Python's standard library, because it runs before anything is installed.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ _POLL_S: Final = 0.2
 
 @contextmanager
 def machine_lock(name: str) -> Iterator[None]:
-    """Hold the lock `name` of this machine, so that only one of two clones does the work.
+    """Hold the lock `name` of this machine until the block ends.
 
     Raises:
         StackError: another installation has held it for half an hour.

@@ -15,7 +15,7 @@ JAVA_AT_LEAST: Final = 17
 
 
 def as_root(command: str) -> str:
-    """Return the command as this account must run it: root in a container often has no sudo."""
+    """Return the command with `sudo`, or without for root: a container often has no sudo."""
     return command if os.geteuid() == 0 else f"sudo {command}"
 
 

@@ -1,4 +1,4 @@
 """The `inventory` command: one module per group of subcommands.
 
-Each command imports what it needs when it is called, so that the others start without it.
+The function of a command imports the modules that it needs. So other commands start without them.
 """

@@ -1,4 +1,4 @@
-"""`inventory backfill clean`: files in archive and runs that no reader uses."""
+"""`inventory backfill clean`: list or remove the files in archive and runs that no reader uses."""
 
 from typing import Annotated, Final
 
@@ -27,9 +27,9 @@ def clean(
 ) -> None:
     """List files that no manifest lists. With --yes remove them.
 
-    Attempts of killed tasks and live states of killed comparisons are deleted. Files in the archive
-    are moved to `former`, because they may be the only trace of a damaged manifest. Runs in use are
-    left out.
+    Files of runs are deleted: those that killed tasks and killed comparisons left behind. Files of
+    the archive are moved to `former`, because they may be the only trace of a damaged manifest.
+    Runs in use are left out.
     """
     from analytics.archive.checked import unlisted  # noqa: PLC0415 -- loads the file format
     from analytics.archive.manifest import Manifest  # noqa: PLC0415 -- as above

@@ -102,7 +102,7 @@ def diff(
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """Groups, page and form of the output."""
+    """Options of the output: dimensions to group by, rows per table, rows to skip, JSON."""
 
     by: Sequence[str]
     limit: int

@@ -1,4 +1,4 @@
-"""The group `inventory backfill`: its commands in the order of work, in panels of the help."""
+"""The group `inventory backfill`: its commands in panels of the help, in the order of their use."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final

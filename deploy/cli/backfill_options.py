@@ -1,4 +1,4 @@
-"""Options that several commands of `inventory backfill` share, and the values made of them."""
+"""Options that several commands of `inventory backfill` share, and the values parsed from them."""
 
 import os
 from collections.abc import Sequence
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from cdc.settings import Connections
 
 ENGINES: Final = ("local", "spark")
-ARCHIVED: Final = "archived"  # a history that needs no broker
+# Value of --until: the history ends at the last archived record, so no broker is needed.
+ARCHIVED: Final = "archived"
 _ARCHIVE: Final = "INVENTORY_ARCHIVE"
 
 RUN: Final = "Name of a run, last, or the number of a logic revision for its newest run."
@@ -134,7 +135,7 @@ class Request:
     archive: str = ""
 
     def flags(self) -> list[str]:
-        """Return the options for the command of another tree."""
+        """Return these options as arguments for the command of another source tree."""
         chosen = self.selection
         lists = (
             ("--key", chosen.keys),
@@ -174,7 +175,7 @@ def origin_of(
     where: list[str] | None,
     revision: int | None,
 ) -> "Origin":
-    """Return the checked origin of the rules."""
+    """Return the checked origin of the rules: source tree, commit, policy changes and revision."""
     from analytics.backfill.change.changed import Origin  # noqa: PLC0415 -- loads the rules
     from analytics.backfill.change.parameters import rule_of  # noqa: PLC0415 -- as above
 
@@ -219,9 +220,10 @@ def use_archive(named: str) -> str:
 
 
 def settings_for(until: str | None, archive: str = "") -> "Connections":
-    """Return the settings. A broker is needed only for `until` None: all committed records.
+    """Return the settings, with a broker's address if a stack runs here.
 
-    A named archive is always enough: no command adds records to it.
+    The broker is needed only if `until` is None (all committed records) and no archive is named: no
+    command adds records to a named archive.
 
     Raises:
         StackError: the present end of the log is needed, and no stack runs in this home.

@@ -1,4 +1,4 @@
-"""`inventory backfill prove`: compare, record, and end with the result as the exit code."""
+"""`inventory backfill prove`: compare the live state with history, and record the result."""
 
 from typing import Annotated
 

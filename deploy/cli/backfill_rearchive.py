@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _REARCHIVE: Final = "inventory backfill rearchive --yes"
 _REPORT: Final = "inventory backfill rearchive --report"
 _LEAST_S: Final = 600.0
-_RECORDS_PER_S: Final = 5_000  # an archiver on a slow machine writes more
+_RECORDS_PER_S: Final = 5_000  # an archiver writes more, even on a slow machine
 _COLUMNS: Final = (
     "partition",
     "former_files",

@@ -18,7 +18,7 @@ _UP = ("up", "--detach", "--seed-data", "demo")
 
 
 def run(only: str, *, json: bool) -> bool:
-    """Run the chosen faults and print the table. Return True if every promise held."""
+    """Run the chosen faults and print the table. Return True if the stack met every requirement."""
     from bench.faults.outcome import as_json  # noqa: PLC0415 -- loads clients
     from bench.faults.stack_under_test import StackUnderTest  # noqa: PLC0415 -- as above
 
@@ -79,7 +79,7 @@ def _no_other_disk(scratch_disk: scratch.ScratchDirectory) -> str:
 
 
 def _outcomes(stack: "StackUnderTest", faults: "tuple[Fault, ...]") -> "Iterator[Outcome]":
-    """Yield the rows. Replace a stack that has problems after a fault by a new one."""
+    """Yield the rows. If the stack has problems after a fault, start a new one."""
     from bench.faults import every_fault  # noqa: PLC0415 -- loads clients
 
     progress = _print
@@ -110,7 +110,7 @@ def _stack(stack: "StackUnderTest") -> "Iterator[None]":
 
 
 def _start(stack: "StackUnderTest") -> None:
-    """Start the stack and wait until it has processed what was written at its start.
+    """Start the stack, and wait until `verify` succeeds: then all demo data is processed.
 
     Raises:
         StackError: the stack did not start, or `verify` failed although no fault was caused.

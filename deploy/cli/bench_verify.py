@@ -65,7 +65,7 @@ def bench_verify(
 
 
 class Owners(RunningHome):
-    """The workers of a home by the partitions that they serve."""
+    """The workers of a home, found by partition."""
 
     def pid_of_owner(self, partition: int) -> int | None:
         """Return the pid of the worker that serves the partition, None while no worker does."""

@@ -1,7 +1,7 @@
 """Login on the command line: the password of a person, and the code of their second factor.
 
-A review needs two people, so a name alone is not enough. Attempts count towards the same limits as
-those on the login page.
+A review needs two people, so a name without a login is not enough. Attempts count towards the
+limits of the login page.
 """
 
 import sys
@@ -19,7 +19,7 @@ _SOURCE: Final = "command line"
 def logged_in_person(name: str) -> str:
     """Check a person's password, and the code of their second factor. Return the user name.
 
-    Both come from a prompt, or as lines of standard input. Django must be set up.
+    The command reads both from a prompt, or as lines from standard input. Django must be set up.
 
     Raises:
         StackError: wrong name, password or code, or too many attempts.

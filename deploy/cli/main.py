@@ -48,7 +48,7 @@ _EXPECTED: Final = (StackError,)
 
 
 class Commands(TyperGroup):
-    """All commands; an error about a value's type shows the value and the expected form."""
+    """All commands. An error about the type of a value shows the value and the expected form."""
 
     @override
     def invoke(self, ctx: Any) -> Any:
@@ -142,7 +142,10 @@ def _message_and_repair(error: Exception) -> tuple[str, str]:
 
 
 def _expected() -> tuple[type[Exception], ...]:
-    """Return the error types with a message for the reader, from the modules imported so far."""
+    """Return the expected error types of the modules that are imported by now.
+
+    Their messages are written for the person who ran the command.
+    """
     found: list[type[Exception]] = [*_EXPECTED]
     for module, name in (
         ("ledger.kernel.errors", "LedgerError"),

@@ -34,7 +34,7 @@ def print_report(title: str, found: dict[str, Any], *, json: bool) -> None:
 
 
 def rows(found: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Yield a report as rows of names and plain values. Nested reports get rows of their own."""
+    """Yield a report as rows of name and plain value. A nested report has one row per value."""
     for name, content in found.items():
         if isinstance(content, dict):
             yield from ((f"{name}, {inner}", value) for inner, value in rows(content))

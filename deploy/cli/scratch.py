@@ -1,7 +1,7 @@
 """A directory for a benchmark that destroys its own stack, on a small separate disk if possible.
 
-Nothing is left behind, however the bench ends: Ctrl-C, SIGTERM, SIGHUP or an error. Only SIGKILL
-leaves the directory, whose name is printed at the beginning.
+The directory is deleted after success, Ctrl-C, SIGTERM, SIGHUP and an error. Only after SIGKILL it
+remains; its name is printed at the beginning.
 """
 
 import os
@@ -25,7 +25,7 @@ _POLL_S: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ScratchDirectory:
-    """A new directory; `not_mounted` is the reason if it is not on a separate disk, else empty."""
+    """A new directory. `not_mounted` is the reason why it is on no separate disk, or ""."""
 
     base: Path
     not_mounted: str
@@ -33,7 +33,7 @@ class ScratchDirectory:
 
 @contextmanager
 def directory(progress: Callable[[str], None]) -> Iterator[ScratchDirectory]:
-    """Make the directory; end its processes and delete it when the block ends."""
+    """Make the directory. When the block ends, kill its processes and delete it."""
     before = {number: signal.signal(number, signal.default_int_handler) for number in SIGNALS}
     base = Path(tempfile.mkdtemp(prefix="inventory-faults-"))
     base.chmod(0o711)

@@ -167,7 +167,7 @@ def _print_addresses(home: Home) -> None:
 
 
 def _show_rules(home: Home) -> None:
-    """Print the next step if the deciding logic revision is not that of the workers here."""
+    """Print the next step if another logic revision decides than that of this stack's workers."""
     from deploy.doctor import checks, running  # noqa: PLC0415 -- asks Postgres
 
     if "actuator" not in read_runtime(home).services:
@@ -283,7 +283,7 @@ def status(
 
 
 def _show_repairs(repairs: dict[str, list[str]]) -> None:
-    """Print the repairs below the table, whose cells would break a command into lines."""
+    """Print each repair below the table, because a cell would break a command into lines."""
     for repair, names in repairs.items():
         text = f"repair {', '.join(names)}: {repair}"
         output.console.print(text)

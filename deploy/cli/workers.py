@@ -29,7 +29,7 @@ _COLUMNS: Final = (
     "age",
     "address",
 )
-# Columns that fit a terminal of 80 characters; wider ones and --json have all.
+# Columns for a terminal of 80 characters. Terminals of 120 characters and --json have all columns.
 _NARROW: Final = ("worker", "state", "crashed", "partitions", "lag", "age")
 _WIDE_CHARS: Final = 120
 _SECOND_US: Final = 1_000_000
