@@ -35,7 +35,8 @@ _LOGGING: Final = {"driver": "json-file", "options": {"max-size": "20m", "max-fi
 def spark(role: str) -> dict[str, Any]:
     """Return a node of the cluster for `inventory backfill run --engine spark`.
 
-    The master runs no Python, so it uses the plain image; a worker runs the tasks.
+    The master runs no Python, so it uses Spark's own image. A worker runs the tasks with the
+    project's Python packages, so its image is built.
     """
     node = {"profiles": ["spark"], "restart": RESTART}
     program = "/opt/spark/bin/spark-class"

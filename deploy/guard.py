@@ -2,8 +2,8 @@
 
 A container has no supervisor, and Docker restarts only processes that end. The guard applies the
 local supervisor's rule (`deploy/stack/repair_rule.py`) with the same probes. It sends SIGCONT to a
-suspended process. It ends a silent process and itself, and the restart policy starts both again.
-Nothing inside the container notices a suspended guard or a paused container.
+suspended process. If a process doesn't answer, the guard ends the process and itself, and Docker's
+restart policy starts both again. Nothing repairs a suspended guard or a paused container.
 """
 
 import contextlib
@@ -23,10 +23,10 @@ from deploy.stack.processes import GRACE_S, ProcessId, end, identify, suspended
 from deploy.stack.repair_rule import SUSPENDED_S, Repair, RepairRule, silent_limit_s
 from deploy.stack.service import ServiceProbe
 
-SILENT: Final = 75  # EX_TEMPFAIL: the service didn't answer, another start may cure it
+SILENT: Final = 75  # EX_TEMPFAIL: the service didn't answer; a restart may help
 USAGE: Final = 64
 _EVERY_S: Final = 5.0
-_START_S: Final = 180.0  # until the first answer
+_START_S: Final = 180.0  # limit for the first answer, in seconds after the start
 
 log = structlog.get_logger(__name__)
 
@@ -45,7 +45,11 @@ class Guard:
         self._process: ProcessId = identify(self._child.pid)
 
     def run(self, every_s: float, start_s: float) -> int:
-        """Return the child's exit code, or `SILENT` after the guard ended a silent child."""
+        """Return the child's exit code, or `SILENT` if the guard ended it because it didn't answer.
+
+        The guard probes every `every_s` seconds. Until the first answer, the child has `start_s`
+        seconds.
+        """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._forward)
         while True:

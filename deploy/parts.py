@@ -1,7 +1,7 @@
 """Settings of Postgres, broker and Connect, shared by the local stack and `docker-compose.yml`.
 
-`LOCAL_*` suit one machine with two cores and must not be used in production. Names are those of the
-parts' documentation.
+`LOCAL_*` suit one machine with two cores and must not be used in production. The names of settings
+are those in the documentation of Postgres, Kafka and Kafka Connect.
 """
 
 from typing import Final
@@ -17,15 +17,15 @@ POSTGRES: Final = {
     "wal_level": "logical",
     "max_replication_slots": "10",
     "max_wal_senders": "10",
-    # Without a bound an inactive slot retains WAL until the disk is full.
+    # Without this limit, an inactive slot would retain WAL until the disk is full.
     "max_slot_wal_keep_size": "4GB",
-    # Off would add 130 ms to every change: WAL is decoded only once it is flushed.
+    # "off" would delay each change by 130 ms, because Postgres decodes WAL only after its flush.
     "synchronous_commit": "on",
     "max_connections": "200",
     "timezone": "UTC",
 }
 LOCAL_POSTGRES: Final = {
-    # A killed Connect frees its slot after this; the default of 60 s is for real networks.
+    # The slot of a killed Connect is free after this time. The default of 60 s suits real networks.
     "wal_sender_timeout": "10s",
     "shared_buffers": "64MB",
     "max_wal_size": "1GB",
@@ -51,7 +51,7 @@ BROKER: Final = {
     "log.segment.bytes": "67108864",
 }
 LOCAL_BROKER: Final = {
-    # A killed broker is refused until its old session ends: 9 s by default.
+    # A killed broker can't register again until its old session ends: 9 s by default.
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",
     "group.min.session.timeout.ms": "1000",
@@ -74,13 +74,13 @@ CONNECT: Final = {
     "key.converter.schemas.enable": "false",
     "value.converter.schemas.enable": "false",
     "plugin.discovery": "service_load",
-    # Bounds the records sent again after a crash; Debezium's image has 60 s.
+    # Limits the number of records that are sent again after a crash; Debezium's image has 60 s.
     "offset.flush.interval.ms": "2000",
     "scheduled.rebalance.max.delay.ms": "0",
     "topic.creation.enable": "false",
     "connector.client.config.override.policy": "None",
-    # The records of one poll arrive within this time and share a request. The default of 5 ms
-    # since Kafka 4.0 would delay each change more.
+    # The records of one poll arrive within this time, so they share a request. 5 ms, the default
+    # since Kafka 4.0, would delay each change more.
     "producer.linger.ms": "2",
     "producer.compression.type": "lz4",
     "producer.batch.size": "131072",
@@ -92,10 +92,10 @@ CONNECT: Final = {
         "org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension"
     ),
 }
-# Otherwise a connector's configuration could name other providers, such as one that reads files.
+# Without it, a connector's configuration could use other config providers, for example for files.
 CONNECT_JVM: Final = ("-Dorg.apache.kafka.automatic.config.providers=none",)
 LOCAL_CONNECT: Final = {
-    # The one local worker is back 5 s after kill -9, instead of 10 s.
+    # Connect's only local worker continues 5 s after kill -9, instead of 10 s.
     "session.timeout.ms": "3000",
     "heartbeat.interval.ms": "500",
 }

@@ -21,7 +21,7 @@ from webui.config.environment import WebEnvironment
 _WORKER_PORT: Final = 6066
 WORKERS: Final = ("worker-1", "worker-2")
 _WEB_PORT: Final = 8000
-# An empty hour turns proofs off, so only an unset variable takes the default.
+# `-` and not `:-`: an empty hour turns proofs off, so only an unset variable takes the default.
 _EXTRA: Final = {"prover": {"INVENTORY_PROOF_HOUR": "${INVENTORY_PROOF_HOUR-3}"}}
 
 
@@ -37,12 +37,12 @@ def _application(name: str, module: str, **extra: str) -> dict[str, Any]:
 
 
 def _guarded(name: str, service: dict[str, Any]) -> dict[str, Any]:
-    """Return the service with the guard before its command."""
+    """Return the service with its command run by `deploy.guard`."""
     return service | {"command": ["python", "-m", "deploy.guard", name, "--", *service["command"]]}
 
 
 def variables() -> dict[str, str]:
-    """Return the `INVENTORY_*` variables for an operator's commands; no service gets all."""
+    """Return the `INVENTORY_*` variables for an operator's commands. A service gets only some."""
     return {
         "INVENTORY_HOME": "/var/lib/inventory",
         "INVENTORY_KAFKA_BOOTSTRAP": KAFKA,
@@ -66,7 +66,7 @@ def variables_of(name: str) -> dict[str, str]:
 
 
 def process(name: str, module: str) -> dict[str, Any]:
-    """Return the guarded service of one process of `APPLICATIONS` that needs no other field."""
+    """Return the guarded service of a process in `APPLICATIONS` that needs no special fields."""
     return _guarded(name, _application(name, module, **_EXTRA.get(name, {})))
 
 

@@ -1,7 +1,8 @@
 """Postgres, the broker and Kafka Connect in `docker-compose.yml`.
 
-Variable names follow the images. For `apache/kafka`, a name is `KAFKA_` and the property in
-capitals. Debezium's image does the same with `CONNECT_`, but prefers a few names of its own.
+Each image defines the names of its variables. For `apache/kafka`, a name is `KAFKA_` and the
+property in capitals. For Debezium's image, it is `CONNECT_` and the property, except for a few
+other names.
 """
 
 import shlex
@@ -20,7 +21,7 @@ from deploy.parts import (
     jaas_config,
 )
 
-# Debezium's image sets these itself, with other defaults, so its own names must be used.
+# Debezium's image sets these properties from variables of these names, with its own defaults.
 _DEBEZIUM_NAMES: Final = {
     "bootstrap.servers": "BOOTSTRAP_SERVERS",
     "group.id": "GROUP_ID",
@@ -32,7 +33,7 @@ _DEBEZIUM_NAMES: Final = {
     "offset.flush.interval.ms": "OFFSET_FLUSH_INTERVAL_MS",
 }
 _PROBE_S: Final = 15
-FAILED_PROBES: Final = 60  # five minutes and more: a broker reads its whole log after a crash
+FAILED_PROBES: Final = 60  # at least five minutes: a broker reads its whole log after a crash
 # Files of the container `connect`: logins of its REST API and of the probe.
 _LOGIN: Final = "/etc/connect/login.conf"
 _CREDENTIALS: Final = "/etc/connect/credentials.properties"
@@ -50,11 +51,12 @@ def connect_variable(setting: str) -> str:
 
 
 def repairing_check(probe: str, answered: str = "", failures: int = FAILED_PROBES) -> str:
-    """Return a health check that also repairs a part whose image has no Python for the guard.
+    """Return a shell health check that also repairs a service whose image has no Python.
 
-    The part is the child of Docker's init process. A failing `probe` sends it SIGCONT, in case it
-    is suspended. After `failures` failures in a row the check kills it, and the restart policy
-    restarts it. `answered` lists exit codes of a probe whose part answers but is not ready yet.
+    Without Python, `deploy.guard` can't run. The service's process is the child of Docker's init
+    process. If `probe` fails, the check sends SIGCONT, in case the process is suspended. After
+    `failures` failures in a row it kills the process, and the restart policy starts it again.
+    `answered` lists exit codes of a probe that was answered by a service not ready yet.
     """
     return (
         "parts=${GUARDED:-$(cat /proc/1/task/1/children)}; count=${SILENT:-/tmp/silent}; "
@@ -67,13 +69,13 @@ def repairing_check(probe: str, answered: str = "", failures: int = FAILED_PROBE
 
 
 def _repairing_health(probe: str, answered: str = "") -> dict[str, Any]:
-    # Compose would substitute its own variables for the shell's.
+    # Compose would replace `$NAME` itself; `$$` gives the shell a `$`.
     text = repairing_check(probe, answered).replace("$", "$$")
     return health("CMD-SHELL", text) | {"timeout": f"{_PROBE_S + 5}s"}
 
 
 def postgres() -> dict[str, Any]:
-    """Return the service of the system of record."""
+    """Return the service of Postgres."""
     flags = [part for name, value in POSTGRES.items() for part in ("-c", f"{name}={value}")]
     return {
         "image": f"postgres:{POSTGRES_MAJOR}",
@@ -82,7 +84,7 @@ def postgres() -> dict[str, Any]:
         "volumes": ["postgres:/var/lib/postgresql"],
         "healthcheck": _repairing_health("pg_isready -U postgres -h 127.0.0.1", answered="1"),
         "restart": RESTART,
-        # The image's own shutdown signal; a smart shutdown would wait for every client.
+        # The image's signal for a fast shutdown. A smart shutdown would wait for every client.
         "stop_signal": "SIGINT",
     }
 
@@ -129,7 +131,7 @@ def connect() -> dict[str, Any]:
 
 
 def connect_files() -> dict[str, tuple[str, str]]:
-    """Return path and content by name. Files keep the password out of variables and arguments."""
+    """Return path and content by name. So the password is in no variable and no argument."""
     password = secret("INVENTORY_CONNECT_PASSWORD")
     return {
         "connect-login": (_LOGIN, jaas_config(_CREDENTIALS)),

@@ -1,1 +1,1 @@
-"""Checks of machine and stack that name the command for each repair."""
+"""Checks of machine and stack. Each failing check names the command that repairs it."""

@@ -11,7 +11,7 @@ from deploy.doctor.failures import Failure
 from deploy.doctor.row import Row, ok
 from deploy.stack.home import Home
 
-# A larger archive is read in part, so that the check ends within its time limit.
+# Only the newest files of a larger archive are read, so that the check ends in its time limit.
 _MOST_BYTES: Final = 256 << 20
 
 
@@ -29,7 +29,7 @@ def archive(home: Home) -> Row:
 
 
 def _checked(directory: Path) -> str:
-    """Return a text with the number of files and the number whose checksums were checked."""
+    """Return a text with the numbers of files and of files with checked checksums."""
     refuse_lost_manifest(directory)
     manifest = Manifest(directory)
     refuse_missing(manifest)

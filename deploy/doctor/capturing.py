@@ -49,7 +49,7 @@ def resuming(home: Home) -> str:
 
 
 def publication(home: Home) -> Row:
-    """Check that the publication has all captured tables, and that the log was captured with it."""
+    """Check that the publication has all captured tables, and is the one that began the log."""
     with reading(home) as connection:
         found = publication_problem(connection)
         damage = _damage(connection, "publication")
@@ -77,7 +77,7 @@ def slot(home: Home) -> Row:
         return Failure.LOST_SLOT.row(found)
     if seen.active and seen.wal_status in _KEPT and seen.behind < _RETAINED_BYTES:
         return ok("slot", found)
-    if damage and not seen.active:  # `capture resume` refuses until a new generation
+    if damage and not seen.active:  # `capture resume` refuses until a new generation begins
         found = f"{found}; {damage.part} {damage.found}"
         return row_of(found, [(Failure.CAPTURE_DAMAGED, CAPTURE_AGAIN)], "slot")
     kind = Failure.IDLE_SLOT if by or not seen.active else Failure.SLOT_BEHIND

@@ -1,4 +1,4 @@
-"""Execution of every check with a time limit. A check that raises an error is a failing row."""
+"""Run every check with a time limit. A check that raises an error gives a failing row."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +19,7 @@ from deploy.stack.observe import StackState
 from deploy.stack.runtime import UP
 
 _LIMIT_S: Final = 20.0
-# The service that didn't answer, by the package whose error a check raised.
+# The service that failed to answer, by the top-level package of the error that a check raised.
 _SERVICE_OF_PACKAGE: Final = {"psycopg": "postgres", "httpx": "connect", "cimpl": "kafka"}
 
 Check = Callable[[Home], Row]
@@ -50,7 +50,7 @@ def stack_rows(home: Home, seen: StackState) -> list[Row]:
 
 
 def _by_cause(rows: list[Row]) -> list[Row]:
-    """If the disk is full, give every failing row the disk's repair, which has to come first."""
+    """Return `rows`. If the disk is full, each failing row gets its repair, which comes first."""
     full = next((row for row in rows if row.name == "disk" and row.verdict == "failure"), None)
     if full is None:
         return rows
@@ -86,7 +86,8 @@ def _run_check(home: Home, seen: StackState, check: Check) -> Row:
 def _unanswered(home: Home, seen: StackState, check: Check, text: str, part: str = "") -> Row:
     """Return the row of a check that got no answer.
 
-    Its repair restarts `part`. Without a known part it restarts each service that is not ready.
+    Its repair restarts the service `part`. If `part` is unknown, it restarts each service that is
+    not ready.
     """
     ways = {each.service: each.repair for each in halted(home)}
     down = [part] if part in seen.states else seen.not_ready

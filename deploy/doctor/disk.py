@@ -1,4 +1,4 @@
-"""Check of the home's disk: enough free space, and a stack that can write to it."""
+"""Check of the home's disk: it has free space, and the stack can write to it."""
 
 import shutil
 

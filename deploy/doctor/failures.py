@@ -24,7 +24,7 @@ _PROMOTE: Final = f"inventory revision promote {LOGIC_REVISION}"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """The row's name and the repair; names in braces are filled in by the check."""
+    """The row's name and its repair. The check fills in the names in braces."""
 
     row: str
     repair: str
@@ -51,13 +51,13 @@ class Failure(Enum):
     OLD_COMPILED_RULES = Entry("form of rules", _COMPILE, "warning")
     CLOSED_HOME = Entry("home", "{repair}")
     # The running stack.
-    NO_ANSWER = Entry("{name}", "{restart}")  # restarts the queried part
+    NO_ANSWER = Entry("{name}", "{restart}")  # restarts the service that did not answer
     SUPERVISOR_AWAY = Entry("services", RESTART_ALL)
     SERVICE_DOWN = Entry("services", "inventory restart {service}")
     SERVICE_HALTED = Entry("services", "{repair}")  # as WORKER_HALTED
     SERVICE_PAUSED = Entry("services", "inventory workers start {service}")
     HALF_REBUILT = Entry("services", REBUILD)
-    SERVICE_STARTS = Entry("services", UP, "warning")  # returns when it is ready
+    SERVICE_STARTS = Entry("services", UP, "warning")  # `up` returns when the service is ready
     WORKER_HALTED = Entry("workers", "{repair}")  # from the log, or from the exit code
     OTHER_WAL_LEVEL = Entry("wal_level", RESTART_ALL)
     LOST_SLOT = Entry("slot", CAPTURE_AGAIN)
@@ -79,7 +79,7 @@ class Failure(Enum):
     ARCHIVE_FILE_UNLISTED = Entry("archive", UNLISTED)
     PROOF_DIFFERS = Entry("proof", "inventory backfill prove --full")
     PROOF_OLD = Entry("proof", "inventory backfill prove", "warning")
-    STALE = Entry("freshness", "{repair}", "warning")  # restarts the first link that doesn't move
+    STALE = Entry("freshness", "{repair}", "warning")  # restarts the first stage without progress
 
     def repair(self, **names: object) -> str:
         """Return the command with its placeholders filled in."""

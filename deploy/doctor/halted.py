@@ -1,7 +1,7 @@
 """Services that end repeatedly, with the reason and the repair.
 
-The supervisor restarts such a service each time, so it may look running between two ends. The last
-line of its log has more details than its exit code.
+The supervisor restarts such a service each time, so its state may be "running" between two ends.
+The last line of its log has more details than its exit code.
 """
 
 import time
@@ -14,7 +14,8 @@ from deploy.stack.home import Home
 from deploy.stack.runtime import ServiceRuntime, read_runtime
 from streams.exit_codes import meaning_of, repair_of_code
 
-# A worker that ended repeatedly counts as healthy once it ran twice as long as the last time.
+# A service that ended repeatedly counts as healthy once it has run twice as long as the last time,
+# but not before 20 s and at the latest after 120 s.
 _UNSETTLED_S: Final = 120.0
 _LEAST_S: Final = 20.0
 _OFTEN: Final = 2
@@ -59,7 +60,7 @@ def _keeps_ending(entry: ServiceRuntime) -> bool:
         return True
     ran_s = time.time() - (entry.started_at or 0.0)
     settled_s = min(max(_LEAST_S, 2 * entry.lived_s), _UNSETTLED_S)
-    # A signal came from outside, so the service counts as healthy once it runs again.
+    # A code of 0 or below is no failure of the service: after a signal it is healthy once it runs.
     return (entry.last_exit or 0) > 0 and entry.ends_in_a_row >= _OFTEN and ran_s < settled_s
 
 

@@ -8,9 +8,9 @@ from deploy.doctor.failures import Failure
 from deploy.doctor.row import Row, ok
 from deploy.stack.home import Home
 
-OLDEST: Final = timedelta(hours=36)  # a night and a half: one proof was missed
-# The prover's row has the hour, null if proofs are off. It also has the time of the newest proof,
-# or of the creation of `app.proof` if there was none.
+OLDEST: Final = timedelta(hours=36)  # between one and two days: one nightly proof is missing
+# The prover's heartbeat row has the hour, which is null if proofs are off. It also has the time of
+# the newest proof, or the time at which `app.proof` was created if there is no proof.
 _NEWEST: Final[LiteralString] = """
 SELECT clock_timestamp(), s.detail->>'hour', s.detail->>'last_us', p.finished_at, p.run,
        p.keys_compared, p.keys_differing, p.decisions_differing,

@@ -1,4 +1,4 @@
-"""Lists of commands that can be pasted as one line."""
+"""Join several repair commands into one line that a person can paste into a shell."""
 
 from collections.abc import Iterable
 from typing import Final

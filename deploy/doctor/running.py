@@ -1,4 +1,4 @@
-"""Checks of a running stack against the contracts."""
+"""Checks of a running stack: services, Postgres, topics, rules, lag and freshness."""
 
 from typing import Any, Final, LiteralString
 
@@ -55,7 +55,7 @@ def services(home: Home, seen: StackState) -> Row:
 
 
 def workers(home: Home) -> Row:
-    """Check that no service ends repeatedly for a reason that a restart does not cure."""
+    """Check that no service ends again and again, because a restart doesn't cure its problem."""
     found = halted(home)
     told = "; ".join(each.description for each in found)
     if not found:
@@ -101,13 +101,13 @@ def topics(home: Home) -> Row:
 
 
 def _kind_of(drift: Drift) -> Failure:
-    """Return the failure whose repair fixes this drift: a start can't reduce partitions."""
+    """Return the failure whose repair fixes this drift. A start can't reduce partitions."""
     is_missing = drift.setting == "topic"
     if not is_missing and drift.setting != "partitions":
         return Failure.TOPIC_DIFFERS
     if drift.topic in CHANGELOGS:
         return Failure.CHANGELOG_DIFFERS
-    # A start recreates an empty output topic, but captured rows need a new generation.
+    # A start creates a missing output topic again. Captured rows need a new generation.
     is_source = drift.topic == STOCK_EVENTS or drift.topic in REFERENCE
     return Failure.TOPIC_DIFFERS if is_missing and not is_source else Failure.LOG_DIFFERS
 
@@ -139,7 +139,7 @@ def lag(home: Home) -> Row:
 
 
 def _restart_reader(name: str) -> str:
-    """Return the command that restarts a reader. This only delays a reader that is busy."""
+    """Return the command that restarts a reader. If the reader is only busy, this delays it."""
     is_workers = name == APP_ID
     return "inventory workers restart --rolling" if is_workers else f"inventory restart {name}"
 
@@ -156,7 +156,7 @@ def freshness(home: Home) -> Row:
 
 
 def _stale_link(home: Home, variables: dict[str, str]) -> str:
-    """Return the repair of the first stage without progress, on the way from till to screen."""
+    """Return the repair of the first stage without progress, in the order of the pipeline."""
     beat = _answer(home, _LAST_BEAT)
     if beat is None or float(beat) > _FRESH_S:
         return "inventory restart heartbeat"
@@ -168,7 +168,7 @@ def _stale_link(home: Home, variables: dict[str, str]) -> str:
     return readers or resuming(home) or "inventory restart connect"
 
 
-# The services that answer a check; while one of them is down, the check is not made.
+# The services that each check queries. If one of them is not ready, the check is not made.
 QUERIED_SERVICES: Final[dict[str, tuple[str, ...]]] = {
     "wal_level": ("postgres",),
     "slot": ("postgres",),

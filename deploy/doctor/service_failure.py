@@ -12,7 +12,10 @@ from deploy.stack.requested import REPAIR
 def service_failure(
     home: Home, seen: StackState, name: str, halted: Mapping[str, str]
 ) -> tuple[Failure, str]:
-    """Return the failure and its repair; `halted` maps repeatedly ending services to repairs."""
+    """Return the failure and its repair.
+
+    `halted` maps services that end again and again to their repairs.
+    """
     state = seen.states.get(name)
     if seen.supervisor != observe.RUNNING:
         return Failure.SUPERVISOR_AWAY, Failure.SUPERVISOR_AWAY.repair()

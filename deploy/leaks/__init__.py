@@ -1,1 +1,1 @@
-"""Search for the secrets of a home in all files, processes and answers: `inventory leaks`."""
+"""Search files, processes and HTTP answers for the secrets of a home: `inventory leaks`."""

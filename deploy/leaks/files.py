@@ -1,4 +1,4 @@
-"""Files below a home: logs, configuration, archive, exports, and the broker's data."""
+"""Search in the files below a home: logs, configuration, archive, exports, the broker's data."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ _CHUNK: Final = 8_000_000
 def search(home: Home, needles: Needles, below: Path) -> Iterator[tuple[str, str]]:
     """Yield secret and path of each secret in a file, and each secret file that is not private.
 
-    Only files in the directory `below`, which is the home or lies in it, are read.
+    Only files in the directory `below` are read; it is the home or a directory in it.
     """
     for path in sorted(below.rglob("*")):
         name = path.relative_to(home.path).as_posix()

@@ -1,4 +1,4 @@
-"""Environments and arguments of a stack's processes, and which secrets each may hold."""
+"""Environments and arguments of a stack's processes, with the secrets that each may hold."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Answers of a running stack: Connect's REST API, the workers, and pages as logged-in people."""
+"""Answers of a running stack: Connect's REST API, workers, and pages with each demo login."""
 
 import json
 import re
@@ -33,7 +33,7 @@ _TOKEN: Final = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
 def replies(home: Home, pages: int = MOST_PAGES) -> Iterator[Content]:
-    """Yield the answers, and up to `pages` pages per person; skip parts that don't answer."""
+    """Yield the answers, and up to `pages` pages per person. Skip services that don't answer."""
     variables = environment_of(home)
     yield from _connect(home, variables)
     for name, service in read_runtime(home).services.items():
@@ -47,6 +47,7 @@ def replies(home: Home, pages: int = MOST_PAGES) -> Iterator[Content]:
 def _connect(home: Home, variables: Mapping[str, str]) -> Iterator[Content]:
     account = (ACCOUNT, variables.get("INVENTORY_CONNECT_PASSWORD", ""))
     url = variables["INVENTORY_CONNECT_URL"]
+    # A hostile configuration: Connect must not replace these references by secrets in its answer.
     hostile = connector_config(HOST, read_runtime(home).ports["postgres"]) | {
         "database.user": "${env:INVENTORY_DATABASE_URL}",
         "database.dbname": "${env:INVENTORY_SECRET_KEY}",

@@ -1,4 +1,4 @@
-"""The complete search: files, processes, answers."""
+"""The complete search in files, processes and HTTP answers."""
 
 from dataclasses import dataclass
 
