@@ -1,1 +1,1 @@
-"""Composition of all parts: their configuration, start, supervision and commands."""
+"""Configuration, start and supervision of all services, and the command line."""

@@ -1,9 +1,9 @@
 """Generator of `requirements/*.txt` from `pyproject.toml`: exact versions and hashes, no URLs.
 
-`dev.txt` holds everything and decides the versions. It constrains the smaller files, so a package
-has one version in all files. The bench's peers and the S3 server of the tests are resolved apart,
-each from its `.in`. The resolver's own lock file is not kept, because it records where packages
-came from.
+`dev.txt` holds all packages and determines their versions. It constrains the smaller files, so a
+package has one version in all of them. The peers of the bench and the S3 server of the tests are
+resolved separately, each from its `.in` file. uv's own lock format is not used, because it records
+the URLs of packages.
 """
 
 import os
@@ -23,7 +23,7 @@ _EXTRAS: Final = {
     "webui": ("webui",),
     "analytics": ("analytics",),
 }
-# Variables that would add an index or a directory of this machine to the resolution.
+# Variables that would add a package index or directory of this machine to the resolution.
 _LOCAL: Final = re.compile(r"^(UV|PIP)_.*(INDEX|FIND_LINKS)")
 _INSTALLER: Final = ("pip", "setuptools", "uv")
 

@@ -10,7 +10,7 @@ from rich.table import Table
 
 _WIDEST: Final = 100_000
 
-# Messages contain texts of users and commands to paste: neither markup nor added line breaks.
+# No markup and no added line breaks, because messages contain texts of users and commands to paste.
 console = Console(highlight=False, markup=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
@@ -26,7 +26,7 @@ def plain(text: str) -> None:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows under a title; cells are folded only to the width of a terminal."""
+    """Print rows under a title. On a terminal, long cells are folded to its width."""
     drawn = Table(box=None, pad_edge=False)
     for column in columns:
         drawn.add_column(column, overflow="fold")

@@ -2,7 +2,7 @@
 
 A key's state is a function of its partition's log, so it can be deleted and recomputed. Decisions
 get the same ids and revisions again, and their consumers ignore duplicates. The read model keeps
-its rows until newer ones arrive, so pages continue and show the age of their data.
+its rows until newer ones arrive. So pages still work and show the age of their data.
 Each step is idempotent. An interrupted command leaves the workers paused; run it again to finish.
 """
 
@@ -41,7 +41,8 @@ from inventory.model.ids import InvKey
 from inventory.revision import LOGIC_REVISION
 
 CHANGELOGS: Final = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
-_READER: Final = "projector"  # it can't read from recreated topics while it has old positions
+# Paused too, because its stored positions are not valid in recreated topics.
+_READER: Final = "projector"
 _DIGEST_BYTES: Final = 16
 _FORGET: Final = "DELETE FROM read_model.sink_position WHERE topic = ANY(%s)"
 
@@ -123,7 +124,7 @@ def refuse_truncated_source(settings: Connections) -> None:
     try:
         committed = progress.committed_progress(settings, LOGIC_REVISION)
     except (KafkaException, kafka.TopicUnreadable, UnreadableRecord):
-        return  # no changelog that could contradict it
+        return  # no readable changelog contradicts the topic
     source, ends = kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS), progress.ends(settings)
     for number, state in committed.items():
         if state.source_topic_id not in (None, source) or state.next_offset > ends[number]:

@@ -1,7 +1,7 @@
 """A standalone Spark cluster on loopback, from pyspark's own jars: for benchmarks and tests.
 
-Its processes get neither this project's Python path nor its directory. So a job that doesn't ship
-its code fails here as on other machines.
+Its processes get neither this project's Python path nor its directory. So a job that doesn't send
+its code to the workers fails here, as it would on other machines.
 """
 
 import os

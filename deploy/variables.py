@@ -1,4 +1,4 @@
-"""Names of all `INVENTORY_*` variables; a misspelt name is refused instead of ignored."""
+"""Names of all `INVENTORY_*` variables. Commands refuse an unknown name instead of ignoring it."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -64,7 +64,7 @@ KNOWN: Final = frozenset(PREFIX + name for name in f"{_NAMES} {_OF_TESTS}".split
 
 
 def refuse_unknown(names: Iterable[str]) -> None:
-    """Refuse a variable that has our prefix and an unknown name.
+    """Refuse variables with the prefix `INVENTORY_` and an unknown name.
 
     Raises:
         StackError: the message names the variable, and the closest known name.

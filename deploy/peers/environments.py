@@ -1,7 +1,7 @@
-"""Environments of the peers that cannot share ours: two for Python, and the Java peer's build.
+"""Environments of the peers that can't use this project's: two for Python, one build for Java.
 
-Each is created on demand below the cache, named by the hash of its lock files, and marked when
-complete. A peer whose environment fails is skipped with the reason; the others run.
+Each is created on demand below the cache. Its name has the hash of its lock files, and a file marks
+it as complete. If an environment can't be created, its peer is skipped with the reason.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ class Environments:
 
 
 def make(names: Iterable[str], progress: Progress) -> Environments:
-    """Create the environments `names`; a failure is recorded with its reason."""
+    """Create the environments `names`. Record the reason of each that can't be created."""
     found = Environments()
     for name in sorted(set(names)):
         try:

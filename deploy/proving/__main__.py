@@ -1,7 +1,7 @@
-"""The process that proves every night, and executes requests of the analyst desk, until SIGTERM.
+"""The process `prover`: it proves every night, and executes requests of the page History.
 
-A proof takes minutes to hours. It runs in a child with a low priority, so that workers and pages
-get the processor first. A lock admits one proof at a time, whichever process runs it.
+A proof takes minutes to hours. It runs in a child process with a low priority, so that workers and
+pages get the processor first. A lock allows only one proof at a time, in whichever process.
 """
 
 import subprocess
@@ -24,7 +24,7 @@ from deploy.stack.processes import end_child
 
 SERVICE: Final = "prover"
 _PAUSE_S: Final = 1.0
-_ASK_AGAIN_S: Final = 30.0
+_ASK_AGAIN_S: Final = 30.0  # between two queries for the newest proof
 _TRY_AGAIN_S: Final = 900.0  # after a proof that could compare nothing
 _RECORDED: Final = (0, 1)
 _US: Final = 1_000_000
@@ -88,7 +88,7 @@ def newest_proof_s() -> float | None:
 
 
 def run(prover: Prover, runner: Runner, heartbeat: Heartbeat, stop: threading.Event) -> None:
-    """Prove when due, and execute requests of the analyst desk, until `stop` is set."""
+    """Prove when due, and execute requests of the page History, until `stop` is set."""
     try:
         while not stop.is_set():
             heartbeat.write_if_due(prover.detail | {"executing": runner.is_executing})

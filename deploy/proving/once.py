@@ -1,4 +1,4 @@
-"""One proof as a process of its own: `python -m deploy.proving.once`.
+"""One proof in a separate process: `python -m deploy.proving.once`.
 
 A child process returns its memory when it ends, and its failure can't stop the service that started
 it.
@@ -26,9 +26,9 @@ log = structlog.get_logger(__name__)
 
 
 def main() -> int:
-    """Prove once. Return 0 if equal, 1 if different, else the proof has to be tried again."""
+    """Prove once. Return 0 if equal, 1 if different, 2 if nothing was compared."""
     configure_logging(service="prover")
-    # A nice value of 10 leaves about a tenth of a busy processor, so that a proof still ends.
+    # With a nice value of 10, a proof gets about a tenth of a busy processor. So it still ends.
     os.nice(_NICE)
     signal.signal(signal.SIGTERM, _stop)
     setup_django()

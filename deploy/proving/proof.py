@@ -1,4 +1,4 @@
-"""One proof: choose its base, compare, record the result, and delete runs of older proofs."""
+"""One proof: choose a base run, compare, record the result, and delete runs of older proofs."""
 
 from collections.abc import Callable
 from typing import Final

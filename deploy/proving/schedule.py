@@ -1,4 +1,4 @@
-"""Time of the nightly proof: an hour on the local clock, made up for after a downtime."""
+"""Time of the nightly proof: an hour on the local clock, or later if the prover didn't run then."""
 
 import time
 
@@ -14,11 +14,11 @@ def newest_moment_s(now_s: float, hour: int) -> float:
 
 
 def is_due(now_s: float, hour: int, last_s: float) -> bool:
-    """Return True unless the last proof, at `last_s`, is from after the newest scheduled moment."""
+    """Return True if the last proof, at `last_s`, is older than the newest scheduled moment."""
     return last_s < newest_moment_s(now_s, hour)
 
 
 def _moment_s(now: time.struct_time, hour: int, *, days_ago: int) -> float:
-    # mktime accepts day 0 of a month, and finds out about daylight saving time itself (-1).
+    # mktime accepts day 0 of a month. With -1 it determines daylight saving time itself.
     day = now.tm_mday - days_ago
     return time.mktime((now.tm_year, now.tm_mon, day, hour, 0, 0, 0, 0, -1))

@@ -1,1 +1,1 @@
-"""Parts of docs/reference that are read from the routes, the metrics and the schemas."""
+"""Parts of docs/reference, generated from the routes, metrics, topics and schemas of the code."""

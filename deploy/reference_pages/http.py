@@ -1,4 +1,4 @@
-"""Addresses of the pages, of the API and of a worker, with the rights that they require.
+"""Addresses of the pages, the API and a worker, each with the right that it requires.
 
 Django reads its settings when it is set up, once for a process. So `page` runs this module as a
 separate process: `python -m deploy.reference_pages.http` prints the parts about pages and API.

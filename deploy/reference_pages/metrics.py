@@ -25,7 +25,7 @@ def page() -> str:
 
 
 def _described(metrics: Metrics) -> Measurable:
-    """Return a worker whose figures are described and never read."""
+    """Return a stand-in for a worker, enough to register gauges. Their values are never read."""
     ownership = SimpleNamespace(restores=SimpleNamespace())
     writer = SimpleNamespace(counts=SimpleNamespace())
     worker = SimpleNamespace(metrics=metrics, ownership=ownership, snapshot_writer=writer)

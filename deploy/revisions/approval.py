@@ -1,9 +1,9 @@
 """Check that a switch changes no more keys than a second person has approved.
 
 An approval names the digest of a difference between two runs. The switch compares the revisions
-again, at the present end of the log. Each key that differs then must be one that differed in the
-approved runs. With a single other key the approval lapses, because nobody has seen that difference.
-The approver may have accepted a number of such keys beforehand, because trade goes on.
+again, at the present end of the log. Each key that differs then must have differed in the approved
+runs. Trade goes on, so the approver may accept a number of other keys (the growth). If more other
+keys differ, the approval lapses, because nobody has seen their differences.
 """
 
 from collections.abc import Mapping
@@ -169,10 +169,10 @@ def refuse_changed(
 def refuse_unapproved(
     connection: Connection, approval: Approval | None, found: Comparison, *, by: str
 ) -> None:
-    """Raise `StackError` if keys differ that the approval lacks, and record that it has lapsed.
+    """Raise `StackError` if too many keys differ that the approval lacks. Record that it lapses.
 
-    The approval's growth is the number of such keys that are accepted. Without an approval no key
-    may differ.
+    The approval's growth is the accepted number of such keys. Without an approval no key may
+    differ. `by` is the name of the person who switches.
     """
     known = frozenset[tuple[str, str]]() if approval is None else approval.keys
     accepted = 0 if approval is None else approval.growth

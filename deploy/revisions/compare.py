@@ -1,7 +1,8 @@
 """Differences between the decisions of two logic revisions, at offsets that both have passed.
 
-Both revisions continue to read during the comparison. A key with records after the barrier may
-differ for a moment only, so it counts only if it also differs at a second, later barrier.
+The barrier is the set of these offsets, one per partition. Both revisions continue to read during
+the comparison. A key with decisions after the barrier may differ only for a moment. So it counts
+only if it also differs at a second, later barrier.
 """
 
 import time
@@ -39,10 +40,12 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Counts of decisions that wait for an answer, by how the revisions agree on them.
+    """Result of a comparison of the decisions that wait for an answer.
 
-    `explained` counts keys with equal decisions and other explanations, which are no difference.
-    `refused` names invalid records of their topics, which no consumer acts on.
+    `equal` counts keys with equal decisions. `explained` counts keys whose decisions differ only in
+    their explanation, which is no difference. `moving` counts keys that differ but have decisions
+    after the barrier. `refused` names invalid records in the topics of decisions, which consumers
+    ignore.
     """
 
     former: int
@@ -55,7 +58,7 @@ class Comparison:
     explained: int = 0
 
     def counts(self) -> dict[str, int]:
-        """Return the number of keys that agree, differ by kind, or changed meanwhile."""
+        """Return the number of keys by result, as in the printed report."""
         by_way = [difference.how for difference in self.differences]
         ways = {how: by_way.count(how) for how in (ONLY_FORMER, ONLY_NEW, CHANGED)}
         return {
@@ -134,9 +137,9 @@ def _at_barrier(
 def _confirmed(
     second: Comparison, former: Decisions, fresh: Decisions, suspected: set[DecisionKey]
 ) -> Comparison:
-    """Return the second comparison.
+    """Return the second comparison, with the keys that differed both times as differences.
 
-    A key that differed both times counts, even if a decision for it came after the barrier.
+    Such a key counts even if it has a decision after the second barrier.
     """
     known = {_key_of(difference) for difference in second.differences}
     found = [one for one in _differences(former, fresh) if one.how != EXPLANATION]

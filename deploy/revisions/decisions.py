@@ -1,6 +1,6 @@
-"""Newest decision of a logic revision for each key, read from its own topics.
+"""Newest decision of a logic revision for each key, read from the topics of the revision.
 
-Records that the actuator would refuse are refused here too: invalid bytes and simulated decisions.
+This module refuses the records that the actuator refuses: invalid bytes and simulated decisions.
 """
 
 from collections.abc import Mapping
@@ -25,8 +25,8 @@ DecisionKey = tuple[str, str]  # topic's kind and inv_key
 class Decisions:
     """The newest decision of each key, and the offsets up to which the topics were read.
 
-    `refresh` continues at these offsets. `refused` holds position and reason of every record that
-    is no decision of the revision.
+    Keys are pairs of kind ("reorder" or "price") and inv_key. `refresh` continues at these offsets.
+    `refused` has position and reason of every record that is no decision of the revision.
     """
 
     settings: Connections

@@ -1,7 +1,8 @@
 """Progress of a logic revision's workers in `stock.events`, from their committed state.
 
-Group offsets are hints that may be ahead of the state. The header on the last record of each
-changelog states what the state includes. Every revision's code writes it in the same form.
+Group offsets are hints that may be ahead of the state. In each partition of the on-hand changelog,
+a header of the newest chunk's last level states which records the state includes. The code of every
+revision writes this header in the same form.
 """
 
 import time
@@ -16,11 +17,12 @@ from cdc.contracts.topics import STOCK_EVENTS, output_topics
 from cdc.settings import Connections
 from deploy.errors import StackError
 
-_TAIL: Final = 64  # offsets to read back: a chunk's last level has the header, then comes a marker
+# Offsets to read at the end: a chunk's last level has the header, and a transaction marker follows.
+_TAIL: Final = 64
 _EVERY_S: Final = 0.5
 
 Offsets = Mapping[int, int]
-Progress = Callable[[str], None]  # takes one line for the reader
+Progress = Callable[[str], None]  # argument: one line of text to print
 
 
 def no_report(_line: str) -> None:
@@ -46,8 +48,8 @@ def committed_progress(
 ) -> dict[int, CommittedProgress]:
     """Return the progress header of the revision's committed state, for partitions that have one.
 
-    It is in the last `tail` offsets, unless a later transaction was aborted. Reading has no time
-    limit while records arrive: a million complete levels are many GB.
+    Only the last `tail` offsets are read. They contain the header, unless a later transaction was
+    aborted. There is no time limit while records arrive, because a million levels are many GB.
     """
     topic = output_topics(revision).on_hand_changelog
     asked = settings.kafka_bootstrap, topic, settings.partitions

@@ -1,8 +1,8 @@
 """Publication of a backfill: a logic revision starts at the end of a run, without a replay.
 
-The run has the state of every key. The workers' code for changelogs writes it, so the operator runs
-the code of that revision. Nothing is overwritten. Only empty changelogs are filled, and those that
-this run has filled in part. The error for all others names the reason.
+The run has the state of every key. The changelog code of the workers writes it, so the operator
+must run the code of that revision. Nothing is overwritten: changelogs must be empty, or an earlier
+attempt must have filled them in part from the same run. Otherwise the error names the reason.
 """
 
 import asyncio
@@ -73,8 +73,8 @@ def publish(
 ) -> PublishReport:
     """Write the run `name` into the changelogs of this code's logic revision.
 
-    `with_reviews` is False where no Postgres exists that could have a review of other rules.
-    After an interruption run it again: it writes the partitions that are not complete yet.
+    `with_reviews` is False if there is no Postgres, and so no reviews of other rules. After an
+    interruption, call it again: it writes the partitions that are not complete yet.
 
     Raises:
         UnknownRun: there is no such run.
@@ -118,7 +118,7 @@ def publish(
 
 @contextmanager
 def _only_publication(runs: Path) -> Iterator[None]:
-    """Hold the runs' lock: two publications at a time could mix their states."""
+    """Hold the lock for publications, because two at a time could mix their states."""
     with exclusive(runs / _LOCK) as mine:
         if not mine:
             message = "another backfill is being published; this command changed nothing"
@@ -138,7 +138,7 @@ def refuse_workers(settings: Connections) -> None:
 
 
 def _refuse_other_rules(settings: Connections, code: str) -> None:
-    """Raise `StackError` if the revision has state of other rules. Nothing is recorded here."""
+    """Raise `StackError` if other rules have written the revision's state. Record nothing."""
     try:
         shadow.refuse_other_rules(Home(settings.home), LOGIC_REVISION, PROJECT, code)
     except shadow.OtherRules as error:
@@ -146,7 +146,7 @@ def _refuse_other_rules(settings: Connections, code: str) -> None:
 
 
 def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
-    """Return the error. The deciding revision can't be ended: its repair names another tree."""
+    """Return the error. The deciding revision can't be ended, so its error has another repair."""
     if active(settings) != LOGIC_REVISION:
         return StackError(message, repair=repair)
     meant = "to publish another revision, name its tree with --code"
@@ -157,7 +157,7 @@ def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
 def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory]:
     """Return the partitions not published yet.
 
-    If the run's mark exists, this run wrote the incomplete content of a partition.
+    If the run's mark (`MARK`) has the ids of the present topics, this run wrote their content.
 
     Raises:
         StackError: the changelogs have progress or content that this run did not write.
@@ -231,7 +231,7 @@ async def _write(
 
 
 def commit(bootstrap: str, reached: Mapping[int, int], report: Progress) -> None:
-    """Set the group's offsets to `reached`: a hint, without which workers read the topic from 0.
+    """Set the group's offsets to `reached`, a hint. Without it, workers read the topic from 0.
 
     Workers that have joined meanwhile commit by themselves. An error is only reported, because the
     publication is complete by then.

@@ -1,8 +1,8 @@
 """The rules that the workers of a logic revision run, as each of them reports.
 
-A worker imports its sources once, at its start. After an edit of its tree, files and process
-differ, and a restarted worker runs other rules than before. So a hash of the files, or one that was
-recorded at the first start, proves nothing about the workers of this moment.
+A worker imports its sources once, at its start. After an edit of the tree, a running worker has
+other rules than the files, and a restarted worker has other rules than before. So a hash of the
+files, or a hash recorded at the first start, proves nothing about the workers that run now.
 """
 
 import time
@@ -90,7 +90,7 @@ def _unreported(message: str, revision: int) -> StackError:
 
 
 def _repair(revision: int) -> str:
-    """Return the next step. What other rules have written can't be kept in a shadow's topics."""
+    """Return the next step. A shadow's topics with results of other rules must be deleted."""
     if revision == LOGIC_REVISION:
         return "inventory workers restart --rolling"
     return f"inventory revision retire {revision} --delete"

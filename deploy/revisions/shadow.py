@@ -70,7 +70,10 @@ class Code:
 
 
 def environment_for_tree() -> dict[str, str]:
-    """Return our environment for a process that imports the code of its working directory."""
+    """Return this process's environment without `PYTHONSAFEPATH`.
+
+    With that variable, a child would not import the code of its working directory.
+    """
     return {name: text for name, text in os.environ.items() if name != "PYTHONSAFEPATH"}
 
 
@@ -90,7 +93,7 @@ def shadows(home: Home) -> dict[int, Home]:
 def code_of(home: Home, revision: int) -> str:
     """Return the hash of the rules that have written the revision's state; empty if none have.
 
-    The stack's own workers run this code.
+    For the revision of the stack's own workers, it is the hash of this code.
     """
     return code_hash() if revision == LOGIC_REVISION else _recorded(home, revision)
 

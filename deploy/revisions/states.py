@@ -1,7 +1,7 @@
 """Comparison of the states of every key under two logic revisions, byte for byte.
 
-Parts that may differ are left out: the revision's number, and data that depends on where a worker
-cuts the log into chunks. These are the rows in a level record, and the position of a window row.
+The comparison leaves out the revision's number, and data that depends on where a worker cuts the
+log into chunks: the rows in a level record, and the position of a window row.
 """
 
 import time
@@ -24,7 +24,7 @@ _DIGEST_BYTES: Final = 16
 
 @dataclass(slots=True)
 class _Key:
-    """Offset and digest of a key's level, and of each of its window rows by start."""
+    """Offset and digest of a key's level; offset and digest of each of its window rows by start."""
 
     offset: int = -1
     digest: bytes = b""
