@@ -41,7 +41,7 @@ class Plan:
 
     `processes` maps names of services to pids. `rest_s` is the time in seconds for which their CPU
     time at rest is measured. Before that, lines at the lowest rate warm the services up for
-    `warm_up_s`, because the JVM's compilers take more CPU time than the first lines themselves.
+    `warm_up_s`. Otherwise the JVM's compilers would take more CPU time than the first lines.
     """
 
     rates: Sequence[int] = RATES

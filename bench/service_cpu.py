@@ -1,7 +1,7 @@
 """CPU time of each service of a running stack: at rest, and per line of a load.
 
 A service at rest polls, writes heartbeats and answers probes. This CPU time grows with the duration
-of a run and not with its lines, so in a slow run each line would seem more expensive. It is
+of a run and not with its lines. In a slow run each line would seem more expensive. It is
 measured alone, before the load, and subtracted from the CPU time of the load.
 """
 

@@ -14,8 +14,8 @@ from deploy.stack.home import Home
 from deploy.stack.runtime import ServiceRuntime, read_runtime
 from streams.exit_codes import meaning_of, repair_of_code
 
-# A service that ended repeatedly counts as healthy once it has run twice as long as the last time,
-# but not before 20 s and at the latest after 120 s.
+# A service that ended repeatedly counts as healthy once it has run twice as long as the last time:
+# after 20 s at the earliest, after 120 s at the latest.
 _UNSETTLED_S: Final = 120.0
 _LEAST_S: Final = 20.0
 _OFTEN: Final = 2
