@@ -108,5 +108,5 @@ KINDS: Final = (
     _kind("key without item", "POISON"),
     _kind("fraction", row={"quantity_units": 1.5}),
     _kind("operation", op="x"),
-    _kind("negative place", source={"lsn": -1}),
+    _kind("negative LSN", source={"lsn": -1}),
 )

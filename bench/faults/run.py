@@ -171,7 +171,7 @@ def _pid(stack: Stack, name: str) -> int:
     deadline = time.monotonic() + _FRESH_S
     while (pid := stack.pid_of(name)) is None:
         if time.monotonic() > deadline:
-            problem = f"{name} has no process for {_FRESH_S:g} s"
+            problem = f"{name} was not restarted within {_FRESH_S:g} s"
             raise TimeoutError(problem)
         time.sleep(_POLL_S)
     return pid

@@ -83,4 +83,4 @@ class Report:
 
 def _problem(trials: Sequence[Trial]) -> str:
     differing = max(trial.differing for trial in trials)
-    return f"WRONG, {differing:,} differ" if differing else "none, see below"
+    return f"WRONG, {differing:,} differ" if differing else "no figures; the reason is below"

@@ -241,7 +241,7 @@ class Visible:
     def _check_refusals(self, true: Mapping[int, object], seen: set[int], before: int) -> None:
         missing = [at for at in true if at < before and at not in seen]
         if missing:
-            violated("late and rejected records are there before the progress behind them", missing)
+            violated("late and rejected records are visible before later progress", missing)
 
 
 def check_published(owned: OwnedPartition, visible: Visible, shown: dict[InvKey, int]) -> None:

@@ -36,7 +36,7 @@ class Owed(NamedTuple):
         decisions = {_decision_id(send) for send in sends}
         missing = [*(self.levels - levels), *(self.rows - rows), *(self.decisions - decisions)]
         if missing:
-            violated("a skipped replay and the timer send again", missing)
+            violated("outputs of a skipped replay are sent again", missing)
 
 
 def _decision_id(send: Send) -> str:

@@ -111,7 +111,7 @@ class Shop:
             PlantFailed: the thread that sells has ended by an error.
         """
         if self._thread is None or not self._thread.is_alive():
-            problem = f"{self.location} sells nothing any more after {self.lines} lines"
+            problem = f"the thread that sells at {self.location} ended after {self.lines} lines"
             raise PlantFailed(problem)
 
     @contextmanager

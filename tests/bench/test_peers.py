@@ -196,7 +196,7 @@ def test_a_wrong_peer_has_no_figures_in_the_table() -> None:
     assert right[:6] == ["plain", "right", "1,000", "1,500", "2,000 1,000", "10.00"]
     assert right[-2:] == ["3.0", "1.5–1.5"]
     assert wrong[:3] == ["sql", "WRONG, 7 differ", ""]
-    assert stuck[:3] == ["quix", "none, see below", ""]
+    assert stuck[:3] == ["quix", "no figures; the reason is below", ""]
     assert "quix: timed out before its first record" in report.as_text()
     assert len(report.as_json()["trials"]) == 5
 
