@@ -1,4 +1,4 @@
-"""Pytest options: number of generated cases, their seed, and coverage measurement."""
+"""Settings of every test run: drawn cases and their seed, coverage, and the order of tests."""
 
 import gc
 import os
@@ -14,15 +14,15 @@ from xdist.remote import Producer
 from tests.coverage_gate import GATES, CoverageGate, Share
 from tests.one_stack import OneStack
 
-# The same cases in every run, so that none fails by the luck of a draw; others by the option.
+# The seed is fixed, so every run tests the same cases. `--hypothesis-seed` draws others.
 SEED = "20260302"
-# Of the drawing, not of the code: how long it took, and how much was drawn in vain.
+# These checks fail if drawing is slow or discards many values. The tested code isn't the reason.
 UNJUDGED = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
-# No deadline: on a busy machine it would report the neighbours and not the code.
+# No deadline: on a busy machine, correct code could miss it.
 settings.register_profile(
     "every", deadline=None, print_blob=True, suppress_health_check=UNJUDGED, database=None
 )
-# `quick` in `make check` and `make test`, `long` in `make soak`.
+# `make check` and `make test` use `quick`, `make soak` uses `long`.
 settings.register_profile("quick", settings.get_profile("every"), max_examples=20)
 settings.register_profile("long", settings.get_profile("every"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
@@ -35,7 +35,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose a seed before Hypothesis does. Measure before a test module imports a package."""
+    """Choose the seed before Hypothesis does, and start to measure coverage.
+
+    The measurement starts before a test module imports a package, so that it has the lines that run
+    at import.
+    """
     _take_interrupts()
     if config.option.hypothesis_seed == "random":
         config.option.hypothesis_seed = str(random.SystemRandom().randrange(2**32))
@@ -47,9 +51,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _take_interrupts() -> None:
-    """Handle SIGINT also where a script started the tests with `&`.
+    """Restore Python's handler of SIGINT if SIGINT is ignored.
 
-    Such a job ignores SIGINT, and so would each process that a test starts and interrupts.
+    A script that starts the tests with `&` lets them ignore SIGINT. Child processes inherit this,
+    so a test could not interrupt the processes that it starts.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -57,7 +62,7 @@ def _take_interrupts() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Import all tests without garbage collection: thousands of new objects hold no garbage."""
+    """Import all tests without garbage collection: it would take time and find no garbage."""
     gc.disable()
     try:
         return (yield)
@@ -74,16 +79,20 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneStack:
-    """Give the shared stack's tests to one process, and the other files to all."""
+    """Run all tests of the shared stack in one process; distribute the other files."""
     return OneStack(config, log)
 
 
-# They write thousands of records, and each recomputation after them folds these too.
+# Modules that write thousands of records to the shared stack. They run last, because every
+# recomputation after them would fold these records too.
 WRITING = frozenset({"test_elastic", "test_faults", "test_workers"})
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run service tests last and browser tests after them: their driver leaves an event loop."""
+    """Run tests with services last, and browser tests at their end.
+
+    Playwright leaves a running event loop, which disturbs tests that start one.
+    """
     items.sort(key=lambda item: _turn(item.path))
 
 

@@ -25,11 +25,12 @@ from typing_extensions import override
 
 PROJECT = Path(__file__).resolve().parents[1]
 RULES = {"inventory": 100.0, "cdc/contracts": 100.0}
-# Never lower these.
+# Minimums in percent. Never lower them.
 OTHERS = dict.fromkeys(("cdc", "ledger", "streams", "analytics", "webui", "bench", "deploy"), 90.0)
 GATES = {"rules": RULES, "all": RULES | OTHERS}
 COMPARISONS = (PROJECT / "tests" / "oracle", PROJECT / "tests" / "simulation")
-# Tests of the rules reach all of the rules. Those of other packages run the rules many more times.
+# These tests reach every line of the rules. The gate `rules` doesn't measure other tests, which
+# would only run the same lines again.
 OF_RULES = tuple(PROJECT / "tests" / name for name in ("inventory", "cdc", "regressions", "golden"))
 
 
@@ -59,7 +60,8 @@ class Share:
         running = Coverage.current()
         assert running is not None, "this process was started without a measurement"
         if gate == "rules":
-            # Tests of rules start no processes, and measuring those of other tests costs a lot.
+            # Tests of the rules start no processes. To save time, don't measure the processes that
+            # other tests start.
             os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
         return cls(running, gate)
 
@@ -75,7 +77,7 @@ class Share:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:  # noqa: ARG002 -- read by the gate
-        """Keep what was measured."""
+        """Save the measurement of this process."""
         self.keep()
 
     def keep(self) -> None:
@@ -87,8 +89,8 @@ class Share:
 def combined(whole: Coverage, folder: Path) -> Coverage:
     """Return `whole` with the files of all processes from `folder`.
 
-    A child that ends now renames its file while it is read, and coverage warns of that. Another
-    pass reads the renamed file. The last pass finds none.
+    A child process that ends meanwhile renames its file, and coverage warns that the file is gone.
+    The next pass reads the renamed file. The last pass finds no new file.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)

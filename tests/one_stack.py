@@ -15,8 +15,8 @@ APART: Final = frozenset(
         *("test_lost_topics", "test_revision_deployed"),
     }
 )
-# Approximate seconds of files in `make soak`. These have few tests but long ones: ordered by their
-# number of tests, they would start last and leave the other process without work.
+# Approximate seconds of files in `make soak` that have few but long tests. Ordered by the number of
+# tests, such a file would start last, and the other processes would wait for it.
 SECONDS: Final = {
     STACK: 5_200,
     "test_compiled_rules": 120,
@@ -50,10 +50,9 @@ SECONDS_OF_A_TEST: Final = 0.2
 class OneStack(LoadScopeScheduling):
     """Scheduler that gives each file to one process, and all files of the shared stack to one.
 
-    The longest files go first, so that no process is left with one while the others are idle.
-
-    Group marks at each test would do the same, but pytest-xdist 3.8 writes them to a field that
-    pytest 9.2 no longer reads.
+    The longest files go first. A long file at the end would run alone, with the other processes
+    idle. Marks `xdist_group` at the tests are no alternative: pytest-xdist 3.8 writes the groups to
+    a field that pytest 9.2 no longer reads.
     """
 
     @override

@@ -1,6 +1,6 @@
-"""The effects of a fold result, whichever outcome it is: only an applied record has any.
+"""Readers of a fold result. Only an applied record has outputs or a late sale.
 
-`applied` and `refused` fail for every other outcome.
+`applied` and `refused` return the result with that type, and fail for another outcome.
 """
 
 from inventory.fold.record import Applied, FoldResult, Refused

@@ -113,7 +113,7 @@ def ranged_items(draw: st.DrawFn) -> ItemLocation:
 
 @st.composite
 def quantity_policies(draw: st.DrawFn) -> ItemLocation:
-    """Families that order on every record, with every rounding, minimum and limit."""
+    """Draw policies that order on every record, with any rounding, minimum and limit."""
     reorder_point = draw(units(200))
     return policy(
         replenish_family=draw(st.sampled_from(ON_EVERY_RECORD)),
@@ -155,11 +155,12 @@ KINDS = (
 
 @st.composite
 def images(draw: st.DrawFn, kind: str, row_id: int, days: int) -> tuple[str, Row]:
-    """Draw a valid row of the first `days` days, earlier than its record time.
+    """Draw a table name and a valid row of it. The row's time lies in the first `days` days.
 
-    With 0 days, it has one of three times.
+    With 0 days, the time is one of three.
     """
-    # At few times facts meet in one second and in one window, on a day that is folded and one not.
+    # With three times only, facts often share a second or a window. Two of the times lie on the
+    # first day, one on the third: a log can fold the first day and retain the third.
     minutes = units(days * 144 * 10 - 1) if days else st.sampled_from([600, 601, 600 + 2 * 1440])
     when = MONDAY_US + draw(minutes) * MINUTE_US
     quantity = draw(st.integers(1, 9))
@@ -205,7 +206,7 @@ def shipments(draw: st.DrawFn, leg: str, row_id: int, when: int) -> Row:
 
 @st.composite
 def row_changes(draw: st.DrawFn, size: int = 25, days: int = 3) -> list[RowChange]:
-    """Draw inserted rows, some of them changed and deleted later."""
+    """Draw inserts of rows, and later updates and deletes of some of them."""
     live: dict[int, tuple[str, str, Row]] = {}
     found: list[RowChange] = []
     days = draw(st.sampled_from([0, 0, days]))
@@ -234,7 +235,10 @@ def row_changes(draw: st.DrawFn, size: int = 25, days: int = 3) -> list[RowChang
 def log_of(
     changes: list[RowChange], *, gap_us: int = 0, key: str = KEY, first: int = 0, step: int = 1
 ) -> list[Record]:
-    """Return changes at rising offsets. Commit times rise by `gap_us` from the fourth day on."""
+    """Return the changes as records with offsets `first`, `first` + `step` and so on.
+
+    The first commit time is the start of the fourth day. Each later one is `gap_us` higher.
+    """
     return [
         Record(
             first + step * place,
@@ -253,7 +257,7 @@ def log_of(
 def histories(longest: int = 40, focus: str | None = None) -> st.SearchStrategy[list[Record]]:
     """Draw complete partitions with policies, decisions, late, refused and re-sent records.
 
-    The generator of tests/oracle writes them. `focus` prefers needs or prices.
+    The generator of tests/oracle writes them. `focus` is "need" or "price": draw more of it.
     """
 
     def records(seed: int) -> list[Record]:
@@ -262,7 +266,8 @@ def histories(longest: int = 40, focus: str | None = None) -> st.SearchStrategy[
     return st.integers(0, 2**32 - 1).map(records)
 
 
-# As many as one test draws: the next one draws the same, and writing takes most of the time.
+# The cache holds the histories of one test. Another test with the same strategy draws the same
+# seeds, and writing a history takes most of the time.
 @lru_cache(maxsize=512)
 def _records_of(seed: int, longest: int, focus: str | None) -> tuple[Record, ...]:
     world = written(seed, longest=longest, focus=focus)

@@ -96,7 +96,7 @@ class Story:
 
 
 class Seen(NamedTuple):
-    """Results of one record: outputs as on the page, state as printed by `inventory fold`."""
+    """Results of one record: outputs as in docs/domain.md, state as printed by `inventory fold`."""
 
     verdict: str
     late: list[list[int]]
@@ -105,7 +105,7 @@ class Seen(NamedTuple):
 
 
 class Fold(Protocol):
-    """One partition with one key."""
+    """A fold over one partition with one key."""
 
     def apply(self, record: dict[str, Any]) -> Seen: ...
 
@@ -161,7 +161,7 @@ FOLDS = (Product, Reference)
 
 
 def written(name: str, revision: int, status: str, quantity: int | None) -> str:
-    """Return an output as the page writes it."""
+    """Return an output as docs/domain.md writes it: id, revision, status and quantity."""
     amount = "" if quantity is None else f" {quantity}"
     return f"{name} revision {revision} {status}{amount}"
 

@@ -1,4 +1,4 @@
-"""An empty home."""
+"""Fixture: an empty home, the directory of a local stack."""
 
 from pathlib import Path
 

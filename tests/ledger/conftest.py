@@ -1,4 +1,4 @@
-"""One Postgres for all ledger tests, one migrated database, emptied before each test."""
+"""Fixtures: one Postgres server and one migrated database, which each test gets empty."""
 
 import os
 from collections.abc import Iterator
@@ -19,10 +19,11 @@ from tests.ledger.rows import VALID
 from tests.ledger.sessions import Sessions
 from webui.config.environment import database_from_url
 
-# No broker, Connect or worker runs beside these tests: pages that probe them need not wait long.
+# Limit in seconds for probes of other services. No broker, Connect or worker runs here, so a longer
+# limit would only delay the pages that probe them.
 PROBE_S = 0.2
-# This middleware is asynchronous only. Django's test client is not, so it would start a thread and
-# an event loop for each request. Tests that request files use `with_static_files`.
+# This middleware is asynchronous only. For it, Django's synchronous test client would start a
+# thread and an event loop at each request. Tests that request files use `with_static_files`.
 STATIC_FILES = "servestatic.middleware.ServeStaticMiddleware"
 
 EMPTIED = (
@@ -85,7 +86,7 @@ DO $$ BEGIN
     IF pg_relation_size('retail.sale_line') > 200000 THEN TRUNCATE retail.sale_line; END IF;
 END $$;
 """
-# Without triggers, so that prices and old counts go too.
+# Triggers are off, because they refuse to delete prices and old counts.
 _EMPTY = (
     "SET session_replication_role = replica;",
     _LARGE,
@@ -102,7 +103,7 @@ def empty(connection: psycopg.Connection) -> None:
 
 @pytest.fixture(scope="session")
 def sessions(server: Server, database: str) -> Iterator[Sessions]:
-    """Sessions that all tests take in turn."""
+    """Open database sessions, which the tests use one after another."""
     opened = Sessions(server, database)
     yield opened
     opened.close()

@@ -1,4 +1,4 @@
-"""Sessions of the test database that tests take in turn, one for each role."""
+"""Sessions of the test database, one for each role, which tests use one after another."""
 
 import psycopg
 
@@ -6,10 +6,10 @@ from tests.ledger.postgres import Server
 
 
 class Sessions:
-    """Open sessions by role. Each test gets them as if they were new.
+    """Open sessions by role. A test gets a session in the state of a new one.
 
-    A new session of Postgres reads the catalogue of 50 tables first. That takes longer than the
-    statements of most tests.
+    Sessions are reused, because a new session of Postgres first reads the catalogue of 50 tables.
+    That takes longer than the statements of most tests.
     """
 
     def __init__(self, server: Server, database: str) -> None:
@@ -22,7 +22,7 @@ class Sessions:
         """Return the role's session in autocommit mode."""
         self._taken.add(role)
         if role not in self._open or self._open[role].closed:
-            # Without prepared statements: psycopg would use them after DISCARD ALL, too.
+            # No prepared statements: psycopg would still use them after DISCARD ALL deleted them.
             self._open[role] = psycopg.connect(
                 self._server.url(role, self._database), autocommit=True, prepare_threshold=None
             )

@@ -1,4 +1,4 @@
-"""One complete stack per process. Tests isolate themselves by locations and items."""
+"""Fixture: one complete stack per test process. Each test uses its own locations and items."""
 
 import os
 from collections.abc import Iterator

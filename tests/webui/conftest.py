@@ -1,4 +1,4 @@
-"""Django for texts: they are translated, which needs its settings. No test here has a database."""
+"""Django's settings, which translated texts need. No test of this folder uses a database."""
 
 import os
 import tempfile
@@ -11,7 +11,7 @@ import pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def set_up() -> None:
-    """Set Django up, away from a stack of this machine."""
+    """Set up Django with a home that doesn't exist, so that it finds no stack of this machine."""
     nowhere = {
         "INVENTORY_HOME": str(Path(tempfile.gettempdir()) / "no-home"),
         "DJANGO_SETTINGS_MODULE": "webui.config.settings",

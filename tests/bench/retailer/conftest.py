@@ -1,4 +1,4 @@
-"""The planned demo, for all tests of this folder."""
+"""Fixture: the plan of the demo retailer, keys and history, for all tests of this folder."""
 
 from datetime import UTC, datetime
 

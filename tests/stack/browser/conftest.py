@@ -1,4 +1,4 @@
-"""A real browser on the running stack. Console and network errors fail the test."""
+"""Fixtures: a real browser on the running stack. Console and network errors fail the test."""
 
 import json
 import os
@@ -27,9 +27,10 @@ from deploy.stack.home import PROJECT
 from tests.stack.browser.shop import Shop
 from tests.stack.running import RunningStack
 
-# Only what fails waits so long, whichever way it waits.
+# Limit of every wait in a browser test. Only a failing test waits so long.
 DEADLINE_MS = 120_000
-# A page asks for the service worker; only the tests of a lost network let it have one.
+# Warning in the console when a page registers its service worker. Only tests of a lost network
+# allow service workers.
 BLOCKED = "Service Worker registration blocked by Playwright"
 expect.set_options(timeout=DEADLINE_MS)
 
@@ -46,12 +47,12 @@ class Visitor:
     problems: list[str] = field(default_factory=list)
 
     def open(self, path: str) -> Page:
-        """Go to a page of the project."""
+        """Go to a path of the web application, for example `/login/`."""
         self.page.goto(self.base + path)
         return self.page
 
     def log_in(self, name: str, password: str) -> None:
-        """Send the form of the login."""
+        """Fill in and send the login form."""
         page = self.open("/login/")
         page.fill("[name=username]", name)
         page.fill("[name=password]", password)
@@ -65,7 +66,10 @@ class Visitor:
         self.page.on("requestfailed", self._failed)
 
     def log_out_silently(self) -> None:
-        """Delete the session outside any page; else an open page's stream would be refused next."""
+        """Leave the page and delete the session cookie.
+
+        On an open page, the server would refuse the page's event stream, which counts as an error.
+        """
         self.page.goto("about:blank")
         self.context.clear_cookies()
 
@@ -82,14 +86,14 @@ class Visitor:
             self.problems.append(f"foreign request: {request.url}")
 
     def _failed(self, request: Request) -> None:
-        # Leaving a page ends its stream and its polls: that is their normal end.
+        # The browser aborts a page's event stream and polls when the page is left: no failure.
         if "ERR_ABORTED" not in (request.failure or ""):
             self.problems.append(f"failed request: {request.url} {request.failure}")
 
 
 @dataclass(frozen=True)
 class People:
-    """Their common password, and the cookies of the roles that have logged in."""
+    """The test accounts: their common password, and the cookies of roles that have logged in."""
 
     password: str
     cookies: dict[str, StorageState] = field(default_factory=dict)
@@ -97,13 +101,13 @@ class People:
 
 @pytest.fixture(scope="package")
 def people(stack: RunningStack) -> People:
-    """One person per role."""
+    """Create one account per role."""
     password = secrets.token_urlsafe(12)
     subprocess.run(  # noqa: S603 -- our own command
-        # Each test has shops of its own.
+        # With access to every store, because each test creates stores of its own.
         [
             *(sys.executable, "-m", "webui.manage", "seed_demo_users"),
-            *(f"--password={password}", "--everywhere"),  # it may begin with a dash
+            *(f"--password={password}", "--everywhere"),  # the password may begin with a dash
         ],
         cwd=PROJECT,
         env={**os.environ, **stack.environment},
@@ -136,7 +140,7 @@ class Doors:
         self._open: list[Visitor] = []
 
     def enter(self, **options: Any) -> Visitor:
-        """Return a window without a login, and without a service worker unless it is asked for."""
+        """Return a window without a login. It blocks service workers unless `options` differ."""
         options.setdefault("service_workers", "block")
         context = self._browser.new_context(**options)
         context.set_default_timeout(DEADLINE_MS)
