@@ -206,7 +206,7 @@ def _close(root: Path, place: Place) -> None:
         path.chmod(path.stat().st_mode & ~place.umask)
         if person is not None:
             os.chown(path, person.pw_uid, person.pw_gid)
-    # `mkdtemp` has closed this directory; only the place decides.
+    # `mkdtemp` created this directory with mode 0700. Give it the place's mode.
     root.parent.chmod(place.mode)
 
 

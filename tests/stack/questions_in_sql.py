@@ -1,8 +1,8 @@
-"""Answers to questions of `analytics/questions`, by SQL over the facts in Postgres.
+"""SQL over the facts in Postgres that answers questions of `analytics/questions`.
 
-They repeat the questions on purpose, without the log and without the fold. Price elasticity, lost
-sales and forecast errors are not here: they need each key's own clock or its learned demand.
-Parameter of every statement: `stores`.
+It is a second, independent computation, without the log and the fold. Price elasticity, lost sales
+and forecast errors are missing: they need each key's stream time or its demand rate. The parameter
+of every statement is `stores`, a list of locations.
 """
 
 # ruff: noqa: S608 -- every inserted text is a literal of this module

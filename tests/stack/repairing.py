@@ -1,4 +1,4 @@
-"""Run commands that are printed as repairs, exactly as printed."""
+"""Run the repair commands that `inventory doctor` prints, exactly as printed."""
 
 import os
 import re
@@ -7,12 +7,12 @@ from typing import Final
 
 from tests.stack.running import COMMAND_S, INVENTORY, RunningStack
 
-# Of the machine that the tests run on, not of what they cause.
+# Rows of the doctor about the test machine. Tests don't cause these failures.
 _MACHINE: Final = ("mvn", "chromium", "memory", "disk")
 
 
 def commands_of(printed: str) -> list[str]:
-    """Return the commands in the text of `inventory doctor`, without those for the machine."""
+    """Return the repairs in the text of `inventory doctor`, without those of `_MACHINE`."""
     found = re.finditer(r"^repair ([^:]+): (.+)$", printed, re.MULTILINE)
     return [
         line[2]

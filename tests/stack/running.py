@@ -16,7 +16,7 @@ from deploy.stack.home import PROJECT, Home
 from deploy.stack.runtime import Runtime, environment_of, read_runtime
 
 T = TypeVar("T")
-# Only what fails waits so long; a busy machine may take many times what a quiet one does.
+# Only a failing test waits so long. A busy machine may need many times as long as an idle one.
 DEADLINE_S = 300.0
 COMMAND_S = 900.0
 INVENTORY = Path(sys.executable).with_name("inventory")
@@ -36,7 +36,7 @@ class RunningStack:
 
     @property
     def settings(self) -> Connections:
-        """Addresses of the parts."""
+        """Return the addresses and secrets of Kafka, Connect, Postgres and the workers' queries."""
         value = self.environment
         return Connections(
             home=self.home.path,
@@ -50,7 +50,7 @@ class RunningStack:
         )
 
     def cli(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run `inventory` against this stack; the exit code is the test's to judge."""
+        """Run `inventory` on this stack. Don't check the exit code: the test does."""
         return run_inventory(*arguments, home=self.home.path)
 
     def wait_until(
@@ -71,10 +71,10 @@ class RunningStack:
 
 
 def run_inventory(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
-    """Run the installed command with its own home and any free port for the pages."""
+    """Run the installed command on `home`, with any free port for the pages."""
     mine = {key: value for key, value in os.environ.items() if not key.startswith("INVENTORY_")}
     mine |= {"INVENTORY_HOME": str(home), "INVENTORY_WEB_PORT": "0", "COLUMNS": "160"}
-    # People of many tests log in by password; tests/ledger/test_logins.py has the second factor.
+    # Tests log in by password alone. tests/ledger/test_logins.py tests the second factor.
     mine["INVENTORY_SECOND_FACTOR_ROLES"] = ""
     if "INVENTORY_CACHE" in os.environ:
         mine["INVENTORY_CACHE"] = os.environ["INVENTORY_CACHE"]

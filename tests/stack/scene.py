@@ -22,8 +22,9 @@ from tests.stack.running import RunningStack
 class Scene:
     """The stack and its shop.
 
-    `outside` ends a cause that no command of the project can end, before the printed commands run.
-    `beside` ends the other causes after the test: the printed commands work while they continue.
+    `outside` holds clean-ups of causes that no command of the project can end. They run before the
+    printed commands. `beside` holds the other clean-ups. They run after the test, because the
+    printed commands must work while these causes continue.
     """
 
     own: RunningStack
@@ -60,7 +61,7 @@ class Scene:
         os.kill(pid, number)
 
     def begin_again(self, name: str) -> None:
-        """Start a worker without waiting. It may end at once."""
+        """Restart a worker without waiting for it, because it may end at once."""
         wanted = read_requested(self.own.home)
         assert wanted is not None
         write_requested(self.own.home, wanted.restarted(name))

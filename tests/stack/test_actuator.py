@@ -15,7 +15,8 @@ from inventory.revision import LOGIC_REVISION
 from tests.stack.running import RunningStack
 
 KEY = "ACT|X"
-# These decisions come from no record: from behind the end of whatever other tests recompute.
+# No record caused these decisions. The offset is far beyond the end of every log, so that no
+# recomputation in another test reaches it.
 NOWHERE = Origin(1, 0, 1_000_000_000_000)
 OPENED = ReorderEvent(
     ReorderOutput(

@@ -1,4 +1,4 @@
-"""Recomputing the running stack's history gives what its workers hold, byte for byte."""
+"""A recomputation of the running stack's history gives its workers' states, byte for byte."""
 
 import json
 import re

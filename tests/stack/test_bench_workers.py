@@ -20,7 +20,7 @@ def test_one_worker_and_two_fold_the_same_log_right_while_somebody_asks(tmp_path
     report = json.loads(result.stdout)
     assert [run["workers"] for run in report["runs"]] == [1, 2]
     one, two = report["runs"]
-    # Of the log that stood before and of the lines that follow when the workers hold everything.
+    # Records of the log before the start, and sale lines written after the workers caught up.
     assert 5_000 <= one["records"] <= 26_000
     assert 5_000 <= two["records"] <= 31_000
     assert min(one["answers"], two["answers"]) > 0

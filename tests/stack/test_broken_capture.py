@@ -52,7 +52,7 @@ def captured(own: RunningStack) -> int:
 
 
 def kill_connect(own: RunningStack) -> None:
-    """Kill it with SIGKILL in the middle of its snapshot."""
+    """Kill Connect with SIGKILL in the middle of its snapshot."""
     assert own.wait_until(lambda: captured(own) > BEGUN)
     pid = read_runtime(own.home).services["connect"].pid
     assert pid is not None

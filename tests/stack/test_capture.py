@@ -1,4 +1,4 @@
-"""The connector writes the same messages to the topics today as the golden files hold."""
+"""The connector writes the messages that the golden files hold."""
 
 import json
 

@@ -33,7 +33,7 @@ def well(stack: RunningStack, client: ConnectClient) -> bool:
 
 
 def report(stack: RunningStack) -> dict[str, Any]:
-    """Return what the reconciler has written about its last comparison."""
+    """Return the reconciler's report about its last comparison."""
     url = stack.environment["INVENTORY_READ_DATABASE_URL"]
     with psycopg.connect(url, autocommit=True) as connection:
         [(found,)] = connection.execute(REPORT).fetchall()

@@ -1,6 +1,7 @@
-"""Publication and slot destroyed under sales: named, refused at a start, repaired as printed.
+"""Publication and slot are destroyed while sales continue.
 
-Uses a stack of its own: its capture is destroyed, and its log is captured again.
+The doctor names the damage, a start is refused, and the printed commands repair it. Uses a separate
+stack, because its log is captured again.
 """
 
 import json
@@ -67,17 +68,21 @@ def execute(own: RunningStack, statement: str, *values: object, role: str = "ret
 
 @dataclass(frozen=True)
 class Destroyed:
-    """All reports about a capture that lost publication and slot."""
+    """All reports about a capture that lost publication and slot.
+
+    `reports` are four states of the doctor's rows: publication dropped, publication created again,
+    slot dropped too, and stack down.
+    """
 
     shop: Shop
-    reports: list[dict[str, dict[str, Any]]]  # dropped, created again, without its slot, down
+    reports: list[dict[str, dict[str, Any]]]
     problem: str
     refused: subprocess.CompletedProcess[str]
 
 
 @pytest.fixture(scope="module")
 def destroyed(own: RunningStack) -> Destroyed:
-    """Sell while the publication is missing: no service fails, and no topic has the sale."""
+    """Sell while the publication is missing. No service fails, but the log never gets the sale."""
     shop = Shop(own.environment["INVENTORY_OWNER_DATABASE_URL"])
     shop.trade()
     own.wait_until(lambda: execute(own, ON_HAND, f"{shop.location}|A") == (TRADED,))

@@ -1,6 +1,7 @@
-"""Offsets, transactions, tombstones and partitions that another program adds to the topics.
+"""A worker on topics that another program changed.
 
-Uses a broker and a worker of its own. Tests send the facts as Connect does, without heartbeats.
+The changes are gaps in the offsets, transactions, tombstones and more partitions. Uses a separate
+broker and worker. Tests send the facts as Connect does, without heartbeats.
 """
 
 import json
@@ -34,7 +35,7 @@ PLACE = partition_of(KEY.encode())
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    """A broker and one worker. Without heartbeats no record follows those of the tests."""
+    """A broker and one worker. No heartbeats run, so the tests' records are the last ones."""
     home = tmp_path_factory.mktemp("changed") / "home"
     try:
         yield start(home, "--workers", "1", "--only", "kafka,topics,worker-1")
@@ -56,7 +57,7 @@ def sell(own: RunningStack, *numbers: int) -> None:
 
 
 def asked(own: RunningStack, path: str) -> Any:
-    """Return the worker's answer, None if it gives none."""
+    """Return the worker's answer as JSON, or None after an error."""
     headers = {"Authorization": f"Bearer {own.settings.query_token.get_secret_value()}"}
     try:
         answer = httpx.get(f"{own.runtime.services['worker-1'].url}{path}", headers=headers)
@@ -86,7 +87,10 @@ def doctor(own: RunningStack) -> dict[str, str]:
 
 
 def wait_for_halt(own: RunningStack, reason: str) -> dict[str, str]:
-    """Wait until the worker keeps ending for that reason. Return the doctor's row."""
+    """Wait until the worker has ended with `LOG_MISMATCH` and the doctor names `reason`.
+
+    Return the doctor's row.
+    """
     own.wait_until(
         lambda: own.runtime.services["worker-1"].last_exit == ExitCode.LOG_MISMATCH,
         describe=lambda: own.runtime.services["worker-1"],

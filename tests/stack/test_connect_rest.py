@@ -25,7 +25,7 @@ CLOSED: Final = (
     ("GET", "/admin/loggers"),
     ("PUT", "/admin/loggers/root"),
 )
-# Connect's workers call these of each other, with a signature instead of a password.
+# Connect's workers call each other at these paths, with a signature instead of a password.
 SIGNED: Final = (
     ("POST", f"/connectors/{CONNECTOR}/tasks"),
     ("PUT", f"/connectors/{CONNECTOR}/fence"),
@@ -37,13 +37,14 @@ LISTENS: Final = "0A"
 
 def client_of(stack: RunningStack, account: tuple[str, str] | None) -> httpx.Client:
     url = stack.environment["INVENTORY_CONNECT_URL"]
-    # A refusal may close the connection before it has read the body.
+    # Connect may refuse a request and close the connection before it has read the body. So the
+    # client must not reuse the connection.
     closing = {"Connection": "close"}
     return httpx.Client(base_url=url, timeout=60, auth=account, headers=closing)
 
 
 def validated(stack: RunningStack, **changes: str) -> str:
-    """Return Connect's complete answer about our configuration with these changes."""
+    """Return the text of Connect's validation of our configuration with these changes."""
     account = (ACCOUNT, stack.environment["INVENTORY_CONNECT_PASSWORD"])
     config = connector_config("127.0.0.1", stack.runtime.ports["postgres"])
     body = {"name": CONNECTOR, **config, **changes}
@@ -92,7 +93,7 @@ def test_a_variable_of_another_name_is_not_resolved(stack: RunningStack) -> None
     names = sorted({*stack.environment, *ours} - {"CDC_PASSWORD"})
     asked = "".join(f"/${{env:{name}}}" for name in names)
 
-    # An invalid name is returned as Connect has resolved it.
+    # Connect's message about an invalid value contains the value with all references resolved.
     said = validated(stack, **{"topic.prefix": asked})
 
     assert {"PATH", "INVENTORY_SECRET_KEY", "INVENTORY_OWNER_DATABASE_URL"} <= {*names}

@@ -1,7 +1,7 @@
-"""Containers capture everything again: the compose file's commands, run as plain processes.
+"""A new generation with containers: the commands of docker-compose.yml, run as plain processes.
 
-Needs no container engine: each process gets exactly the variables of its service, with the
-addresses of a local Postgres, broker and Connect. Uses a stack of its own without our services.
+Needs no container engine. Each process gets exactly the variables of its service, with the
+addresses of a local Postgres, broker and Connect. Uses a separate stack of these three.
 """
 
 import os
@@ -65,7 +65,7 @@ class Compose:
         return dict(found["services"][name])
 
     def environment(self, name: str) -> dict[str, str]:
-        """Return the service's variables with the addresses of this machine."""
+        """Return the variables of a service, with the addresses of this machine."""
         secrets = self.own.home.secrets()
         known = {f"{role.upper()}_PASSWORD": text for role, text in secrets.items()}
         known |= {
@@ -123,7 +123,7 @@ class Compose:
             process.wait(60)
 
     def program(self, command: Any) -> list[str]:
-        """Return the command with the programs of this checkout."""
+        """Return the command with this checkout's `python` and `inventory`."""
         mine = {"inventory": str(Path(sys.executable).with_name("inventory"))}
         return [{"python": sys.executable, **mine}.get(part, part) for part in command]
 

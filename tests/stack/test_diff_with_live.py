@@ -1,4 +1,4 @@
-"""`backfill diff` between what the running workers published and a run, while the shop trades."""
+"""`backfill diff` between the running workers' decisions and those of a run, during trade."""
 
 import json
 
@@ -28,7 +28,7 @@ def traded(stack: RunningStack) -> str:
     shop.trade()
     with psycopg.connect(shop.url, autocommit=True) as connection:
         connection.execute(_LOWER, {"place": shop.location})
-    assert verify(shop.location, settings=stack.settings).ok  # it waits for the workers
+    assert verify(shop.location, settings=stack.settings).ok  # `verify` waits for the workers
     return shop.location
 
 

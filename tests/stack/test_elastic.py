@@ -49,7 +49,7 @@ def sell(stack: RunningStack, run: str) -> None:
 
 @contextmanager
 def selling(stack: RunningStack) -> Iterator[list[str]]:
-    """Sell continuously and yield the list of runs so far."""
+    """Sell continuously in a thread. Yield the list of runs, which grows with each sale."""
     stopped, runs = threading.Event(), [f"r{uuid.uuid4().hex[:8]}"]
 
     def go_on() -> None:
@@ -87,7 +87,7 @@ def answer_of(stack: RunningStack, worker: str, key: str) -> httpx.Response | No
 
 
 def on_hand(stack: RunningStack, worker: str, key: str) -> int | None:
-    """Return on-hand from this worker, None without a number."""
+    """Return on-hand from this worker, or None if it gives no number."""
     answer = answer_of(stack, worker, key)
     return answer.json()["on_hand_units"] if answer is not None and answer.is_success else None
 
@@ -126,7 +126,7 @@ def test_any_worker_answers_for_any_key_and_knows_the_whole_map(stack: RunningSt
     addresses = {name: stack.runtime.services[name].url for name in ("worker-1", "worker-2")}
 
     def whole_map(worker: str) -> list[dict[str, Any]] | None:
-        """Return the worker's map of partitions, None if it has rows without a running worker."""
+        """Return the worker's list of partitions, or None while one of them isn't running."""
         rows: list[dict[str, Any]] = get(stack, worker, "/iq/v1/partitions").json()["partitions"]
         return rows if {row["state"] for row in rows} == {"RUNNING"} else None
 
@@ -173,7 +173,7 @@ def test_after_kill_9_of_the_owner_a_key_is_unknown_and_then_right_again(
     first = answer_of(stack, "worker-1", key)
     live = query_key(stack.settings, key)
 
-    # No number, or already that of the next life; never one without its age.
+    # The answer is an error, or already the number of the restarted worker.
     assert first is not None
     assert first.status_code in {200, 503}
     assert first.status_code == 200 or first.headers["Retry-After"] == "1"
@@ -210,9 +210,9 @@ def test_scaling_to_three_and_back_under_load_loses_nothing(stack: RunningStack)
     kept = {name: stack.runtime.services[name].pid for name in ("worker-1", "worker-2")}
 
     def three_shares() -> dict[str, list[int]]:
-        """Return partitions by worker, as soon as each of three has its third."""
+        """Return partitions by worker once each of three workers has four of the twelve."""
         if any(len(held(stack, f"worker-{number}")) != 4 for number in (1, 2, 3)):
-            return {}  # a request costs much less than a command
+            return {}  # first ask by HTTP, because the command below takes much longer
         rows = json.loads(stack.cli("workers", "--json").stdout)
         shares = {row["worker"]: row["partitions"] for row in rows}
         return shares if [len(share) for share in shares.values()] == [4, 4, 4] else {}
@@ -294,7 +294,7 @@ def test_a_worker_shows_its_metrics(stack: RunningStack) -> None:
         }
 
     def alive() -> dict[str, list[float]]:
-        """Return its metrics once it is ready and has a recent heartbeat of each partition."""
+        """Return a worker's metrics once it is ready and each partition has a recent heartbeat."""
         seen = figures()
         ages = seen["inventory_heartbeat_age_seconds"]
         has_heard = len(ages) == len(held(stack, "worker-1")) and max(ages) < 60
@@ -315,7 +315,7 @@ def test_a_worker_that_is_gone_for_good_leaves_its_group_at_once(stack: RunningS
             bootstrap_servers=bootstrap,
             group_id=group,
             group_instance_id="worker-9",
-            session_timeout_ms=120_000,  # longer than this test: nobody else ends the membership
+            session_timeout_ms=120_000,  # longer than this test, so the broker doesn't end it
         )
         await consumer.start()
         await consumer.stop()

@@ -1,4 +1,4 @@
-"""`inventory explain` and `sales` on the running stack: each item adds up from a worker's state."""
+"""`inventory explain` and `sales` on the running stack: the terms of each item add up."""
 
 import json
 
@@ -61,7 +61,7 @@ def test_the_commands_explain_an_item_and_its_sales(stack: RunningStack) -> None
     ]
     report = json.loads(sold.stdout)
     assert sorted(report["hops"]) == ["24 hours", "7 days", "hour"]
-    # Sessions reach into the window in progress, hops end before it.
+    # Sessions include the window in progress. Hops end before it.
     whole = report["hops"]["7 days"][-1]
     assert sum(one["units"] for one in report["sessions"]) >= whole["units"] > 0
     assert unknown.returncode == 1

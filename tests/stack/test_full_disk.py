@@ -13,7 +13,7 @@ from tests.stack.running import RunningStack, run_inventory
 
 pytestmark = pytest.mark.soak
 
-MEGABYTES = 24  # a cluster takes 40
+MEGABYTES = 24  # a Postgres cluster needs 40 MB
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ def test_no_secret_is_logged_answered_or_given_away_when_postgres_is_killed(
     log = stack.home.log_of("projector")
     before = log.stat().st_size
     kill(stack, "postgres")
-    # The projector had a statement on its way or begins one: it logs the failure with a traceback.
+    # The projector's current or next statement fails. It logs the failure with a traceback.
     stack.wait_until(lambda: b"sink failed" in log.read_bytes()[before:])
     stack.wait_until(lambda: is_ready(stack))
 

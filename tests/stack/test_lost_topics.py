@@ -28,7 +28,7 @@ CHANGELOGS = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    """One worker, and the services that a comparison needs."""
+    """A stack with one worker, and the services that `inventory verify` needs."""
     home = tmp_path_factory.mktemp("lost") / "home"
     try:
         yield start(home, "--workers", "1", "--only", PARTS)
@@ -112,7 +112,7 @@ def test_changelogs_recreated_halt_a_worker_until_they_are_rebuilt(
 
     recreated(own, *CHANGELOGS)
     wait_for_halt(own, ExitCode.LOG_MISMATCH, "was deleted and recreated")
-    told = own.cli("doctor", "--json").stdout  # a table folds what is long
+    told = own.cli("doctor", "--json").stdout  # the table breaks long lines
     rebuild(own)
 
     assert "was deleted and recreated after this state was computed" in told
@@ -152,7 +152,10 @@ def test_a_source_topic_recreated_halts_a_worker_and_is_not_rebuilt_from(own: Ru
 def test_a_worker_elsewhere_halts_however_far_the_source_recreated_has_grown(
     own: RunningStack,
 ) -> None:
-    """Beyond the former offsets only the topic id in the progress distinguishes the two topics."""
+    """The new topic has more records than the old one, so only its topic id differs.
+
+    The progress in the changelog has the id of the old topic.
+    """
     producer = Producer({"bootstrap.servers": own.settings.kafka_bootstrap, "acks": "all"})
     for partition in range(12):
         for number in range(2_000):
@@ -178,7 +181,7 @@ def test_a_changelog_that_was_cut_off_halts_a_worker(own: RunningStack) -> None:
     )
     topic = ConfigResource(
         ResourceType.TOPIC, ON_HAND_CHANGELOG, incremental_configs=[policy]
-    )  # a broker cuts off no topic that is only compacted
+    )  # the broker deletes records only if the policy includes `delete`
     for answer in admin.incremental_alter_configs([topic]).values():
         answer.result(30)
     cut = [TopicPartition(ON_HAND_CHANGELOG, number, 1) for number in range(12)]

@@ -33,7 +33,7 @@ from tests.stack.test_revisions import code_of, desk, report, revisions, sell, w
 
 pytestmark = pytest.mark.soak
 
-OTHER = LOGIC_REVISION + 1  # of the same rules
+OTHER = LOGIC_REVISION + 1  # with the same rules
 APPROVE = """
 import sys
 import django
@@ -41,7 +41,7 @@ django.setup()
 from ledger.services import ApproveReorder, approve_reorder
 print(approve_reorder(ApproveReorder(sys.argv[1], int(sys.argv[2]))).line_ids[0])
 """
-# No column here holds the offset or the log of a row.
+# Columns that don't depend on offsets or the generation, so both generations show the same.
 SHOWN = """
 SELECT sku, on_hand_units, unavailable_units, in_transit_units, allocated_units,
     available_to_sell_units, stock_known, reorder_point_units, order_up_to_units,
@@ -72,19 +72,20 @@ class NewGeneration:
 
     own: RunningStack
     shop: Shop
-    answers: list[subprocess.CompletedProcess[str]]  # while it runs, without --yes, and done
+    # Of `inventory generation`: on a running stack, without --yes, and with it.
+    answers: list[subprocess.CompletedProcess[str]]
     needed: dict[str, tuple[Any, ...]]
     shown: list[tuple[Any, ...]]
     sold: list[tuple[Any, ...]]
     coming: list[tuple[Any, ...]]
-    need: str  # approved when the log had heard of it for the last time
-    line: str  # of the order that answers it
+    need: str  # approved after the last record of the first generation
+    line: str  # order line that answers the need
     ordered: list[tuple[Any, ...]]
 
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    """One worker, and the services that a comparison needs."""
+    """A stack with one worker, and the services that `inventory verify` needs."""
     home = tmp_path_factory.mktemp("generation") / "home"
     try:
         yield start(home, "--workers", "1", "--only", PARTS)
@@ -143,7 +144,7 @@ def renewed(own: RunningStack) -> NewGeneration:
     own.cli("down")
     answers.append(own.cli("generation"))
     own = again(own, "postgres")
-    # The log never gets this order.
+    # Only Postgres runs, so the log of this generation never gets this order.
     [(_, _, need)] = needs(shop, "C")
     line = approve(own, need)
     ordered = rows(shop, ORDERED, shop.location)
@@ -201,7 +202,7 @@ def test_it_goes_on_from_there(renewed: NewGeneration) -> None:
 
     own.wait_until(lambda: desk(own, shop).keys() == {"A", "B"})
     verified(own)
-    # Proposals of the former generation have no record in this log.
+    # Proposals of the former generation have no record in this log. They are counted separately.
     compared = own.cli("backfill", "verify", "--json")
     assert compared.returncode == 0, compared.stdout + compared.stderr
     assert json.loads(compared.stdout)["proposals_of_former_generations"] > 0

@@ -19,7 +19,7 @@ PAGE = PROJECT / "docs" / "roles" / "analyst.md"
 SECTION = "## One change, from plan to rollback\n"
 TREE = re.compile(r"\S+/trees/v3-[0-9a-f]{12}")
 KEY = re.compile(r"(?<=--key )'[^']+'")
-# A difference is no failure of the command that finds it.
+# Commands whose exit code reports differences: it may be other than 0.
 MAY_DIFFER = ("backfill diff", "backfill shadow")
 
 

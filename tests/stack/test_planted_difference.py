@@ -1,4 +1,4 @@
-"""A live state that was altered: the prover's comparison finds it, and a rebuild repairs it.
+"""The prover finds a live state that was altered, and a rebuild repairs it.
 
 Uses a separate stack, whose changelog is damaged on purpose.
 """
@@ -58,7 +58,7 @@ def in_project(own: RunningStack, *arguments: str) -> subprocess.CompletedProces
 
 
 def prove_as_the_service(own: RunningStack) -> subprocess.CompletedProcess[str]:
-    """Run the process that the prover starts at night."""
+    """Run the process that the prover starts every night."""
     return in_project(own, "-m", "deploy.proving.once")
 
 
@@ -102,7 +102,7 @@ def system_page(own: RunningStack, opener: OpenerDirector, part: str = "") -> st
 
 
 def alter_a_level(own: RunningStack, key: str) -> None:
-    """Write the newest level record of a key at rest again, with one unit more."""
+    """Copy the newest level of a key that has no trade, with one unit more on hand."""
     _name, right = _newest(own.settings, ON_HAND_CHANGELOG, key, key.encode())
     _write(own.settings, ON_HAND_CHANGELOG, key, (key.encode(), _changed(right, 1)))
 
@@ -124,7 +124,7 @@ def assert_shown_as_different(own: RunningStack, browser: OpenerDirector, key: s
 
 
 def proved_after_the_restore(own: RunningStack) -> subprocess.CompletedProcess[str]:
-    """Prove until the workers have passed the ends of the last proof (exit code 2 before)."""
+    """Run `backfill prove` until the workers have caught up. Until then its exit code is 2."""
     done: list[subprocess.CompletedProcess[str]] = []
 
     def is_compared() -> bool:
@@ -158,7 +158,7 @@ def test_an_altered_live_state_is_recorded_shown_and_repaired(
     assert json.loads(full.stdout)["differences"][0]["key"] == key
 
     rebuilt = own.cli("workers", "rebuild", "--yes", "--json")
-    # Exit code 1 names the key whose former state was wrong.
+    # Exit code 1: a former state was wrong. The output names its key.
     assert rebuilt.returncode == 1, rebuilt.stdout + rebuilt.stderr
     assert json.loads(rebuilt.stdout)["keys"] == [key]
     repaired = proved_after_the_restore(own)

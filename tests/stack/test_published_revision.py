@@ -67,7 +67,7 @@ print(json.dumps({key: encode_state(live.state(key)).decode() for key in live.ke
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same rules under another revision number."""
+    """A copy of the code with the same rules and another revision number."""
     found = tmp_path_factory.mktemp("published") / "tree"
     for package in CODE:
         shutil.copytree(PROJECT / package, found / package)
@@ -112,7 +112,7 @@ def refused(stack: RunningStack, tree: Path, run: str) -> str:
 def in_tree(
     stack: RunningStack, tree: Path, *arguments: str, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run that tree's code in a separate process."""
+    """Run Python with the code in `tree` in a separate process."""
     mine = {key: found for key, found in os.environ.items() if not key.startswith("INVENTORY_")}
     return subprocess.run(  # noqa: S603 -- our own code
         [sys.executable, *arguments],
@@ -138,7 +138,7 @@ def ready_partitions(stack: RunningStack) -> dict[int, int]:
 
 
 def states(stack: RunningStack, tree: Path, shop: Shop) -> dict[str, str]:
-    """Return each key's complete state from that code's workers, without the revision number."""
+    """Return each key's complete state from the tree's workers, without the revision number."""
     done = in_tree(stack, tree, "-c", STATES, shop.location)
     assert done.returncode == 0, done.stderr
     number = re.compile(r'"logic_revision":\d+')
@@ -173,7 +173,7 @@ def test_it_holds_what_a_replay_gives_byte_for_byte_and_goes_on_there(
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["logic_revision"] == PUBLISHED
-    assert found["partitions_written"] == found["partitions"] >= 1  # those with facts
+    assert found["partitions_written"] == found["partitions"] >= 1  # partitions with facts
     assert found["keys"] >= 3
     again = json.loads(publish(stack, tree, run).stdout)
     assert (again["partitions_written"], again["keys"]) == (0, 0)
@@ -221,7 +221,7 @@ def test_killed_in_the_middle_it_is_no_state_until_it_is_run_again(
     sell(stack, shop, "A", 1)
 
     def with_that_sale() -> str:
-        """Return the name of a run with more history, an empty text until the archive has it."""
+        """Return the name of a run that includes the sale, or "" until the archive has it."""
         found = recomputed(stack, "--code", str(tree))
         return "" if found == run else found
 

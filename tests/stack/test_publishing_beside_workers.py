@@ -47,7 +47,7 @@ def shop(stack: RunningStack) -> Shop:
 
 
 def slowly(tail: kafka.Tail, clock: Clock, ends: dict[int, int]) -> Iterator[Any]:
-    """Let each message take almost as long as the limit without messages."""
+    """Advance the clock at each message by almost the limit for a time without messages."""
     for message in tail.read_until(ends):
         clock.now += kafka.TIMEOUT_S - 1
         yield message

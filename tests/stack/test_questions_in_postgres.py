@@ -17,7 +17,8 @@ from tests.stack.running import RunningStack
 pytestmark = pytest.mark.soak
 Rows = list[tuple[object, ...]]
 
-# Delays end half a minute or half a day off the limits of the questions.
+# Delays differ from the questions' limits by half a minute or half a day, so that the time between
+# this statement and a question can't change an answer.
 MORE = """
 INSERT INTO retail.item_location (inv_key, location, sku, status, replenish_family,
     reorder_point_units, order_up_to_units, cost_minor)

@@ -82,7 +82,8 @@ def test_a_lost_record_counts_once_when_it_is_sent_again(stack: RunningStack) ->
     assert again.returncode == 1
     assert "needs no decision any more: replayed by" in again.stderr
 
-    # The ledger never had these rows: taken back, so that nothing differs from it afterwards.
+    # Postgres never had these rows. Delete them in the log, so that later comparisons find no
+    # difference.
     for row in (first, lost):
         gone_us = time.time_ns() // 1000
         send(

@@ -1,6 +1,6 @@
 """Each failure that `doctor` reports is caused, and exactly the printed commands repair it.
 
-Uses a stack of its own: it is damaged on purpose, stopped and started again. Other failures are in
+Uses a separate stack, which is damaged, stopped and started again. Other failures are in
 `ELSEWHERE` with their tests, or in `NOT_CAUSED` with the reason.
 """
 
@@ -71,7 +71,10 @@ FROM generate_series(1, %(lines)s) AS n
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    """Two workers and the services that a comparison needs. Printed commands start the rest."""
+    """A stack with two workers and the services that `inventory verify` needs.
+
+    The printed commands start the other services.
+    """
     home = tmp_path_factory.mktemp("repairs") / "home"
     try:
         yield start(home, "--only", PARTS)
@@ -135,7 +138,7 @@ def connector_stopped_without_its_reconciler(scene: Scene) -> None:
 
 
 def command_connector(scene: Scene, command: Callable[[ConnectClient], None], state: str) -> None:
-    """Change the connector while nothing puts it right."""
+    """Change the connector while the capture service is suspended, so nothing repairs it."""
     scene.suspend("capture")
     with contextlib.closing(client_of(scene.own.environment, timeout_s=60)) as client:
         command(client)
@@ -143,7 +146,7 @@ def command_connector(scene: Scene, command: Callable[[ConnectClient], None], st
 
 
 def slot_behind(scene: Scene) -> None:
-    """Write WAL that a paused connector doesn't confirm. It keeps its connection to the slot."""
+    """Write WAL that a paused connector doesn't confirm. It stays connected to the slot."""
     command_connector(scene, ConnectClient.pause, "PAUSED")
     for _ in range(RETAINED):
         scene.execute("SELECT pg_logical_emit_message(false, 'test', repeat('x', 1 << 20))")
@@ -162,7 +165,7 @@ def log_grown(scene: Scene) -> None:
 
 
 def grow(scene: Scene, topic: str) -> None:
-    client = admin_client(scene.bootstrap)  # an answer arrives only while its client lives
+    client = admin_client(scene.bootstrap)  # the answer arrives only while a reference exists
     client.create_partitions([NewPartitions(topic, 13)])[topic].result(60)
 
 
@@ -210,12 +213,12 @@ CASES: Final[dict[Cause, frozenset[Failure]]] = {
     supervisor_killed: frozenset({Failure.STACK_DOWN}),
     archive_of_the_former_release: frozenset({Failure.SERVICE_HALTED}),
     port_taken: frozenset({Failure.WORKER_HALTED}),
-    # A rebuild would stop at the garbage, which a new generation leaves behind.
+    # A rebuild would stop at the garbage. A new generation begins with empty topics.
     garbage_in_the_log: frozenset({Failure.WORKER_HALTED}),
     log_grown: frozenset({Failure.LOG_DIFFERS}),
 }
 
-# All commands that are printed after these causes: no service may be restarted for them.
+# The exact list of commands printed after these causes: no service may be restarted.
 COMMANDS: Final[dict[Cause, list[str]]] = {capture_paused: [RESUME]}
 # The exit code of the worker after these causes.
 CODES: Final[dict[Cause, ExitCode]] = {

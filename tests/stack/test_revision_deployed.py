@@ -29,7 +29,7 @@ CODE = ("analytics", "bench", "cdc", "deploy", "inventory", "ledger", "streams",
 
 @dataclass(frozen=True)
 class Deployed:
-    """Code of another revision in a tree, and its command."""
+    """A copy of the code with another revision, and its `inventory` command."""
 
     tree: Path
     home: Path
@@ -50,7 +50,7 @@ class Deployed:
 
 @pytest.fixture
 def traded(tmp_path: Path) -> Iterator[tuple[RunningStack, Shop]]:
-    """A stack of its own with a shop that has needs."""
+    """A separate stack with a shop that has needs."""
     home = tmp_path / "home"
     try:
         stack = start(home, "--workers", "1")
@@ -100,7 +100,7 @@ def test_new_code_shows_its_state_at_once_and_decides_when_it_is_promoted(
     assert desk(stack, shop) == before
     assert f"inventory revision promote {LATER} --without-comparison" in up.stdout
     need = standing(stack, shop, "C")
-    # No worker of the former rules runs that would close it.
+    # No worker of the former revision runs, so none accepts the need when its order arrives.
     approve(stack, need)
 
     promoted = later.cli("revision", "promote", str(LATER), "--without-comparison", "--json")
@@ -120,7 +120,7 @@ def test_new_code_shows_its_state_at_once_and_decides_when_it_is_promoted(
 
 
 def take_back(later: Deployed) -> None:
-    """Let the former revision decide again with workers beside those of the new code."""
+    """Let the former revision decide again. Its workers run beside those of the new code."""
     former = ("revision", "start", str(LOGIC_REVISION), "--code", str(PROJECT))
     started = later.cli(*former)
     assert started.returncode == 0, started.stderr
@@ -140,7 +140,7 @@ def status(stack: RunningStack, need: str) -> str:
 
 
 def asked(stack: RunningStack, where: LiteralString, value: str) -> tuple[str, str]:
-    """Return id and status of the proposal."""
+    """Return id and status of the only proposal for which `where` is true."""
     url = stack.settings.read_database_url.get_secret_value()
     rows: LiteralString = "SELECT reorder_id, status FROM app.reorder_proposal WHERE "
     with psycopg.connect(url, autocommit=True) as connection:

@@ -77,7 +77,7 @@ while True:
 def code_of(revision: int, tree: Path, *, more_units: int = 0) -> Path:
     """Copy this code as another revision. `more_units` are added to each order."""
     for package in PACKAGES:
-        shutil.copytree(PROJECT / package, tree / package)  # with what is compiled already
+        shutil.copytree(PROJECT / package, tree / package)  # with compiled modules
     replaced(
         tree / "inventory" / "revision.py",
         r"LOGIC_REVISION: Final = \d+",
@@ -106,7 +106,7 @@ def sell(stack: RunningStack, shop: Shop, sku: str, units: int) -> None:
 
 
 def die_in_group(stack: RunningStack, group: str) -> None:
-    """Kill a member of the group. It stays one until its session times out."""
+    """Join the consumer group and kill that member. The broker keeps it until a timeout."""
     command = [sys.executable, "-c", JOIN, stack.settings.kafka_bootstrap, group, STOCK_EVENTS]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as member:  # noqa: S603 -- our own code
         assert member.stdout is not None
@@ -167,7 +167,7 @@ def revisions(stack: RunningStack) -> dict[int, dict[str, Any]]:
 
 
 def is_verified(stack: RunningStack, shop: Shop) -> bool:
-    """Return True if no comparison names this shop. Other shops may have differences."""
+    """Return True if `verify` and `backfill verify` find no difference in this shop."""
     of_shop = verify(shop.location, settings=stack.settings)
     recomputed = stack.cli("backfill", "verify")
     return of_shop.exit_code == 0 and shop.location not in recomputed.stdout
@@ -175,7 +175,7 @@ def is_verified(stack: RunningStack, shop: Shop) -> bool:
 
 @pytest.fixture
 def shop(stack: RunningStack) -> Iterator[Shop]:
-    """A shop with needs. Afterwards this code's revision decides and no other one is left."""
+    """A shop with needs. Afterwards this code's revision decides, and all others are removed."""
     opened = Shop(stack.settings.owner_database_url.get_secret_value())
     opened.trade()
     sell(stack, opened, "C", 90)
@@ -226,7 +226,8 @@ def test_a_shadow_of_the_same_rules_holds_the_same_state_byte_for_byte(
 
     assert stack.cli("revision", "retire", str(SAME)).returncode == 0
     sell(stack, shop, "B", 1)
-    # Reading the topics must not take longer on a busy machine; the lag is there to stay.
+    # The revision's workers are stopped, so the lag remains. 15 s are enough to read the topics,
+    # also on a busy machine.
     behind = stack.cli("revision", "promote", str(SAME), "--timeout", "15")
 
     assert behind.returncode == 1

@@ -1,4 +1,4 @@
-"""Preconditions of rules: a heartbeat of every partition through the chain, and the actuator."""
+"""Heartbeats, which automatic rules require: one per partition in Postgres, and the actuator's."""
 
 import psycopg
 

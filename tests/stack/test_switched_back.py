@@ -21,7 +21,7 @@ from tests.stack.test_revisions import (
     wait_for_desk,
 )
 
-__all__ = ["shop"]  # a fixture
+__all__ = ["shop"]  # a fixture, which pytest finds in this module
 
 pytestmark = pytest.mark.soak
 

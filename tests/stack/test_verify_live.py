@@ -38,7 +38,7 @@ def test_verify_finds_nothing_where_every_number_follows_from_the_facts(
 
 @contextmanager
 def shown_wrong(shop: Shop, more: int) -> Iterator[None]:
-    """Show more on hand and more sold than the facts have; end with the right numbers again."""
+    """Raise on-hand and units sold in the read model by `more`; restore them at the end."""
     raise_shown(shop, more)
     try:
         yield

@@ -74,7 +74,7 @@ def get(stack: RunningStack, worker: str, path: str, *, token: str | None = None
 
 
 def held(stack: RunningStack, worker: str) -> list[int]:
-    """Return the partitions that a worker has ready; none if it doesn't answer."""
+    """Return the partitions that are ready at a worker, or none if it doesn't answer."""
     try:
         answer = get(stack, worker, "/iq/v1/partitions?scope=worker").json()
     except httpx.HTTPError:
@@ -101,7 +101,10 @@ def test_two_workers_share_the_partitions_and_answer_for_any_key(stack: RunningS
     wait_for_equal_sums(stack)
 
     def answered() -> list[dict[str, Any]] | None:
-        """Return both workers' answers, None if a busy worker doesn't answer the other in time."""
+        """Return both workers' answers, or None if one of them fails.
+
+        A worker asks the owner of the key, which may be too busy to answer in time.
+        """
         path = f"/iq/v1/store/on-hand/{quote('WRK|K1')}"
         answers = [get(stack, worker, path) for worker in WORKERS]
         return [one.json() for one in answers] if all(one.is_success for one in answers) else None
@@ -210,7 +213,10 @@ def test_a_topic_recreated_has_another_id(stack: RunningStack) -> None:
     topic = Topic(f"test-recreated-{os.urandom(4).hex()}", partitions=1, config={})
 
     def create() -> bool:
-        """The broker continues to delete for a while after it has confirmed the deletion."""
+        """Return True if the topic was created. For a while after a deletion this fails.
+
+        The broker confirms a deletion before it is complete.
+        """
         return topic.name in create_topics(bootstrap, [topic])
 
     async def identity() -> str:

@@ -18,7 +18,7 @@ TOO_MANY: Final = RECENT * PERMILLE // 1_000 + 1
 
 
 def port_taken(scene: Scene) -> None:
-    """Listen at the worker's port as another program would: exit code 1."""
+    """Listen on the worker's port as another program would: exit code 1."""
     port = scene.own.runtime.services["worker-1"].port
     assert port is not None
     other = scene.beside.enter_context(socket.socket())
@@ -76,7 +76,7 @@ def file_refused(scene: Scene) -> None:
 
 
 def transactions_taken_over(scene: Scene) -> None:
-    """Another program takes over a partition's producer again and again: exit code 75."""
+    """Fence the worker's producer again and again, as another program would: exit code 75."""
     ended = threading.Event()
     identity = {"bootstrap.servers": scene.bootstrap, "transactional.id": f"{APP_ID}-{PLACE}"}
 
@@ -85,7 +85,7 @@ def transactions_taken_over(scene: Scene) -> None:
             try:
                 Producer(identity).init_transactions(30)
             except KafkaException:
-                continue  # the worker takes it over at the same time
+                continue  # the worker has fenced this producer at the same time
 
     other = threading.Thread(target=take_over)
     scene.outside.callback(other.join)
