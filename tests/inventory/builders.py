@@ -128,7 +128,7 @@ def _recorded(image: Row | None, recorded: int) -> Row | None:
 
 
 def counters(state: KeyState, clock: str, *, day: int = 0) -> tuple[int, ...] | None:
-    """sold, returned, sale lines, return lines, revenue, late, revision of one window."""
+    """Return sold, returned, sale lines, return lines, revenue, late, revision of one window."""
     row = state.windows.get(at(clock, day=day))
     if row is None:
         return None

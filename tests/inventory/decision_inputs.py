@@ -1,4 +1,4 @@
-"""Builders of cases. Columns that a case doesn't name have the defaults of domain.md 2.6."""
+"""Builders of inputs of decisions. Other columns have the defaults of domain.md 2.6."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def policy(**columns: Any) -> ItemLocation:
 
 
 def mad_for_sigma(sigma_micro: int) -> int:
-    """Mean absolute deviation whose sigma is the given one, up to the last micro-unit."""
+    """Return the mean absolute deviation that has this sigma, within a micro-unit."""
     return half_even(sigma_micro * 1_000_000, 1_253_314)
 
 
@@ -33,7 +33,7 @@ def at(offset: int) -> Position:
 
 
 def stock(base: int, ranged: ItemLocation | None, **more: Any) -> ReplenishmentInputs:
-    """Inputs whose base position is `base`, given through on-hand (or allocated, below zero)."""
+    """Return inputs with base position `base`: as on-hand, or as allocated if it is below 0."""
     shared: dict[str, Any] = {
         "policy": ranged,
         "on_hand_units": max(0, base),
@@ -76,7 +76,7 @@ def written(effective_from_us: int, price_minor: int, **more: Any) -> PriceChang
 
 
 def priced(**columns: Any) -> ItemLocation:
-    """The policy that the price vectors share: regular 999, floor 750."""
+    """Return the policy that the price vectors share: regular 999, floor 750."""
     shared: dict[str, Any] = {
         "replenish_family": "off",
         "price_mode": "advise",

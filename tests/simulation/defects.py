@@ -25,7 +25,7 @@ PLANTED = Path(__file__).parent / "planted"
 COPIED = ("inventory", "cdc", "streams", "bench/simulation")
 SEEDS = 2_000
 PATIENCE_S = 1_200
-# A defect that few of thousands of seeds meet names its first seed, or the hunt takes minutes.
+# The patch of a rare defect names the seed from which to search. From seed 0 it takes minutes.
 BEGIN = re.compile(r"^Hunted from seed (\d+)\.$", re.MULTILINE)
 HUNT = (
     "import json, sys; from dataclasses import asdict; "
@@ -34,7 +34,7 @@ HUNT = (
 )
 NOTHING = "nothing has to happen: the heartbeat that ends each history is enough"
 RATED = 10_000
-ENOUGH = 10  # met so often, a defect is rated by fewer seeds
+ENOUGH = 10  # number of failing seeds after which the rate is computed
 RATE = """
 import json, sys
 from bench.simulation.batches import failing_seeds
@@ -72,7 +72,7 @@ def plant(patch: Path, where: Path) -> None:
     """
     for path, text in place(patch.read_text(encoding="utf-8"), where, COPIED).items():
         path.write_text(text, encoding="utf-8")
-        # Compiled in the same second, it would count as the new one.
+        # Python would take a module compiled in the same second for the changed source.
         for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
             compiled.unlink()
 
@@ -132,7 +132,7 @@ def run_planted(
 
 
 def tell(line: str) -> None:
-    """Print at once, because all defects together take one to two minutes."""
+    """Print and flush, because all defects together take one to two minutes."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

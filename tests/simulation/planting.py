@@ -1,4 +1,4 @@
-"""Placement of a patch in sources whose other lines have changed since.
+"""Placement of a patch in sources that have changed since the patch was written.
 
 `git apply` needs unchanged lines around a change, in the file of that name. A planted defect only
 needs the lines that it changes. So `place` leaves out unchanged lines at the edges of a hunk until

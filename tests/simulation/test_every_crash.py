@@ -52,7 +52,7 @@ def length(plan: Plan, disk: Disk) -> int:
 
 
 def disturbed(at: int) -> Iterator[tuple[Fault, int]]:
-    """Yield each fault of the only worker at that moment, and the partition's owner after it."""
+    """Yield each fault of the only worker at event `at`, and the partition's owner after it."""
     yield Fault(at, KILL), 0
     yield Fault(at, SLEEP, to=(1,), steps=FOR_EVER), 1
 

@@ -14,7 +14,7 @@ from bench.simulation.plan import Plan, draw_plan, with_loss
 from bench.simulation.simulation import Simulation
 from streams.engine.mismatch import LogMismatch
 
-LATE = 10_000  # when nothing else is left to do
+LATE = 10_000  # an event number beyond the end of every history
 SALES = tuple(Step(number, "sale", 0, gap_us=HOUR_US // 4) for number in range(6))
 SOONER = tuple(Step(number, "sale", 0) for number in range(6))
 

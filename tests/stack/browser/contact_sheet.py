@@ -26,7 +26,8 @@ DESKTOP: Final[ViewportSize] = {"width": 1280, "height": 900}
 PHONE: Final[ViewportSize] = {"width": 390, "height": 844}
 SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 TIMEOUT_MS: Final = 60_000
-# Long enough for the pill's first age and the list of a desk; nothing depends on it but the looks.
+# Wait this long after loading, so that the header's pill shows an age and a desk its list. Only the
+# pictures depend on it.
 SETTLED_MS: Final = 600
 _LINKS: Final = """() => [...document.querySelectorAll(".desks a[data-go]")]
     .map(link => link.getAttribute("href"))"""

@@ -1,7 +1,7 @@
 """Faults of a page's looks: accessibility by axe, sideways scrolling, and targets that are too low.
 
-A page has two layouts, for desks and for phones, and two colour schemes. 390 pixels is the width of
-most phones; 320 is that of a desk at 400 % zoom, which WCAG's reflow asks for. `make
+A page has two layouts, for desktops and for phones, and two colour schemes. 390 pixels is the width
+of most phones. 320 is the width of a desktop at 400 % zoom, for WCAG's criterion Reflow. `make
 soak` tests each layout in each scheme. `make test` runs axe on two of these four combinations.
 """
 
@@ -12,9 +12,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 _TAGS: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-# The dark scheme changes values of colours and nothing else.
+# The dark scheme changes only colours, so only rules about colours are tested in it.
 _OF_COLOURS: Final = ["color-contrast", "link-in-text-block"]
-# Without the limit, axe also describes every element in which it finds nothing.
+# Limit the result to violations. By default axe also describes every element without a violation.
 _VIOLATIONS: Final = {"resultTypes": ["violations"]}
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "light": {"runOnly": {"type": "tag", "values": _TAGS}} | _VIOLATIONS,
@@ -34,7 +34,7 @@ _LOW: Final = """() => [...document.querySelectorAll("button, input, select, .bu
 
 
 def faults_of(page: Page, *, opened: bool = False) -> list[str]:
-    """Return the faults of the page that is open; with `opened`, of its closed parts too."""
+    """Return the faults of the current page. With `opened`, first expand its closed parts."""
     if opened:
         for summary in page.locator("summary:visible").all():
             summary.click()
@@ -50,14 +50,14 @@ def faults_of(page: Page, *, opened: bool = False) -> list[str]:
 
 
 def _axe_of(page: Page) -> Axe:
-    """Return axe for this page, without its 550 kB if the page has them from the layout before."""
+    """Return axe for this page, without its script of 550 kB if the page has loaded it before."""
     return Axe("0") if page.evaluate("() => 'axe' in window") else Axe()
 
 
 def _overflow(page: Page, width: int) -> list[str]:
-    """Give the window this width. Return the fault of a page that scrolls sideways in it."""
+    """Set the window's width. Return a fault if the page scrolls sideways at this width."""
     page.set_viewport_size({"width": width, "height": 844})
-    # Where a page was left scrolled, what lies half under the header counts as a small target.
+    # Scroll to the top: on a scrolled page, axe reports targets half under the header as too small.
     page.evaluate("() => scrollTo(0, 0)")
     is_wider = page.evaluate("() => document.documentElement.scrollWidth") > width
     return [f"{page.url} at {width}: scrolls sideways"] * is_wider

@@ -1,4 +1,4 @@
-"""The shop of one test, written into Postgres as tills, counters and other systems would."""
+"""The shop of one test: its rows in Postgres, as tills, counting people and other systems write."""
 
 import uuid
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ PACK_UNITS = 6
 
 @dataclass(slots=True)
 class Shop:
-    """A location of its own; items follow (s, S) = (20, 60) in packs of 6."""
+    """A location that only one test uses. Its items have s = 20, S = 60 and packs of 6."""
 
     url: str
     location: str = field(default_factory=lambda: f"TILL-{uuid.uuid4().hex[:8].upper()}")
     name: str = ""
 
     def sql(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Run one statement as the owner and commit; its rows, if it has any."""
+        """Run one statement as the owner and commit. Return its rows, or [] without a result."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             cursor = connection.execute(statement, parameters)
             return cursor.fetchall() if cursor.description else []
@@ -73,7 +73,7 @@ class Shop:
         return key[0]
 
     def sell(self, sku: str, units: int, *, minutes_ago: int = 0) -> None:
-        """One sale line, committed at once."""
+        """Insert and commit one sale line."""
         self.sql(
             "INSERT INTO retail.sale_line (source, source_ref, inv_key, location, sku,"
             " quantity_units, amount_minor, occurred_at) VALUES ('till', %s, %s, %s, %s, %s, %s,"
@@ -117,7 +117,7 @@ class Shop:
         return bool(found[0][0] == len(skus))
 
     def order_lines(self) -> list[tuple[Any, ...]]:
-        """Every order line of the location."""
+        """Return every order line of the location."""
         return self.sql(
             "SELECT ordered_units, status, recorded_by FROM retail.purchase_order_line"
             " WHERE location = %s",

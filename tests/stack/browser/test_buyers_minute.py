@@ -36,7 +36,7 @@ def clicks(page: Page) -> int:
 
 
 def dismiss_notices(page: Page) -> None:
-    """Confirm the ends of earlier sends of the person."""
+    """Dismiss the notices about earlier orders that this person sent."""
     buttons = page.locator("#sends button")
     while left := buttons.count():
         buttons.first.click()

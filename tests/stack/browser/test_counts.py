@@ -14,7 +14,7 @@ SLOW_SERVER = """() => {
   window.fetch = (...given) => pause().then(() => real(...given));
 }"""
 
-# Requests of the sheet wait in their order until they are let go.
+# Requests of the sheet wait in `window.held`, in their order, until `let_go` sends them.
 HELD = """() => {
   const real = window.fetch;
   window.held = [];
@@ -95,7 +95,7 @@ def test_twelve_scans_sixty_milliseconds_apart_are_twelve(
     page = open_sheet(visitor, shop)
 
     page.keyboard.type("MUG\n" * 12, delay=15)
-    hand_in(page)  # waits for what is still on the way
+    hand_in(page)  # waits for scans that aren't saved yet
 
     assert shop.sql(
         "SELECT units, status FROM retail.stock_count WHERE location = %s AND kind = 'cycle'",
@@ -112,7 +112,7 @@ def test_a_sheet_is_handed_in_though_a_scan_came_while_the_tallies_did(
     page = open_sheet(visitor, shop)
 
     page.keyboard.type("MUG\n")
-    let_go(page, 1)  # the first scan; the tallies are asked for when it has arrived
+    let_go(page, 1)  # the first scan; then the page requests the tallies
     page.wait_for_function("() => window.held.length === 1")
     page.keyboard.type("MUG\n")
     page.get_by_role("button", name="Hand the sheet in").click()

@@ -45,7 +45,7 @@ def test_a_need_appears_on_the_open_desk_and_a_double_click_orders_once(
 
     shop.sell("MUG", 6)
 
-    # 24 − 6 = 18 ≤ 20: up to 60 are missing 42, which are seven packs.
+    # 24 − 6 = 18 ≤ 20, and 60 − 18 = 42, which are seven packs.
     proposal = proposal_of(stack, shop)
     mine = card(page, proposal)
     expect(mine.locator(".ask")).to_contain_text("× 6 = 42")

@@ -22,14 +22,14 @@ def test_a_question_mark_shows_every_key_and_escape_closes_it(doors: Doors) -> N
     expect(keys).to_be_visible()
     assert faults_of(page) == []
     page.set_viewport_size({"width": 1280, "height": 844})
-    # A key of the page does nothing behind the dialog.
+    # While the dialog is open, the page's keys have no effect.
     page.keyboard.press("g")
     page.keyboard.press("s")
     expect(keys).to_be_visible()
     page.keyboard.press("Escape")
     expect(keys).to_be_hidden()
 
-    # The second key must come within 1.5 s, also on a machine that is slow for a moment.
+    # The second key must follow within 1.5 s. Stop the page's clock: the machine may be slow.
     page.clock.pause_at(page.evaluate("() => Date.now() + 1_000"))
     page.keyboard.press("g")
     page.keyboard.press("s")

@@ -11,7 +11,7 @@ from tests.stack.running import RunningStack
 
 
 def hold(page: Page, url: str, *, wanted: Callable[[Request], bool]) -> list[Route]:
-    """Hold back answers to scripts' requests under `url`. Return the waiting routes."""
+    """Hold back `fetch` requests to `url` for which `wanted` is true. Return the waiting routes."""
     waiting: list[Route] = []
 
     def take(route: Route) -> None:
@@ -25,7 +25,7 @@ def hold(page: Page, url: str, *, wanted: Callable[[Request], bool]) -> list[Rou
 
 
 def until(page: Page, waiting: list[Route]) -> None:
-    """Let the page run until an answer is held back."""
+    """Let the page run until `waiting` has a request; fail after `DEADLINE_MS`."""
     for _ in range(DEADLINE_MS // 100):
         if waiting:
             return
@@ -42,7 +42,7 @@ def test_news_that_comes_while_somebody_begins_to_type_waits_behind_a_button(
     proposal = proposal_of(stack, shop)
     page = doors.log_in("buyer").open(f"/reorders/?location={shop.location}")
     waiting = hold(page, "**/reorders/?location=*", wanted=lambda _: True)
-    shop.sell("MUG", 6)  # amends the need: the page fetches itself
+    shop.sell("MUG", 6)  # amends the need, so the page fetches its new content
     until(page, waiting)
 
     mine = details(page, proposal)

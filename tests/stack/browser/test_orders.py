@@ -13,14 +13,14 @@ CASE = "14006381333938"  # the GTIN of a case of 6 mugs
 
 
 def approved_order(stack: RunningStack, doors: Doors, shop: Shop, *skus: str) -> tuple[str, Page]:
-    """Approve needs that the buyer has picked. Return the order's reference and the page."""
+    """Approve a need for each of `skus` as a buyer. Return the order's reference and the page."""
     for sku in skus:
         shop.range(sku, 18)
     stack.wait_until(
         lambda: len(needs(shop)) == len(skus), describe=lambda: f"open needs: {needs(shop)}"
     )
     page = doors.log_in("buyer").open(f"/reorders/?location={shop.location}")
-    # Without sales the rules flag the needs: they are in the section to look at.
+    # Without sales the rules flag the needs, so these are in the section of flagged needs.
     page.locator("[data-pick-section]").first.check()
     expect(page.locator("[data-picked]")).to_contain_text(f"{len(skus)} picked")
     page.get_by_role("button", name=f"Approve {len(skus)}").click()
@@ -49,10 +49,10 @@ def figures(shop: Shop, sku: str) -> tuple[object, ...] | None:
 
 
 def scan_cases(dock: Page) -> None:
-    """Scan a case of 6 mugs twice, and once with a wrong digit; one mug was scanned before."""
+    """Scan a case of 6 mugs twice, then once with a wrong digit. One mug was scanned before."""
     for code, said in (
         (CASE, "MUG: 7 of 42."),
-        (f"(01){CASE}(10)A7", "MUG: 13 of 42."),  # only the server reads this form
+        (f"(01){CASE}(10)A7", "MUG: 13 of 42."),  # only the server parses this form
         (f"{CASE[:-1]}9", "its check digit is 9, but these digits need 8"),
     ):
         dock.get_by_label("Scan an item").fill(code)
@@ -119,7 +119,7 @@ def test_orders_and_the_dock_are_accessible_and_fit_a_phone(
 
 
 def looked_at(doors: Doors, role: str, paths: tuple[str, ...]) -> list[str]:
-    """Return the faults of these pages, with all of their parts opened."""
+    """Return the faults of these pages with all their parts expanded."""
     page = doors.log_in(role).page
     faults: list[str] = []
     for path in paths:

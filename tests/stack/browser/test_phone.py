@@ -10,26 +10,26 @@ from tests.stack.running import RunningStack
 
 PHONE = {"width": 390, "height": 844}
 TABLET = {"width": 768, "height": 1024}
-# Tops of what a person sees of the header, one for each row.
+# The number of rows of the header: different heights of its visible parts.
 ROWS = """() => new Set([...document.querySelectorAll("header.top :is(a, button, .pill)")]
     .filter(e => e.checkVisibility()).map(e => {
       const box = e.getBoundingClientRect();
       return Math.round((box.top + box.bottom) / 2 / 20);
     })).size"""
-# A text without a blank is wider than a phone. It must stay readable, and numbers too.
+# A word that is wider than a phone. Pages must break it, and must not cut it off.
 LONG_WORD = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen"
 STANDING_OUT = """() => [...document.querySelectorAll("h1, h2, h3, td, th, dd, p, summary")]
     .filter(e => e.checkVisibility() && !e.closest(".scroll"))
     .filter(e => e.getBoundingClientRect().right > innerWidth + 1
       || e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline")
     .map(e => e.textContent)"""
-# Numbers of cards whose digits are on more than one line.
+# Numbers in table cells whose digits are on more than one line.
 CUT_NUMBERS = """() => [...document.querySelectorAll("td.n")].filter(e => e.checkVisibility())
     .filter(e => !e.firstElementChild && /^[−+0-9.,]+$/.test(e.textContent.trim()))
     .filter(e => { const range = document.createRange(); range.selectNodeContents(e);
       return range.getClientRects().length > 1; })
     .map(e => e.textContent)"""
-# Cells of the order's lines that are outside the window, or are cut inside a box.
+# Cells that are partly outside the window, or wider than the box around them.
 CUT = """() => [...document.querySelectorAll("td, th")].filter(e => e.checkVisibility())
     .filter(e => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1)
     .map(e => e.textContent)"""
@@ -59,7 +59,7 @@ def test_the_header_is_one_row_or_a_rail_beside_the_page(doors: Doors, role: str
 def test_long_names_and_numbers_stay_whole_and_inside_on_a_phone(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
-    # Names of items are of all shops: others call theirs otherwise.
+    # Product names are shared by all shops of the stack, so use SKUs that no other test names.
     shop.range("LONG-1", 2, name=LONG_WORD, price_minor=123_456_789)
     shop.range("LONG-2", 90, name=LONG_WORD)
     shop.propose_price("LONG-2", old_minor=123_456_789, new_minor=98_765_432)

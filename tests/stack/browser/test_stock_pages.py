@@ -63,7 +63,7 @@ def test_the_item_page_explains_the_number_fact_by_fact(
     key = shop.range("LAMP", 30)
     shop.sell("LAMP", 4, minutes_ago=90)
     shop.sell("LAMP", 3, minutes_ago=5)
-    shop.sell("LAMP", 6, minutes_ago=180)  # before the count: it changes the variance alone
+    shop.sell("LAMP", 6, minutes_ago=180)  # before the count: only its variance changes
     stack.wait_until(
         lambda: shop.sql(
             "SELECT 1 FROM read_model.stock WHERE inv_key = %s AND on_hand_units = 23"
@@ -88,7 +88,7 @@ def test_the_item_page_explains_the_number_fact_by_fact(
     expect(page.locator("#sales-h + table tbody tr").first).to_contain_text("hour")
 
     page.get_by_role("link", name="Sources", exact=True).click()
-    # A page does not wait for a worker on a busy machine; it shows the read model then.
+    # If a worker answers too late, the page shows the read model. Reload until a worker answers.
     says = page.get_by_text(re.compile(r"worker-\d reports 23"))
     stack.wait_until(lambda: says.count() or page.reload() is None)
     command = f"inventory explain LAMP --location {shop.location}"
@@ -119,7 +119,7 @@ def test_the_chart_of_an_item_is_read_with_mouse_and_keyboard(
     chart = page.get_by_role("slider", name="On hand by day")
     readout = page.locator("figure .readout")
 
-    # The chart's last day is the number of the page.
+    # The chart's last day has the same number as the page.
     expect(readout).to_contain_text("On hand 23")
     expect(chart.locator("canvas")).to_be_visible()
 
@@ -148,7 +148,7 @@ def test_deleting_a_late_sale_from_before_the_count_brings_the_variance_back(
     address = f"{doors.base}/items/{shop.location}/RUG"
 
     def facts(moved: int) -> tuple[list[int], list[int]]:
-        """Return the page's changes and running sums, once the state has these movements."""
+        """Return the page's changes and running sums once Σ movements of the state is `moved`."""
         stack.wait_until(
             lambda: shop.sql(
                 "SELECT 1 FROM read_model.stock WHERE inv_key = %s AND on_hand_units = 27"
@@ -224,7 +224,7 @@ def test_find_forgives_a_wrong_letter_and_shows_the_own_store_first_on_a_phone(
     assert box["y"] <= 250
     field = page.get_by_role("searchbox").bounding_box()
     assert field is not None
-    assert field["y"] < box["y"]  # the bar of the phone once took the form's class to its place
+    assert field["y"] < box["y"]  # the search form is above the list, not in the bottom bar
     expect(cell(page, key, "available")).to_have_text("30")
     expect(page.locator("#pill")).to_have_attribute("data-state", "live")
     shop.sell(sku, 3)

@@ -16,7 +16,7 @@ from tests.stack.running import RunningStack
 
 @pytest.fixture
 def furnished(stack: RunningStack, shop: Shop) -> Shop:
-    """A shop with something on every page."""
+    """A shop with content for every page."""
     shop.range("MUG", 18)
     shop.range("LAMP", 90)
     shop.sell("LAMP", 3)
@@ -65,7 +65,7 @@ ADMIN = (
     "/admin/auth/user/",
     "/admin/auth/group/",
 )
-# The looks of people are tested in test_people.py, those of the admin below.
+# test_people.py tests the looks of the pages under /people/. A test below has those of the admin.
 OPERATORS = ("/people/", "/people/refused/", *ADMIN)
 ACCOUNT = ("/account/second-factor/", "/account/sessions/", "/account/password/")
 
@@ -196,12 +196,12 @@ def test_the_pill_turns_when_the_server_hangs_and_the_numbers_come_back(
     assert pid is not None
 
     service_commands.hold(stack.home, "web")
-    os.kill(pid, signal.SIGSTOP)  # its connections stay open and nothing comes over them
+    os.kill(pid, signal.SIGSTOP)  # its connections stay open but send nothing
     shop.sell("MUG", 5)
 
     expect(pill).not_to_have_attribute("data-state", "live")
     service_commands.hold(stack.home, "web", release=True)
-    os.kill(pid, signal.SIGKILL)  # the supervisor starts another one
+    os.kill(pid, signal.SIGKILL)  # the supervisor starts a new process
     expect(pill).to_have_attribute("data-state", "live")
     expect(page.locator(f'[data-key="{key}"] [data-f="on_hand"]')).to_have_text("37")
     assert page.evaluate("() => window.neverReloaded") is True

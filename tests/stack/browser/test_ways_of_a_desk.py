@@ -13,7 +13,7 @@ SIZES = {"desk": {"width": 1280, "height": 420}, "phone": {"width": 390, "height
 
 @pytest.fixture
 def proposals(stack: RunningStack, shop: Shop) -> list[str]:
-    """Eight proposed prices, in the order in which the desk has them."""
+    """Return the ids of eight price proposals, in the order of the desk."""
     skus = [f"MUG-{number}" for number in range(8)]
     for sku in skus:
         shop.range(sku, 42)
@@ -45,7 +45,7 @@ def test_a_decision_goes_on_at_the_next_card_and_stays_there(
     expect(following).to_be_in_viewport()
     said = page.get_by_text("Rejected. The rules propose no price")
     expect(said).to_be_in_viewport(ratio=1)
-    # What a keyboard meets next is in this card.
+    # The next focusable element is in this card.
     page.keyboard.press("Tab")
     expect(following.get_by_role("link").first).to_be_focused()
     following.focus()
@@ -73,7 +73,7 @@ def test_a_record_from_before_does_not_take_a_newer_price_back(
     row = page.locator(f'[data-key="{key}"]')
     expect(row.locator('[data-f="cover"]')).to_have_text("no demand")
     expect(row.get_by_role("cell").filter(has=page.locator("svg path")).first).to_be_visible()
-    # A page that was made an hour from now has the price of that moment.
+    # Pretend that the page was rendered an hour from now. Its price is newer than the update's.
     row.evaluate("row => { row.dataset.pricedAt = (Date.now() + 3_600_000) * 1000; }")
     row.locator('[data-f="price"]').evaluate("cell => { cell.textContent = '8.49'; }")
 
@@ -108,14 +108,14 @@ def test_the_form_of_the_range_asks_for_what_the_family_reads(doors: Doors, shop
     computed = {"levels", "order_quantity_units", "cycle", "safety_method", "service_z_micro"}
     assert asked() == {*computed, *ORDERS}
     expect(page.get_by_role("heading", name="For computed levels")).to_be_visible()
-    # What is put away is not sent.
+    # Hidden fields are not sent.
     names = form.evaluate("form => [...new FormData(form).keys()]")
     assert not {"reorder_point_units", "order_up_to_units", "review"} & set(names)
 
 
 def test_without_script_the_form_of_the_range_asks_for_everything(doors: Doors) -> None:
     visitor = doors.log_in("lead", java_script_enabled=False)
-    visitor.expected = (" csp",)  # Chromium's reason why it loads no module
+    visitor.expected = (" csp",)  # Chromium's reason for a script module that it doesn't load
     page = visitor.open("/range/")
 
     for label in ("Reorder point s, units", "Least cover, days", "Service level z, millionths"):
