@@ -1,7 +1,8 @@
 """Every address of the application, with a request about one store.
 
-`FORMS` has the addresses that change something, with the form of its page; `PAGES` the
-others. A test walks Django's URL patterns and fails for an address that is missing here.
+`FORMS` has the addresses that change something, with the form of their page. `PAGES` and the other
+lists have addresses that only read. A test walks Django's URL patterns and fails for an address
+that is missing here.
 """
 
 from collections.abc import Callable
@@ -19,21 +20,21 @@ def _about(path: str, **query: object) -> str:
     return f"{path}?{urlencode(query)}"
 
 
-# Logins and probes, which have tests of their own.
+# Logins, probes and pages of the own account. Other modules test them.
 OPEN = frozenset(
     {
         *("login", "login-code", "invitation", "logout", "livez", "readyz"),
-        # Files that a device installs; they hold no data.
+        # Files that a device installs. They contain no data.
         *("service-worker", "offline"),
         "language",
         *("second-factor", "sessions", "password", "password-changed", "tokens"),
         "api-openapi",
     }
 )
-# The stream has tests of its own: it outlives its request.
+# Other modules test the event stream, because its response doesn't end.
 STREAMS = frozenset({"live-stream"})
 
-# Pages about people are matters of people, not of stores, and have tests of their own.
+# Pages about people don't depend on stores. Other modules test them.
 PEOPLE = frozenset({"people", "people-add", "people-act"})
 PEOPLE_FORMS: dict[str, tuple[str, Form]] = {
     "people-add": ("/people/add", {"person": "newcomer", "roles": "associate", "stores": "MINE-1"}),
@@ -65,7 +66,7 @@ LISTS: dict[str, str] = {
     "audit": "/system/audit/",
     "home": "/home/",
 }
-# What names no store.
+# Pages without a store in the address, for every role that may read them.
 COMPANY: dict[str, str] = {
     "system": "/system/",
     "workers": "/system/workers/",
@@ -75,7 +76,7 @@ COMPANY: dict[str, str] = {
     "reorders-version": "/reorders/version",
     "prices-version": "/prices/version",
 }
-# What concerns every store: only for people who work everywhere.
+# Pages about every store, only for people who work everywhere.
 COMPANY_PAGES: dict[str, str] = {
     **admin_addresses.PAGES,
     "people-refused": "/people/refused/",
@@ -92,7 +93,7 @@ COMPANY_PAGES: dict[str, str] = {
     "history-answer": "/history/answers/900002/",
     "history-answer-csv": "/history/answers/900002.csv",
 }
-# One record of a store.
+# Pages about one record of a store.
 PAGES: dict[str, Callable[[Store], str]] = {
     "item": lambda s: f"/items/{s.location}/ASKED",
     "prices-item": lambda s: f"/prices/items/{s.location}/ASKED",
@@ -193,7 +194,7 @@ FORMS: dict[str, Callable[[Store], tuple[str, Form]]] = {
         {"transfer": s.transfer_id, "action": "cancel"},
     ),
 }
-# Changes of what holds in every store: only for people who work everywhere.
+# Forms whose change has an effect in every store, only for people who work everywhere.
 COMPANY_FORMS: dict[str, tuple[str, Form]] = {
     "codes-import": ("/codes/import", {"rows": "sku,code\nA,96385074", "action": "import"}),
     **admin_addresses.FORMS,
@@ -238,7 +239,7 @@ API_LISTS: dict[str, str] = {
     "api-listDueOrders": "/api/v1/receipts",
     "api-listTransfers": "/api/v1/transfers",
 }
-# Its answer doesn't end: tests/ledger/test_api_documentation.py follows it.
+# The response doesn't end. tests/ledger/test_api_documentation.py reads it.
 API_STREAMS = frozenset({"api-streamDecisions"})
 API_CALLS: tuple[Call, ...] = (
     Call("api-getStock", "GET", _item("stock")),
@@ -334,7 +335,7 @@ API_CALLS: tuple[Call, ...] = (
         lambda _: {"action": "cancel"},
     ),
 )
-# About the caller's own account, not about a store.
+# Operations about the caller's own account, not about a store.
 API_OWN_CALLS: tuple[Call, ...] = (
     Call("api-listWebhooks", "GET", lambda _: "/api/v1/webhooks"),
     Call(
@@ -347,7 +348,7 @@ API_OWN_CALLS: tuple[Call, ...] = (
     Call("api-getWebhook", "POST", lambda _: "/api/v1/webhooks/1", lambda _: {"action": "stop"}),
     Call("api-getPriceStop", "GET", lambda _: "/api/v1/price-stop"),
 )
-# What holds in every store: only for people who work everywhere.
+# Operations with an effect in every store, only for people who work everywhere.
 API_COMPANY_CALLS: tuple[Call, ...] = (
     Call(
         "api-getPriceStop",

@@ -21,7 +21,7 @@ MUG = "/admin/ledger/product/MUG/change/"
 
 @pytest.fixture
 def rows(ledger: psycopg.Connection) -> psycopg.Connection:
-    """A product with two codes, a location and a supplier, without entries in the audit log."""
+    """Write a product with two codes, a location and a supplier. The audit log stays empty."""
     ledger.execute("DELETE FROM app.refusal")
     services.add_reference(DescribeProduct("MUG", "Mug", "Kitchen"))
     services.add_reference(DescribeLocation("DC-1", "Depot", "warehouse", "Quay 1\nHamburg"))

@@ -1,19 +1,18 @@
-"""One text of all rows in the database: equal texts prove that nothing changed."""
+"""Checksums of all tables: if they are equal before and after a request, it changed nothing."""
 
 from django.db import connection
 
-# A request updates its session or token. All other tables hold data of people.
-# The record of refusals counts what a test sends.
+# Tables that a refused request changes: its session or token, the cache, and the log of refusals.
 LEFT_OUT = ("app.django_session", "app.django_cache", "app.refusal", "app.api_token")
 
 
 def without_results(mark: str = "") -> dict[str, str]:
-    """The fingerprint without the results of commands, which repeat the ids of a request."""
+    """Return the checksums without those of command results, which contain ids of the request."""
     return {name: rows for name, rows in fingerprint(mark).items() if name != "app.command"}
 
 
 def fingerprint(mark: str = "") -> dict[str, str]:
-    """The checksum of each table in the three schemas, or of its rows that hold `mark`."""
+    """Return a checksum by table of the three schemas, or of its rows that contain `mark`."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT n.nspname || '.' || c.relname FROM pg_class c"

@@ -39,7 +39,7 @@ def register(
 
 
 def turn() -> int:
-    """Do what a round of the sender does; return the number of attempts."""
+    """Run one round of the webhook sender. Return the number of attempts."""
     sender = import_module("ledger.webhooks.sender")
     sender.end_revoked()
     import_module("ledger.webhooks.queue").queue_all()
@@ -51,5 +51,5 @@ def turn() -> int:
 
 
 def make_due(ledger: psycopg.Connection) -> None:
-    """Let the waits before further attempts pass."""
+    """Make every waiting message due now."""
     ledger.execute("UPDATE app.webhook_message SET due_at = clock_timestamp()")

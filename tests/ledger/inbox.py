@@ -33,7 +33,10 @@ def policy(**changes: Any) -> ItemLocation:
 
 
 def state(sku: str = "S", **changes: Any) -> KeyState:
-    """Return a counted key with 10 on hand at noon, changed by name; `stock` values by name too."""
+    """Return the state of a key that was counted at noon with 10 units.
+
+    `changes` are fields of the state. `stock` is a dict with fields of its stock.
+    """
     stock = replace(
         Stock(on_hand_units=10, opening_units=10, opening_count=COUNTED), **changes.pop("stock", {})
     )
@@ -57,7 +60,7 @@ def level(connection: psycopg.Connection, found: KeyState) -> None:
 
 
 def unsold(quiet_windows: int, *, rate_micro: int = 2_000_000) -> Demand:
-    """Return the demand of an item without a sale for so many windows."""
+    """Return the demand of an item that had no sale for `quiet_windows` trading windows."""
     return Demand(
         begun=True,
         rate_micro=rate_micro,
@@ -68,7 +71,7 @@ def unsold(quiet_windows: int, *, rate_micro: int = 2_000_000) -> Demand:
 
 
 def put(connection: psycopg.Connection, table: str, **columns: object) -> None:
-    """Insert one row anywhere."""
+    """Insert one row into `table`, given as `schema.table`."""
     connection.execute(
         sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
             sql.Identifier(*table.split(".")),
@@ -100,14 +103,14 @@ def rejected(connection: psycopg.Connection, **changes: object) -> str:
 
 
 def emptied(connection: psycopg.Connection) -> psycopg.Connection:
-    """The connection to an empty inbox. Tests may write `recorded_at` themselves."""
+    """Empty the tables of the inbox, and turn triggers off so that tests may set `recorded_at`."""
     connection.execute("".join(f"DELETE FROM {table};" for table in FORGOTTEN))  # noqa: S608 -- names from above
     connection.execute("SET session_replication_role = replica")
     return connection
 
 
 def look(kind: str, at: datetime = NOON) -> int:
-    """Refresh one kind."""
+    """Open, update and clear the tasks of one kind. Return how many opened or ended."""
     return tasks.refresh(kinds=[BY_NAME[kind]], at=at)
 
 

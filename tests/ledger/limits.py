@@ -145,7 +145,7 @@ CHOICES = {
     ("item_location", "status"): ("active", "exit", "inactive"),
     ("item_location", "clock_mode"): ("live", "replayed"),
     ("item_location", "demand_method"): ("ewma", "tsb"),
-    ("item_location", "replenish_family"): ("off",),  # the others have limits of their own
+    ("item_location", "replenish_family"): ("off",),  # limits of other families: `of_family`
     ("item_location", "levels"): ("fixed", "computed"),
     ("item_location", "safety_method"): ("fixed", "days", "service"),
     ("item_location", "pack_rounding"): ("up", "down", "threshold"),
@@ -203,7 +203,7 @@ def cases() -> list[Case]:
 
 
 CASES = cases()
-# What SQL refuses and the fold lets pass: values that no rule of ours reads.
+# Values that SQL refuses and the fold accepts, because no rule reads them.
 STRICTER = [
     ("sale_line", {"occurred_at": "infinity"}),
     ("item_location", {"endings": [100]}),

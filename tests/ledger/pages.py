@@ -12,9 +12,9 @@ def person(
     role: str, name: str = "", *, stores: tuple[str, ...] = (), regions: tuple[str, ...] = ()
 ) -> Client:
     """Return a client with a session of this role, in every store unless some are given."""
-    # Django's own models load only after the fixture has set Django up.
+    # Django's models can be imported only after the fixture has set Django up.
     people = import_module("ledger.people")
-    # Seven queries, unless an earlier test has created the groups.
+    # `create_roles` runs seven queries. Skip it if an earlier test has created the groups.
     group = people.Group.objects.filter(name=role).first() or people.create_roles()[role]
     user, _ = people.User.objects.get_or_create(username=name or role)
     user.groups.set([group])
@@ -27,7 +27,7 @@ def logged_in(user: Any) -> Client:
     """Return a client with a session of this person."""
     client = Client(SERVER_NAME="localhost")
     client.force_login(user)
-    # As after a login with a second factor: tests of logins are in test_logins.py.
+    # Set the session as after a login with a second factor. test_logins.py tests real logins.
     session = client.session
     session["second_factor_at"] = session["began_at"] = session["active_at"] = time.time()
     session.save()
@@ -40,6 +40,6 @@ def with_static_files() -> override_settings:
 
 
 def form(proposal: object, shown: object, **fields: object) -> dict[str, Any]:
-    """Return a form as the page renders it."""
+    """Return the form of a desk's row: its hidden fields, and `fields`, as texts."""
     hidden = {"proposal": proposal, "shown_revision": shown, "command_id": uuid4(), "action": "x"}
     return {name: str(field) for name, field in {**hidden, **fields}.items()}

@@ -1,4 +1,7 @@
-"""A store with at least one row in everything that pages read, each with its own mark."""
+"""Stores with at least one row in each table that pages read.
+
+Each store has marks, texts and numbers that no other store's rows contain.
+"""
 
 import json
 from collections.abc import Iterator
@@ -45,12 +48,12 @@ class Store:
 
     @property
     def partner(self) -> str:
-        """Return the other end of its transfers."""
+        """Return the other location of this store's transfers."""
         return f"{self.tag}-2"
 
     @property
     def secret(self) -> str:
-        """Return an item that no request names."""
+        """Return the SKU of an item that no request names."""
         return f"{self.tag}SECRET"
 
     @property
@@ -76,7 +79,7 @@ class Store:
         return (self.secret, f"{self.tag.lower()}-person", f"{self.tag} note", *units)
 
 
-# Ids that no sequence of a test reaches.
+# Ids that are higher than any that a sequence gives in a test.
 COMPARED, ANSWERED, WAITING, REVIEWED = 900_001, 900_002, 900_003, 900_001
 COMPARISON = {
     "a": {"run": "local-a", "logic_revision": 2, "code": "one"},

@@ -39,7 +39,7 @@ class Server:
             "INVENTORY_OWNER_DATABASE_URL": self.url("retail_owner", database),
             "INVENTORY_SINK_DATABASE_URL": self.url("sink_rw", database),
             "INVENTORY_READ_DATABASE_URL": self.url("app_ro", database),
-            # No directory: what is kept there belongs to a stack.
+            # This directory doesn't exist: only a stack has a home.
             "INVENTORY_HOME": str(Path(tempfile.gettempdir()) / f"no-home-{self.port}"),
             "DJANGO_SETTINGS_MODULE": "webui.config.settings",
         }
@@ -69,7 +69,7 @@ class Server:
 
 @contextmanager
 def running_server() -> Iterator[Server]:
-    """Start a server in a directory of its own and end it afterwards."""
+    """Start a server in a temporary directory and stop it afterwards."""
     home = Path(tempfile.mkdtemp(prefix="ledger-postgres-"))
     person = account()
     if person is not None:
@@ -105,7 +105,7 @@ def running_server() -> Iterator[Server]:
 
 
 def _as_person() -> list[str]:
-    # The server ends with the tests even when they are killed.
+    # If the test process is killed, Linux sends this signal to the server.
     return ["setpriv", *as_account(), "--pdeathsig", "INT"]
 
 

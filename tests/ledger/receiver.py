@@ -1,4 +1,4 @@
-"""A receiver of webhooks: a real HTTP server on loopback that keeps what it gets."""
+"""A receiver of webhooks: a real HTTP server on loopback that records its requests."""
 
 import base64
 import hmac

@@ -7,7 +7,7 @@ from psycopg import sql
 
 _OUT = sql.SQL("COPY {} TO STDOUT (FORMAT binary)")
 _IN = sql.SQL("COPY {} FROM STDIN (FORMAT binary)")
-# Header and end mark of the binary format; a table without rows has nothing else.
+# Bytes of the binary format for a table without rows: header and trailer.
 _EMPTY_BYTES = 21
 
 

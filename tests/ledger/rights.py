@@ -42,7 +42,7 @@ Rights = dict[str, dict[str, str]]
 
 
 def granted(connection: psycopg.Connection) -> Rights:
-    """Return table to role to rights, of every table, as the catalogue has them."""
+    """Return the rights by table and role, from the database's catalogue."""
     given: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for table, role, privilege, column in connection.execute(_GRANTED):
         given[table, role][privilege].append(column)
@@ -57,7 +57,7 @@ def granted(connection: psycopg.Connection) -> Rights:
 
 
 def documented() -> Rights:
-    """Return the same from the page."""
+    """Return the rights by table and role, from docs/security.md."""
     rows = re.findall(r"^\| `(\w+\.\w+)` \|(.*)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     cells = {table: [cell.strip() for cell in row.split("|")] for table, row in rows}
     return {
@@ -67,5 +67,5 @@ def documented() -> Rights:
 
 
 def row(table: str, rights: dict[str, str]) -> str:
-    """Return the line of the page."""
+    """Return the table's line for docs/security.md."""
     return f"| `{table}` | " + " | ".join(rights.get(role, "") for role in ROLES) + " |"

@@ -20,7 +20,7 @@ REACH = {"as_of_us": AS_OF_US, "worker": "worker-7"}
 
 
 def project(connection: psycopg.Connection, state: KeyState) -> None:
-    """Write level and windows of `state` into the read model."""
+    """Write the stock row and the window rows of `state` into the read model."""
     number = partition_of(state.inv_key.encode())
     level = rows.stock_row(encode_level(state, ()), number, AS_OF_US)
     upsert(connection, rows.STOCK, [level])
@@ -34,7 +34,7 @@ def project(connection: psycopg.Connection, state: KeyState) -> None:
 
 @contextmanager
 def worker_with(state: KeyState) -> Iterator[str]:
-    """The address of a server that answers for this key as a worker does."""
+    """Yield the address of a server that answers queries for this key as a worker does."""
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -45,7 +45,7 @@ def worker_with(state: KeyState) -> Iterator[str]:
 
         @override
         def log_message(self, format: str, *args: object) -> None:
-            """Keep quiet."""
+            """Write no log."""
 
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()

@@ -15,7 +15,7 @@ HERE, ELSEWHERE = "192.0.2.1", "192.0.2.2"
 def people_of(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
     """Add two people without failed logins: Ann, an associate, and Olga, an operator."""
     people = import_module("ledger.people")
-    # Argon2 is slow on purpose, and a busy machine would outlast the span of a limit.
+    # Argon2 is slow on purpose. On a busy machine, logins would last longer than a limit's period.
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
         yield from _staff(ledger, people)
 

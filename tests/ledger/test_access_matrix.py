@@ -28,22 +28,22 @@ from tests.ledger.routes import rule_of, rules_of, url_names
 
 ROLES = ("associate", "manager", "buyer", "lead", "pricing", "analyst", "operator")
 REFUSED = {403, 404}
-# Transfers name their partners: the form lists the codes of all locations, and nothing else.
+# The form of transfers lists the codes of all locations, and nothing else of other stores.
 UNKNOWN = {"reorders-approve": "no such proposal", "orders-send": "at least one draft line"}
 NAMES = {"transfers", "transfers-ask", "transfers-step"}
-# Find and Scan show the available units of every store, and nothing else of them (decision 0046).
+# Find and Scan show each store's available units, but no other data of it (decision 0046).
 UNITS = {"find", "scan"}
 
 
 @pytest.fixture(scope="module")
 def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
-    """One's own store and another one. Requests of this file are refused or change only these."""
+    """The person's store and another one. Requests of this file change no other store."""
     with two_stores(request) as found:
         yield found
 
 
 def visitor(role: str, *stores: str) -> Client:
-    """Return a client of this file's only person, who works in these stores or everywhere."""
+    """Return a client of a person with this role who works in `stores`, or everywhere."""
     people = import_module("ledger.people")  # late: it needs Django set up
     user, _ = people.User.objects.get_or_create(username=PERSON)
     user.groups.set([people.create_roles()[role]])
@@ -132,7 +132,7 @@ def test_actions_about_another_store_change_nothing(stores: tuple[Store, Store],
     for name, form in FORMS.items():
         path, fields = form(other)
         answer = client.post(path, sent(fields))
-        # In bulk, a need or an order of another store counts as unknown.
+        # Bulk forms answer for a need or an order of another store as for an unknown one.
         is_unknown = name in UNKNOWN and UNKNOWN[name] in body(answer)
         assert is_unknown or answer.status_code in REFUSED, (name, answer.status_code)
         assert_holds_nothing_of(other, body(answer), named=True, address=name)

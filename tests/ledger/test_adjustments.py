@@ -1,4 +1,4 @@
-"""Adjustments: direction by reason, worth by cost, and two people above the limit."""
+"""Adjustments: direction by reason, value at cost, and two people above the limit."""
 
 from datetime import timedelta
 from typing import Any
@@ -18,7 +18,7 @@ from tests.ledger.rows import NOON, write
 
 @pytest.fixture
 def shelf(ledger: psycopg.Connection) -> psycopg.Connection:
-    """L|S at 4.00 a unit; two people from 100.01 on."""
+    """Range L|S at a cost of 4.00 a unit. Adjustments above 100.00 need two people."""
     write(ledger, "item_location", cost_minor=400)
     ledger.execute("UPDATE app.setting SET adjustment_limit_minor = 10000")
     return ledger

@@ -26,7 +26,7 @@ from tests.ledger.test_access_matrix import REFUSED, ROLES, assert_holds_nothing
 
 @pytest.fixture(scope="module")
 def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
-    """One's own store and another one. Requests of this file are refused or change only these."""
+    """The owner's store and another one. Requests of this file change no other store."""
     with two_stores(request) as found:
         yield found
 
@@ -249,7 +249,7 @@ def test_more_requests_than_the_limit_wait_for_the_next_minute(
     buyer = program_of(account("buyer"))
     ledger.execute("DELETE FROM app.refusal")
     assert buyer.get("/api/v1/needs").status_code == 200
-    # Of this minute and the next: the test may run at the end of a minute.
+    # Use up this minute's limit. If a new minute begins before the request, use up that one below.
     ledger.execute(
         "UPDATE app.api_token SET requests = 600,"
         " minute = date_trunc('minute', clock_timestamp(), 'UTC')"

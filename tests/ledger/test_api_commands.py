@@ -19,7 +19,7 @@ OFFER = f"/api/v1/price-proposals/{quote('P:L|S:1-2')}"
 
 @pytest.fixture
 def buyer(ledger: psycopg.Connection) -> Program:
-    """A buyer's program, beside a ranged item with a need of 42 units in packs of 6."""
+    """Return a buyer's program. A ranged item has a need of 42 units in packs of 6."""
     ledger.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme')")
     level(ledger, state())
     write(ledger, "item_location", supplier="ACME", pack_units=6, cost_minor=250, regular_minor=999)

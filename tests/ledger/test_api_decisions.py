@@ -170,7 +170,7 @@ def test_events_of_other_stores_decide_too_whether_a_cursor_is_gone(
 def test_a_cursor_above_the_newest_event_is_refused(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
-    """As after the restoration of a backup: later events would have lower ids than the cursor."""
+    """Such a cursor exists after a restored backup. Later events would have ids below it."""
     reorder_proposal(sinks)
     sinks.execute("UPDATE app.reorder_proposal SET revision = 2")
     reader = program("buyer")

@@ -35,7 +35,7 @@ def address(database: str) -> Iterator[str]:
     with with_static_files():
         application = import_module("webui.config.asgi").application
     hub = import_module("webui.live.stream").HUB
-    hub.closing = False  # a test of the server's end may have left it so
+    hub.closing = False  # another test may have left it True
     config = uvicorn.Config(application, port=0, lifespan="off", log_config=None)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=asyncio.run, args=(server.serve(),))
@@ -59,7 +59,7 @@ def address(database: str) -> Iterator[str]:
 
 @pytest.fixture
 def environment(ledger: psycopg.Connection, address: str) -> dict[str, str]:
-    """The variables of the examples, beside the need that they decide."""
+    """Return the variables of the examples. Write the rows that the examples use."""
     ledger.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme')")
     level(ledger, state(inv_key=InvKey(KEY["inv_key"])))
     write(ledger, "item_location", supplier="ACME", pack_units=6, cost_minor=250, **KEY)
@@ -83,13 +83,13 @@ def run(command: list[str], environment: dict[str, str]) -> str:
     done = subprocess.run(  # noqa: S603 -- an example of our page
         command, env=environment, capture_output=True, text=True, timeout=DEADLINE_S, check=False
     )
-    # 28: the time limit that the example gives to the stream.
+    # 28 is curl's exit code for a timeout: the example of the stream sets one.
     assert done.returncode in {0, 28}, done.stderr
     return done.stdout
 
 
 def answers_of(page: str, environment: dict[str, str]) -> list[str]:
-    """Execute the examples of a page in order; return what each printed."""
+    """Execute the examples of a page in order. Return the output of each."""
     answers: list[str] = []
     for language, text in BLOCK.findall(page):
         if language == "python":

@@ -16,8 +16,8 @@ from tests.ledger.test_api_documentation import DEADLINE_S, address
 
 __all__ = ["address"]
 EXAMPLES = 25
-LONGEST_S = 240  # coverage takes a minute or two; fuzzing has the rest
-# Nothing of a person comes back from a stream that doesn't end.
+LONGEST_S = 240  # schemathesis' coverage phase takes one to two minutes, fuzzing the rest
+# Left out: its response doesn't end.
 STREAM = "/api/v1/decisions/stream"
 
 
@@ -50,7 +50,7 @@ def test_schemathesis_finds_nothing(
     roles = import_module("ledger.people").create_roles()
     user.groups.set(roles.values())
     config = tmp_path / "schemathesis.toml"
-    # 422: a rule of the ledger, which no schema can state. A refusal by the schema is 400.
+    # 422: the request breaks a rule that the schema can't express. 400: it breaks the schema.
     # No address of the site may contain a zero character (webui/config/zero_bytes.py).
     config.write_text(
         "[generation]\nallow-x00 = false\n"

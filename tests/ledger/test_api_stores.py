@@ -1,4 +1,4 @@
-"""The API of stores: price stop, counts, receipts and transfers, by the rules of the pages."""
+"""API operations of a store follow the pages' rules: price stop, counts, receipts, transfers."""
 
 from typing import Any
 from uuid import uuid4
@@ -17,7 +17,7 @@ ONE = {"location": "L", "counts": [{"sku": "S", "units": 7}]}
 
 @pytest.fixture
 def staff(ledger: psycopg.Connection) -> Program:
-    """An associate's program, beside an item with 10 units on hand at L, also ranged at M."""
+    """Return an associate's program. Range an item at L, with 10 units on hand, and at M."""
     ledger.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme')")
     ledger.execute("INSERT INTO retail.location (code, name) VALUES ('L', 'Low'), ('M', 'Mid')")
     for location in ("L", "M"):
@@ -150,7 +150,7 @@ def test_lists_of_stores_continue_after_their_cursor(
 
 @pytest.fixture
 def line(staff: Program, ledger: psycopg.Connection) -> int:
-    """A sent order line PO-1 of ten units of S at L."""
+    """Write order line PO-1, sent, of ten units of S at L. Return its id."""
     return write(ledger, "purchase_order_line")
 
 

@@ -1,4 +1,4 @@
-"""Tokens of the API: created with the password, shown once, kept as a hash, and ended at once."""
+"""Tokens of the API: created with the password, shown once, stored as a hash, revoked at once."""
 
 import hashlib
 import re
@@ -21,7 +21,7 @@ __all__ = ["accounts", "command"]
 
 @pytest.fixture
 def browser(staff: psycopg.Connection) -> Any:
-    """Ann's browser: an associate who has logged in."""
+    """A client with a session of Ann, an associate."""
     found = client()
     log_in(found, "ann")
     return found

@@ -31,7 +31,7 @@ END $$
 
 @pytest.fixture
 def entries(ledger: psycopg.Connection) -> list[int]:
-    """Return the ids of five entries, one per transaction."""
+    """Write five entries of the action log, one per transaction. Return their ids."""
     for number in range(5):
         with ledger_transaction():
             log_action(actor="ann", action="count", subject=f"L|{number}", detail={"units": number})
@@ -44,7 +44,7 @@ def found(ledger: psycopg.Connection, outside: Head | None = None) -> list[tuple
 
 
 def past_the_log(ledger: psycopg.Connection, statement: str) -> None:
-    """Run a statement as an owner who switches triggers off."""
+    """Run a statement with triggers off, as an owner of the database could."""
     ledger.execute("SET session_replication_role = replica")
     try:
         ledger.execute(statement)

@@ -79,7 +79,7 @@ def test_no_price_is_written_from_old_numbers(as_of_us: int | None, why: str | N
 
 @pytest.fixture
 def due(ledger: psycopg.Connection) -> str:
-    """A settled proposal of an item with automatic prices, on a fresh pipeline."""
+    """Write a proposal that meets every condition of an automatic price. Return its id."""
     services.range_item(
         location="L", sku="S", policy=POLICY | {"price_mode": "auto", "auto_permille": 150}
     )
@@ -119,7 +119,7 @@ def test_two_processes_write_it_once(ledger: psycopg.Connection, due: str) -> No
 @pytest.mark.parametrize(
     "spoil",
     [
-        # One partition is enough, whichever the item is in. The task names it too.
+        # One stale partition is enough, also if it isn't the item's. A task names the partition.
         (
             "INSERT INTO read_model.heartbeat (partition, beat, commit_us, applied_at)"
             " SELECT 11, 1, commit_us - 61000000, now() FROM read_model.heartbeat"
@@ -175,7 +175,7 @@ def test_a_person_who_was_faster_is_not_overruled(ledger: psycopg.Connection, du
 def test_a_rule_made_price_of_the_day_of_writing_holds_the_next_one_back(
     ledger: psycopg.Connection, due: str
 ) -> None:
-    # The proposal's own time is long past: the price would begin with the next window.
+    # The proposal's effective_at is long past, so its price would start with the next window.
     write(
         ledger,
         "price_change",

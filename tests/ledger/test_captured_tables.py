@@ -32,7 +32,7 @@ def test_the_table_has_the_columns_with_their_types(
     stated = {*COMMON, *table.columns}
     times = {(name, kind) for name, kind in found.items() if kind.startswith("timestamp")}
     assert found.items() >= stated
-    # Decoding makes integers of stated times only.
+    # The decoder converts only columns that the catalogue lists as times.
     assert times <= stated
 
 

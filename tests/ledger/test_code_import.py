@@ -154,7 +154,7 @@ def test_the_page_checks_rows_and_imports_the_rows_it_showed(coded: psycopg.Conn
     assert "An import adds 3 codes, changes 2 and leaves 2 as before. Nothing was saved" in page
     assert fingerprint() == before
     form = {"rows": shown, "command_id": str(uuid4()), "action": "import"}
-    answers = [client.post(PAGE, form) for _ in range(2)]  # a double click
+    answers = [client.post(PAGE, form) for _ in range(2)]  # as by a double click
 
     assert [(answer.status_code, answer["Location"]) for answer in answers] == [(302, PAGE)] * 2
     assert "3 codes added, 2 changed, 2 as before." in text(client.get(PAGE))

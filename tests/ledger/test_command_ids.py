@@ -1,4 +1,4 @@
-"""A command id belongs to one person and one content. Its reuse for another one is an error."""
+"""A command id belongs to one person and one content. Reuse with another of them is an error."""
 
 import re
 from collections.abc import Callable
@@ -22,7 +22,10 @@ from tests.ledger.stocked import stocked
 
 @pytest.fixture
 def shelf(ledger: psycopg.Connection) -> psycopg.Connection:
-    """S and T at L, never counted, and at DC-1 with stock; every adjustment needs two people."""
+    """Range S and T at L without a count, and at DC-1 with stock.
+
+    Every adjustment needs two people.
+    """
     ledger.execute("INSERT INTO retail.location (code, name) VALUES ('L', 'Leeds')")
     for sku in ("S", "T"):
         write(ledger, "item_location", sku=sku, cost_minor=400)
@@ -56,7 +59,7 @@ def received(sku: str) -> int:
     return line
 
 
-# By service: what makes its subject, and the call with that subject and a command id.
+# By service: a function that creates its subject, and the call with subject and command id.
 CALLS: dict[str, tuple[Callable[[str], Any], Callable[[Any, UUID], object]]] = {
     "approve_waiting_count": (
         draft,

@@ -1,4 +1,4 @@
-"""Texts go out compressed; event streams, pictures and parts of files never do."""
+"""Texts are sent compressed. Event streams, pictures and parts of files never are."""
 
 import asyncio
 import gzip
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("database")
 
 
 def compressed(response: HttpResponseBase, path: str = "/") -> Any:
-    """Return what the middleware makes of a response."""
+    """Return the response of the middleware for this response of a view."""
     module = import_module("webui.config.compression")
     request = RequestFactory(headers=ACCEPTS).get(path)
     return module.CompressTexts(lambda _request: response)(request)
@@ -37,7 +37,7 @@ def test_texts_are_compressed_for_a_browser_that_accepts_it(
     packed = client.get(address, headers=ACCEPTS)
 
     size = len(plain.getvalue())
-    if size < 200:  # not worth it
+    if size < 200:  # too short to be compressed
         assert "Content-Encoding" not in packed
         return
     assert packed["Content-Encoding"] == "gzip"
@@ -47,7 +47,7 @@ def test_texts_are_compressed_for_a_browser_that_accepts_it(
 
 
 def test_the_size_of_a_page_varies_at_random(ledger: psycopg.Connection) -> None:
-    """Else its size would show how much of it repeats what an attacker put there (BREACH)."""
+    """With a fixed size, an attacker could guess secrets of the page (BREACH)."""
     answers = [compressed(HttpResponse(LONG)) for _ in range(20)]
 
     assert len({len(answer.content) for answer in answers}) > 1

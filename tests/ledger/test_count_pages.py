@@ -18,7 +18,7 @@ from tests.ledger.rows import write
 
 @pytest.fixture
 def shelf(ledger: psycopg.Connection) -> psycopg.Connection:
-    """L|S, counted 20 three hours ago, 4.00 a unit."""
+    """Range L|S at a cost of 4.00 a unit, with 20 units counted three hours ago."""
     ledger.execute("INSERT INTO retail.location (code, name) VALUES ('L', 'Leeds')")
     write(ledger, "item_location", cost_minor=400)
     write(ledger, "stock_count", units=20, kind="opening", occurred_at=ago(ledger, hours=3))
@@ -79,7 +79,7 @@ def test_a_sheet_is_opened_scanned_and_handed_in(shelf: psycopg.Connection) -> N
 
 
 def test_the_counters_pages_never_say_what_is_expected(shelf: psycopg.Connection) -> None:
-    # A number that no id and no time of day looks like.
+    # A number that can't be part of an id or a time of day.
     shelf.execute("UPDATE retail.stock_count SET units = 731973")
     waiting(5)
     ann = person("associate", "ann")
@@ -87,7 +87,7 @@ def test_the_counters_pages_never_say_what_is_expected(shelf: psycopg.Connection
 
     for path in ("/counts/", f"/counts/sheets/{sheet}/", "/counts/?location=L&sku=S"):
         assert "731973" not in text(ann.get(path)).replace(",", "")
-    assert "S at L" in text(ann.get("/counts/"))  # to be counted again
+    assert "S at L" in text(ann.get("/counts/"))  # the item needs a second count
     assert ann.get("/counts/waiting/").status_code == 403
 
 

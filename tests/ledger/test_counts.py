@@ -22,7 +22,7 @@ def now(ledger: psycopg.Connection) -> datetime:
 
 @pytest.fixture
 def shelf(ledger: psycopg.Connection) -> psycopg.Connection:
-    """L|S, counted 20 three hours ago. The tests act after that."""
+    """Range L|S at a cost of 4.00 a unit, with 20 units counted three hours ago, and L|T."""
     write(ledger, "item_location", cost_minor=400)
     write(ledger, "item_location", sku="T")
     write(
@@ -165,7 +165,7 @@ def test_another_person_than_the_counter_approves(shelf: psycopg.Connection) -> 
 def test_who_recorded_a_draft_has_counted_it_unless_somebody_else_is_named(
     shelf: psycopg.Connection,
 ) -> None:
-    # As another system writes a draft: without the columns of the counting person.
+    # Another system writes a draft without the columns for the person who counted.
     count_id = write(
         shelf, "stock_count", units=20, status="draft", recorded_by="ann", occurred_at=now(shelf)
     )
@@ -247,7 +247,7 @@ def test_the_first_count_of_an_item_opens_it_without_a_tolerance(
 
 
 def test_a_count_during_sales_keeps_its_second(shelf: psycopg.Connection) -> None:
-    """Later sales come on top. An earlier sale, committed late, changes the expected units."""
+    """A sale after the count doesn't change the expected units. A late sale before it does."""
     at = now(shelf) - timedelta(minutes=10)
     count_id = draft(20, at=at)
     sell(shelf, 3, at + timedelta(minutes=5), "after")
@@ -370,7 +370,7 @@ def test_approving_and_counting_again_at_once_end_in_one_order(
         assert second == (19, "cycle", "draft", "bob", None, None, None)
     else:
         assert isinstance(approved, Conflict)
-        # The first needed no second count, so this one is a first count again.
+        # The first count needed no second one, so this is a first count too.
         assert second == (19, "cycle", "draft", "bob", None, None, None)
 
 

@@ -57,7 +57,7 @@ def test_sql_and_rule_know_one_tolerance(till: psycopg.Connection) -> None:
 def write_any_fact(
     ledger: psycopg.Connection, rng: random.Random, number: int, at: datetime
 ) -> tuple[str, int]:
-    """Write one fact of any kind at that second. Return (effect, units) for the test's model."""
+    """Write one fact of a random kind at `at`. Return (effect, units) for the test's model."""
     units = rng.randint(1, 9)
     changes: dict[str, Any]
     kinds = (
@@ -107,7 +107,7 @@ def test_expected_is_the_sum_of_all_other_facts_in_any_history(
     start = now(ledger).replace(microsecond=0) - timedelta(days=2)
     facts: list[tuple[datetime, int, str, int]] = []
     for number in range(80):
-        # Few seconds, so that many facts share one; a fraction of a second must not matter.
+        # Use 25 seconds, so that facts share a second. Fractions of a second must not matter.
         at = start + timedelta(seconds=rng.randrange(25))
         kind, units = write_any_fact(
             ledger, rng, number, at + timedelta(microseconds=rng.randrange(10**6))

@@ -65,9 +65,10 @@ ASKED = """INSERT INTO app.adjustment_request
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """A list with thousands of rows: its page, who reads it, its rows, and what it counts.
+    """A list with thousands of rows: its page, a role that reads it, and SQL that writes its rows.
 
-    `cell` is a number or text in each row, by the label of its cell, in the order of `sort`.
+    `total` is the page's text about the number of rows. `cell` is the label of the column that is
+    in order if the page is sorted by `sort`.
     """
 
     path: str
@@ -101,7 +102,7 @@ LISTS = (
 def plant(ledger: psycopg.Connection, one: List) -> None:
     emptied(ledger)
     ledger.execute(STORES)
-    # The checks of single rows and their log take most of the time.
+    # Triggers are off, because checks and log of each row would take most of the time.
     ledger.execute("SET session_replication_role = replica")
     ledger.execute(one.sql, {"rows": ROWS, "status": one.status})
     ledger.execute("SET session_replication_role = origin")
@@ -182,7 +183,7 @@ def test_each_column_sorts_and_no_crafted_place_is_an_error(
     assert len(urls) >= 4
     for url in urls:
         assert len(rows_of(read(client, base, url), one.cell)) == 3
-        # Some of them are valid places in a column of texts, behind the last row.
+        # In a column of texts, some of these are valid cursors after the last row.
         for crafted in ("x", "~", "1~", "9" * 30, "x~x", "2026-02-31~1", "~1"):
             assert len(rows_of(read(client, base, f"{url}&after={crafted}"), one.cell)) in {0, 3}
 

@@ -1,4 +1,4 @@
-"""The doctor's checks of Postgres, each on a server with that fault and its repair."""
+"""The doctor's checks of Postgres, each on a server with the fault and after its repair."""
 
 import os
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def home(server: Server, database: str, ledger: psycopg.Connection, tmp_path: Pa
 
 @contextmanager
 def inactive_slot(connection: psycopg.Connection) -> Iterator[None]:
-    """Create a slot as a stopped Connect leaves it."""
+    """Create a slot without a reader, as after Connect was stopped. Drop it afterwards."""
     connection.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (SLOT,))
     try:
         yield

@@ -29,7 +29,7 @@ def id_of(ledger: psycopg.Connection, name: str) -> int:
 
 
 def put_plain(ledger: psycopg.Connection, user_id: int, secret: str) -> None:
-    """Write a secret as earlier sources stored it."""
+    """Write a secret without encryption, as old releases stored it."""
     rule = ledger.execute(
         "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'second_factor_sealed'"
     ).fetchone()

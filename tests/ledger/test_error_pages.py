@@ -83,7 +83,7 @@ def test_a_database_that_answers_with_a_refusal_is_not_called_away(
 
 @pytest.fixture
 def limited() -> Iterator[None]:
-    """Give Django's sessions the limits of pages, but much shorter ones."""
+    """Give Django's connection the time limits of pages, but much shorter ones."""
     entry = connections["default"].settings_dict
     before = entry["OPTIONS"]
     connections["default"].close()

@@ -48,7 +48,7 @@ def amounts(found: Explanation, section: str) -> dict[str, Any]:
 
 
 def trade(connection: psycopg.Connection, random: Random) -> None:
-    """A key with every kind of fact, in an order of its own."""
+    """Write facts of every kind for one key, in a random order of business times."""
     write(connection, "item_location", **POLICY)
     for number in range(random.randrange(5, 40)):
         at = NOON + timedelta(minutes=random.randrange(-2000, 2000))
@@ -200,7 +200,7 @@ def test_a_time_that_is_none_is_refused_by_its_option(settings: Connections) -> 
 
 @pytest.fixture
 def late_facts(ledger: psycopg.Connection) -> Iterator[None]:
-    """Write three sales of a replayed key after a later one: retained, expired, on time."""
+    """Write a sale of a replayed key, then three earlier ones: retained, expired, on time."""
     write(ledger, "item_location", **POLICY)
     for name, at in (
         ("first", NOON),

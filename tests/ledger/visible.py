@@ -1,4 +1,8 @@
-"""The texts of a page that people see or hear, and what of them is in brackets."""
+"""The texts of a page that people see or hear.
+
+Tests translate a page into a pseudo language that puts each message into brackets. `outside`
+returns the texts that weren't translated.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +13,7 @@ from typing_extensions import override
 from tests.translation.pseudo import CLOSE, OPEN
 
 ATTRIBUTES = ("title", "aria-label", "placeholder", "alt", "data-label")
-# Commands, keys, SQL and typed texts are the same in each language.
+# Elements with commands, keys, SQL and typed texts, which are equal in each language.
 SKIPPED = {"script", "style", "code", "kbd", "pre", "textarea"}
 WITHOUT_END = {"input", "br", "img", "meta", "link", "hr", "use", "path", "rect", "source", "col"}
 
@@ -49,7 +53,10 @@ def visible(page: str) -> Iterator[str]:
 
 
 def outside(texts: Iterator[str]) -> Iterator[str]:
-    """Yield what isn't in brackets. A message with tags has its brackets in several texts."""
+    """Yield the parts of `texts` that aren't in brackets.
+
+    A message with tags has several texts: the first opens the bracket, the last closes it.
+    """
     depth = 0
     for text in texts:
         rest = ""
