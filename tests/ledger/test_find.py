@@ -20,7 +20,7 @@ STORES = {"L": "Leeds", "M": "Malmö", "N": "Nantes"}
 
 @pytest.fixture
 def shops(ledger: psycopg.Connection) -> psycopg.Connection:
-    """Three stores; L and N are in one region. Kettles are in L, M and N, the tea towel in M."""
+    """Write three stores, L and N in one region. Kettles are in L, M and N, the tea towel in M."""
     for code, name in STORES.items():
         put(ledger, "retail.location", code=code, name=name)
     ledger.execute("DELETE FROM app.location_region")
@@ -143,7 +143,7 @@ def test_find_takes_few_statements(shops: psycopg.Connection) -> None:
 
     taken = [len(statements(client, f"/find/?q={text}")) for text in ("kettle", "kettel", "e")]
 
-    # A search that finds nothing asks twice more: for unnamed codes and for similar words.
+    # A search that finds nothing runs two more queries: for unnamed codes and for similar words.
     assert taken[0] <= BUDGET
     assert max(taken) <= BUDGET + 2
 

@@ -1,7 +1,7 @@
-"""A form that is sent again: as it was, it has no further effect; with other values it is refused.
+"""A form that is sent again has no further effect. With other values it is refused.
 
 Sends forms of `tests.ledger.addresses` three times with one id: twice with the same values and once
-with another value. Browsers do the last one if a person goes back and edits.
+with another value. A browser sends other values under the same id if a person goes back and edits.
 """
 
 import re
@@ -19,8 +19,8 @@ from tests.ledger.inbox import emptied
 from tests.ledger.pages import logged_in
 from tests.ledger.planted import PERSON, Store, plant
 
-# The value that a person changes. Missing are commands without an id, commands without a value, and
-# forms that are refused as `addresses` has them.
+# The value that a person changes, by address. Left out are commands without an id, commands without
+# a value, and forms that are refused with the values of `addresses`.
 CHANGED: dict[str, Callable[[Store], Form]] = {
     "counts-begin": lambda s: {"location": s.partner},
     "counts-decide": lambda _: {"reason": "other"},

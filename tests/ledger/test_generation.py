@@ -67,7 +67,7 @@ def test_positions_are_forgotten_and_open_proposals_closed(
 def test_no_row_of_the_former_log_stands_in_the_way_of_a_new_one(
     sinks: psycopg.Connection, url: str
 ) -> None:
-    """A window row doesn't store its generation, so offsets of the former log would seem newer."""
+    """A window row stores its offset without generation, so rows of the former log would win."""
 
     def show(sold_units: int, at: Position, start_us: int = 0) -> None:
         sink = Projector()
@@ -79,7 +79,7 @@ def test_no_row_of_the_former_log_stands_in_the_way_of_a_new_one(
             sink.write(sinks, [record])
 
     show(1, Position(1, 900))
-    show(1, Position(1, 901), start_us=600_000_000)  # of a row that is deleted since
+    show(1, Position(1, 901), start_us=600_000_000)  # a row that the new log doesn't have
 
     forget_former_topics(url, COMING)
     show(2, Position(2, 5))
@@ -159,7 +159,7 @@ def test_more_rows_than_a_partition_takes_up_are_refused_before_anything_is_forg
 
 @contextmanager
 def streaming(url: str, connection: psycopg.Connection) -> Iterator[None]:
-    """Stream through the connector's slot, as a Connect that doesn't stop."""
+    """Stream through the connector's slot, as a Connect that is still running does."""
     connection.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (SLOT,))
     other = PGconn.connect(f"{url}?replication=database".encode())
     try:

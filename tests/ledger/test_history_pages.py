@@ -180,7 +180,7 @@ def test_runs_with_progress_and_questions_come_from_the_snapshot(
     assert 'value="25"' in runs
     assert "1,200 records in 3 files" in runs
     assert "What is lost?" in page(client, "/history/questions/")
-    # Only a finished run is offered for a comparison.
+    # The page offers only finished runs for a comparison.
     assert '<option value="local-b"' not in page(client, "/history/differences/")
 
 

@@ -24,7 +24,7 @@ CUTOVER = {"revision": "3", "approval": DIGEST}
 
 @pytest.fixture(name="people")
 def two_people(staff: psycopg.Connection) -> psycopg.Connection:
-    """Olga, an operator, Ada, an analyst, and Ben, a buyer."""
+    """Add Ada, an analyst, and Ben, a buyer. Olga, an operator, exists already."""
     person("ada", "analyst")
     person("ben", "buyer")
     return staff
@@ -234,7 +234,7 @@ def test_a_request_of_an_ended_process_is_recorded_as_interrupted(
 
 
 def take_lock(other: psycopg.Connection) -> None:
-    """Take the executor's lock. Postgres releases that of a closed session some time after it."""
+    """Take the executor's lock. Wait until Postgres has released that of a closed session."""
     lock = import_module("ledger.requests.execution")._LOCK
     deadline = time.monotonic() + 60
     while other.execute(lock).fetchone() != (True,):

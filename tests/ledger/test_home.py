@@ -16,7 +16,7 @@ def shop(ledger: psycopg.Connection) -> psycopg.Connection:
 
 
 def lines(role: str, query: str = "", name: str = "", **scope: tuple[str, ...]) -> list[list[str]]:
-    """Return the cells of the list as texts."""
+    """Return the cells of the home page's list as texts, one list per row."""
     page = person(role, name, **scope).get(f"/home/{query}").content.decode()
     rows = re.findall(r'<tr><th scope="row">.*?</tr>', page, re.DOTALL)
     cells = [re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL) for row in rows]

@@ -1,4 +1,4 @@
-"""Requests of an attacker: bodies that are no form, and forms that mix two stores.
+"""Requests of an attacker: bodies that aren't forms, and forms that mix two stores.
 
 Generated from the table of addresses, so that every new address is tested.
 """
@@ -111,7 +111,7 @@ BODIES: dict[str, Callable[[Form], Body]] = {
     ),
     "3 MB": lambda _fields: (b"a=" + b"x" * 3_000_000, URLENCODED),
 }
-# It states all that it asks for in the address.
+# Addresses that contain all values of the request, so their body is not read.
 STATED_BY_ADDRESS = {"counts-submit"}
 
 
@@ -142,11 +142,11 @@ def test_a_body_that_is_no_form_is_refused_and_changes_nothing(
             answer = visitor.generic("POST", path, body, content_type=content_type)
             answers[name] = answer.status_code
 
-    # Limits count attempts at codes and passwords, and the log has entries of wrong ones.
+    # Only limits of logins change, which count attempts, and the log of wrong codes and passwords.
     changed = {table for table, rows in fingerprint().items() if rows != before[table]}
     assert changed <= {"app.login_count", "app.action_log", "app.action_chain"}
     wrong = {name: code for name, code in answers.items() if not (400 <= code < 500)}
-    # An unknown language is that of the browser.
+    # For an unknown language, the page takes the browser's language instead of refusing.
     assert wrong.keys() <= {"login", "login-code", "second-factor", "language"}, wrong
     assert {*wrong.values()} <= {200, 302}
     client.get("/")  # the session is as it was
@@ -167,7 +167,7 @@ def test_a_form_without_a_token_is_refused_everywhere(stores: tuple[Store, Store
 def test_a_get_with_the_fields_of_a_form_changes_nothing(stores: tuple[Store, Store]) -> None:
     client = with_all_roles(superuser=True)
     before = fingerprint()
-    # A form of its own page is shown by a GET, with the fields filled in.
+    # Forms whose page has the same address: a GET shows the form, with the fields filled in.
     shown = {name for name in forms(stores[0]) if re.fullmatch("ledger_.*_(add|change)", name)}
     shown |= {"counts-adjust", "codes-import"}
 
@@ -190,13 +190,13 @@ def test_a_codec_that_is_no_character_set_is_refused(stores: tuple[Store, Store]
             await browser.generic("POST", "/login/", body, content_type=content_type)
         ).status_code
 
-    # As the server gets it: the other client of Django fails at such a request itself.
+    # Use the asynchronous client, because Django's other test client raises on such a request.
     assert async_to_sync(answer)(f"{MULTIPART}; charset=base64") == 400
     assert async_to_sync(answer)(f"{URLENCODED}; charset=base64") == 400
 
 
 def mixed(own: tuple[str, Form], other: tuple[str, Form]) -> Iterator[tuple[str, Form]]:
-    """Yield forms in which a part of the own one is replaced or repeated by the other's."""
+    """Yield forms that mix both: one's address with the other's fields, and values of both."""
     (path, fields), (their_path, their_fields) = own, other
     if path != their_path:
         yield their_path, sent(fields)
@@ -221,12 +221,12 @@ def test_every_page_offers_to_log_out(stores: tuple[Store, Store]) -> None:
 
     for name, path in shown.items():
         answer: Any = client.get(path)
-        # A sheet is its counter's own, and a document for suppliers has no header.
+        # Only the person who counts sees a sheet, and a document for suppliers has no header.
         if name not in {"counts-sheet", "order-document"} and "html" in answer["Content-Type"]:
             assert 'action="/logout/"' in answer.content.decode(), name
 
 
-# The other end of a transfer is another store's, and its form names it.
+# The form of a transfer names another store, so the mixed form is valid.
 PARTNER = {"transfers-ask"}
 
 

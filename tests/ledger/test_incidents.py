@@ -89,7 +89,7 @@ def test_restores_are_read_from_the_lines_that_a_worker_adds(
     recorder.record_new()
     with log.open("a", encoding="utf-8") as file:
         file.write(ready_line() + '{"event": "partition ready"}\n' + ready_line(kept=True)[:20])
-    recorder.record_new()  # Postgres is away: the restore waits
+    recorder.record_new()  # without Postgres, the restore is recorded later
 
     recorder._url = server.url("app_rw", database)
     recorder.record_new()

@@ -45,7 +45,7 @@ def chart(address: str, kind: str) -> list[Day]:
 
 @pytest.fixture
 def shop(ledger: psycopg.Connection) -> psycopg.Connection:
-    """An item counted three days ago, sold, received, sold late, and out of stock for a day."""
+    """Write an item: counted three days ago, sold, out of stock for a day, received, sold late."""
     write(ledger, "item_location", **POLICY)
     start = NOON - timedelta(days=3)
     write(ledger, "stock_count", units=5, kind="opening", occurred_at=start)

@@ -33,7 +33,7 @@ POLICY = {
 
 
 def page(path: str, *, role: str = "buyer", status: int = 200) -> str:
-    """The page as a person of this role gets it."""
+    """Return the page for a person of this role. Fail unless the status is `status`."""
     models = import_module("django.contrib.auth.models")  # late: they need Django set up
     client = import_module("django.test").Client()
     person, _ = models.User.objects.get_or_create(username=f"page-{role}")
@@ -153,7 +153,7 @@ def test_a_price_that_began_after_the_last_record_of_the_item_is_shown(
     price = re.compile(r'data-f="price">([^<]*)<')
     assert price.findall(page("/items/L/S")) == ["12.99"]
 
-    # No record of the item has come since, so its level is unchanged.
+    # The item has had no record since, so its row in the read model has the old price.
     write(shop, "price_change", price_minor=1099, effective_from=NOON - timedelta(hours=1))
     write(shop, "price_change", price_minor=899, effective_from=NOON + timedelta(days=36500))
 

@@ -51,7 +51,7 @@ def number(text: str) -> int:
 
 @pytest.fixture
 def history(ledger: psycopg.Connection) -> list[int]:
-    """On-hand after each fact of a key: a count of 100, then a sale of one unit a minute."""
+    """Write a count of 100, then a sale of one unit a minute. Return on-hand after each fact."""
     write(ledger, "item_location")
     write(ledger, "stock_count", units=100, kind="opening", occurred_at=NOON - timedelta(days=1))
     for n in range(SALES):

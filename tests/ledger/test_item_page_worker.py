@@ -39,7 +39,7 @@ def shop(ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> psycopg
 def test_the_page_names_the_worker_and_the_age_of_its_number(
     shop: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A page may be refused by a busy machine; this test is about what it shows.
+    # Use a long timeout: on a busy machine the worker may answer late, and the page must show it.
     monkeypatch.setattr("cdc.workers.query_key.__defaults__", (30.0,))
     with worker_with(state_of(shop, "L|S")) as url:
         monkeypatch.setenv("INVENTORY_WORKER_URLS", url)
@@ -55,7 +55,7 @@ def test_the_page_names_the_worker_and_the_age_of_its_number(
 def test_a_worker_that_hangs_costs_the_page_its_patience_and_no_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # In earnest so little that a busy machine might be late to ask at all.
+    # The real timeout is shorter than a busy machine may need to send the request.
     monkeypatch.setattr("cdc.workers.query_key.__defaults__", (1.5,))
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         monkeypatch.setenv("INVENTORY_WORKER_URLS", f"http://127.0.0.1:{deaf.getsockname()[1]}")

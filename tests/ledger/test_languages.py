@@ -23,17 +23,17 @@ from tests.ledger.visible import outside, visible
 from tests.translation.pseudo import CODE, pseudo_language, write_catalogues
 from webui.translation.words import WORDS
 
-# Together they may open every page; each page is read by the first who may.
+# Roles that together may open every page. The first role that may open a page requests it.
 ROLES = ("operator", "lead", "manager", "pricing")
 ACCOUNT = ("password", "second-factor", "sessions", "tokens")
 TABS = ("demand", "reorder", "price", "policy", "sources")
-# Texts of the planted rows: codes, names, notes, and ids that are made of them.
+# Texts of the planted rows: codes, names, notes, and ids that contain them.
 DATA = re.compile(
     r"\b(MINE|THEIRS)\w*(-[12])?( note)?\b|\b(Mine|Theirs) (street|product)\b"
     r"|\b(mine|theirs)-(person|order)\b|\b(ASKED|ACME|Acme|TEA|BORG|OSLO|ada)\b|\bROME-1\b"
     rf"|\b{PERSON}\b|\b[RP]:\S+|\bT-\w+|\blocal-[ab]\b|\bshrink\b|\bExample Retail\b"
 )
-# Patterns of texts that stay as they are, with the reason.
+# Patterns of texts that are never translated, with the reason.
 EXCEPTIONS = {
     r"\bOnhand\b|\bEnglish\b|\bDeutsch\b|\bPseudo\b": "names",
     r"\bUTC\b|\bSKU\b|\bGTIN\b": "written alike in every language",
@@ -51,14 +51,14 @@ EXCEPTIONS = {
 
 @pytest.fixture(scope="module")
 def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
-    """Two stores with a row in everything that pages read."""
+    """Two stores with rows in each table that pages read."""
     with two_stores(request) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def locale(database: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The catalogues of the pseudo-language. Finding all texts takes a second."""
+    """Write the catalogues of the pseudo-language once, which takes a second. Return the folder."""
     folder = tmp_path_factory.mktemp("locale")
     write_catalogues(folder)
     return folder
@@ -109,7 +109,7 @@ def test_every_text_of_every_page_goes_through_gettext(
     own, _ = stores
     left, found = addresses(own), {}
     with psycopg.connect(server.url("postgres", database), autocommit=True) as owner:
-        owner.execute("DELETE FROM app.refusal")  # reasons that other tests have left
+        owner.execute("DELETE FROM app.refusal")  # rows of other tests, whose reasons pages show
     with pseudo_language(locale):
         for role in ROLES:
             client = in_pseudo(visitor(role))

@@ -47,7 +47,7 @@ def microseconds(value: object) -> object:
 
 
 def fold_takes(table: str, changes: dict[str, Any]) -> bool:
-    """Return True if the fold applies the row that SQL would publish."""
+    """Return True if the fold applies the row as Postgres would publish it."""
     row = {"id": 1, "location": "L", "sku": "S", **VALID[table], **changes}
     row.setdefault("inv_key", f"{row['location']}|{row['sku']}")
     image = {name: microseconds(value) for name, value in row.items()}
@@ -60,7 +60,7 @@ def fold_takes(table: str, changes: dict[str, Any]) -> bool:
         case Applied():
             return True
         case Refused(reason=reason):
-            # A count of long ago is refused for its age, which is no limit of a value.
+            # An old count is rejected for its age. Its values are within the limits.
             return reason == COUNT_BEYOND_HORIZON
         case other:
             raise AssertionError(other)
@@ -151,7 +151,7 @@ def adjustment(**changes: Any) -> object:
 def asked(**changes: Any) -> object:
     given: dict[str, Any] = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": 1}
     wanted = Adjust(**given | changes)
-    if checks.sku_problem(wanted.sku) is None:  # only what the catalogue knows can be adjusted
+    if checks.sku_problem(wanted.sku) is None:  # an adjustment needs a product of this code
         services.name_products(names={wanted.sku: ""})
     return services.request_adjustment(wanted=wanted, actor="ann")
 

@@ -18,7 +18,7 @@ def attempts(staff: psycopg.Connection) -> Any:
 
 
 def known_browser() -> Client:
-    """A browser that has logged in to Ann's account before."""
+    """Return a client that has logged in to Ann's account, and has logged out again."""
     browser = client()
     log_in(browser)
     browser.post("/logout/")

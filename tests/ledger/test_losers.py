@@ -1,6 +1,7 @@
-"""Two people act at once on a page: one wins, the other reads who did what and when.
+"""Two people send forms for the same record at the same time.
 
-The loser's input stays in its field, or is in the message if the field is gone.
+One succeeds. The other reads who changed what and when. The refused input stays in its field, or is
+in the message if the page no longer has that field.
 """
 
 import re
@@ -37,7 +38,7 @@ def race(
     role: str,
     typed: Mapping[str, Mapping[str, str]],
 ) -> tuple[str, str, Any]:
-    """Send both people's forms at once. Return winner, loser, and the loser's page."""
+    """Send both people's forms at once. Return who succeeded, who was refused, and that page."""
     clients = {name: person(role, name) for name in typed}
     answers = at_the_same_time(
         *(lambda name=name: post(clients[name], typed[name]) for name in typed)

@@ -67,7 +67,7 @@ CRAFTED: dict[str, Callable[[Form], list[Form]]] = {
     "strange values": lambda fields: [only_strange(fields, value) for value in STRANGE],
     "strange choices": strange_choices,
 }
-# These state all that they ask for in the address, and ask for nothing else.
+# Their address contains all values of the command, so such bodies are no error.
 STATED_BY_ADDRESS = {("counts-submit", "empty"), ("counts-submit", "strange values")}
 
 

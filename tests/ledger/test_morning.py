@@ -1,4 +1,4 @@
-"""The incidents of the demo's morning: what they write, and what the rules make of it."""
+"""The incidents of the demo's morning: their rows, and the results of the rules for them."""
 
 from typing import Any
 

@@ -68,7 +68,7 @@ FACTS: dict[str, list[tuple[str, dict[str, Any]]]] = {
 
 
 def summed(connection: psycopg.Connection, **changes: object) -> tuple[Any, ...]:
-    """Return the sums that verification expects for the only key: four quantities and `counted`."""
+    """Return the sums of `inventory verify` for the only key: four quantities and `counted`."""
     rows = connection.execute(sums.LEVELS, {**EVERYTHING, **changes}).fetchall()
     assert [row[0] for row in rows] == ["L|S"]
     return tuple(rows[0][1:6])

@@ -41,7 +41,7 @@ def test_erpnext_35063_needs_are_ordered_by_supplier_and_place(ledger: psycopg.C
 def test_inventree_pr_12718_odoo_pr_32857_of_two_takes_at_once_one_is_told(
     ledger: psycopg.Connection,
 ) -> None:
-    """Both buyers saw revision 1 and want another quantity. Neither overwrites the other."""
+    """Two buyers saw revision 1 and want different quantities. One is refused."""
     services.range_item(location="L", sku="S", policy={"supplier": "ACME", "pack_units": 6})
     need = reorder_proposal(ledger)
 

@@ -1,4 +1,4 @@
-"""Queries of pages are narrowed to a person's stores. Undeclared tables are refused."""
+"""Queries of pages read only rows of the person's stores. Undeclared tables are refused."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,8 @@ from ledger.kernel.rows import select, select_value
 from tests.ledger.inbox import level, state
 
 MINE = Scope(everywhere=False, stores=frozenset({"L"}))
-# No page reads them by store: capture's own rows, regions and webhooks, which operators of every
-# store see. The API reads a webhook by the person of its token.
+# Tables that no page reads by store: Debezium's signals, regions and webhooks. Only operators of
+# every store see these. The API reads the webhooks of the token's owner.
 NEVER_ON_PAGES = {"retail.debezium_signal", "app.location_region", "app.webhook"}
 
 

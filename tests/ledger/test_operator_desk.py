@@ -114,7 +114,7 @@ def test_alarms_are_ranked_and_say_what_to_do(inbox: psycopg.Connection) -> None
     ranked = alarms.ranked(raised)
 
     assert [each.severity for each in ranked] == ["bad", "bad", "warn", "warn", "warn", "warn"]
-    assert ranked[2].since_us == 95_000_000  # the oldest warning: the screen's newest data
+    assert ranked[2].since_us == 95_000_000  # the oldest warning: the age of the screen's data
     texts = " ".join(each.what for each in ranked)
     assert "1 rejected record without effect" in texts
     assert "pia has stopped all prices by rule" in texts
@@ -157,7 +157,7 @@ def test_the_audit_log_is_shown_by_role(log: psycopg.Connection) -> None:
     assert shown("operator", "?rules=1") == ["L|S", "M|S", "L|RULE"]
     assert shown("operator", name="opal", stores=("M",)) == ["M|S"]
     assert shown("manager", name="mia", stores=("L",)) == ["L|S"]
-    assert shown("associate", name="bob", stores=("L",)) == ["M|S"]  # an own action, elsewhere
+    assert shown("associate", name="bob", stores=("L",)) == ["M|S"]  # bob's own action at M
     assert shown("buyer", "?whose=all&person=ann", name="bea") == []
 
 

@@ -34,7 +34,7 @@ def proposal(ledger: psycopg.Connection) -> str:
 
 
 def needs(ledger: psycopg.Connection, number: int, **changes: object) -> list[str]:
-    """Open proposals of as many items at L."""
+    """Write `number` items at L, each with an open proposal. Return the reorder ids."""
     found = []
     for n in range(number):
         sku = f"S{n:03}"

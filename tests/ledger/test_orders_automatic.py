@@ -113,7 +113,7 @@ def test_all_reasons_are_named_at_once() -> None:
 
 @pytest.fixture
 def due(ledger: psycopg.Connection) -> str:
-    """A need that every condition allows, in a running pipeline."""
+    """Write a need that meets every condition of an automatic order. Return its id."""
     ledger.execute("DELETE FROM read_model.heartbeat")
     ledger.execute("DELETE FROM read_model.sink_position")
     alive(ledger)
@@ -134,7 +134,7 @@ def alive(ledger: psycopg.Connection, *, seconds_ago: int = 1) -> None:
 
 
 def need(ledger: psycopg.Connection, sku: str, **policy: object) -> str:
-    """An item with an open need of 42, an hour old, that the newest state confirms."""
+    """Write an item with an open need of 42 units, which the read model confirms."""
     given = {"supplier": "ACME", "pack_units": 6, "cost_minor": 100, "auto_max_minor": 4200}
     services.range_item(location="L", sku=sku, policy=given | policy)
     key = f"L|{sku}"
@@ -303,6 +303,6 @@ def test_a_need_that_was_snoozed_a_moment_ago_is_not_ordered_by_the_rule(
 
     assert approve_due() == 0
 
-    # The snooze came back through the log and ended, so the need is open again.
+    # The workers have processed the snooze, and it has ended, so the need is open again.
     ledger.execute("UPDATE app.reorder_proposal SET decided_at = updated_at - interval '1 day'")
     assert approve_due() == 1

@@ -303,7 +303,7 @@ def test_nothing_picked_says_what_to_do_and_the_page_takes_back_its_address(
 
     assert answer.status_code == 422
     assert "Tick at least one need first." in text(answer)
-    # The script restores the desk's own address, so a reload doesn't request this one.
+    # The script puts the desk's address into the address bar. A reload then requests the desk.
     assert "<body" in text(answer)
     assert " data-answer>" in text(answer)
     assert " data-answer>" not in text(client.get("/reorders/"))

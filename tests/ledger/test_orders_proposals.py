@@ -15,7 +15,7 @@ from inventory.revision import LOGIC_REVISION
 from ledger import services
 from streams.sinks.proposals import propose
 
-KEY = "L|S:1-9"  # an SKU may look like the end of an id
+KEY = "L|S:1-9"  # an SKU that looks like the end of a reorder id
 OPENED = ReorderEvent(
     ReorderOutput(
         id=ReorderId(f"R:{KEY}:1-10"),
@@ -41,7 +41,7 @@ def event(offset: int = 10, *, generation: int = 1, **changes: Any) -> ReorderEv
 
 
 def told(sinks: psycopg.Connection, *events: ReorderEvent) -> list[tuple[Any, ...]]:
-    """Send each event in its own batch. Return the status by id."""
+    """Write each event in its own batch. Return end of id, revision, status and quantity."""
     for one in events:
         with sinks.transaction():
             propose(sinks, [one], [])

@@ -18,7 +18,7 @@ from ledger.ordering.status import (
     status_after,
 )
 
-# Repeated on purpose: the page of the rules has the allowed actions of each status.
+# The allowed actions of each status, repeated here from docs/domain.md 7.
 MAY = {
     "draft": {"change", "delete", "send", "re_date"},
     "sent": {"confirm", "ship", "receive", "cancel", "re_date"},
@@ -85,9 +85,9 @@ def test_an_order_goes_out_on_the_suppliers_next_order_day(mask, expected) -> No
     [
         (0, 127, None),
         (49, 127, date(2026, 3, 2)),  # 11 h 46 min after noon is the same day
-        (50, 127, date(2026, 3, 3)),  # 12 h are the next
+        (50, 127, date(2026, 3, 3)),  # 12 h after noon is the next day
         (600, 127, date(2026, 3, 8)),
-        (100, SUNDAY, date(2026, 3, 9)),  # from the start of Sunday
+        (100, SUNDAY, date(2026, 3, 9)),  # the day counts from the start of Sunday
     ],
 )
 def test_goods_are_due_a_lead_time_after_the_order(lead, mask, expected) -> None:

@@ -26,7 +26,7 @@ __all__ = ["command"]
 
 
 @pytest.fixture
-def staff(ledger: psycopg.Connection):  # beside the shared one: sessions of earlier tests end
+def staff(ledger: psycopg.Connection):  # as the shared fixture, without sessions of earlier tests
     ledger.execute("DELETE FROM app.django_session")
     yield from people_of(ledger)
 
@@ -52,7 +52,7 @@ def end(browser: Client, which: str, password: str = PASSWORD) -> Any:
 
 
 def colleague() -> Any:
-    """A buyer with the same password."""
+    """Add Bob, a buyer with the same password. Return the user."""
     from django.contrib.auth.models import User  # noqa: PLC0415 -- needs Django set up
 
     person("buyer", "bob")
@@ -106,7 +106,7 @@ def test_a_person_ends_all_other_sessions(staff: psycopg.Connection) -> None:
 
     assert is_in(browser)
     assert not is_in(other)
-    assert olga.get("/account/sessions/").status_code == 302  # to the second factor: logged in
+    assert olga.get("/account/sessions/").status_code == 302  # logged in, without second factor
     assert "second-factor" in olga.get("/account/sessions/").headers["Location"]
 
 

@@ -21,12 +21,12 @@ MINE = Scope(everywhere=False, stores=frozenset({"L"}))
 
 @pytest.fixture(autouse=True)
 def bea(ledger: psycopg.Connection) -> None:
-    """Bea, who buys for all stores."""
+    """Add Bea, a buyer of all stores."""
     become("buyer")
 
 
 def become(role: str, *stores: str) -> None:
-    """Give Bea this role alone, for these stores or for all."""
+    """Give Bea only this role, in `stores` or everywhere."""
     people = import_module("ledger.people")  # late: it needs Django set up
     user, _ = people.User.objects.get_or_create(username="bea")
     user.groups.set([people.create_roles()[role]])
@@ -320,7 +320,7 @@ def test_a_send_that_nobody_executed_for_a_quarter_of_an_hour_lapses(
 
 
 def drafted(ledger: psycopg.Connection, ids: Sequence[str]) -> list[DraftOrder]:
-    """Approve the needs into drafts; return these as a page shows them."""
+    """Approve the needs. Return their draft orders as a page shows them."""
     services.approve_reorders([ApproveReorder(need, 1) for need in ids], actor="ann")
     refs = sorted({line[3] for line in lines(ledger)})
     found = []

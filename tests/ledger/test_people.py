@@ -28,10 +28,10 @@ LINK = re.compile(r"/invitation/[\w-]+/")
 
 @pytest.fixture
 def accounts(ledger: psycopg.Connection) -> Iterator[Any]:
-    """The functions under test, with a fast hash and without people of earlier tests."""
+    """Return the module under test. Passwords have a fast hash; people of other tests are gone."""
     ledger.execute("DELETE FROM app.login_count; DELETE FROM app.invitation")
     module = import_module("webui.accounts.people")  # late: it needs Django set up
-    # The application may not delete accounts.
+    # Delete them as the superuser, because the application may not delete accounts.
     earlier = (
         "(SELECT id FROM app.auth_user WHERE username IN ('nora', 'otto', 'olaf', 'mia', 'nils'))"
     )
@@ -306,7 +306,7 @@ def command(
 ) -> Any:
     """Run `inventory people …` with a database and without a supervisor, as in a container."""
     variables = server.environment(database) | {"INVENTORY_HOME": str(tmp_path)}
-    variables["INVENTORY_KAFKA_BOOTSTRAP"] = "127.0.0.1:9"  # not asked
+    variables["INVENTORY_KAFKA_BOOTSTRAP"] = "127.0.0.1:9"  # required, but not used
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(output, "console", Console(width=200))

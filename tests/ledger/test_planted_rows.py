@@ -82,7 +82,7 @@ def test_a_need_that_a_worker_repeats_keeps_the_repeated_proposal(
 def test_a_need_that_a_buyer_has_decided_is_not_planted(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
-    """The simulated buyers of a demo decide needs of every location."""
+    """In a demo, simulated buyers decide needs of every location."""
     for number in (1, 2):
         key = f"L|N{number}"
         reorder_proposal(ledger, reorder_id=f"R:{key}:1-{number}", inv_key=key, sku=f"N{number}")

@@ -277,10 +277,10 @@ def test_each_cut_names_the_lowest_price_of_the_30_days_before_it(
         found = prior_prices("L|S", prior_rule=prior_rule)
         return {prices_by_id[row_id]: prior for row_id, prior in found.items()}
 
-    # The week of 799 ended on day 7, and 849 held for a day before 848 came.
+    # The week of 799 ended on day 7. 849 was in force for a day before 848.
     assert priors("plain") == {799: 999, 849: 799, 848: 849, 820: 848}
     assert priors("progressive") == {799: 999, 849: 799, 848: 849, 820: 849}
-    with monkeypatch.context() as short:  # a price that is not listed any more still counts
+    with monkeypatch.context() as short:  # prices below the end of the list still count
         short.setattr(queries, "MOST_ROWS", 2)
         assert priors("plain") == {848: 849, 820: 848}
     page = page_of_prices()

@@ -68,7 +68,7 @@ def test_a_row_has_old_and_new_price_margins_signal_and_limits() -> None:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("", ["C", "B", "A"]),  # a week of C is 4.2 at 10 a day
+        ("", ["C", "B", "A"]),  # by effect on a week
         ("sort=week", ["A", "B", "C"]),
         ("sort=-unit", ["B", "A", "C"]),
         ("sort=-item", ["C", "B", "A"]),

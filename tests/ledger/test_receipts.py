@@ -250,7 +250,7 @@ def test_a_correction_and_a_receipt_at_the_same_time_share_the_line(
 
     corrected, second = receipts(ledger)
     assert corrected[:3] == (4, 0, 4)
-    # Before the correction nothing was open for the second receipt, afterwards all of it was.
+    # The second receipt's `order_units` are 0 if it came before the correction, otherwise 6.
     assert second[2] in {0, 6}
     expected = "closed" if second[2] == 6 else "sent"
     assert status(ledger, line_id) == expected

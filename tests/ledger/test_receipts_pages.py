@@ -50,7 +50,7 @@ def test_one_shortage_and_the_rest_as_expected(ledger: psycopg.Connection) -> No
     short = order()
     order(6, sku="T")
     client = person("associate")
-    # The value of a reason is its code: its text has the language of the page.
+    # The value of an option is the reason's code. Its text is in the language of the page.
     german = client.get("/receiving/order?ref=X-1", headers={"accept-language": "de"})
     assert '<option value="short">zu wenig</option>' in german.content.decode()
     fields = form(client, accept="rest") | {

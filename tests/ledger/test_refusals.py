@@ -133,7 +133,7 @@ def test_further_addresses_of_one_person_share_a_row(record: psycopg.Connection)
 
 @pytest.fixture
 def thousand(record: psycopg.Connection) -> Iterator[None]:
-    """Make the trigger keep 1,000 rows instead of 100,000."""
+    """Make the trigger keep 1,000 rows instead of 100,000, until the test ends."""
     [(stated,)] = record.execute(
         "SELECT pg_get_functiondef('app.forget_refusals'::regproc)"
     ).fetchall()

@@ -31,7 +31,7 @@ def records(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Home:
-    """A home of a running stack with two rejected records."""
+    """Return a home that looks like a running stack's. The read model has two rejected records."""
     home = Home(tmp_path)
     me = identify(os.getpid())
     runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)

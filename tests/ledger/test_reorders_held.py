@@ -28,7 +28,7 @@ def need(ledger: psycopg.Connection) -> str:
 
 
 def hold(ledger: psycopg.Connection, held: str, need: str = NEED) -> None:
-    """Make the workers hold the key because of this need."""
+    """Write a state of the key in hold `held` because of this need."""
     episode = Episode(state=held, id=ReorderId(need), revision=2, until_us=NOON_US + 86_400_000_000)
     level(ledger, state(episode=episode))
 

@@ -39,7 +39,7 @@ def html(answer: Any) -> str:
 
 
 class Page(HTMLParser):
-    """A page as a browser sees it: the number of its elements, and the fields of one form."""
+    """A parsed page: the number of its elements, and the fields of the bulk form."""
 
     def __init__(self, answer: Any) -> None:
         super().__init__()
@@ -240,7 +240,7 @@ def test_a_row_that_did_not_leave_is_named_until_it_was_read(ledger: psycopg.Con
     assert "S002 at L</a>: " in shown
     assert "now it is revision 2" in shown
     assert second in shown
-    assert f'data-proposal="{first}"' in shown  # the workers close it in a moment
+    assert f'data-proposal="{first}"' in shown  # still open, because no workers run here
     [send] = re.findall(r'name="send" value="(\d+)"', shown)
     seen = {"send": send, "action": "seen", "command_id": str(uuid4())}
     assert client.post("/reorders/sends", seen).status_code == 302

@@ -31,7 +31,7 @@ def need(ledger: psycopg.Connection) -> str:
 
 
 def shelf(location: str, units: int, **changes: Any) -> KeyState:
-    """A key with so many units on hand and a reorder point of 10, for the read model."""
+    """Return the state of a key with `units` on hand and a reorder point of 10."""
     stock = Stock(on_hand_units=units, opening_units=units)
     found = replace(state(), inv_key=InvKey(f"{location}|S"), **changes)
     opening = state().stock.opening_count

@@ -72,7 +72,7 @@ def test_a_stopped_review_goes_on_with_those_that_waited_longest(
 def test_no_plan_marks_more_than_were_asked_for(ledger: psycopg.Connection) -> None:
     for number in range(20):
         write(ledger, "item_location", sku=str(number))
-    # The query plan for a table that is nearly empty by its statistics.
+    # Force the plan that Postgres chooses if statistics call the table nearly empty.
     ledger.execute("SET enable_hashjoin = off")
     ledger.execute("SET enable_mergejoin = off")
     ledger.execute("SET enable_hashagg = off")

@@ -36,7 +36,7 @@ from tests.ledger.staff import PASSWORD, WRONG
 
 @pytest.fixture(name="people")
 def two_people_and_an_associate(staff: psycopg.Connection) -> psycopg.Connection:
-    """Olga, an operator; Ann, an associate; and Ada, an analyst."""
+    """Add Ada, an analyst. Olga, an operator, and Ann, an associate, exist already."""
     person("ada", "analyst")
     return staff
 
@@ -187,7 +187,7 @@ def test_a_digest_without_approval_switches_nothing(
 
 @pytest.fixture(name="command")
 def a_command(service: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setattr(backfill_review, "connect_django", lambda: None)  # the fixture has
+    monkeypatch.setattr(backfill_review, "connect_django", lambda: None)  # connected by a fixture
 
     def run(*arguments: str, typed: str = "") -> Result:
         return CliRunner().invoke(app, ["backfill", *arguments], input=typed)

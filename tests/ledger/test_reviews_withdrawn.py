@@ -53,7 +53,7 @@ WITHDRAW = (
 
 @pytest.fixture(name="people")
 def two_people(staff: psycopg.Connection) -> psycopg.Connection:
-    """Olga, an operator, and Ada, an analyst."""
+    """Add Ada, an analyst. Olga, an operator, exists already."""
     person("ada", "analyst")
     return staff
 
@@ -192,14 +192,14 @@ def test_a_run_of_other_rules_than_the_state_of_its_number_is_not_reviewed(
 def connections_of_the_sinks(
     sinks: psycopg.Connection, server: Server, database: str, tmp_path: Path
 ) -> Connections:
-    """Revision OURS decides; the address is that of the sinks."""
+    """Let revision OURS decide. Return settings with the database address of the sinks."""
     assert active_or_first(sinks, OURS) == OURS
     address = SecretStr(server.url("sink_rw", database) + "?options=-clock_timeout%3D200ms")
     return Connections(home=tmp_path, sink_database_url=address)
 
 
 def switch_with(settings: Connections, agreed: Any) -> None:
-    """Switch to THEIRS with this approval. Every case is refused before decisions are read."""
+    """Switch to THEIRS with this approval. All cases are refused before decisions are read."""
     change = Switch(THEIRS, OURS, "otto", {}, {})
     _switch_now(settings, change, cast("Decisions", None), frozenset(), agreed)
 

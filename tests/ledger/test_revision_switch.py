@@ -276,7 +276,7 @@ def test_rules_are_not_changed_while_an_approved_order_is_on_its_way(
 
 
 def test_an_order_that_the_new_rules_know_is_accepted(sinks: psycopg.Connection) -> None:
-    """Without workers of the former rules no event reports it."""
+    """The former revision's workers have ended, so no event of theirs reports the acceptance."""
     propose(sinks, [need("L|A", 10, by=OURS), need("L|B", 10, by=OURS)], [])
     sinks.execute(
         "UPDATE app.reorder_proposal SET decided_action = 'approve' WHERE inv_key = 'L|A'"

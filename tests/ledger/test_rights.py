@@ -118,5 +118,5 @@ def test_only_a_row_that_was_not_sent_is_deleted(
     with pytest.raises(psycopg.errors.CheckViolation, match=f"status {sent}"):
         till.execute(f"DELETE FROM retail.{table} WHERE id = {stays}")
     assert till.execute(f"DELETE FROM retail.{table} WHERE id = {goes}").rowcount == 1
-    # The owner of the tables passes, so that damage can be repaired.
+    # The owner of the tables may delete the row, so that a person can repair damage.
     assert ledger.execute(f"DELETE FROM retail.{table} WHERE id = {stays}").rowcount == 1

@@ -25,7 +25,7 @@ __all__ = ["coded"]
 
 @pytest.fixture
 def shop(coded: psycopg.Connection) -> psycopg.Connection:
-    """Mug and lamp at L, and a second lamp whose name is the number of the mug's supplier."""
+    """Range mug and lamp at L, and a second lamp whose name contains the mug's supplier code."""
     put(coded, "retail.location", code="L", name="Leeds")
     put(coded, "retail.product", code="TRAP", name=f"Lamp {NUMBER}", department="Light")
     for sku in ("MUG", "LAMP", "TRAP"):
@@ -200,7 +200,7 @@ def test_the_browser_reads_what_became_of_its_codes(shop: psycopg.Connection) ->
         {"id": str(uuid4()), "sku": code, "units": 1, "age_ms": 0} for code in ("MUG", CASE, "?")
     ]
 
-    for _ in range(2):  # the answer was lost, so the browser sends the scans again
+    for _ in range(2):  # a browser that lost the answer sends the scans again
         answer = client.post(
             f"/counts/sheets/{sheet}/entries",
             json.dumps({"entries": rows}),

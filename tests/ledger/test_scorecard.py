@@ -20,13 +20,13 @@ CENTIDAY = timedelta(days=1) / 100
 
 @pytest.fixture
 def shop(ledger: psycopg.Connection) -> psycopg.Connection:
-    """An empty ledger. Tests may write `recorded_at` themselves."""
+    """Return the empty ledger with triggers off, so that tests may set `recorded_at`."""
     ledger.execute("SET session_replication_role = replica")
     return ledger
 
 
 def delivered(shop: psycopg.Connection, centidays: int, **changes: object) -> int:
-    """Write an order of 10 units at noon, complete after `centidays`. Return the line's id."""
+    """Write an order of 10 units at noon, received after `centidays`. Return the line's id."""
     order: dict[str, object] = {
         "ordered_at": NOON,
         "recorded_at": NOON,

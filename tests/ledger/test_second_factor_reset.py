@@ -15,7 +15,7 @@ RESET = "reset-second-factor"
 
 
 @pytest.fixture
-def staff(ledger: psycopg.Connection):  # beside the shared one: sessions of earlier tests end
+def staff(ledger: psycopg.Connection):  # as the shared fixture, without sessions of earlier tests
     ledger.execute("DELETE FROM app.django_session")
     yield from people_of(ledger)
 

@@ -25,7 +25,7 @@ from tests.ledger.rows import write
 
 @dataclass(frozen=True)
 class Reader:
-    """A person at a terminal of a running stack."""
+    """Runs `inventory sql` as a person at a terminal of a running stack."""
 
     home: Home
 
@@ -97,7 +97,7 @@ def test_a_statement_without_rows_and_one_that_is_refused(reader: Reader) -> Non
 
 def test_a_failed_connection_is_reported_as_such(reader: Reader) -> None:
     with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
+        bound.bind(("127.0.0.1", 0))  # bound but not listening, so connections are refused
         url = f"postgresql://app_ro@127.0.0.1:{bound.getsockname()[1]}/nowhere"
         write_environment(reader.home, {"INVENTORY_READ_DATABASE_URL": url})
 

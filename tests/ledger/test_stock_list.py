@@ -85,7 +85,7 @@ def test_the_list_takes_few_statements_however_many_rows_it_shows(
 def test_hours_reach_from_a_day_before_the_last_window_edge_to_that_edge(
     ledger: psycopg.Connection,
 ) -> None:
-    as_of_us = NOON_US + 123  # in the window that has hardly begun
+    as_of_us = NOON_US + 123  # shortly after the start of a window
     level(ledger, state())
     ledger.execute("UPDATE read_model.stock SET as_of_us = %s", [as_of_us])
     first_us = NOON_US - DAY_US
@@ -155,7 +155,7 @@ def test_an_item_that_lasts_beyond_a_year_hardly_sells_unless_it_just_sold(
 
 
 def rows_of(ledger: psycopg.Connection) -> None:
-    """Plant 120 items; their figures have many ties."""
+    """Write 120 items with many equal figures."""
     for number in range(120):
         demand = Demand(rate_micro=(number % 5) * 100_000)
         stock = {"on_hand_units": number % 7, "in_transit_units": number % 3}

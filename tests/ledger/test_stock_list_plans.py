@@ -1,4 +1,4 @@
-"""The stock list over many keys: exact filters, and plans that read indexes and not rows."""
+"""The stock list over many keys: exact filters, and query plans that use indexes."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from webui.readmodel.stock import Order, stock_page, totals
 from webui.readmodel.stock_filters import ORDERS, Filters
 
 KEYS = 3_000
-SHOWN = 51  # a page and the first row of the next
+SHOWN = 51  # the 50 rows of a page, and the first row of the next page
 MANY = """
 INSERT INTO read_model.stock
 SELECT (jsonb_populate_record(s, jsonb_build_object(

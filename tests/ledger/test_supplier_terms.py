@@ -28,7 +28,7 @@ SHOWN = {
 
 @pytest.fixture(autouse=True)
 def supplier(ledger: psycopg.Connection) -> None:
-    """A supplier, and the scorecard of another."""
+    """Write supplier ACME, and a scorecard of supplier BOLT."""
     services.name_suppliers(names={"ACME": "Acme"})
     ledger.execute(
         "INSERT INTO app.scorecard (supplier, location, on_day, receipts, settled_lines,"

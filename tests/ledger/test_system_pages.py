@@ -1,4 +1,4 @@
-"""Rejected records beside their ledger rows, their dismissal, and the page about demand."""
+"""System pages: rejected records with their rows in Postgres, dismissals, and demand."""
 
 import socket
 from collections.abc import Iterator

@@ -27,7 +27,7 @@ from tests.ledger.rows import price_proposal, reorder_proposal, write
 
 @pytest.fixture
 def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
-    """The ledger with an empty inbox. Tests may write times themselves."""
+    """Return the ledger with an empty inbox. Tests may set `recorded_at`."""
     return emptied(ledger)
 
 
@@ -319,7 +319,7 @@ def test_a_resumed_proposal_has_another_day(inbox: psycopg.Connection) -> None:
 def test_a_need_has_another_day_when_its_snooze_ends(
     inbox: psycopg.Connection, until_days: int | None, end_days: int
 ) -> None:
-    """A snooze ends at its time, or at the event that ended it earlier."""
+    """A snooze ends at its until, or earlier by an event."""
     until = None if until_days is None else NOON + timedelta(days=until_days)
     need = reorder_proposal(
         inbox,

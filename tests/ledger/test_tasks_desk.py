@@ -101,7 +101,7 @@ def test_every_kind_says_its_numbers_and_leads_to_an_open_door(
     rejected(inbox)
     level(inbox, state())
     write(inbox, "item_location", recorded_at=NOON)
-    # The system page asks Kafka, which is not there.
+    # The system page needs Kafka, which doesn't run here.
     for url in set(steps) - {"/system/"}:
         assert client.get(url).status_code == 200, url
     said = "none sold in 27 hours of trading, in which 4 units were to be expected"
@@ -182,7 +182,7 @@ def test_a_kind_with_many_tasks_hides_no_other(inbox: psycopg.Connection) -> Non
 
     kinds = [card.label for card in client.get("/tasks/").context["cards"]]
 
-    # The oldest five of each kind come first.
+    # The desk lists the oldest five tasks of each kind first.
     assert sorted(kinds[:6]) == ["Negative stock", *["Not counted"] * 5]
     assert kinds.count("Not counted") == 30
     narrowed = client.get("/tasks/?kind=not_counted")
@@ -191,7 +191,7 @@ def test_a_kind_with_many_tasks_hides_no_other(inbox: psycopg.Connection) -> Non
 
 
 def variance(inbox: psycopg.Connection) -> int:
-    """An open task about a count by ann that differs by -3."""
+    """Open a task about a count by ann that differs by -3. Return the task's id."""
     write(inbox, "stock_count", units=20, kind="opening", recorded_at=NOON)
     later = NOON.replace(hour=13)
     write(inbox, "stock_count", units=17, occurred_at=later, recorded_at=later, recorded_by="ann")

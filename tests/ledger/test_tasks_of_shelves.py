@@ -31,12 +31,12 @@ THRESHOLD = 4_605_170
 
 @pytest.fixture
 def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
-    """The ledger with an empty inbox. Tests may write times themselves."""
+    """Return the ledger with an empty inbox. Tests may set `recorded_at`."""
     return emptied(ledger)
 
 
 def unsold_state(quiet: int, rate_micro: int = 2_000_000, windows: int = 72) -> KeyState:
-    """Return a shelf with 10 units, counted a month ago, without a sale for `quiet` windows."""
+    """Return the state of a counted key with 10 units and no sale for `quiet` windows."""
     return state(
         demand=unsold(quiet, rate_micro=rate_micro), policy=policy(trading_windows=windows)
     )
@@ -74,7 +74,7 @@ def test_a_count_answers_the_quiet_windows_before_it(
     inbox: psycopg.Connection, days: int, *, is_suspect: bool
 ) -> None:
     ranged(inbox)
-    # Complete days after the count's day: 2 with 144 windows, 3 with 216. 166 are too many.
+    # Complete days after the count: 2 have 144 quiet windows, 3 have 216. A suspect needs 166.
     level(inbox, counted(unsold_state(400), Count(NOON_US - days * DAY_US, 2, 9, "cycle")))
 
     assert is_open(inbox, "phantom_suspect") is is_suspect
@@ -149,7 +149,7 @@ def test_yesterday_is_open_until_its_grace_is_over(inbox: psycopg.Connection) ->
 
 
 def counted(found: KeyState, count: Count) -> KeyState:
-    """Return the key after another count."""
+    """Return the state after this count."""
     return replace(found, stock=replace(found.stock, counts=(count,), on_hand_units=count.units))
 
 

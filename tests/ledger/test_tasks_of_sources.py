@@ -13,7 +13,7 @@ from tests.ledger.rows import write
 
 @pytest.fixture
 def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
-    """The ledger with an empty inbox. Tests may write times themselves."""
+    """Return the ledger with an empty inbox. Tests may set `recorded_at`."""
     return emptied(ledger)
 
 
@@ -164,7 +164,7 @@ def test_a_partition_that_never_let_a_beat_through_is_stale_too(inbox: psycopg.C
         inbox,
         "pipeline_heartbeat",
         sku="3",
-        # Of a generation with more partitions: it gets no heartbeats any more.
+        # A partition of a former generation, which had more. It gets no more heartbeats.
         occurred_at=NOON - timedelta(seconds=60),
         **beat,
     )

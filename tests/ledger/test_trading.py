@@ -107,7 +107,7 @@ def test_seeding_goes_on_where_it_was_interrupted(
         seed_demo(seed=3, size="tiny", midnight=midnight)
     monkeypatch.undo()
 
-    # Without an option, it continues with the midnight of its first attempt.
+    # Without the option `midnight`, seeding continues with the midnight of its first attempt.
     assert seed_demo(seed=3, size="tiny")
 
     _, keys = plan(3, SIZES["tiny"])
@@ -201,7 +201,7 @@ def test_a_count_that_differs_much_is_made_twice_and_handed_in_once(
 
 @pytest.fixture
 def flaky(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Lose the answer of every service call once, after its commit."""
+    """Make each service call raise once after its commit, as if its answer was lost."""
     lost: list[str] = []
 
     def losing(name: str) -> Any:

@@ -79,7 +79,7 @@ def test_suppliers_confirm_ship_and_deliver_and_a_short_line_is_closed(
     shelves = Shelves()
     lorries = goods(SCENARIOS["supplier-strike"].__class__("untidy", untidy=4), shelves)
 
-    # As time passes: each step acts on what is some seconds old.
+    # Make all rows some seconds old, because each step acts only on such rows.
     for _ in range(5):
         ledger.execute("SET session_replication_role = replica")
         ledger.execute("UPDATE retail.purchase_order_line SET recorded_at = %s", [old])

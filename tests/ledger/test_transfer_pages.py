@@ -36,7 +36,7 @@ def step(client: Client, transfer: Transfer, action: str, **form: Any) -> Any:
 
 
 def opened(client: Client, transfer: Transfer, view: str = "moving") -> Any:
-    """Return the page with the details of a transfer."""
+    """Return the answer of the desk with the details of this transfer expanded."""
     return client.get("/transfers/", {"view": view, "open": str(transfer.in_id)})
 
 
@@ -152,7 +152,7 @@ def test_a_transfer_is_stuck_three_days_past_due(
     is_stuck: bool,
 ) -> None:
     services.ship_transfer(services.ShipTransfer(services.Route("DC-1", "L", "S", 6)))
-    places.execute("UPDATE retail.item_location SET lead_time_centidays = 150")  # two days
+    places.execute("UPDATE retail.item_location SET lead_time_centidays = 150")  # two whole days
     places.execute(
         "UPDATE retail.shipment_line SET due_on = (now() AT TIME ZONE 'UTC')::date - %s::int,"
         " shipped_at = now() - make_interval(days => %s)",

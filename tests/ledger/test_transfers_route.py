@@ -18,7 +18,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture(autouse=True)
 def ends(ledger: psycopg.Connection) -> psycopg.Connection:
-    """DC-1 with 30 and L with 5 units of S; M has another item, N has a name and nothing else."""
+    """Stock DC-1 with 30 and L with 5 units of S. M has another item, N has no item."""
     stocked("DC-1", units=30)
     stocked("L", units=5)
     stocked("M", sku="OTHER")

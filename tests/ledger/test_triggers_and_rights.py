@@ -37,7 +37,7 @@ def test_an_update_is_stamped_with_its_own_time(ledger: psycopg.Connection, tabl
 def test_a_posted_row_keeps_its_id_and_key(
     ledger: psycopg.Connection, table: str, change: str
 ) -> None:
-    # A draft, because an approved count of this age may not be touched at all.
+    # Write a count as a draft, because an approved count of this age can't be changed at all.
     row_id = write(ledger, table, **({"status": "draft"} if table == "stock_count" else {}))
 
     with pytest.raises(psycopg.errors.CheckViolation, match="keeps its id and key"):
@@ -80,7 +80,7 @@ def test_a_count_of_a_clock_that_ran_ahead_ages_from_when_it_was_recorded(
     ledger: psycopg.Connection,
 ) -> None:
     count = write(ledger, "stock_count", occurred_at="2099-01-01 00:00+00")
-    ledger.execute("SET session_replication_role = replica")  # only so `recorded_at` can be moved
+    ledger.execute("SET session_replication_role = replica")  # the trigger would set `recorded_at`
     ledger.execute("UPDATE retail.stock_count SET recorded_at = now() - interval '48 h 1 s'")
     ledger.execute("SET session_replication_role = origin")
 

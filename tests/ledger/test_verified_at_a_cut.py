@@ -153,7 +153,7 @@ def test_a_line_that_came_again_too_late_is_told_and_left_in_the_sums(
 def test_a_count_that_was_folded_before_its_row_changed_again_is_listed(
     inbox: psycopg.Connection, counted: str, listed: int
 ) -> None:
-    """The void of the count was refused; the row is approved again on 2 March."""
+    """The record that voids the count was rejected. The row is approved again on 2 March."""
     row = write(inbox, "stock_count", recorded_at=NOON)
     before = {"id": row, "inv_key": "L|S", "status": "approved"}
     before |= {"occurred_at": counted, "recorded_at": counted}

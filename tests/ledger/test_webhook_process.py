@@ -23,7 +23,7 @@ DEADLINE_S = 120.0
 
 @contextmanager
 def sender(server: Server, database: str, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run the process with the key of this process's pages, until the block ends."""
+    """Run the sender with the same secret key as this process, until the block ends."""
     from django.conf import settings  # noqa: PLC0415 -- needs Django set up
 
     own = {

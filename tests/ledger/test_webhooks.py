@@ -107,7 +107,7 @@ def test_after_a_500_the_message_is_sent_again_and_its_key_waits_but_no_other(
     assert [
         (request.document["data"]["sku"], request.document["type"]) for request in receiver.requests
     ] == [("S", "need.opened"), ("T", "need.opened")]
-    assert turn() == 0  # not before its wait is over
+    assert turn() == 0  # the next attempt isn't due yet
     make_due(ledger)
     turn()
 
@@ -167,7 +167,7 @@ def test_a_message_is_dead_after_the_last_attempt_and_a_person_replays_it(
 
     [dead] = queries.dead_messages([hook.id])
     assert (dead.type, dead.attempts, dead.problem) == ("need.opened", 20, "status 503")
-    assert receiver.types == ["need.opened", "need.revised"]  # the key continues without it
+    assert receiver.types == ["need.opened", "need.revised"]  # later messages of the key are sent
     [listed] = queries.webhooks()
     assert (listed.waiting, listed.dead, listed.problem) == (0, 1, "status 503")
     registry.stop_webhook(registry.Which(hook.id, "olga"))

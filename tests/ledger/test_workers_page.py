@@ -31,7 +31,7 @@ def shop(ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> psycopg
     settings = import_module("django.conf").settings
     known = settings.CONNECTIONS.model_copy(update={"query_token": SecretStr(TOKEN)})
     monkeypatch.setattr(settings, "CONNECTIONS", known)
-    # In earnest so little that a busy machine might be late.
+    # The real timeout is so short that a worker on a busy machine may miss it.
     monkeypatch.setattr(workers.partition_map, "__defaults__", (60.0,))
     monkeypatch.setattr(workers, "_LAST", [])
     return ledger
@@ -39,7 +39,7 @@ def shop(ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> psycopg
 
 @contextmanager
 def two_workers(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Two workers that share the partitions, with long timeouts for each other."""
+    """Run two workers that share the partitions, with long timeouts between them."""
     monkeypatch.setattr("streams.query.peers.MAP_TIMEOUT_S", 60.0)
     with served(Home(home)) as runtime:
         urls = [service.url or "" for service in runtime.services.values()]
