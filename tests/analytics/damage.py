@@ -52,11 +52,11 @@ class Case:
     files: dict[Path, bytes]
 
     def refusal(self) -> str | None:
-        """Return why the run can't be published now; None if it can."""
+        """Return the reason why the run can't be published now, or None if it can."""
         directory = runs_dir(self.settings) / self.run
         try:
             directory = directory_of(runs_dir(self.settings), self.run)
-            # No archiver runs here that could still write a head.
+            # Don't wait for a newer head, because no archiver runs here.
             examined(self.settings, directory, load(directory), tail_wait_s=0.0)
         except Damage as refused:
             return str(refused)

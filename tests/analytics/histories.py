@@ -154,7 +154,7 @@ def archived(directory: Path, history: Generated, *, roll_every: int = 37) -> Ma
 
 
 def feed(writer: PartitionWriter, arrivals: Iterable[Arrival], *, roll_every: int) -> None:
-    """Take the arrivals from the writer's next offset on. Roll after each `roll_every` records."""
+    """Archive the arrivals from the writer's next offset on, one file per `roll_every` records."""
     for taken, arrival in enumerate(_from(arrivals, writer.next_offset), start=1):
         writer.take(arrival)
         if taken % roll_every == 0:

@@ -13,7 +13,7 @@ SMALL = generate(seed=11, records=150)
 
 
 def a_small_home(directory: Path) -> Home:
-    """Return a home with corrections, deletions, re-sent and damaged records, and one run."""
+    """Return a home with one run over corrections, deletions, re-sent and damaged records."""
     found = a_home(directory / "home", SMALL)
     found.run()
     return found

@@ -47,7 +47,7 @@ from tests.analytics.victims import MARK, Victim, living, processes
 RECORDS, KEYS, BUCKETS = 60_000, 2_000, 3
 WITHIN_S = 900.0  # only a failure waits so long
 ENDED_S = 60.0  # executors end some seconds after their driver
-SETTLED_S = 3_600.0  # `clean` leaves files of the last minutes
+SETTLED_S = 3_600.0  # advance `clean`'s clock, because it leaves files of the last minutes
 STARTING = 1 / 3  # share of the moments before the first finished unit
 NOBODY = "nobody: the run had ended"
 VICTIMS = {
@@ -90,7 +90,7 @@ class Case:
         return dict(json.loads((self.home / "out").read_bytes()))
 
     def errors(self) -> str:
-        """Return what the command printed besides."""
+        """Return the command's standard error."""
         return (self.home / "err").read_text("utf-8", errors="replace")
 
     def alive(self, mark: str) -> list[Victim]:
@@ -105,15 +105,15 @@ class Round:
     number: int
     moment: "Moment"
     role: str = NOBODY
-    units: int = 0  # finished when the process was killed
+    units: int = 0  # units that were finished when the process was killed
     exit_code: int = 0
     message: str = ""
-    computed: int = 0  # by the second start
+    computed: int = 0  # units that the second start computed
     digest: str = ""
     problems: list[str] = field(default_factory=list)
 
     def text(self, planned: int) -> str:
-        """Return one line for the reader."""
+        """Return the printed line about this round."""
         ended = f"exit {self.exit_code}" + (f" ({self.message})" if self.message else "")
         verdict = "; ".join(self.problems) or "equal"
         return (
@@ -155,7 +155,7 @@ class Moment:
         wait_until(lambda: ended() or time.monotonic() >= due, timeout_s=WITHIN_S, poll_s=0.005)
 
     def text(self) -> str:
-        """Return the moment for the reader."""
+        """Return the printed text of the moment."""
         return f"{self.seconds:.2f} s after unit {self.units}"
 
 
@@ -189,7 +189,7 @@ def rounds(
         place = (number + rng.random()) / moments
         role = rng.choice(roles or VICTIMS[case.engine])
         made = disturbed(case, known, Round(number + 1, known.moment(place, rng)), role, rng)
-        while made.role == NOBODY and not made.problems:  # this time the run was faster
+        while made.role == NOBODY and not made.problems:  # the run had ended before the moment
             shutil.rmtree(case.runs, ignore_errors=True)
             place *= 0.9
             made = disturbed(case, known, Round(number + 1, known.moment(place, rng)), role, rng)
@@ -242,7 +242,7 @@ def _finished(case: Case) -> int:
 
 
 def _judge_end(case: Case, made: Round) -> None:
-    """A command whose driver lives ends well, or with one message."""
+    """Check the command's end: unless its driver was killed, it succeeds or prints one message."""
     if made.exit_code in (0, -signal.SIGKILL):
         return
     errors = case.errors()

@@ -82,7 +82,7 @@ class OneKey:
         return key_history(KEY, 1, self.records)
 
     def past(self, end: int) -> Outcome:
-        """Return what happened."""
+        """Return the outcome of history up to hour `end`."""
         return past_outcome(self.history(), Assumptions(demand=RECORDED), us(end))
 
     def run(

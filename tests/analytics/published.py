@@ -23,7 +23,7 @@ TOPIC_ID = "id-of-the-topic"  # of the archives in `tests.analytics.two_runs`
 
 @dataclass(frozen=True)
 class Message:
-    """A record as the Kafka client hands it out."""
+    """A record with the methods of a message of the Kafka client."""
 
     of: str
     number: int

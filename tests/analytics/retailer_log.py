@@ -24,7 +24,8 @@ from tests.analytics.histories import Generated, _iso, _micros
 
 MIDNIGHT = datetime(2026, 6, 1, tzinfo=UTC)
 Row = dict[str, Any]
-Written = tuple[datetime, int, str, str, Row | None, Row]  # time, tie, table, key, before, after
+# Time, order among equal times, table, key, before-image, after-image.
+Written = tuple[datetime, int, str, str, Row | None, Row]
 
 
 def retailer_log(seed: int, size: str) -> Generated:

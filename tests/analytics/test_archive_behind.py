@@ -8,7 +8,7 @@ from analytics.archive.complete import ArchiveBehind, MissingRecords
 
 
 class Waiting:
-    """A wait for 100 records of partition 0 and 50 of partition 1 on a clock of its own."""
+    """A wait for 100 records of partition 0 and 50 of partition 1, with a clock of the test."""
 
     def __init__(self) -> None:
         self.now_s = 0.0

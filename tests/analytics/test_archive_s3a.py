@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.engines]
 
 POM = PROJECT / "tests" / "analytics" / "s3a" / "pom.xml"
 WITHIN_S = 600.0
-# Arguments: the archive, the address of the server, jars. Credentials are in the environment.
+# Arguments: the archive, the server's address, the jars. The environment has the credentials.
 PROGRAM = """
 import sys
 from pyspark.sql import SparkSession

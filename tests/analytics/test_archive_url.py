@@ -37,7 +37,7 @@ from tests.analytics.history_homes import rows
 from tests.analytics.s3_server import BUCKET, Server, running_server
 from tests.analytics.two_runs import Home, _run_here, a_history, a_home, higher_reorder_point
 
-pytestmark = pytest.mark.engines  # starts a server, and asks one that is away
+pytestmark = pytest.mark.engines  # starts an S3 server, and waits for one that doesn't answer
 
 PREFIX = "archive"
 
@@ -157,7 +157,7 @@ def test_damage_at_a_url_is_refused_with_the_message_of_a_directory(
     of_directory = refusal(str(copy))
 
     assert refusal(url) == of_directory
-    # The first archives had no source. Only publishing compares its bytes.
+    # A file of `SOURCE` is optional, so only publishing compares its bytes.
     assert (of_directory is None) == (kind == SOURCE and spoil is not cut)
 
 

@@ -32,7 +32,7 @@ def test_a_crash_anywhere_changes_no_row_and_no_verdict(tmp_path: Path, cut: int
 
     for writer in open_writers(tmp_path / "cut", partitions=PARTITIONS, generation=1):
         for arrival in history.log[writer.partition][:cut]:
-            writer.take(arrival)  # lost with the process: no roll
+            writer.take(arrival)  # lost at the end of the process, because no file is closed
         writer.manifest.refresh()
     for writer in open_writers(tmp_path / "cut", partitions=PARTITIONS, generation=1):
         feed(writer, history.log[writer.partition][: cut + 20], roll_every=11)

@@ -71,7 +71,7 @@ def archived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Archived:
 
 
 def carried(run: RunReport) -> list[object]:
-    """Return all that a later run starts from: states, heartbeats, ring values."""
+    """Return all data from which a later run starts: states, heartbeats, values of the rings."""
     contents = [
         sorted(row for unit in run.rows for row in read_rows(unit, kind))
         for kind in (STATES, HEARTBEATS, BEATS)

@@ -170,7 +170,7 @@ def test_files_that_a_jvm_deletes_meanwhile_end_no_cleaning(
     proper, raced = shutil.rmtree, []
 
     def race(path: Path) -> None:
-        """Delete a file first, which the cleaning has seen already."""
+        """Delete a file that the cleaning has listed already, as another process may do."""
         raced.append(path)
         if path == scratch and (scratch / "one").exists():
             (scratch / "one").unlink()

@@ -131,7 +131,7 @@ def test_a_crash_before_the_exchange_leaves_the_former_archive(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        # The first check for missing files is of the former archive, the second of the new one.
+        # The first check for missing files concerns the former archive, the second the new one.
         proper, seen = refuse_missing, [0]
 
         def at_second(manifest: Manifest) -> None:

@@ -61,7 +61,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Case:
 @pytest.fixture
 def case(sound: Case, monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
     """Undamaged files, which each test damages."""
-    monkeypatch.setattr(publish_refusals, "uncommitted", tuple)  # this checkout may be in work
+    monkeypatch.setattr(publish_refusals, "uncommitted", tuple)  # the clone may have changes
     yield sound
     sound.restore()
 

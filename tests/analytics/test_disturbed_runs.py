@@ -27,7 +27,7 @@ WITHIN_S = 180.0
 BUCKETS = 4
 RULE = Path("inventory") / "replenishment" / "quantity.py"
 LINE = "return level.order_up_to_units - base_units"
-# Arguments: archive, runs and engine. It computes after a line on its standard input.
+# Arguments: archive, runs and engine. The driver plans, reads a line from its input and computes.
 DRIVER = """
 import sys
 from pathlib import Path
@@ -129,7 +129,7 @@ def test_a_killed_jvm_is_named_and_the_next_run_of_the_process_starts_another(
     def kill_it(_done: int, _planned: int, _unit: str) -> None:
         gateway = SparkContext._gateway
         if gateway is not None:
-            gateway.proc.kill()  # in local mode it is the executor, too
+            gateway.proc.kill()  # in local mode the JVM is also the executor
 
     with pytest.raises(EngineFailed, match="its JVM ended with code -9: killed") as ended:
         execute(plan, tmp_path, progress=kill_it)
@@ -221,7 +221,7 @@ def test_of_two_commands_for_one_run_the_second_ends_with_an_exit_code_of_its_ow
     first = begin()
     attempts = "backfill/runs/*/results/*/*/attempt-*"
     assert wait_until(lambda: any(tmp_path.glob(attempts)), timeout_s=WITHIN_S)
-    first.send_signal(signal.SIGSTOP)  # its pool may end its units, and it holds the lock
+    first.send_signal(signal.SIGSTOP)  # it keeps the lock, and its pool may finish its units
     second = begin()
     _, refused = second.communicate(timeout=WITHIN_S)
     first.send_signal(signal.SIGCONT)

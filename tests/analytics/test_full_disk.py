@@ -31,7 +31,7 @@ def a_small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path, *, but: int) -> Path:
-    """Fill the disk up to `but` bytes. Return the file that takes the space."""
+    """Fill the disk until `but` bytes are free. Return the file that takes the space."""
     found = os.statvfs(disk)
     filler = disk / "filler"
     filler.write_bytes(b"\1" * max(0, found.f_bavail * found.f_frsize - but))
@@ -67,7 +67,7 @@ def test_a_run_on_a_disk_that_fills_up_says_so_and_continues_when_it_has_space(
         assert "start the same command again" in ended.value.step
         attempts = list((disk / "runs").glob("*/results/*/*/attempt-*"))
         commits = list((disk / "runs").glob("*/commits/partition*.json"))
-        assert len(attempts) - len(commits) <= 1  # a commit without space leaves its attempt
+        assert len(attempts) - len(commits) <= 1  # a commit that fails for space leaves its attempt
 
         filler.unlink()
         again = execute(plan, disk / "runs")

@@ -111,7 +111,7 @@ def test_windows_hold_every_sale_but_the_late_ones(history: History) -> None:
     assert counted == sold
     assert len({(row["inv_key"], row["start_at"]) for row in windows}) == len(windows)
     days = {row["day"] for row in windows}
-    assert (max(days) - min(days)).days > 40  # states alone hold four days
+    assert (max(days) - min(days)).days > 40  # states retain only four days
     assert {row["day"].isoweekday() == row["weekday"] for row in windows} == {True}
 
 
@@ -166,7 +166,7 @@ def test_corrected_and_deleted_rows_leave_their_last_image(tmp_path: Path) -> No
     sales = {row["id"]: row for row in rows(history, "sales")}
     moved = {row["id"] for row in rows(history, "movements") if row["table_name"] == "sale_line"}
     assert {row["op"] for row in changed} == {"u", "d"}
-    assert {row["quantity_units"] for row in sales.values()} >= {7}  # what a correction writes
+    assert {row["quantity_units"] for row in sales.values()} >= {7}  # corrected sales have 7 units
     assert moved == set(sales)
     unreadable = {row["admission"] for row in rows(history, "log")} - {"new", "resent"}
     assert unreadable == {"malformed"}

@@ -23,7 +23,7 @@ def test_a_jvm_that_ends_while_it_reports_accumulators_prints_no_traceback(
         with socket.create_connection(("localhost", port)) as jvm:
             jvm.sendall(TOKEN.encode())
             jvm.shutdown(socket.SHUT_WR)
-            assert jvm.recv(1) == b""  # the server has seen the end
+            assert jvm.recv(1) == b""  # the server has closed its side too
     finally:
         server.shutdown()
 

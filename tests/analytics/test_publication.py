@@ -144,7 +144,7 @@ def decisions(broker: MemoryBroker, number: int) -> dict[tuple[str, bytes | None
 
 
 def told(owned: OwnedPartition) -> dict[str, object]:
-    """Return everything that a worker knows of a partition."""
+    """Return a worker's complete data of a partition: progress, states, ring, open decisions."""
     return {
         "progress": owned.progress(),
         "states": {key: encode_state(owned.states[key]) for key in sorted(owned.states)},
@@ -229,7 +229,7 @@ def test_cut_off_anywhere_it_is_refused_until_it_is_written_again(
                 await publish(case, broker, Crashes(frozenset({at})))
 
             is_whole = [await is_taken_up(case, broker, number) for number in case.ends]
-            assert is_whole == sorted(is_whole, reverse=True)  # each is concluded in its turn
+            assert is_whole == sorted(is_whole, reverse=True)  # partitions are published in order
             await publish(case, broker)
             for number in case.ends:
                 for topic in CHANGELOGS:

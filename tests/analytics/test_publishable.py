@@ -54,7 +54,7 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 
 @pytest.fixture
 def finished(computed: Finished, monkeypatch: pytest.MonkeyPatch) -> Finished:
-    # The sources of this checkout may be in work; a tree without git is taken as it is.
+    # The clone may have uncommitted changes, which a publication refuses. Turn this check off.
     monkeypatch.setattr(publish_refusals, "uncommitted", tuple)
     home = computed.settings.home
     shutil.rmtree(home)

@@ -32,7 +32,7 @@ def records_by_key(log: Generated) -> dict[str, list[tuple[Record, Admission]]]:
 
 
 def kept_as_it_was(history: KeyHistory) -> KeyHistory:
-    """Keep every order and receipt of history."""
+    """Return the history with all orders and receipts marked as kept in the simulation."""
     inbound = ("purchase_order_line", "shipment_line")
     history.kept |= {row_id(e.record) for e in history.events if e.record.table in inbound}
     return history

@@ -158,7 +158,7 @@ def test_units_of_an_ended_driver_are_not_computed_again(
 
     driver.send_signal(number)
     driver.communicate(timeout=WITHIN_S)
-    (run / "manifest.jsonl").unlink(missing_ok=True)  # as if it was killed before it listed any
+    (run / "manifest.jsonl").unlink(missing_ok=True)  # as if killed before it listed a unit
     kept = commits(run)
     printed, _ = start(DRIVER, str(run)).communicate(timeout=WITHIN_S)
 

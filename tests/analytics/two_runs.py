@@ -69,7 +69,7 @@ def higher_reorder_point(patch: pytest.MonkeyPatch) -> None:
 
 
 def one_pack_more(patch: pytest.MonkeyPatch) -> None:
-    """Add a pack to every order, at the same records."""
+    """Add a pack to every order. Needs open at the same records as before."""
     proper = quantity.packed_units
     patch.setattr(quantity, "packed_units", lambda p, need: proper(p, need) + p.pack_units)
 

@@ -43,7 +43,7 @@ def processes(mark: str, cluster: Path) -> Iterator[Victim]:
 
 
 def living(victims: list[Victim]) -> list[Victim]:
-    """Return those that have not ended."""
+    """Return the processes among `victims` that have not ended."""
     return [victim for victim in victims if alive(victim.process)]
 
 

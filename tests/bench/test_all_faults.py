@@ -23,7 +23,7 @@ from deploy.stack.processes import ProcessId, alive, identify, wait_until
 AT_LEAST = 20
 LONG = 10_000
 WITHIN_S = 60.0
-# A bench that is ended while a child works in its directory and another has it in its command.
+# A bench that is ended while one child works in its directory, and another has it as an argument.
 SCRIPT = """
 import subprocess, sys
 from deploy.cli import scratch

@@ -69,7 +69,7 @@ def test_a_process_that_has_ended_is_none(tmp_path) -> None:
         "kafka": ServiceRuntime(),
     }
     write_runtime(home, runtime)
-    unused = cast(Connections, None)  # it is not asked for addresses
+    unused = cast(Connections, None)  # this test needs no addresses
     stack = RunningHome(home, unused)
 
     assert stack.workers() == ["worker-1", "worker-2"]

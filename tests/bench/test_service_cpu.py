@@ -29,7 +29,7 @@ def process() -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         text=True,
     ) as found:
-        ask(found, 0)  # it has started
+        ask(found, 0)  # wait until it has started
         yield found
         found.kill()
 
@@ -52,7 +52,7 @@ def test_the_cpu_time_of_a_load_is_divided_by_its_lines(process) -> None:
 
     assert (row.service, total.service) == ("worker-1", "all")
     assert 2_800 <= row.line_us <= 4_000
-    assert row.rest_percent <= 25  # one tick of 10 ms within 50 ms
+    assert row.rest_percent <= 25  # CPU time has ticks of 10 ms: one within 50 ms is 20 %
     assert total.line_us == row.line_us
 
 

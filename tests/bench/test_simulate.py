@@ -41,7 +41,7 @@ from streams.engine.store import OwnedPartition
 Sends = list[tuple[str, LogRecord]]
 Change = Callable[[Sends], Sends]
 
-# One of everything: an item that is needed, a late sale, a refused one.
+# Steps that cause each kind of output: a need, a late sale, a rejected record.
 STEPS = tuple(
     Step(number, kind, 0, units=units, refers=refers)
     for number, (kind, units, refers) in enumerate(
@@ -308,7 +308,7 @@ def test_chunks_are_folded_while_a_slow_disk_takes_the_snapshot_of_before() -> N
 
 def test_a_stopped_worker_leaves_a_snapshot_of_all_it_has_handled() -> None:
     steps = STEPS[:3]
-    stop = Fault(1_000, STOP, to=(1,))  # when there is nothing left to do
+    stop = Fault(1_000, STOP, to=(1,))  # an event number beyond the end of the history
     with silent(), Disk() as disk:
         Simulation(Plan(0, steps, (stop,), to=(0,), sizes=(4,)), disk).run()
         snapshot = disk.load(0, 0)

@@ -92,9 +92,9 @@ if __name__ == "__main__":
 
 
 def begun(workers: int, place: Path) -> subprocess.Popen[str]:
-    script = place / "small.py"  # spawned processes read it too
+    script = place / "small.py"  # a file, because spawned processes import it too
     script.write_text(SMALL)
-    # Not measured: what coverage does at SIGTERM may interrupt coverage, and wait for it for ever.
+    # Without coverage: its SIGTERM handler may interrupt its own code and wait for a lock for ever.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
     return subprocess.Popen(  # noqa: S603 -- our own command
         [sys.executable, script, "bench", "simulate", "--seeds", "9999", "--workers", str(workers)],
@@ -147,11 +147,11 @@ def test_a_run_that_is_cut_off_says_how_far_it_came_and_leaves_no_process(
 def test_a_signal_in_a_destructor_ends_the_run(
     monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    """Python prints an exception that is raised there, and goes on."""
+    """Python only prints an exception of a destructor, and continues."""
 
     def interrupted(_batch: tuple[int, int]) -> list[int]:
         ended = weakref.finalize({1}, lambda: os.kill(os.getpid(), number))
-        assert not ended.alive  # nothing else refers to the set
+        assert not ended.alive  # the set had no other reference, so the finalizer has run
         return []
 
     monkeypatch.setattr(simulate, "_BATCH", 1)

@@ -106,7 +106,7 @@ def test_bytes_without_identity_are_malformed_and_say_why(value: bytes | None, p
     assert part in caught.value.detail
 
 
-# As deep as the parser lets pass; Python makes no text of it.
+# The deepest nesting that the parser accepts. Python's `repr` of it exceeds the recursion limit.
 DEEP = b"[" * 1_000 + b"]" * 1_000
 
 

@@ -26,7 +26,7 @@ VALUE = json.loads(encode_state(STATE))
 ANSWER = {"schema": 1, "as_of_us": 5, "worker": "worker-2", "value": VALUE}
 
 
-# A busy machine answers late; what these tests are about, it answers in the end.
+# Timeout in seconds that a worker's answer doesn't exceed, even on a busy machine.
 PATIENCE_S = 60.0
 
 
@@ -119,7 +119,7 @@ def test_a_worker_of_the_release_before_says_no_version_and_is_read(tmp_path: Pa
 
 def test_a_worker_that_is_gone_or_hangs_is_told_in_words_of_the_shop(tmp_path: Path) -> None:
     with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))  # nobody listens, and nobody else gets the port
+        silent.bind(("127.0.0.1", 0))  # bound but not listening: no other process can take the port
         port = silent.getsockname()[1]
         found = query_key(
             settings(tmp_path, **{"worker-1": {"port": port}}), "L|S", within_s=PATIENCE_S

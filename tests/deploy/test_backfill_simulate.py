@@ -28,7 +28,7 @@ from tests.analytics.two_runs import Home, a_home
 
 Run = Callable[..., Result]
 
-# Refuses every socket, writes the names of all modules at the end, in this and child processes.
+# Refuse every socket and, at the end, write the names of all modules. Child processes do the same.
 GUARD = """
 import atexit, os, sys
 def refuse(event, arguments):

@@ -37,7 +37,7 @@ def test_a_report_is_for_people_and_with_json_for_programs(line, told, named) ->
 
 
 def test_a_fold_is_timed_by_a_process_of_its_own(tmp_path) -> None:
-    """Use another process: a bench sets Python's garbage collector to run rarely."""
+    """The bench needs a separate process, because it makes the garbage collector run rarely."""
     command = [sys.executable, "-m", "deploy.cli.main", "bench", "fold", "--keys", "12"]
     command += ["--rounds", "1"]
     environment = os.environ | {"INVENTORY_HOME": str(tmp_path)}

@@ -21,7 +21,7 @@ from streams.settings import WorkerSettings
 from tests.house.sources import PACKAGES
 
 OURS = "retail-inventory:local"
-# What names places and nothing else: these have to differ between one machine and containers.
+# Settings that contain only addresses and directories. They differ between stack and containers.
 ADDRESSES = {
     "controller.quorum.bootstrap.servers",
     "listeners",

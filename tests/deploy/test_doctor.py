@@ -36,7 +36,7 @@ def test_without_a_stack_the_machine_is_checked_and_the_way_to_start_is_named(
     assert {told.exit_code, shown.exit_code} <= {1, 2}
     assert rows["stack"]["verdict"] == "warning"
     assert "inventory up" in rows["stack"]["repair"]
-    assert f"repair stack: {rows['stack']['repair']}" in lines  # unfolded, to be copied
+    assert f"repair stack: {rows['stack']['repair']}" in lines  # in one line, for copying
     assert {"python", "java", "memory", "disk"} <= {name.lower() for name in rows}
 
 

@@ -169,7 +169,7 @@ def test_a_disk_that_fills_up_before_initdb_leaves_no_password(
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(room, "larger_disk", lambda _: target)
-    monkeypatch.setattr(room, "FULL_GB", float("inf"))  # so deleting files would not be enough
+    monkeypatch.setattr(room, "FULL_GB", float("inf"))  # deleting files never frees enough
     monkeypatch.setattr(postgres, "_change_owner", full)
     monkeypatch.setattr(postgres_programs, "ensure", lambda: Path("/bin"))
     home.create()

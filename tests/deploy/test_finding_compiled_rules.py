@@ -51,7 +51,7 @@ def test_a_process_takes_compiled_rules_before_the_tree(tree, home, monkeypatch)
 
     assert compiled.parent == home
     assert found["PYTHONPATH"].split(os.pathsep) == [str(compiled), str(tree), "/somewhere"]
-    assert found["PYTHONSAFEPATH"] == "1"  # or the working directory would come first
+    assert found["PYTHONSAFEPATH"] == "1"  # otherwise Python searches the working directory first
     assert machine.rules(Home(home)).found.endswith("runs machine code")
 
 

@@ -68,9 +68,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     monkeypatch.delenv("INVENTORY_KAFKA_BOOTSTRAP", raising=False)
     monkeypatch.delenv("INVENTORY_WEB_PORT", raising=False)
     monkeypatch.delenv("INVENTORY_JVM_COMPILERS", raising=False)
-    # Wide enough for any path; otherwise it is what the terminal of the tests happened to be.
+    # Set a width that fits any path. The default is the width of the terminal of the tests.
     monkeypatch.setattr(output, "console", Console(width=400, highlight=False))
-    with mock.patch.dict(os.environ):  # commands put the stack's variables there
+    with mock.patch.dict(os.environ):  # restore it: commands add the stack's variables
         yield found
 
 
@@ -101,7 +101,7 @@ def runs(home: Home, *services: str) -> None:
 def test_a_command_that_needs_the_stack_names_the_one_that_starts_it(line, home, typed) -> None:
     code, told = typed(line)
 
-    # Exit code 1 of `verify` means a difference.
+    # `verify` ends with 2, because its exit code 1 means a difference.
     assert code == (2 if line == "verify" else 1)
     assert told.startswith("error: no stack")
     assert told.endswith(f"in {home.path} repair: inventory up --detach")

@@ -16,7 +16,7 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "directory").mkdir()
     (tmp_path / "empty.csv").touch()
     os.mkfifo(tmp_path / "pipe")
-    # An open that succeeds and a read that does not, for the superuser too.
+    # A file that everyone, even the superuser, can open but not read.
     (tmp_path / "broken.csv").symlink_to("/proc/self/mem")
     return tmp_path
 

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.engines
 
 LOOKS = 3
 MUTE = "sh -c 'exit 2'"
-# Answers /livez until SIGUSR1. It writes its pid to a file at the second request: then the
-# guard has had its first answer.
+# Answers /livez until SIGUSR1. At the second request it writes its pid to a file: the guard has
+# received the first answer by then.
 SERVER = """
 import http.server, os, pathlib, signal, sys, time
 class Answers(http.server.BaseHTTPRequestHandler):
@@ -80,7 +80,7 @@ def test_a_suspended_child_goes_on(start: Start) -> None:
 def test_a_child_that_answers_no_more_is_ended_with_its_guard(start: Start) -> None:
     guarded, child = start(SILENT_S="0.5")
 
-    with contextlib.suppress(ProcessLookupError):  # a busy machine may be silent by itself
+    with contextlib.suppress(ProcessLookupError):  # on a busy machine it may have ended already
         os.kill(child.pid, signal.SIGUSR1)
 
     assert guarded.wait(120) == guard.SILENT
@@ -118,7 +118,7 @@ def sleeper() -> Iterator[ProcessId]:
 
 
 def look(sleeper: ProcessId, count: Path, probe: str) -> int:
-    """Run the health check once for a part that is not the project's."""
+    """Run the health check of a third-party service once. Return its exit code."""
     check = repairing_check(probe, answered="1", failures=LOOKS)
     environment = {"GUARDED": str(sleeper.pid), "SILENT": str(count), "PATH": os.environ["PATH"]}
     return subprocess.call(["/bin/sh", "-c", check], env=environment)  # noqa: S603 -- our own text

@@ -67,7 +67,7 @@ def test_the_password_file_of_sql_is_in_its_place_while_it_is_private(home: Home
 def test_a_secret_in_a_file_is_found(home: Home, place: str) -> None:
     file = home.path / place
     file.parent.mkdir(parents=True, exist_ok=True)
-    # It lies across the border of two chunks that are read one after the other.
+    # The secret crosses the border of two chunks of the file.
     file.write_bytes(b"x" * 7_999_990 + home.secrets()["app_rw"].encode() + b"x" * 100)
 
     assert places(home) == [("app_rw", str(file))]
@@ -113,7 +113,7 @@ def test_a_secret_of_another_service_is_found_in_a_process_and_its_child(home: H
         command, env={**os.environ, **variables}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as child:
         assert child.stdout is not None
-        child.stdout.readline()  # the grandchild runs
+        child.stdout.readline()  # wait until the grandchild runs
         runtime = Runtime()
         runtime.services["projector"] = ServiceRuntime(
             state="running", pid=child.pid, started_ticks=identify(child.pid).started

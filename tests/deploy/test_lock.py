@@ -34,7 +34,7 @@ def test_nothing_to_lock_asks_no_index_and_names_none(
     wanted.write_text("# nothing\n")
     constraint.write_text("pip==26.0\n")
     monkeypatch.setattr(lock, "_REQUIREMENTS", tmp_path)
-    # An index of this machine. The tool would write it into the lock file if it were passed.
+    # An index in this machine's configuration. `uv` would write its address into the lock file.
     monkeypatch.setenv("UV_INDEX_URL", "http://127.0.0.1:1/simple")
     monkeypatch.setenv("UV_FIND_LINKS", "/nowhere/wheels")
 

@@ -17,7 +17,7 @@ from deploy.stack.services import application
 
 def test_a_log_that_grew_is_emptied_under_its_writer(tmp_path: Path) -> None:
     path = tmp_path / "web.log"
-    with path.open("ab", buffering=0) as writer:  # as a child process has it
+    with path.open("ab", buffering=0) as writer:  # opened as for a child process
         writer.write(b"old\n" * 300)
         was_small = rotate(path, limit=2_000)
         was_large = rotate(path, limit=1_000)
@@ -91,7 +91,7 @@ def test_events_libraries_warnings_and_ends_are_documents_without_locals() -> No
 
 
 def test_the_demos_people_log_like_every_service(tmp_path: Path) -> None:
-    """Without a database its first log line is the error that ends it."""
+    """Started without a database, the process ends with an error, which is its only log line."""
     home = Home(tmp_path / "home")
     home.create()
     ports = dict.fromkeys(("postgres", "kafka", "connect", "web"), 1)

@@ -73,7 +73,7 @@ def test_a_running_stack_and_a_taken_target_are_refused(home: Home, tmp_path: Pa
     with pytest.raises(StackError, match="nothing was moved") as runs:
         move(home, tmp_path / "new")
 
-    # The operator has named a directory: a new one in it has the room that they meant.
+    # The named directory exists already, so the repair names a new directory in it.
     assert taken.value.repair == f"inventory move {tmp_path}/retail-inventory-inventory"
     assert runs.value.repair == f"inventory down && inventory move {tmp_path / 'new'}"
     assert (home.postgres / "PG_VERSION").exists()
@@ -203,7 +203,7 @@ def test_a_home_that_is_a_mount_point_is_copied_and_leads_to_the_copy(
 
     assert moved.returncode == 0, moved.stderr
     assert default_home() == target
-    assert (full / "sales").exists()  # the copy may be checked first
+    assert (full / "sales").exists()  # the old files remain until the operator has checked the copy
     assert sorted(path.name for path in target.iterdir()) == [
         *("ballast", "sales", "supervisor.lock"),
     ]

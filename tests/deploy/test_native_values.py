@@ -47,7 +47,7 @@ def built(made: type, given: dict[str, object]) -> dict[str, object]:
 
 
 def texts(values: dict[str, object]) -> list[str]:
-    """Return each value as text. A function of a rewritten module is another object of one name."""
+    """Return each value as text. Functions are compared by name, because a rewrite copies them."""
     return [getattr(found, "__qualname__", repr(found)) for found in values.values()]
 
 

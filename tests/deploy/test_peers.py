@@ -50,7 +50,7 @@ def test_what_cannot_be_installed_is_told_in_the_tools_words(cache, tmp_path) ->
 def test_a_peer_without_its_environment_is_left_out_with_the_reason(cache, monkeypatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)  # root would install what is missing
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)  # root would install the missing programs
     said: list[str] = []
 
     found = environments.make(["kstreams", "ours", "ours"], said.append)

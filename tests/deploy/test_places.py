@@ -28,7 +28,7 @@ pytestmark = pytest.mark.engines
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs Postgres as another account")
 # The name of a Unix socket may have 107 bytes.
 LONG = "/".join(["a-directory-with-a-long-name"] * 6)
-# Every letter and sign that a program might take for something else.
+# Letters and signs to which a program may give a special meaning.
 ODD = "Läden und Kühlräume/库存/it's $HOME; %s/a=b:c"
 
 
@@ -68,7 +68,7 @@ def context_of(path: Path) -> Context:
 
 @contextmanager
 def serving(context: Context) -> Iterator[int]:
-    """Start Postgres as the supervisor does; gives its pid once it has stored a row."""
+    """Start Postgres as the supervisor does. Yield its pid once it has stored a row."""
     postgres.prepare(context)
     service = postgres.service(context)
     log = context.home.log_of("postgres")

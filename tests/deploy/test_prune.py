@@ -41,7 +41,7 @@ def test_only_what_was_put_aside_is_deleted_and_only_on_request(home: Home) -> N
         str(path.relative_to(home.path)) for path in home.path.rglob("*") if path.is_file()
     )
     assert left == ["archive/data", "logs/web.log"]
-    assert (home.path / "former" / "generation-1").is_dir()  # its number counts
+    assert (home.path / "former" / "generation-1").is_dir()  # the next generation needs its number
 
 
 def test_a_full_disk_without_another_one_is_repaired_by_what_can_be_deleted(home: Home) -> None:

@@ -80,7 +80,7 @@ def test_one_publication_at_a_time(tmp_path: Path) -> None:
 def a_home_whose_changelogs_have_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Connections:
-    """Answer for broker and database: the revision has progress, and another one decides."""
+    """Replace broker and database: the run's revision has progress, and another one decides."""
     settings = Connections(home=tmp_path)
     directory = save(Plan("one", "local", {}, 1, LOGIC_REVISION, "rules", ()), runs_dir(settings))
     found = Publishable("one", "rules", directory, ())

@@ -252,7 +252,7 @@ def test_a_report_needs_a_former_archive(archive: Path) -> None:
     assert Manifest(archive).all_files()
 
 
-# A running stack, whose topic answers with these offsets
+# Tests with a running stack.
 
 
 def with_stack(monkeypatch: pytest.MonkeyPatch, archive: Path, first: dict[int, int]) -> None:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.engines
 
 @dataclass
 class Stack:
-    """A supervisor and its requests. The test decides when it compares."""
+    """A supervisor and its requests. The test decides when the supervisor reads them."""
 
     supervisor: Supervisor
     requests: Requests
@@ -58,7 +58,7 @@ def stack(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
 
 
 def left(stack: Stack) -> list[str]:
-    """Execute the request; return the workers that it asked to leave their group."""
+    """Execute the request. Return the workers whose group membership it ended."""
     stack.requests.carry_out()
     return stack.left
 

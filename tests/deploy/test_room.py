@@ -15,9 +15,9 @@ NOBODY = 65534
 
 
 def mounts(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
-    """Let these lines be the mounts of the machine, and no other place a candidate."""
+    """Replace the machine's list of mounts by `lines`, and remove all other candidates."""
     content = "".join(f"{line}\n" for line in lines).encode()
-    # Without a file, because the account of the test may not read the directory of pytest.
+    # Use no file, because the account of the test may not read pytest's directories.
     monkeypatch.setattr(room, "_MOUNTS", SimpleNamespace(read_bytes=lambda: content))
     monkeypatch.setattr(room, "_USUAL", ())
     monkeypatch.delenv("HOME", raising=False)
@@ -25,7 +25,7 @@ def mounts(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
 
 @contextmanager
 def without_rights() -> Iterator[None]:
-    """Act as another account if this one may read everything."""
+    """Act as account `nobody` if this process is root, which may read everything."""
     is_root = os.geteuid() == 0
     if is_root:
         os.seteuid(NOBODY)

@@ -34,7 +34,7 @@ SETTINGS = {
     "trading": (Connections, WebEnvironment),
     "migrate": (Connections, WebEnvironment),
 }
-# Of `webui.__main__`, which needs a configured Django.
+# Variables of `webui.__main__`, which this test can't import without a configured Django.
 OF_THE_SERVER = {"WEB_PORT"}
 # The secrets of each service: the roles whose password it holds, and tokens by their names.
 HELD = {
@@ -90,7 +90,7 @@ def test_the_search_for_leaks_knows_every_secret_of_the_settings() -> None:
         if field.annotation is SecretStr
     }
 
-    assert found == {*_OF_VARIABLES, DATABASE_URL}  # the latter is that of the service's role
+    assert found == {*_OF_VARIABLES, DATABASE_URL}  # a service has one URL, of its own role
 
 
 @pytest.mark.parametrize("service", HELD)

@@ -10,7 +10,7 @@ from cdc.settings import Connections
 from deploy.stack.home import PROJECT
 from tests.house.sources import PACKAGES, parsed, python_files
 
-# Read by the command line and the supervisor themselves, before any settings class.
+# Variables that the command line and the supervisor read without a settings class.
 BY_THE_COMMAND = {"INVENTORY_CACHE", "INVENTORY_JVM_COMPILERS", "INVENTORY_POSTGRES_BIN"}
 
 

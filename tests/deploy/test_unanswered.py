@@ -161,7 +161,7 @@ def test_status_sends_nothing_to_a_suspended_postgres(home: Home) -> None:
 
 
 def test_the_doctor_makes_a_failing_row_of_each(home, monkeypatch) -> None:
-    # Those that ask no broker: a client of Kafka waits for one much longer than a test.
+    # Run only checks without a broker: a Kafka client waits too long for a missing broker.
     asked = (running.workers, running.wal_level, capturing.slot, capturing.identity)
     monkeypatch.setattr(running, "CHECKS", asked)
 

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.engines
 
 EVEN, ODD = (next(key for key in KEYS if partition(key) % 2 == rest) for rest in (0, 1))
 
-# A worker whose request to another one times out reports it, and is asked again.
+# If a worker's request to another one times out, the command asks again for up to 60 s.
 PATIENTLY = ("--wait", "60")
 
 
@@ -87,7 +87,7 @@ def served(home: Home, *middlewares: Middleware, share: Share = halves) -> Itera
 def runtime(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runtime]:
     monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
     monkeypatch.setenv("INVENTORY_WORKER_URLS", "")
-    # The console has taken its width from whatever process was first to import it.
+    # The console's width is that of the terminal in which the tests run. Set a fixed one.
     monkeypatch.setattr(output, "console", Console(width=200))
     with served(Home(tmp_path)) as found:
         yield found
@@ -216,7 +216,7 @@ def test_a_restart_is_over_when_the_worker_was_started_again(runtime: Runtime, t
 
 
 async def everybody(broker: MemoryBroker) -> tuple[Worker, Worker]:
-    """Return two workers that both serve all partitions: rebalances are no part of these tests."""
+    """Return two workers that both serve all partitions, so that no test needs a rebalance."""
     workers = Worker("worker-1", broker), Worker("worker-2", broker)
     for worker in workers:
         await worker.take(range(12))
@@ -257,7 +257,7 @@ def test_a_worker_is_stopped_and_started_and_nobody_restarts_it_meanwhile(
         assert read_requested(home) == RequestedState(2, paused=["worker-2"])
         assert "worker-2 is stopped" in run("workers", "restart", "worker-2")[1]
         assert "worker-1 is the only worker that runs" in run("workers", "stop", "worker-1")[1]
-        assert run("workers", "stop", "worker-2")[0] == 0  # as it is already
+        assert run("workers", "stop", "worker-2")[0] == 0  # it is stopped already
         for verb in ("stop", "start"):
             assert "no worker 'worker-9'" in run("workers", verb, "worker-9")[1]
         assert run("workers", "start", "worker-2")[1].startswith("worker-2 runs, all partitions")

@@ -51,7 +51,7 @@ INSERTS: dict[str, dict[str, object]] = {
         "shipped_units": 24,
         "shipped_at": AT,
     },
-    # Younger than two days, or the schema would refuse to change it.
+    # The count must be younger than 48 hours, because the schema refuses to change an older one.
     "stock_count": {"units": 40, "kind": "cycle", "status": "approved", "occurred_at": "now"},
     "stock_adjustment": {"reason": "damage", "quantity_units": 2, "occurred_at": AT},
     "price_change": {
@@ -62,7 +62,7 @@ INSERTS: dict[str, dict[str, object]] = {
     },
     "reorder_decision": {"reorder_id": f"R:{KEYED['inv_key']}:1-7", "action": "approve"},
     "price_decision": {"proposal_id": f"P:{KEYED['inv_key']}:1-7", "action": "reject"},
-    # A number that no partition's own heartbeat has.
+    # A number beyond those of the partitions, so that no real heartbeat has this key.
     "pipeline_heartbeat": {
         "inv_key": "~heartbeat|999",
         "location": "~heartbeat",
@@ -105,7 +105,7 @@ def statements(table: str) -> Iterator[tuple[str, dict[str, object]]]:
 
 
 def write(url: str) -> set[str]:
-    """Run the statements; gives `table.op` of each that the schema allows."""
+    """Run the statements. Return `table.op` of each that the schema allows."""
     done: set[str] = set()
     with psycopg.connect(url, autocommit=True) as connection:
         for table in (*REFERENCE_ROWS, *INSERTS):

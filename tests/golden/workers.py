@@ -58,7 +58,7 @@ def written(seed: int) -> Iterator[tuple[str, bytes]]:
     owned = OwnedPartition(
         PARTITION, Partition(GENERATION), Progress(0, None, None, streamed=False)
     )
-    if seed % 2:  # a worker of a log without ids writes none
+    if seed % 2:  # with odd seeds, the progress includes ids of topics
         owned.topic_ids = {STOCK_EVENTS: f"topic-{seed}"}
     asyncio.run(_fold(sources(seed), owned, broker))
     for (topic, _), records in broker.topics.items():

@@ -45,7 +45,7 @@ VERBS = (
 )
 
 
-# What a command that asks for none of it must not wait for.
+# Packages that take long to import. A command that doesn't need them must not import them.
 HEAVY = {
     "aiokafka",
     "confluent_kafka",

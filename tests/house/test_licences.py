@@ -26,7 +26,7 @@ CLASSIFIERS = {
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
     "Python Software Foundation License": "PSF-2.0",
 }
-UNSTATED = {"axe-playwright-python": "MIT"}  # its licence file; the metadata are silent
+UNSTATED = {"axe-playwright-python": "MIT"}  # from its licence file, as its metadata have none
 
 
 def locked(lock: str) -> set[str]:
@@ -61,7 +61,7 @@ def refused(names: set[str], allowed: set[str]) -> dict[str, str]:
     for name in sorted(names):
         try:
             stated = licence(distribution(name))
-        except PackageNotFoundError:  # of another system, by its marker
+        except PackageNotFoundError:  # its marker selects another operating system
             continue
         if not is_allowed(stated, allowed):
             found[name] = stated

@@ -8,7 +8,7 @@ import structlog
 from cdc.logs import WITHOUT_LOCALS
 from tests.house.sources import PACKAGES, name, parsed, python_files
 
-# Formatters that print locals unless they are asked not to.
+# Formatters that print local variables by default.
 WITH_LOCALS = {"dict_tracebacks", "RichTracebackFormatter", "rich_traceback"}
 
 

@@ -23,7 +23,7 @@ HOMES = {
     "ledger/access/roles.py": {role.code for role in ROLES} - {"buyer", "pricing"},
     "ledger/tasks/kinds.py": KINDS,
 }
-# A reason to leave an order to a person, beside the kind of task with the same name.
+# A code of a reason with the same text as a kind of task.
 ALSO = {("ledger/reorders/automatic.py", "pipeline_stale")}
 
 

@@ -14,7 +14,7 @@ NAMED = re.compile(r"(?<![\w.])(?:retail|read_model|app)\.[a-z_]+")
 
 
 def users() -> list[Path]:
-    # A migration makes what it names, and is never changed.
+    # Leave migrations out: they create the relations, and are never changed.
     return [path for path in python_files(*USERS) if "migrations" not in path.parts]
 
 
@@ -49,7 +49,7 @@ def test_every_name_in_a_statement_is_in_the_contract() -> None:
 
 def test_the_contract_lists_only_what_is_used() -> None:
     used = {relation for path in users() for relation in named(parsed(path))}
-    # Sinks, capture and verify build statements from these lists, so their names are no text.
+    # Sinks, capture and verify build statements from these lists, so the sources lack the names.
     built = {*COLUMNS, *(f"retail.{table}" for table in TABLES), "retail.inbound"}
 
     assert sorted((RELATIONS | FUNCTIONS) - used - built) == []

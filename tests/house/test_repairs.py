@@ -12,7 +12,7 @@ from tests.house.sources import PACKAGES, name, parsed, python_files
 from tests.stack.test_repairs import CASES, CODES, CODES_NOT_CAUSED, ELSEWHERE, NOT_CAUSED
 
 LOOKING = ("inventory doctor", "inventory status", "inventory logs")
-# Errors of a command, not states of the stack: the log has the command's error.
+# Modules whose messages may print `inventory logs`: a command failed, and its error is in the log.
 MAY_LOOK = {
     "deploy/stack/daemon.py",
     "deploy/stack/bootstrap.py",
@@ -46,7 +46,7 @@ def texts() -> Iterator[tuple[str, str]]:
 def test_no_message_sends_its_reader_to_the_doctor() -> None:
     named = {file for file, text in texts() if "inventory doctor" in text}
 
-    assert named <= {"deploy/reference.py"}  # text of a page about exit codes, no message
+    assert named <= {"deploy/reference.py"}  # the text of a page about exit codes
 
 
 def test_no_row_of_the_doctor_is_repaired_by_looking() -> None:

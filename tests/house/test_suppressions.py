@@ -21,7 +21,7 @@ def comments(text: str) -> list[tuple[int, str]]:
 
 
 def unexplained(text: str) -> list[tuple[int, str]]:
-    if not MARK.search(text):  # most files: tokenizing all takes seconds
+    if not MARK.search(text):  # skip most files, because tokenizing all takes seconds
         return []
     found = [(line, comment) for line, comment in comments(text) if MARK.search(comment)]
     return [(line, comment) for line, comment in found if not EXPLAINED.search(comment)]

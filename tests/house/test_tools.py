@@ -31,7 +31,7 @@ def test_a_tool_finds_nothing(tool: str) -> None:
     assert result.returncode == 0, (result.stdout + result.stderr)[-3000:]
 
 
-# What docs/security/asvs.md says that ruff refuses.
+# Code that ruff refuses, as docs/security/asvs.md claims.
 PLANTED = """
 import hashlib
 import os

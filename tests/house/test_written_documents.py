@@ -15,7 +15,7 @@ from tests.house.sources import PACKAGES
 
 ENCODERS = {"json.dumps", "json.dump", "orjson.dumps", "write_json", "canonical", "Send"}
 SENDERS = {"produce", "send_batch", "send_and_wait", "ParquetWriter", "write_table"}
-MEASURING = "bench"  # writes to topics and files of its own, and of the engine
+MEASURING = "bench"  # writes its own topics and files, and those of the engine that it measures
 
 DIGEST = "content of a digest, which nobody reads"
 SHOWN = "shown to a person by the release that made it"

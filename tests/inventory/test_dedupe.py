@@ -98,7 +98,7 @@ def test_a_ring_says_how_many_records_it_holds() -> None:
 
 
 def test_a_ring_says_where_in_the_log_it_begins() -> None:
-    """The clock is set back, beyond the ring's records, and forward again."""
+    """The clock is set back by more than the ring's 120 s, and forward again."""
     ring = Ring()
     assert ring.replayed_from(7) == 7
 
@@ -166,7 +166,7 @@ def test_too_many_members_break_an_invariant(monkeypatch: pytest.MonkeyPatch) ->
     ring = Ring()
     ring.admit(change(0, START_US))
     ring.admit(change(1, START_US - HORIZON_US // 2))
-    for row_id in (2, 3):  # the first of them makes room: the second record is too old by then
+    for row_id in (2, 3):  # the ring drops the change of row 1, which is older than 120 s by then
         ring.admit(change(row_id, START_US + HORIZON_US * 3 // 4))
 
     with pytest.raises(BrokenInvariant, match="4 records within 120 s"):

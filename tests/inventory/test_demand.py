@@ -119,7 +119,7 @@ def test_tsb_starts_from_what_ewma_has_learnt_and_ewma_forgets_it() -> None:
 
 
 def test_days_without_facts_teach_the_same_in_one_stretch_as_one_by_one() -> None:
-    """Until the rate is 0, across two prices in force, with and without stock."""
+    """The days go on until the rate is 0, with two changes of price, with and without stock."""
     sold = Demand(True, 5_000_000, 2_000_000, None, None, 4, 7, 5_000_000)  # noqa: FBT003 -- begun
     timeline = (
         PriceRow(MONDAY_US + 3 * DAY_US, 1, 90, 1, "rule"),
@@ -206,7 +206,7 @@ def test_windows_before_the_first_count_are_never_out() -> None:
 
 
 def test_a_restored_state_goes_on_into_the_next_day_as_the_live_one_does() -> None:
-    """Records have no marks of a day's end, so a restored state computes the ends again."""
+    """An encoded state has no day ends, so a restored state computes them again."""
     log = Log(commit_us=at("08:00"))
     log.insert("stock_count", count(1, 20, at("07:00")))
     for day in range(4):

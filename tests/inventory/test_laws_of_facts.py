@@ -102,7 +102,7 @@ def test_w2_on_hand_is_the_sum_over_live_facts_also_far_beyond_the_horizon(
     changes: list[RowChange], minutes: int
 ) -> None:
     gap_us = minutes * MINUTE_US // len(changes)
-    # At the end the counts are voided, as far as they can be: then the folded days have to carry.
+    # At the end, delete the counts. Those before the horizon remain: such deletes are rejected.
     last = {c.row: c.after for c in changes if c.table == "stock_count"}
     voided = [RowChange("stock_count", "d", row, None) for row in last.values() if row is not None]
     partition, live, refused = Partition(1), dict[tuple[str, int], Row](), set[tuple[str, int]]()
@@ -111,7 +111,7 @@ def test_w2_on_hand_is_the_sum_over_live_facts_also_far_beyond_the_horizon(
         result = partition.apply(record)
         if result.verdict != "applied":
             refused.add(change.row)
-        # Later changes of such a row retract an image that was never in force.
+        # Skip histories that change a row after a rejected change: the before-image never applied.
         assume(result.verdict != "applied" or change.row not in refused)
         if result.verdict == "applied" and change.after is None:
             live.pop(change.row, None)
@@ -173,7 +173,7 @@ def test_w4_a_log_cut_anywhere_and_continued_from_earlier_gives_the_same(
     second = Partition(1)
     second.ring = restored(first.ring, records[:cut])
     second.states = {key: decode_state(encode_state(s)) for key, s in first.states.items()}
-    # A worker goes on from its own position, so it skips what it has seen (tests/streams).
+    # A worker skips records up to the position of the key's state (tests/streams).
     for record in records[max(0, cut - back) : cut]:
         state = second.states.get(InvKey(record.key))
         if state is not None and record.offset <= state.position.offset:

@@ -58,7 +58,7 @@ def test_stock_beyond_the_stored_range_is_refused(found: int) -> None:
 
 
 def test_a_change_that_came_again_after_the_horizon_is_remembered_by_its_later_time() -> None:
-    # The head of the queue has a later time, so the old member outlives its horizon behind it.
+    # The first member is newer, so the ring hasn't dropped the older member behind it.
     ring, again = Ring(), change(2, START_US - 50_000_000, lsn=9)
     ring.admit(change(1, START_US, lsn=1))
     ring.admit(again)

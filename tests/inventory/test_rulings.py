@@ -26,7 +26,7 @@ def test_only_a_heartbeat_may_have_a_heartbeat_key(fold: Any) -> None:
     beat = {"id": 1, "beat": 1, "recorded_at": at(9)}
     history.put("sale_line", "c", at(9), after=sale(1, 1, at(9)))
     history.put("pipeline_heartbeat", "c", at(9), after=beat)
-    # The key is known now, and still takes no sale.
+    # The partition now has a state with this key, but still rejects a sale under it.
     history.put("sale_line", "c", at(9), after=sale(2, 1, at(9)))
     history.put("supplier", "c", at(9), after={"id": 1})
 
@@ -74,7 +74,7 @@ def test_a_commit_time_out_of_range_is_malformed_and_moves_nothing(
 ) -> None:
     history = History()
     history.put("sale_line", op, commit, after=sale(1, 5, at(9)))
-    # Neither ring nor snapshot phase has moved: a snapshot row and a sale of 09:00 are taken.
+    # The ring is unchanged and snapshot rows are still allowed: both next records apply.
     history.put("sale_line", "r", at(9), after=sale(1, 5, at(9)))
     history.put("sale_line", "c", at(9), after=sale(2, 1, at(9)))
 
@@ -120,8 +120,8 @@ def test_an_archived_record_without_an_identity_moves_no_commit_time() -> None:
 @pytest.mark.parametrize(
     ("seconds", "verdicts_after"),
     [
-        # The ring still holds the first row when it comes again, and forgets it by that record:
-        # its second coming does not enter the ring.
+        # When the row is sent again, the ring still holds it. That record moves the newest commit
+        # time, so the ring forgets the row. The re-sent record doesn't enter the ring.
         (120, ["resent", "rejected:snapshot_after_start"]),
         (119, ["resent", "resent"]),
     ],
@@ -148,7 +148,7 @@ def test_a_record_sent_again_moves_the_newest_commit_time_and_the_highest_lsn(
 ) -> None:
     history = History()
     history.put("sale_line", "r", at(9), after=sale(1, 5, at(9)))
-    # Again with a higher lsn and 121 s later: both hold for the record behind it.
+    # The re-sent row has a higher lsn and is 121 s later. The next record is judged by both.
     again = history.put("sale_line", "r", at(9) + 121 * SECOND_US, after=sale(1, 5, at(9)))
     again["lsn"] = 500
     old = history.put("sale_line", "c", at(9), after=sale(2, 1, at(9)))
@@ -199,7 +199,7 @@ def test_a_policy_column_ends_where_the_page_says(
 )
 def test_a_price_row_ends_where_the_page_says(fold: Any, columns: Row, verdict: str) -> None:
     history = History()
-    # Two newer rows, so that the oldest one is not kept.
+    # With two newer rows, the state doesn't keep the oldest one.
     history.put("price_change", "c", at(9), after=price(1, 999, at(9, days=-50)))
     history.put("price_change", "c", at(9), after=price(2, 999, at(9, days=-40)))
     history.put("price_change", "c", at(9), after={**price(3, 999, at(9)), **columns})
@@ -277,9 +277,9 @@ def test_a_rate_never_falls_below_zero(fold: Any, units: int, rate: int) -> None
 @pytest.mark.parametrize(
     ("on_hand", "rate"),
     [
-        # With stock, or with what was taken back on the shelf again, no window is out.
+        # With stock no window is out, also if returns brought the units back.
         (50, 0),
-        # Sold out on the eve: all 144 windows of the day are out, also the one below 0.
+        # Sold out on the day before: all 144 windows are out, also the one with units below 0.
         (0, None),
     ],
 )
@@ -332,7 +332,7 @@ def test_the_limit_of_a_day_is_judged_before_the_horizon(fold: Any) -> None:
     old = count(7, 5, at(9, 0, 7))
     history.put("stock_count", "u", at(12), before=old, after={**old, "units": 6})
     history.put("stock_count", "c", at(12, days=4), after=count(2003, 5, at(12, days=4)))
-    # The full day is folded now and no limit looks at it.
+    # The full day is folded now, so its limit no longer applies.
     history.put("stock_count", "c", at(12, days=4), after=count(2004, 5, at(10)))
 
     assert verdicts(fold, history)[1000:] == [
@@ -348,7 +348,7 @@ def test_the_limit_of_a_day_is_judged_before_the_horizon(fold: Any) -> None:
     [
         # While the count of 09:00 is retained, the row's next change takes it back: 7, not -2.
         (3, -9),
-        # Folded, it stays beside the new one: 5, which opened the stock, and 7, not 3.
+        # Once folded, it stays beside the new count: 5, which opened the stock, and 7, not 3.
         (4, -4),
     ],
 )
@@ -360,7 +360,7 @@ def test_a_folded_count_stays_beside_the_new_one_of_its_row(
     draft = {**first, "status": "draft"}
     history.put("stock_count", "c", at(9), after=first)
     history.put("sale_line", "c", at(10), after=sale(1, 1, at(10)))
-    # The void comes too late for the ring, so the count of 09:00 stays in force.
+    # The void is rejected as older than the ring, so the count of 09:00 stays in force.
     lost = history.put("stock_count", "u", at(9) - 200 * SECOND_US, before=first, after=draft)
     lost["lsn"] = 1
     history.put("sale_line", "c", at(9, days=days), after=sale(2, 1, at(9, days=days)))

@@ -48,7 +48,7 @@ PRICE_WORDS = st.none() | st.tuples(
 )
 NEED_STEPS = st.lists(
     st.tuples(
-        st.integers(0, 3),  # which policy; 3 is none
+        st.integers(0, 3),  # index of the policy; 3 means no policy
         LATER_US,
         st.tuples(st.integers(-10, 90), st.integers(-5, 30), st.integers(0, 10)),
         st.sampled_from([True, True, True, False]),
@@ -151,7 +151,7 @@ class Prices:
         self.other_timeline: second_timeline.Timeline = []
 
     def written(self, offset, stream, drawn):
-        """Add the drawn row to both timelines and return it in both models' forms."""
+        """Add the drawn row to both timelines. Return it in the form of product and model."""
         fact = None
         if drawn is not None:
             half_days, price, step, kind, names = drawn

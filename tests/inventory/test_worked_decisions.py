@@ -105,7 +105,7 @@ def test_the_position_of_a_quantity_comes_from_its_stock(vector: Row) -> None:
         assert base_position_units(*stock) == vector["B"]
 
 
-# Demand, on-hand and sales that make each signal the first that holds.
+# Demand, on-hand and sales for which each signal is the first that applies.
 MARKETS: dict[str, Row] = {
     "overstock": {"rate_micro": 1_000_000, "on_hand_units": 1000},
     "below_floor": {"rate_micro": 1_000_000, "on_hand_units": 1000},

@@ -10,14 +10,14 @@ from tests.oracle.builders import History
 from tests.oracle.generate import lines
 from tests.oracle.partition import fold_lines
 
-# Coverage follows the product only.
+# The mark leaves runs of the model out of the coverage measurement.
 MODEL = pytest.param(fold_lines, id="model", marks=pytest.mark.generated)
 FOLDS = pytest.mark.parametrize("fold", [pytest.param(fold_history, id="product"), MODEL])
 Row = dict[str, Any]
 
 
 def folded(fold: Any, history: History) -> tuple[list[Row], dict[str, Row]]:
-    """Return the record lines, and the states by key."""
+    """Return the lines of a fold about records, and its states by key."""
     found = [json.loads(line) for line in fold(iter(lines(history.records)))]
     records = [line for line in found if "verdict" in line]
     return records, {line["key"]: line["state"] for line in found if "state" in line}

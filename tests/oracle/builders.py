@@ -9,12 +9,12 @@ KEY = "L|S"
 
 
 def at(hour: int, minute: int = 0, second: int = 0, *, days: int = 0, date: int = 20_000) -> int:
-    """A time of a day; `date` counts days since 1970."""
+    """Return a time in µs since 1970 UTC. `date` counts days since 1970."""
     return (date + days) * DAY + hour * HOUR + minute * MINUTE + second * SECOND
 
 
 class History:
-    """Records in log order, one commit each, LSNs rising."""
+    """Records in log order. Each has its own commit and a higher LSN than the one before."""
 
     def __init__(self, key: str = KEY, start: int = 0) -> None:
         self.key, self.offset = key, start

@@ -10,7 +10,7 @@ MILLION = 1_000_000
 
 
 class Limit(Exception):
-    """Column that violates a limit."""
+    """A column violates a limit; the argument is its name."""
 
 
 class Column(NamedTuple):
@@ -59,7 +59,7 @@ FAMILIES = (
     "par",
     "cover",
 )
-# Their typed levels and limits (11.8), and the families that order on order days only (5.1).
+# Families by the limits of their typed levels (11.8), and those that wait for order days (5.1).
 LOTS = ("sQ",)
 TWO_LEVELS = ("sS", "RsS", "cover")
 BASE_STOCK = ("RS", "par")
@@ -191,7 +191,7 @@ TABLES: dict[str, dict[str, Column]] = {
     "price_change": {
         "effective_from": number(-EDGE, EDGE),
         "price_minor": number(1, 10**9),
-        "step": number(-(2**31), 2**31 - 1, default=0),  # the one `int`
+        "step": number(-(2**31), 2**31 - 1, default=0),  # the only `int`, others are `bigint`
         "kind": text("initial", "rule", "manual", "emergency", "rollback"),
         "proposal_id": NULL_TEXT,
         "floor_minor": at_least_0(),
@@ -216,7 +216,7 @@ TABLES: dict[str, dict[str, Column]] = {
     },
     "item_location": POLICY,
 }
-# `recorded_at` is missed only where a business time needs it.
+# `recorded_at` is required only where a business time is computed from it (11.8).
 COMMON = {"recorded_at": NULL_TIME, "recorded_by": NULL_TEXT}
 
 

@@ -50,7 +50,7 @@ def difference(records: list[Record], said: list[Any] | None = None) -> Differen
 
 
 def shortest(records: list[Record], differs: Callable[[list[Record]], bool]) -> list[Record]:
-    """Drop smaller and smaller pieces while the history still differs."""
+    """Drop pieces of `records` while the rest still differs, large pieces first."""
     size = max(1, len(records) // 2)
     while True:
         start, dropped = 0, False

@@ -20,7 +20,7 @@ class Effect:
 
 
 def effect_of(table: str, row: Row) -> Effect:
-    """The contribution of an image; tables without stock effect give nothing."""
+    """Return the contribution of an image. It is empty for tables without effect on stock."""
     if table == "sale_line":
         return _sale(row)
     if table == "purchase_order_line":

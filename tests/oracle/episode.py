@@ -97,7 +97,7 @@ class Machine:
         }
         return states[self.episode.state]()
 
-    # Small questions.
+    # Conditions.
     def decided(self, action: str) -> bool:
         decision = self.event.decision
         if decision is None or decision["action"] != action:
@@ -117,12 +117,12 @@ class Machine:
         return quantity_of(self.policy, self.levels, self.b, self.need.d)
 
     def until_now(self) -> Episode:
-        """Return the hold with its end, which a resume or a changed column moves to now."""
+        """Return the hold. A resume or a changed column sets its until to the stream time."""
         if self.event.columns_changed or self.decided("resume"):
             return replace(self.episode, until=self.stream)
         return self.episode
 
-    # Small answers.
+    # Outcomes that several states share.
     def idle_inactive(self) -> Episode:
         return Episode(reason=self.inactive)
 
@@ -163,7 +163,7 @@ class Machine:
         opened = Episode("open", self.event.new_id, 0, quantity.q)
         return opened, Said("open", quantity.q, quantity.flags)
 
-    # The rows of the table.
+    # One method for each row of the table of 5.3.
     def idle(self) -> Outcome:
         if self.inactive is not None:
             return self.idle_inactive(), None

@@ -33,7 +33,7 @@ FOCUS = {
     },
 }
 CROWDS = 0.006  # share of the histories with about a thousand counts on one day
-CROWDED = 300  # records; only where so many are wanted
+CROWDED = 300  # only histories that may have more records get a thousand counts
 KEYS = ("S1|A", "S1|a", "S2|A", "DC-1|85123A", "UCI|Tea & pot", "S3|x y")
 FACTS = ("sale_line", "stock_count", "stock_adjustment")
 
@@ -109,7 +109,7 @@ class World:
     def recorded(self) -> int:
         return self.commit - self.rng.choice((0, 1, 100_000, 900_000, 2 * SECOND))
 
-    # Rows and records.
+    # Rows and records of them.
     def now_of(self, key: str) -> int:
         known = self.model.keys.get(key)
         if known is None or known.stream is None:
@@ -217,12 +217,12 @@ def edges_of(known: Key | None) -> list[int]:
 
 
 def history(seed: int) -> list[Record]:
-    """The records of a seed, in log order."""
+    """Return the records of a seed, in log order."""
     return written(seed).records
 
 
 def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World:
-    """Return a world with its records, `longest` or a few more, and the model's results."""
+    """Return a world with at most about `longest` records, and the model's results for them."""
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
     from tests.oracle.generate_rulings import crowd  # noqa: PLC0415 -- as above
 
@@ -248,7 +248,7 @@ def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World
 
 
 def begin(world: World) -> int:
-    """Write the first records of a history. Return the length of a long prelude to prices."""
+    """Write the first records of a history. Return the number to add to its length."""
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
 
     rng, start = world.rng, world.rng.random()

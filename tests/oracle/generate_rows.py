@@ -46,7 +46,7 @@ def sale_row(rng: Random, t: int) -> Row:
 
 
 def huge_facts(rng: Random, t: int) -> tuple[str, Row]:
-    """A fact at the edge of what a column may hold."""
+    """Return a fact with a value at the end of a column's range."""
     million, far = 1_000_000, rng.choice((-EDGE, EDGE))
     sale = {**sale_row(rng, t), "quantity_units": rng.choice((million, -million, million - 1))}
     sale["amount_minor"] = rng.choice((10**11, -(10**11)))
@@ -104,7 +104,7 @@ def shipment_row(rng: Random, t: int, reorder_id: str | None) -> Row:
 
 
 def shipment_onward(rng: Random, row: Row, t: int) -> Row:
-    """The next status of a shipment line, or a corrected last one."""
+    """Return a shipment line in its next status, or with a correction if it has the last one."""
     row = dict(row)
     if row["status"] == "planned":
         row |= {"status": "shipped", "shipped_units": small(rng), "shipped_at": t}
@@ -122,7 +122,7 @@ def shipment_onward(rng: Random, row: Row, t: int) -> Row:
 
 
 def price_row(rng: Random, t: int, old: int | None, proposal: Row | None) -> Row:
-    """A price change: of the open proposal, scheduled, back-dated, or by hand."""
+    """Return a price change: of the open proposal, scheduled, back-dated, or by hand."""
     price = rng.choice((999, 799, 849, 899, 1049, old or 999, rng.randint(1, 1500)))
     row: Row = {
         "effective_from": t

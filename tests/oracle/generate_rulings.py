@@ -232,7 +232,7 @@ def out_of_range(world: World, key: str) -> None:
     if rng.random() < 0.5:
         change = {"demand_alpha_permille": rng.choice((1000, 1001, 1001, -1))}
     _, before = world.live[("item_location", number)]
-    # The row stays as it was, as if Postgres had refused the change, so that others may follow.
+    # Keep the old row, as if Postgres had refused the change. Later changes then start from it.
     world.emit(key, "item_location", "u", before, {**before, **change})
 
 

@@ -58,7 +58,7 @@ class Change:
 
 @dataclass
 class Told:
-    """Outputs of one record of the key."""
+    """The outputs of one record of the key."""
 
     late: tuple[int, int] = (0, 0)
     reorder: tuple[Episode, Said, str | None] | None = None
@@ -138,7 +138,7 @@ class Key:
         if change.op != "r":
             after.refuse_old_counts(change)
             if abs(after.stream or 0) > EDGE:
-                # Nothing can repair this result, and the walk to such a horizon takes for ever.
+                # Reject it here: the fold would walk day by day to a horizon far away.
                 reason = "overflow"
                 raise Refused(reason)
             after.fold_final_days(self)
@@ -228,7 +228,7 @@ class Key:
         return effect
 
     def change_count(self, count: Count, sign: int) -> None:
-        # A row whose last change was refused still counts as it was before: found by its id.
+        # The before-image may never have been applied. Remove the row's count by its id (11.2).
         since = 0 if self.stream is None else horizon_at(self.stream)
         self.ledger.remove_count(count.id, since)
         if sign > 0:

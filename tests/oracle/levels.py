@@ -94,7 +94,7 @@ def need_of(policy: Policy, levels: Levels, b: int) -> int:
 
 
 def packed(policy: Policy, n: int) -> int:
-    """Step 3: pack and pallet."""
+    """Return the need rounded to packs and pallets (step 3 of 5.2)."""
     p: int = policy["pack_units"]
     up, down = ceil(n, p) * p, floor(n, p) * p
     if policy["pack_rounding"] == "up":
@@ -113,7 +113,7 @@ def packed(policy: Policy, n: int) -> int:
 
 
 def quantity_of(policy: Policy, levels: Levels, b: int, d: int) -> Quantity:
-    """Steps 2 to 6 for a triggered key."""
+    """Return the order quantity of a triggered key: steps 2 to 6 of 5.2."""
     p = policy["pack_units"]
     n = need_of(policy, levels, b)
     least = max(p, ceil(policy["moq_units"], p) * p)

@@ -65,7 +65,7 @@ def _of_records(world: World, met: Met) -> None:
 
 
 def _with_passing_rows(timeline: prices.Timeline, t: int) -> prices.Price | None:
-    """The first cut if rows that were in force at no instant took part."""
+    """Return the first cut if rows that were in force at no instant counted too."""
     past, found = sorted(row for row in timeline if row.at <= t), None
     for earlier, later in zip(reversed(past[:-1]), reversed(past[1:]), strict=True):
         if later.price > earlier.price:
@@ -79,7 +79,7 @@ Seen = Callable[..., None]
 
 
 def _watchers(met: Met) -> tuple[tuple[Any, str, Seen], ...]:
-    """(module, function, what to note of its arguments and result)."""
+    """Return (module, function of it, function that counts an edge from result and arguments)."""
 
     def price(result: object, _: int) -> None:
         met[EDGES[0]] += result is False

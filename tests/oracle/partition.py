@@ -82,7 +82,7 @@ class Model:
         self.keys: dict[str, Key] = {}
 
     def apply(self, record: Record) -> dict[str, Any]:
-        """Fold one record; the printed line as a dict."""
+        """Fold one record. Return the line that `inventory fold` prints for it, as a dict."""
         streaming = self.admission.streaming
         verdict = self.admission.judge(record)
         if verdict != "malformed" and record["op"] in ("c", "u", "d"):
@@ -168,7 +168,7 @@ def keys_match(record: Record) -> bool:
 
 
 def line_of(record: Record, verdict: str, told: Told) -> dict[str, Any]:
-    """One output line for one input record."""
+    """Return the output line of one input record."""
     outputs = []
     if told.reorder is not None:
         outputs.append(reorder_of(told))
@@ -217,7 +217,7 @@ def price_output_of(told: Told) -> dict[str, Any]:
 
 
 def state_of(key: Key) -> dict[str, Any]:
-    """The printed state of a key."""
+    """Return the state of a key as `inventory fold` prints it."""
     rate, mad = key.rate_and_mad
     row = None if key.stream is None else in_force(key.timeline, key.stream)
     candidate = key.proposal.candidate

@@ -33,9 +33,9 @@ def step_at(timeline: Timeline, t: int) -> int:
 
 
 def first_cut(timeline: Timeline, t: int) -> Price | None:
-    """The first row of the unbroken run of cuts that the row in force at t ends.
+    """Return the first row of the unbroken run of cuts that ends with the row in force at t.
 
-    Of rows that begin at one instant only the last has ever been in force.
+    Of rows with the same `effective_from`, only the last one has ever been in force.
     """
     lived = {row.at: row for row in sorted(timeline) if row.at <= t}
     past = [lived[at] for at in sorted(lived)]

@@ -126,7 +126,7 @@ def is_allowed(policy: Policy, e: int) -> bool:
 
 
 def smallest_allowed(policy: Policy, lowest: int) -> int | None:
-    """Return the smallest allowed ending ≥ a price, even if no listed ending exists."""
+    """Return the smallest allowed price ≥ `lowest`, or None. The regular price is allowed too."""
     regular: int = policy["regular_minor"]
     near = next((e for e in range(lowest, lowest + 100) if is_allowed(policy, e)), None)
     if near is None and regular >= lowest:

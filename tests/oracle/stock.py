@@ -10,7 +10,7 @@ Seconds = list[int]
 
 
 class Movement(NamedTuple):
-    """One signed contribution; `beyond`: it arrived at or before the folded last count."""
+    """One signed movement. `beyond` means that its time is not after the folded last count."""
 
     at: int
     units: int
@@ -54,7 +54,7 @@ class Ledger:
         return last.units + sum(m.units for m in self.movements if m.at > last.at)
 
     def variances(self) -> list[tuple[Count, int]]:
-        """Every live count with its units minus on-hand by the other facts up to its second."""
+        """Return each approved count with its variance, in the order of the count rule."""
         result = []
         previous: Count | None = None
         for count in sorted(self.counts):
@@ -79,7 +79,7 @@ class Ledger:
 
 
 class Sums:
-    """On-hand by all facts strictly before a time, for many times."""
+    """Computes on-hand by all facts strictly before a time, for many times."""
 
     def __init__(self, ledger: Ledger) -> None:
         moves = sorted((m.at, m.units) for m in ledger.movements)

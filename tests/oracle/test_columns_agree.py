@@ -63,9 +63,9 @@ def record(table: str, op: str, before: Row | None, after: Row | None) -> dict[s
     }  # fmt: skip
 
 
-# `make soak` tries all of them; elsewhere each value of a column meets one row in so many.
+# `make soak` tries each value in each row. Other runs try every n-th pair, n from `stride`.
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
-MOST_ROWS = 13  # of a policy; no divisor of the number of values
+MOST_ROWS = 13  # stride for policies; it doesn't divide the number of values
 
 
 def stride(table: str) -> int:
@@ -75,7 +75,7 @@ def stride(table: str) -> int:
 
 
 def variants(table: str) -> Iterator[Row]:
-    """Each row with one column changed or left out."""
+    """Yield each row with one column changed or left out."""
     columns = {**TABLES[table], **COMMON}
     texts = {choice for column in columns.values() for choice in column.choices}
     for row in ROWS[table]:
@@ -89,7 +89,7 @@ def variants(table: str) -> Iterator[Row]:
 @pytest.mark.parametrize("table", TABLES)
 def test_both_take_and_refuse_the_same_rows(table: str) -> None:
     good = ROWS[table][0]
-    # By place and not by row, so that rows of one table share the values of each column.
+    # The stride counts over all rows, so different rows meet different values of a column.
     for row in islice(variants(table), 0, None, stride(table)):
         for op, before, after in (("c", None, row), ("d", row, None), ("u", good, row)):
             said = record(table, op, before, after)

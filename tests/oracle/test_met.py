@@ -4,7 +4,7 @@ from collections import Counter
 
 from tests.oracle.met import EDGES, met_by
 
-# Two of 1,000 that meet all of them; one with a thousand counts on a day.
+# Seeds that together meet every edge. One history has a thousand counts on a day.
 SEEDS = (144, 679)
 
 

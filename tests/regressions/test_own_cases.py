@@ -35,7 +35,7 @@ def test_a_count_whose_last_change_was_refused_is_found_by_its_id() -> None:
     history, now = History(), at(9)
     first = count(7, 8, at(8), kind="opening")
     history.put("stock_count", "c", now, after=first)
-    # The log never showed how the count came to 08:30: that record was refused.
+    # No record of the log moves the count to 08:30: the fold rejected it.
     moved = {**first, "occurred_at": at(8, 30), "recorded_at": at(8, 30)}
     history.put("stock_count", "u", at(9, 5), before=moved, after={**moved, "kind": "cycle"})
 

@@ -17,7 +17,7 @@ def iso(at_us: int) -> str:
 
 
 def row(*, id_: int, key: str = KEY, at_us: int, **columns: Any) -> dict[str, Any]:
-    """A row image with the columns every table has."""
+    """Return a row image with the columns that every table has."""
     location, _, sku = key.partition("|")
     return {
         "id": id_,

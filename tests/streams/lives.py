@@ -21,7 +21,7 @@ GENERATION = 1
 
 @dataclass
 class Crashes:
-    """Raise `Crash` at chosen effects, counted over all starts of the worker."""
+    """Raise `Crash` at the effects with the numbers `at`, counted over all starts of the worker."""
 
     at: frozenset[int] = frozenset()
     seen: int = 0
@@ -35,7 +35,7 @@ class Crashes:
 
 
 def source_of(broker: MemoryBroker) -> list[SourceRecord]:
-    """Return all records of the topic."""
+    """Return all records of `stock.events`."""
     return [
         SourceRecord(record.offset, record.key, record.value)
         for record in broker.topics[STOCK_EVENTS, PARTITION]
@@ -70,7 +70,7 @@ async def consume(
     source: Sequence[SourceRecord],
     sizes: Iterator[int],
 ) -> None:
-    """Run until a crash: fence, then chunk after chunk. Gaps are read from the topic."""
+    """Fence, then handle chunk after chunk until a crash. Read gaps from the topic."""
     writer = broker.writer(PARTITION, crashes)
     rest = list(source)
     while rest or owned.next_offset < len(broker.topics[STOCK_EVENTS, PARTITION]):
@@ -88,7 +88,7 @@ async def consume(
 
 @dataclass
 class Expected:
-    """Results of one uninterrupted fold over the topic."""
+    """Results of one uninterrupted fold over the topic, which a worker's outputs must equal."""
 
     states: dict[str, bytes] = field(default_factory=dict)
     rejected: dict[str, str] = field(default_factory=dict)

@@ -34,11 +34,12 @@ TOKEN = "secret"  # noqa: S105 -- of servers that live for one test
 KEYS = tuple(f"S1|K{number}" for number in range(24))
 STOCKED = 10
 GENERATION = 1
-# The longest session allowed, so that no pause of a busy machine makes a worker doubt itself.
+# The longest session allowed. A worker that is paused longer distrusts its ownership, and a busy
+# machine may pause it for seconds.
 SESSION_S = 300.0
-CODE = "0123456789abcdef"  # of the rules that workers report
-# Replaces timeouts of milliseconds after which a worker answers without a result. Other tests would
-# miss them now and then on a busy machine.
+CODE = "0123456789abcdef"  # hash of the rules, which workers report
+# Replaces timeouts of milliseconds, after which a worker answers without a result. On a busy
+# machine, a test would sometimes exceed these.
 PATIENCE_S = 60.0
 
 
@@ -86,7 +87,7 @@ class Worker:
         self.failures: list[BaseException] = []
         self.ownership = Ownership(GENERATION, self.producers, self.open_log, self.failures.append)
         self.ends: dict[int, int] = {}
-        self.loop_seen_s = time.monotonic() + SESSION_S  # nobody looks after the loop here
+        self.loop_seen_s = time.monotonic() + SESSION_S  # no thread watches the event loop here
         self.code = CODE
 
     @asynccontextmanager
@@ -94,7 +95,7 @@ class Worker:
         yield self.broker
 
     async def take(self, partitions: Iterable[int]) -> None:
-        """Get exactly these partitions from the group, and restore them."""
+        """Rebalance: own exactly these partitions, and restore them."""
         await self.ownership.revoked()
         await self.ownership.assign(partitions)
         for number in sorted(self.ownership.assigned):
@@ -150,9 +151,9 @@ class Fleet:
 async def fleet(
     monkeypatch: pytest.MonkeyPatch, *workers: Worker, patient: bool = True
 ) -> AsyncIterator[Fleet]:
-    """Start `workers` behind real servers that know each other.
+    """Start an HTTP server for each worker. The workers know each other's addresses.
 
-    If `patient`, they wait long for each other; otherwise as long as in production.
+    If `patient`, they wait 60 s for each other, otherwise as long as in production.
     """
     if patient:
         monkeypatch.setattr(server, "FORWARD_S", PATIENCE_S)

@@ -215,7 +215,7 @@ def test_a_failure_of_our_own_is_logged_and_told_without_its_inside(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def story(found: Fleet) -> None:
-        found.workers[0].ownership.ready = cast(Any, None)  # a defect to come
+        found.workers[0].ownership.ready = cast(Any, None)  # causes a TypeError in the handler
 
         with capture_logs() as logged:
             answer = await found.ask(0, f"/iq/v1/keys/{quote(EVEN)}")
@@ -234,7 +234,7 @@ def test_a_map_of_another_release_is_not_believed(monkeypatch: pytest.MonkeyPatc
     async def story(found: Fleet) -> None:
         monkeypatch.setattr(
             "cdc.contracts.versions._RELEASED", {answers.PARTITIONS: (2,)}
-        )  # both write 2 from here on
+        )  # both workers write version 2 from here on
         assert (await found.ask(0, "/iq/v1/partitions")).body["schema"] == 2
         monkeypatch.setattr("streams.query.peers.checked", refuse)
 

@@ -36,7 +36,7 @@ CONTRACT: dict[str, tuple[type, tuple[str, ...] | None]] = {
     "_fetch_max_wait_ms": (aiokafka.AIOKafkaConsumer, None),
     "_isolation_level": (aiokafka.AIOKafkaConsumer, None),
 }
-# What has a public name and no promise: undocumented, or of a class that is not documented.
+# Public names that Faust doesn't document, so a release may change them.
 RELIED_ON: dict[str, tuple[type, tuple[str, ...]]] = {
     "wait_empty": (driver.Consumer, ("self",)),
     "on_partitions_revoked": (driver.Consumer, ("self", "revoked")),
@@ -76,7 +76,7 @@ def test_every_private_name_that_is_used_is_in_the_contract() -> None:
     overridden = {name for name in vars(ChunkConsumer) if hasattr(driver.Consumer, name)}
 
     assert private - ours - {"_lanes", "_room"} <= CONTRACT.keys()
-    ours = {"_abc_impl"}  # Python's own
+    ours = {"_abc_impl"}  # set by Python's `abc`
     assert {n for n in overridden if n[0] == "_" and n[:2] != "__"} - ours <= CONTRACT.keys()
 
 

@@ -128,7 +128,7 @@ class Till:
                 image = facts.sale(id_=next(self.ids), key=key, at_us=self.now_us)
                 self.change("sale_line", "S9|Z", after=image)
             case _:
-                pass  # nothing to delete or to send again yet
+                pass  # there is no row yet to delete or to send again
 
 
 def history(plan: list[Step]) -> MemoryBroker:

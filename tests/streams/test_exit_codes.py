@@ -103,7 +103,7 @@ def test_an_error_ends_a_worker_with_the_code_of_its_kind(
 def test_a_worker_that_can_say_nothing_any_more_ends_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The worker must acknowledge nothing after it, even if the disk takes no further line."""
+    """The process must end at once, even if a full disk doesn't let it write the reason."""
     codes: list[int] = []
 
     class Full:
@@ -120,7 +120,7 @@ def test_a_worker_that_can_say_nothing_any_more_ends_all_the_same(
 
 def test_an_error_without_words_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os._exit", lambda _code: None)
-    die: Callable[..., object] = runtime.die  # with this `os._exit` it returns
+    die: Callable[..., object] = runtime.die  # it returns, because `os._exit` is replaced
     with capture_logs() as logs:
         die("worker can't start", TimeoutError())
         die("a record arrived outside a chunk")
@@ -138,7 +138,7 @@ def test_every_code_has_words_and_signals_have_theirs() -> None:
 
 @pytest.mark.parametrize("begin", [0, 39])
 def test_nothing_is_committed_into_a_topic_that_has_lost_its_end(begin: int) -> None:
-    """Ten records after the broker's last one reach further than the lost ones."""
+    """The topic lost its last records. A commit would give their offsets to other records."""
     known = {"levels": 40, "windows": 7}
 
     _refuse_lost_end(3, known, {"levels": 40, "windows": 9, "reorder.events": 0})

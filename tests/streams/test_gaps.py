@@ -31,7 +31,7 @@ async def look(runtime: Any, owned: OwnedPartition, end: int, times: int = 2) ->
 
 
 def test_records_before_an_offset_that_somebody_chose_are_read_from_the_topic() -> None:
-    """The consumer's offset is behind them, and it waits for later records."""
+    """Somebody set the group's offset too high, so the consumer never delivers these records."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
 
@@ -47,7 +47,7 @@ def test_records_before_an_offset_that_somebody_chose_are_read_from_the_topic() 
 
 
 def test_records_are_left_to_a_consumer_that_has_brought_others() -> None:
-    """That consumer may be slow. A silent one must be detected."""
+    """Such a consumer may only be slow. The gap reader must act only for a silent one."""
     broker = sold_history(6)
     source = lives.source_of(broker)
 
@@ -76,7 +76,7 @@ def test_offsets_that_are_no_records_are_waited_for_by_nobody() -> None:
 
 
 def test_a_long_way_is_gone_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rebalance waits for the chunk in progress."""
+    """A rebalance waits for the chunk in progress, so a chunk must stay small."""
     monkeypatch.setattr("streams.worker.gaps.READ_AT_ONCE", 2)
     broker = sold_history(6)
     end = len(lives.source_of(broker))
@@ -114,7 +114,7 @@ def test_a_partition_that_changed_meanwhile_is_left_alone(event: str) -> None:
 
 
 def test_a_chunk_in_work_is_no_gap() -> None:
-    """Its records wait for the acknowledgement, and the gap reader must not wait for them."""
+    """The records of a chunk in progress are no gap. The gap reader doesn't wait for its lock."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
 
@@ -128,7 +128,7 @@ def test_a_chunk_in_work_is_no_gap() -> None:
 
 
 def test_what_comes_after_the_first_look_is_left_to_a_consumer_that_never_spoke() -> None:
-    """Otherwise a worker could lag without a consumer and without an alarm."""
+    """If the gap reader read them too, a dead consumer would never raise an alarm."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
 

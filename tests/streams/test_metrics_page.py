@@ -18,7 +18,7 @@ PAGE = DOCS / "reference" / "metrics.md"
 OTHERS = (DOCS / "metrics.md", DOCS / "roles" / "operator.md")
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([^|]*) \| (.*) \|$", re.MULTILINE)
 UNITS = ("seconds", "bytes", "records", "keys", "partitions")
-# Numbers without a unit: an index, a count of things in the metric's name, or 0 and 1.
+# Metrics without a unit: an index, a count of the things in the name, or the values 0 and 1.
 COUNTED = (
     "generation",
     "logic_revision",

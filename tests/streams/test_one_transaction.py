@@ -17,7 +17,7 @@ from tests.streams.lives import GENERATION, PARTITION, source_of
 from tests.streams.test_engine import KEYS, Step, history
 
 HOUR_US = 3_600_000_000
-# Sales, sales of five days ago, a line of 0 units, a foreign key, and bytes that are no record.
+# Sales, sales of five days ago, a line of 0 units, a wrong key, and bytes without an envelope.
 PLAN: list[Step] = [
     ("sale", 0, 3, 0),
     ("sale", 1, 3, 0),
@@ -83,7 +83,8 @@ def test_late_and_rejected_records_share_the_transaction_of_their_state(size: in
                 late += 1
             elif send.topic == STOCK_REJECTED:
                 at = decode_rejection(send.value or b"").origin.offset
-                # No earlier progress covers the record, and its own does, if the chunk has any.
+                # Earlier progress is not beyond the record. That of its own transaction is, if the
+                # chunk changed a state.
                 assert before <= at
                 assert not here or at < covered(transaction)
                 rejected += 1

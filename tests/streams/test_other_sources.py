@@ -20,7 +20,7 @@ from tests.streams.test_snapshot import everything, lived, restored, taken
 
 
 def recreated(broker: MemoryBroker, sales: int) -> None:
-    """Create another source topic under the same name, with so many sales."""
+    """Delete the source topic and create it again with `sales` other sales."""
     broker.delete(STOCK_EVENTS, PARTITION)
     for record in sold_history(sales).topics[STOCK_EVENTS, PARTITION]:
         broker.produce(STOCK_EVENTS, PARTITION, record.key, record.value)
@@ -52,7 +52,7 @@ def test_a_snapshot_does_not_hide_that_the_source_was_recreated(tmp_path: Path) 
 
 
 def streamed(sales: int, gap_us: int) -> MemoryBroker:
-    """Return a broker with folded sales of one key at such intervals."""
+    """Return a broker with `sales` folded sales of one key, `gap_us` apart."""
     broker = history([("sale", 0, 1, gap_us)] * sales)
     lived(broker)
     return broker
@@ -78,7 +78,7 @@ def test_a_snapshot_knows_the_ring_itself(tmp_path: Path) -> None:
 
 
 def test_what_the_ring_has_forgotten_may_be_cut_off() -> None:
-    broker = streamed(9, gap_us=100_000_000)  # it knows the last two
+    broker = streamed(9, gap_us=100_000_000)  # the ring's 120 s contain the last two
     whole = restored(broker)
 
     for first in (5, whole.progress().ring_from):

@@ -25,7 +25,7 @@ from tests.streams.test_engine import sold_history
 
 
 class Producers:
-    """The write permission of one worker on a memory broker."""
+    """The transactional producers of one worker on a memory broker."""
 
     def __init__(self, broker: MemoryBroker) -> None:
         self.broker = broker
@@ -271,7 +271,7 @@ def log_of(topics: MemoryBroker, source: Any) -> MemoryBroker:
 
 
 def test_what_comes_back_untouched_does_not_wait_for_what_is_read() -> None:
-    """After another worker's end its partitions arrive too, and they must be read."""
+    """If another worker ended, its partitions arrive as well and must be restored."""
     broker = sold_history(12)
     kept = 11
     broker.topics[STOCK_EVENTS, kept] = broker.topics[STOCK_EVENTS, lives.PARTITION]
@@ -344,7 +344,7 @@ def test_what_somebody_else_has_by_now_is_not_read_to_its_end() -> None:
 
 
 def test_a_producer_is_kept_until_its_transaction_is_over() -> None:
-    """A timer sends open decisions again during a rebalance."""
+    """A timer sends open decisions again, also during a rebalance."""
     worker = Worker(sold_history(3))
 
     async def rebalance() -> tuple[bool, bool]:
@@ -355,7 +355,7 @@ def test_a_producer_is_kept_until_its_transaction_is_over() -> None:
         async with owned.lock:
             await ownership.revoked()
             await ownership.assign([1])
-            for _ in range(100):  # more turns than the rebalance would need
+            for _ in range(100):  # more turns of the event loop than a rebalance needs
                 await asyncio.sleep(0)
             during = 0 in worker.producers.writers
         await ownership.owned(1)

@@ -33,7 +33,7 @@ ODD = next(key for key in KEYS if partition(key) % 2 == 1)
 OWN, OTHER = "worker-1", "worker-2"
 
 
-# Whatever a SKU may hold survives the second request as it was.
+# A forwarded request must keep every character that a SKU may have.
 ODD_NAMES = ("S1|a/b", "S1|100 %", "S1|%7C%2F", "S1|süß?#&+=", "S1|..", "S1|a;b:@c", "S1|\\'\"{}")
 
 
@@ -182,7 +182,7 @@ def test_state_needs_the_token_and_an_empty_token_opens_nothing(
 
 def test_a_question_makes_one_hop_and_never_two(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(found: Fleet) -> None:
-        # Each takes the other for the owner: the partition has moved, and neither knows it yet.
+        # The partition has moved. Each worker still takes the other one for the owner.
         assert (await found.ask(0, on_hand(ODD))).status == 200
         await found.workers[1].take([])
 
@@ -209,7 +209,7 @@ def test_a_partition_that_moves_is_found_again(monkeypatch: pytest.MonkeyPatch) 
             first = await found.ask(0, on_hand(ODD))
             second = await found.ask(0, on_hand(ODD))
 
-            # The first question learns that the map is old; it does not wander on.
+            # The first request fails, because the map is old. It is not forwarded a second time.
             assert first.status == 503
             assert second.body["worker"] == "worker-3"
             assert second.body["on_hand_units"] == STOCKED - 3

@@ -54,9 +54,9 @@ def test_a_resent_record_is_recognised_after_a_restart_though_the_clock_was_set_
 
 
 def test_thousands_of_old_records_hide_none_from_before_the_clock_was_set_back() -> None:
-    """All records lie within the ring's two minutes: 1 h back, five thousand sales, 1 h forward.
+    """The clock is set back 1 h, five thousand sales follow, and it is set forward 1 h.
 
-    Restores once searched by Connect's clock, which was one hour behind until then.
+    The first record lies within 120 s of the newest one. A search by commit time would miss it.
     """
     while_it_was_back: list[Step] = [("sale", 1, 1, -HOUR_US), *[("sale", 1, 1, 0)] * 5_000]
     plan: list[Step] = [("sale", 0, 1, 0), *while_it_was_back, ("sale", 1, 1, HOUR_US + SECOND_US)]

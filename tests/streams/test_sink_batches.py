@@ -11,7 +11,7 @@ from streams.sinks import actuator, process, projector
 
 
 class Source:
-    """A source without records; it notes how many each read may have."""
+    """A source without records. `asked` lists the maximum number of records of each read."""
 
     def __init__(self) -> None:
         self.asked: list[int] = []

@@ -42,7 +42,7 @@ def documents(owned: OwnedPartition) -> dict[str, bytes]:
 
 
 def everything(owned: OwnedPartition) -> tuple[object, ...]:
-    """Return everything in which two restores of one partition must agree."""
+    """Return all values that must be equal in two restores of one partition."""
     ring = owned.partition.ring
     return (
         documents(owned),

@@ -96,7 +96,7 @@ def test_a_snapshot_is_good_for_more_than_one_restart(tmp_path: Path) -> None:
     """The second file has the progress of the changelog, not that of the first file."""
     broker = sold_history(12)
     broker.produce(STOCK_EVENTS, PARTITION, b"S1|A", b"no change event")
-    save(lived(broker, 13), tmp_path)  # the last record is a chunk of its own
+    save(lived(broker, 13), tmp_path)  # the last record is a separate chunk
     snapshot = load(tmp_path, PARTITION, GENERATION)
     assert snapshot is not None
     save(restored(broker, snapshot), tmp_path)

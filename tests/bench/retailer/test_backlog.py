@@ -25,7 +25,8 @@ class Trade:
 
     keys: list[PlannedKey]
     folded: Folded
-    opened: dict[str, tuple[str, int]] = field(default_factory=dict)  # by key: id, second
+    # By key: the id of its open need, and the second in which it opened.
+    opened: dict[str, tuple[str, int]] = field(default_factory=dict)
     on_the_road: deque[tuple[int, Row]] = field(default_factory=deque)
     lines: int = 0
 
@@ -40,7 +41,7 @@ class Trade:
             self.note(key.inv_key, second)
 
     def note(self, inv_key: str, second: int) -> None:
-        """Remember since when the key's need is open, or that it is closed."""
+        """Store the second in which the key's need opened; forget a closed need."""
         episode = self.folded.states[inv_key].episode
         if episode.state != "open" or episode.id is None:
             self.opened.pop(inv_key, None)
@@ -106,7 +107,7 @@ def test_the_needs_left_to_people_stay_few_over_hours_of_trade(demo) -> None:
             trade.order(key, second)
 
     first, last = open_needs[600:HOUR_S], open_needs[-HOUR_S:]
-    # Twelve are left to people. The others wait until they are a minute old.
+    # Twelve needs are left to people. The rules order the others once they are a minute old.
     assert max(first) <= 60
     assert max(last) <= max(first) + 5
     assert min(last) >= 15

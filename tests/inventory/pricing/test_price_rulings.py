@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 
 def observed(*prices: Row, **columns: Any) -> History:
-    """15 observed days of a key without a sale, stock 10; its last record judges the price."""
+    """Return 15 observed days of a key with 10 units and no sale. The last record is a review."""
     history = History()
     rules = {"price_mode": "advise", "regular_minor": 999, "overstock_days": 0, "lead_minutes": 0}
     history.put("stock_count", "c", at(1, days=-16), after=count(1, 10, at(1, days=-16)))
@@ -93,9 +93,9 @@ def test_an_open_proposal_out_of_range_is_cancelled_with_its_clamps(fold: Any) -
 @pytest.mark.parametrize(
     ("passing_us", "prior"),
     [
-        # Replaced at its own start, 1150 was in force at no instant: cuts from 1250 on.
+        # 1150 was replaced at its own start and never in force, so the run of cuts starts at 1250.
         (0, 1250),
-        # In force for a microsecond, it breaks the run, and 1098 is the lowest before.
+        # 1150 was in force for a microsecond and breaks the run. 1098 is the lowest price before.
         (-1, 1098),
     ],
 )
