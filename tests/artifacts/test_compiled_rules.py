@@ -30,7 +30,8 @@ SAME = (
     "tests/house/test_domain_vectors.py",
 )
 KEPT: Final = "compiled-"
-# The rules are loaded before pytest puts the tree in front of everything: what is loaded stays.
+# Import the compiled rules before pytest puts the source tree first on `sys.path`. Modules that are
+# imported already are not replaced.
 RUN_COMPILED = """
 import runpy, sys
 from streams.rules import are_compiled
@@ -59,14 +60,14 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def compiler() -> str:
-    """Return a name for the tools that decide what the same sources become."""
+    """Return a hash of the versions of gcc and mypy, which change the compiled form."""
     gcc = shutil.which("gcc")
     told = subprocess.check_output([gcc, "--version"]) if gcc else b""  # noqa: S603 -- the one that compiles
     return hashlib.sha256(told + version("mypy").encode()).hexdigest()[:8]
 
 
 def keep(compiled: Path, kept: Path) -> None:
-    """Copy the compiled rules to `kept`, complete or not at all, and delete older ones there."""
+    """Copy the compiled rules to `kept` in one rename, after deleting older copies beside it."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     for older in kept.parent.glob(f"{KEPT}*"):
         shutil.rmtree(older, ignore_errors=True)

@@ -46,7 +46,7 @@ def schema(tmp_path: Path) -> dict[str, Any]:
 
 def test_the_file_follows_the_compose_schema(schema: dict[str, Any]) -> None:
     content = yaml.safe_load(compose.FILE.read_text(encoding="utf-8"))
-    # The specification has taken these in after this schema.
+    # The pinned schema is older than these keys of the specification.
     del content["name"]
     for entry in content["configs"].values():
         entry["file"] = entry.pop("content")

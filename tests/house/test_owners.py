@@ -1,4 +1,4 @@
-"""Some rules may exist in one module only: two copies could differ."""
+"""Some queries and constants exist in one module only, because two copies could differ."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 from tests.house.sources import PACKAGES, name, python_files
 
 OWNERS = {
-    # The newest row; `analytics.backfill.deciding_revision` reads all of them.
+    # The query of the newest row. `analytics.backfill.deciding_revision` reads all rows.
     r"FROM app\.revision_switch ORDER BY id DESC": "cdc/deciding.py",
     r"\.log\.1\"": "deploy/stack/rotation.py",
     r"\(3, 11\), \(3, 13\)": "deploy/artifacts/install.py",

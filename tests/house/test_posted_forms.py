@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from tests.house.sources import name, parsed, python_files
 
-# Middleware checks every request before a view has chosen a form.
+# Middleware that checks every request, before a view chooses a form.
 EXCEPTIONS = {
     "webui/accounts/gate.py",  # refuses a `location` of a foreign store
     "webui/config/zero_bytes.py",  # refuses zero characters in any field

@@ -38,7 +38,7 @@ PERFORMED_AS = {
     "make docs": (("-m", "deploy.compose"), ("-m", "deploy.reference")),
 }
 _COMMAND_LINE = "from deploy.cli.main import main; main()"
-NOT_PERFORMED = ("make check", "make test", "make soak")  # the tests of a page run a part of them
+NOT_PERFORMED = ("make check", "make test", "make soak")  # each page names tests to run instead
 _EDIT = re.compile(
     r"^(?:\d+\. |- )?(?:New file `(?P<new>[^`]+)`|At the end of `(?P<end>[^`]+)`"
     r"|In `(?P<path>[^`]+)`(?:, below `(?P<place>[^`]+)`)?"
@@ -49,7 +49,7 @@ _EDIT = re.compile(
 
 
 class StepFailed(AssertionError):
-    """A page's step can't be performed: its text and the sources have drifted apart."""
+    """A page's step can't be performed, because the sources have changed since it was written."""
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from tests.howto.test_steps import PAGES
 
 pytestmark = pytest.mark.engines
 
-# Performed by tests/stack/test_existing_postgres.py on real services.
+# Pages that another test performs: tests/stack/test_existing_postgres.py, on real services.
 ELSEWHERE = {"connect-an-existing-postgres.md"}
 
 
-# Long ones. The others make the same kinds of changes in less time.
+# Pages that take long. The other pages have the same kinds of steps and take less time.
 LONG = {
     *("add-a-captured-table.md", "add-a-page.md"),
     *("add-a-topic-field.md", "change-a-record-incompatibly.md"),
