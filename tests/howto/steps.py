@@ -38,7 +38,7 @@ PERFORMED_AS = {
     "make docs": (("-m", "deploy.compose"), ("-m", "deploy.reference")),
 }
 _COMMAND_LINE = "from deploy.cli.main import main; main()"
-NOT_PERFORMED = ("make check", "make test", "make soak")  # each page names tests to run instead
+NOT_PERFORMED = ("make check", "make test", "make soak")  # a page's tests run a part of them
 _EDIT = re.compile(
     r"^(?:\d+\. |- )?(?:New file `(?P<new>[^`]+)`|At the end of `(?P<end>[^`]+)`"
     r"|In `(?P<path>[^`]+)`(?:, below `(?P<place>[^`]+)`)?"

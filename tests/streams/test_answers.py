@@ -215,7 +215,7 @@ def test_a_failure_of_our_own_is_logged_and_told_without_its_inside(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def story(found: Fleet) -> None:
-        found.workers[0].ownership.ready = cast(Any, None)  # causes a TypeError in the handler
+        found.workers[0].ownership.ready = cast(Any, None)  # makes the handler raise
 
         with capture_logs() as logged:
             answer = await found.ask(0, f"/iq/v1/keys/{quote(EVEN)}")
