@@ -80,7 +80,6 @@ from ledger.pricing.prices import (
     roll_back_price,
     set_first_prices,
     set_price,
-    set_price_kill_switch,
 )
 from ledger.pricing.proposals import (
     PriceWritten,
@@ -89,6 +88,7 @@ from ledger.pricing.proposals import (
     reject_price,
     snooze_price,
 )
+from ledger.pricing.stop import PricesStopped, set_price_kill_switch
 from ledger.receiving.receipt_rows import Delivered
 from ledger.receiving.receipts import (
     LineReceipt,
@@ -166,6 +166,7 @@ __all__ = [
     "PlaceOrderLine",
     "PriceWritten",
     "PriceWrittenBefore",
+    "PricesStopped",
     "RangedItem",
     "ReceiptCorrected",
     "RecordSale",

@@ -14,23 +14,21 @@ from uuid import UUID
 from cdc.contracts.times import moment_of, us_of
 from inventory.explain.formatting import money_text
 from inventory.model.arithmetic import WINDOW_US, window_start
-from ledger.access.scope import require_company
 from ledger.items.service import LockedItem, locked_item
 from ledger.kernel import checks
 from ledger.kernel.bulk_insert import insert_many
 from ledger.kernel.errors import Conflict, refuse
-from ledger.kernel.idempotency import Done, Written, run_command
+from ledger.kernel.idempotency import Written, run_command
 from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.transactions import (
     database_now,
     execute,
     fetch_column,
-    fetch_value,
     insert,
     ledger_transaction,
     log_action,
 )
-from ledger.messages import Message, gettext_noop
+from ledger.messages import Message
 from ledger.pricing.plausibility import require_plausible, usual_minor
 from ledger.pricing.timeline import PriceStep, TimelineRow, newest_price, step_before
 
@@ -256,7 +254,7 @@ def roll_back_price(
         item = locked_item(location=location, sku=sku)
         newest = _newest_as_shown(item.inv_key, shown_price_id)
         _refuse_if_undone(newest)
-        before = _predecessor(item, newest)
+        before = predecessor(item, newest)
         price = max(before.price_minor, item.floor_minor)
         begins = next_window_start(database_now())
         if newest is not None:
@@ -279,7 +277,7 @@ def _refuse_if_undone(newest: TimelineRow | None) -> None:
         raise Conflict(message)
 
 
-def _predecessor(item: LockedItem, newest: TimelineRow | None) -> PriceStep:
+def predecessor(item: LockedItem, newest: TimelineRow | None) -> PriceStep:
     """Return price and step before the newest row; raise `Conflict` if there are none."""
     before = None if newest is None else step_before(item.inv_key, newest)
     if before is not None:
@@ -291,38 +289,3 @@ def _predecessor(item: LockedItem, newest: TimelineRow | None) -> PriceStep:
         )
         raise Conflict(message)
     return PriceStep(item.regular_minor, 0)
-
-
-def set_price_kill_switch(
-    *, is_on: bool, actor: str | None, command_id: UUID | None = None
-) -> None:
-    """Stop or allow rule-made prices in every store.
-
-    While they are stopped, price proposals still open and change, but none can be approved.
-    """
-    require_company()
-
-    def work() -> Done:
-        was_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR UPDATE")
-        execute(
-            "UPDATE app.setting SET price_kill_switch = %s, updated_by = %s,"
-            " updated_at = clock_timestamp() WHERE id = 1",
-            is_on,
-            actor,
-        )
-        detail = {"is_on": is_on, "was_on": was_on}
-        log_action(actor=actor, action="price_kill_switch", subject="settings", detail=detail)
-        return Done()
-
-    run_command(command_id, "price_kill_switch", actor, work, Done, content=is_on)
-
-
-def refuse_while_killed() -> None:
-    """Raise `Conflict` while rule-made prices are stopped.
-
-    The switch stays locked until the transaction ends, so nobody can turn it on before the commit.
-    """
-    is_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR SHARE")
-    if is_on:
-        message = gettext_noop("the price kill switch is on, so no proposed price can be approved")
-        raise Conflict(message)

@@ -18,7 +18,8 @@ from ledger.kernel.proposals import (
 )
 from ledger.kernel.transactions import database_now
 from ledger.kernel.unscoped_rows import read_one
-from ledger.pricing.prices import Price, next_window_start, refuse_while_killed, write_price
+from ledger.pricing.prices import Price, next_window_start, write_price
+from ledger.pricing.stop import refuse_while_killed
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,9 @@ PING_S: Final = 15.0
 MOST_STREAMS: Final = 50
 MOST_STREAMS_OF_TOKEN: Final = 5
 _EVENTS_A_POLL: Final = 200
-_LIST_AGAIN: Final = "Get a new cursor with after=newest, list needs and proposed prices, then continue from it."
+_LIST_AGAIN: Final = (
+    "Get a new cursor with after=newest, list needs and proposed prices, then continue from it."
+)
 router = Router(tags=["decisions"])
 
 

@@ -65,6 +65,8 @@ def change_price_stop(
 ) -> PriceStopState:
     """Stop prices that rules set, or release the stop; the owner needs access to every store.
 
+    A stop also rolls back rule-made prices that are not in force yet.
+
     A repeated command returns the present state.
     """
     is_on = isinstance(body, StopPrices)

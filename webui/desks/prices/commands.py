@@ -2,7 +2,7 @@
 
 from typing import Any, assert_never
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from ledger.kernel.proposal_rows import PRICES
 from ledger.kernel.proposals import last_decision
@@ -74,9 +74,15 @@ def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
 def set_stop(form: StopForm, actor: str) -> str:
     """Stop prices that rules set, or allow them again; return the message for the person."""
     is_on = form.cleaned()["stop"] == ON
-    set_price_kill_switch(is_on=is_on, actor=actor)
-    return (
-        gettext("Rule-made prices are stopped.")
-        if is_on
-        else gettext("Rule-made prices may be written again.")
+    done = set_price_kill_switch(is_on=is_on, actor=actor)
+    if not is_on:
+        return gettext("Rule-made prices may be written again.")
+    stopped = gettext("Rule-made prices are stopped.")
+    if done.rolled_back == 0:
+        return stopped
+    rolled_back = ngettext(
+        "%(prices)s scheduled price was rolled back.",
+        "%(prices)s scheduled prices were rolled back.",
+        done.rolled_back,
     )
+    return f"{stopped} {rolled_back % {'prices': done.rolled_back}}"

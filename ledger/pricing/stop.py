@@ -1,0 +1,98 @@
+"""The kill switch of prices: it stops all rule-made prices, also scheduled ones.
+
+The rule is in docs/domain.md 6.4.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from ledger.access.scope import require_company
+from ledger.items.service import locked_item
+from ledger.kernel.errors import Conflict
+from ledger.kernel.idempotency import run_command
+from ledger.kernel.transactions import database_now, execute, fetch_value, log_action
+from ledger.kernel.unscoped_rows import read_all
+from ledger.messages import gettext_noop
+from ledger.pricing.prices import Price, next_window_start, predecessor, write_price
+from ledger.pricing.timeline import TimelineRow
+
+REASON: Final = "rule-made prices were stopped"
+# A row that another one replaces at its own `effective_from` never takes effect.
+_SCHEDULED: Final = """
+SELECT p.location, p.sku, p.id, p.price_minor, p.step, p.kind, p.effective_from,
+       p.recorded_by, p.recorded_at
+FROM retail.price_change AS p
+WHERE p.kind = 'rule' AND p.effective_from >= %s AND NOT EXISTS (
+    SELECT FROM retail.price_change AS later
+    WHERE later.inv_key = p.inv_key AND later.effective_from = p.effective_from AND later.id > p.id)
+ORDER BY p.inv_key, p.effective_from
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PricesStopped:
+    """The result of the switch: the number of scheduled prices that it rolled back."""
+
+    rolled_back: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Scheduled(TimelineRow):
+    """A rule-made price that is not in force yet."""
+
+    location: str
+    sku: str
+
+
+def set_price_kill_switch(
+    *, is_on: bool, actor: str | None, command_id: UUID | None = None
+) -> PricesStopped:
+    """Stop or allow rule-made prices in every store.
+
+    While they are stopped, price proposals still open and change, but none can be approved. A stop
+    also rolls back each rule-made price that is not in force yet. The end of a stop restores none:
+    the rules propose again.
+    """
+    require_company()
+
+    def work() -> PricesStopped:
+        was_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR UPDATE")
+        execute(
+            "UPDATE app.setting SET price_kill_switch = %s, updated_by = %s,"
+            " updated_at = clock_timestamp() WHERE id = 1",
+            is_on,
+            actor,
+        )
+        done = PricesStopped(_roll_back_scheduled(actor) if is_on else 0)
+        detail = {"is_on": is_on, "was_on": was_on, "rolled_back": done.rolled_back}
+        log_action(actor=actor, action="price_kill_switch", subject="settings", detail=detail)
+        return done
+
+    return run_command(command_id, "price_kill_switch", actor, work, PricesStopped, content=is_on)
+
+
+def refuse_while_killed() -> None:
+    """Raise `Conflict` while rule-made prices are stopped.
+
+    The switch stays locked until the transaction ends, so nobody can turn it on before the commit.
+    """
+    is_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR SHARE")
+    if is_on:
+        message = gettext_noop("the price kill switch is on, so no proposed price can be approved")
+        raise Conflict(message)
+
+
+def _roll_back_scheduled(actor: str | None) -> int:
+    """Replace each scheduled rule-made price at its own start by the price before it.
+
+    The caller holds the lock on the switch, so that no approval adds a price meanwhile.
+    """
+    scheduled = read_all(_Scheduled, _SCHEDULED, next_window_start(database_now()))
+    for row in scheduled:
+        item = locked_item(location=row.location, sku=row.sku)
+        before = predecessor(item, row)
+        minor = max(before.price_minor, item.floor_minor)
+        price = Price(minor, before.step, "rollback", row.effective_from)
+        write_price(item, price, actor=actor, reason=REASON)
+    return len(scheduled)

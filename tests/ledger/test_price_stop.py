@@ -1,0 +1,110 @@
+"""The stop of rule-made prices also holds for prices that are approved and not in force yet."""
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from cdc.contracts.times import us_of
+from ledger import services
+from ledger.kernel.transactions import database_now
+from ledger.pricing.prices import next_window_start
+from ledger.services import Conflict, PricesStopped, PriceWritten
+from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.rows import price_proposal
+from tests.ledger.test_prices import POLICY
+
+
+@pytest.fixture
+def item(ledger: psycopg.Connection) -> str:
+    key = services.range_item(location="L", sku="S", policy=POLICY)
+    services.set_price(
+        services.SetPrice(
+            location="L",
+            sku="S",
+            price_minor=999,
+            kind="initial",
+            effective_from=database_now() - timedelta(days=30),
+        )
+    )
+    return key
+
+
+def approved(ledger: psycopg.Connection, begins: datetime, identity: str = "P:L|S:1-2") -> None:
+    price_proposal(ledger, proposal_id=identity, effective_at_us=us_of(begins))
+    services.approve_price(proposal_id=identity, shown_revision=1)
+
+
+def timeline(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
+    return ledger.execute(
+        "SELECT kind, price_minor, step, effective_from FROM retail.price_change"
+        " WHERE kind <> 'initial' ORDER BY effective_from, id"
+    ).fetchall()
+
+
+def test_a_stop_rolls_back_an_approved_price_at_its_own_start(
+    ledger: psycopg.Connection, item: str
+) -> None:
+    begins = next_window_start(database_now()) + timedelta(hours=1)
+    approved(ledger, begins)
+
+    stopped = services.set_price_kill_switch(is_on=True, actor="pia")
+    again = services.set_price_kill_switch(is_on=True, actor="pia")
+    services.set_price_kill_switch(is_on=False, actor="pia")
+
+    assert (stopped, again) == (PricesStopped(1), PricesStopped(0))
+    assert timeline(ledger) == [("rule", 899, 1, begins), ("rollback", 999, 0, begins)]
+
+
+def test_a_stop_leaves_prices_in_force_and_prices_of_people(
+    ledger: psycopg.Connection, item: str
+) -> None:
+    begins = next_window_start(database_now()) + timedelta(hours=1)
+    ledger.execute(
+        "INSERT INTO retail.price_change"
+        " (inv_key, location, sku, price_minor, floor_minor, effective_from, kind, step)"
+        " VALUES ('L|S', 'L', 'S', 899, 750, now() - interval '1 hour', 'rule', 1)"
+    )
+    services.set_price(
+        services.SetPrice(location="L", sku="S", price_minor=949, effective_from=begins)
+    )
+    before = timeline(ledger)
+
+    assert services.set_price_kill_switch(is_on=True, actor="pia") == PricesStopped(0)
+    assert timeline(ledger) == before
+
+
+def test_the_price_before_a_later_price_of_a_person_is_rolled_back_too(
+    ledger: psycopg.Connection, item: str
+) -> None:
+    begins = next_window_start(database_now()) + timedelta(hours=1)
+    later = begins + timedelta(hours=1)
+    approved(ledger, begins)
+    services.set_price(
+        services.SetPrice(location="L", sku="S", price_minor=949, effective_from=later)
+    )
+
+    assert services.set_price_kill_switch(is_on=True, actor="pia") == PricesStopped(1)
+    assert timeline(ledger) == [
+        ("rule", 899, 1, begins),
+        ("rollback", 999, 0, begins),
+        ("manual", 949, 0, later),
+    ]
+
+
+def test_a_stop_beside_an_approval_leaves_no_scheduled_price(
+    ledger: psycopg.Connection, item: str
+) -> None:
+    begins = next_window_start(database_now()) + timedelta(hours=1)
+    price_proposal(ledger, effective_at_us=us_of(begins))
+
+    approval, stop = at_the_same_time(
+        lambda: services.approve_price(proposal_id="P:L|S:1-2", shown_revision=1),
+        lambda: services.set_price_kill_switch(is_on=True, actor="pia", command_id=uuid4()),
+    )
+
+    assert isinstance(stop, PricesStopped)
+    assert isinstance(approval, PriceWritten if stop.rolled_back else Conflict)
+    assert [row[0] for row in timeline(ledger)] in ([], ["rule", "rollback"])
