@@ -88,7 +88,7 @@ class FoldReport:
 
     @property
     def growth(self) -> float | None:
-        """Cost of a record of the last retailer, divided by that of the first; None without two."""
+        """CPU time per record of the last retailer, divided by the first's; None without two."""
         of_retailer = [case for case in self.cases if case.name == "retailer"]
         if len(of_retailer) < 2:  # noqa: PLR2004 -- nothing to compare
             return None

@@ -67,7 +67,7 @@ class Report:
 
 
 def run(size: Size, bootstrap: str, scratch: Path, publish: Publish, progress: Progress) -> Report:
-    """Write the log, then measure archive, recomputation and publication.
+    """Write records to the source log; measure archiving, recomputing and publishing them.
 
     Raises:
         BenchFailed: the broker did not acknowledge all records.

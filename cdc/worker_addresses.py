@@ -1,6 +1,6 @@
 """The HTTP addresses of the stream workers of this deployment.
 
-No file names the worker that has a partition. Each worker returns its own partitions on request
+The owner of a partition is stored nowhere. Each worker returns its own partitions on request
 (docs/decisions/0012-asked-workers-forward-once.md).
 """
 

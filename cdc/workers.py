@@ -195,7 +195,7 @@ def _own_of(answer: httpx.Response) -> tuple[str, frozenset[int]] | str:
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """The hash in an answer, in a type of its own, because a problem is a `str`."""
+    """The hash of a worker's code. It is no plain `str`, because a problem is one."""
 
     text: str
 

@@ -50,7 +50,7 @@ def gettext_noop(text: str) -> str:
 
 
 def untranslated(text: str) -> str:
-    """Return the text as it is: the language of programs, logs and the API."""
+    """Return the text unchanged, in English, for programs, logs and the API."""
     return text
 
 

@@ -1,8 +1,8 @@
 """Check archive files against the manifest before any row is used.
 
 A file is read once into memory, hashed, and decoded from the same bytes. So its content can't
-change between check and use. A file of the archiver holds at most 20,000 rows (some megabytes), a
-merged one at most 256 MiB.
+change between check and use. A file of the archiver holds at most 20,000 rows (some megabytes).
+`compact` makes files of 64 to 256 MiB where there is enough data.
 """
 
 import hashlib

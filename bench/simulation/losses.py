@@ -37,7 +37,7 @@ class WatchedBroker(MemoryBroker):
         self._visible[transaction.partition].committed(transaction.sent)
 
     def lose(self, topic: str, quarters: int) -> None:
-        """Truncate this many quarters of a topic's partitions, from their beginning."""
+        """Delete the first `quarters`/4 of the records of each partition of `topic`."""
         for partition in range(len(self._visible)):
             first = self.next_offset((topic, partition)) * quarters // QUARTERS
             if first > 0:

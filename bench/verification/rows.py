@@ -33,7 +33,7 @@ WHERE reorder_id = %(is)s RETURNING ctid::text, xmin::text
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A wrong row of the key `what`; `is_there` returns True if it was wrong until now."""
+    """A wrong row of the key `what`; `is_there` returns True while nothing replaced it."""
 
     what: str
     is_there: Callable[[], bool]

@@ -73,7 +73,7 @@ class Reconciler:
         self.report = Report()
         self._client = client
         self._config = config
-        self._restart_policy = RestartPolicy()
+        self.restart_policy = RestartPolicy()
         self._error = ""
 
     def new_error(self) -> str:
@@ -124,7 +124,7 @@ class Reconciler:
         elif state.connector in _HALTED:
             self._client.resume()
             self._count("resumed", state.connector)
-        elif self._restart_policy.is_restart_due(now, failed=state.failed):
+        elif self.restart_policy.is_restart_due(now, failed=state.failed):
             self.restart_failed(now, state.trace)
 
     def restart_failed(self, now: float, trace: str) -> None:
@@ -135,10 +135,10 @@ class Reconciler:
         """
         try:
             self._client.restart_failed()
-        except httpx.ReadTimeout:
+        except (httpx.ReadTimeout, httpx.ReadError, httpx.RemoteProtocolError) as lost:
             # Connect has the request and may carry it out, so it counts towards the limit.
-            log.warning("capture_restart_unanswered", after_s=_REQUEST_S)
-        self._restart_policy.count_restart(now)
+            log.warning("capture_restart_unanswered", problem=repr(lost))
+        self.restart_policy.count_restart(now)
         self._count("restarted", trace.partition("\n")[0][:300])
 
     def _count(self, action: str, reason: str) -> None:

@@ -81,11 +81,12 @@ def cutover(
     timeout: Timeout = 300.0,
     json: options.Json = False,
 ) -> None:
-    """Let a revision decide, within the difference that a second person approved.
+    """Let a revision decide whose difference a second person approved.
 
-    The command compares both revisions at the present end of the log. If more keys differ than were
-    approved, it switches nothing and the approval lapses. Without --approval no key may differ.
-    Pages then show the revision's proposals; all others are closed. `backfill rollback` goes back.
+    The command compares both revisions at the present end of the log. If more unapproved keys
+    differ than the approval allows, it switches nothing and the approval lapses. Without --approval
+    no key may differ. Pages then show the revision's proposals; all others are closed. `backfill
+    rollback` goes back.
     """
     load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment

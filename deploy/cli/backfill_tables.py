@@ -54,5 +54,9 @@ def tables(
     for name, directory in found["directories"].items():
         output.console.print(f"tables of the {name}: {directory}")
     count = found["partitions_written"]
-    done = f"{count} partitions written" if count else "all were there, so nothing was written"
+    done = (
+        f"{count} partitions written"
+        if count
+        else "all partitions exist already, so nothing was written"
+    )
     output.console.print(f"{found['bytes'] / 1_000_000:.1f} MB; {done}")

@@ -79,7 +79,10 @@ def _no_other_disk(scratch_disk: scratch.ScratchDirectory) -> str:
 
 
 def _outcomes(stack: "StackUnderTest", faults: "tuple[Fault, ...]") -> "Iterator[Outcome]":
-    """Yield the rows. If the stack has problems after a fault, start a new one."""
+    """Yield the outcome of each fault, then of one search for secrets.
+
+    If a fault fails and the stack still has problems, start a new stack.
+    """
     from bench.faults import every_fault  # noqa: PLC0415 -- loads clients
 
     progress = _print

@@ -62,7 +62,7 @@ def rejected_list(
         output.as_json(rows)
     else:
         columns = ("id", "seen_at", "reason", "stage", "detail", "settled")
-        shown = [[row[name] for name in columns] for row in _readable(rows)]
+        shown = [[row[name] for name in columns] for row in _with_text_times(rows)]
         output.table(f"{len(rows)} rejected", columns, shown)
 
 
@@ -116,7 +116,7 @@ def rejected_replay(
         output.errors.print(f"sent again {identity}")
 
 
-def _readable(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_text_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows with the times of their details as text."""
     return [row | {"detail": with_times(row["detail"])} for row in rows]
 

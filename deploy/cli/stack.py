@@ -135,7 +135,9 @@ def _run_in_foreground(home: Home, options: Options) -> None:
         daemon.start_detached(home, options, _print_step)
         _print_addresses(home)
         _show_rules(home)
-        output.console.print("Ctrl-C stops it; `inventory up --detach` returns when it is ready.")
+        output.console.print(
+            "Ctrl-C stops the stack. `inventory up --detach` starts it in the background."
+        )
         daemon.wait_down(home)
     except KeyboardInterrupt:
         output.console.print("stopping")

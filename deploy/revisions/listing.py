@@ -20,8 +20,8 @@ _TIMEOUT_S: Final = 10.0
 class Revision:
     """One logic revision; `records_behind` is None while it has written nothing.
 
-    `changes` describes the difference of its results from the revision before, if this code knows
-    it.
+    `changes` describes what changed in the results since the previous revision. It is empty for a
+    revision that this code doesn't know.
     """
 
     revision: int

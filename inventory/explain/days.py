@@ -189,9 +189,9 @@ def _demand_day(
 
 
 def price_days(timeline: Timeline, span: tuple[int, int], *, now_us: int) -> tuple[PriceDay, ...]:
-    """Return the days of `span` = [from, until), whole days in µs since 1970 UTC.
+    """Return each day of `span` = [from, until), midnights in µs since 1970 UTC.
 
-    The last day ends at `now_us`, so its price is the one in force at `now_us`. For a day that ends
+    The last day counts up to `now_us`, so its price is the one in force at `now_us`. If a day ends
     at E, `lowest_minor` is the lowest price in [E - 30 d, E): the prior price of a reduction at E.
     """
     days: list[PriceDay] = []

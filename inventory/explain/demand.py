@@ -14,8 +14,8 @@ from inventory.replenishment.levels import demand_micro
 def demand_section(state: KeyState, *, has_windows: bool) -> Section:
     """Return the section `demand`: rate of final days + changes by later days = learned rate.
 
-    Each complete day from the horizon on has lines of its own, computed from the state's window
-    rows. If `has_windows` is False, one line has the sum of these days' changes instead.
+    With `has_windows`, each complete day from the horizon on has lines of its own, computed from
+    the state's window rows. Otherwise one line has the sum of these days' changes.
     Rates are in micro-units a day.
     """
     rules = rules_of(state.policy, state.timeline)

@@ -103,8 +103,8 @@ def _may_need(state: KeyState, change: Change) -> bool:
     """Return True if the record can change the episode (domain.md 5.3).
 
     The check saves time. An idle key whose base position is above its reorder point stays idle
-    after most records. A decision row changes even an idle episode, because stale decisions are
-    counted.
+    after most records. A person's answer (`ReorderDecision`) can change even an idle episode,
+    because answers to another need are counted.
     """
     episode = state.episode
     if episode.state != IDLE or isinstance(change.after, ReorderDecision):
@@ -165,7 +165,7 @@ def _differ(before: Fact | None, after: Fact | None, columns: tuple[str, ...]) -
 def _is_priced(state: KeyState, change: Change) -> bool:
     """Return True if the record can change the price episode.
 
-    A decision row always can, because stale decisions are counted.
+    A person's answer (`PriceDecision`) always can: answers to another proposal are counted.
     """
     if state.price_episode.id is not None:
         return True

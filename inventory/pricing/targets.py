@@ -48,8 +48,11 @@ def floor_minor(cost_minor: int, margin_permille: int, tax_bp: int) -> int:
 def target_minor(policy: ItemLocation, regular_minor: int, step: int) -> int | None:
     """Return the target of step k before any clamp, or None if the ladder has no such step.
 
-    k = 0: regular. k > 0: regular·(1000 - ladder[k]) // 1000. k < 0: regular·(1000 + raise[-k]) //
-    1000. The numbers of a ladder count from 1.
+    * k = 0: regular
+    * k > 0: regular·(1000 - ladder[k]) // 1000
+    * k < 0: regular·(1000 + raise[-k]) // 1000
+
+    The steps of a ladder count from 1.
     """
     if step == 0:
         return regular_minor
@@ -63,8 +66,8 @@ def target_minor(policy: ItemLocation, regular_minor: int, step: int) -> int | N
 def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     """Return the reduced price for `target` (domain.md 6.2, Down).
 
-    It is ≥ floor, ≥ old - old·max_step // 1000, ≥ regular - regular·max_off // 1000 and < old, with
-    an allowed ending. `price_minor` is None if there is no such price.
+    It is ≥ floor, ≥ old - old·max_step // 1000, ≥ regular - regular·max_off // 1000 and < old, and
+    an allowed price. `price_minor` is None if there is no such price.
     """
     lowest = (
         (FLOOR, frame.floor_minor),
@@ -90,8 +93,8 @@ def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clampe
 def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     """Return the raised price for `target` (domain.md 6.2, Up).
 
-    It is ≤ old + old·max_step // 1000, ≤ regular + regular·cap // 1000, ≥ floor and > old, with an
-    allowed ending. `price_minor` is None if there is no such price.
+    It is ≤ old + old·max_step // 1000, ≤ regular + regular·cap // 1000, ≥ floor and > old, and an
+    allowed price. `price_minor` is None if there is no such price.
     """
     highest = (
         (MAX_STEP, frame.old_minor + frame.old_minor * policy.max_step_permille // 1000),

@@ -23,6 +23,7 @@ from ledger.kernel.sink_positions import as_of_by_partition
 from ledger.kernel.transactions import database_now, ledger_transaction
 from ledger.messages import gettext_noop
 from ledger.pricing.prices import next_window_start
+from ledger.pricing.stop import refuse_while_killed
 from ledger.services import LedgerError, approve_price
 
 SETTLED_US: Final = 60_000_000
@@ -162,6 +163,8 @@ def _write(candidate: Candidate) -> int:
     try:
         with ledger_transaction():
             locked_proposal(PRICES, candidate.proposal_id)
+            # Before the item: `set_price_kill_switch` locks in this order, too.
+            refuse_while_killed()
             locked_item(location=location, sku=sku)
             if [why for _, why in _judged(_NAMED, [candidate.proposal_id])] != [None]:
                 return 0

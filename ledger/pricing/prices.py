@@ -254,7 +254,7 @@ def roll_back_price(
         item = locked_item(location=location, sku=sku)
         newest = _newest_as_shown(item.inv_key, shown_price_id)
         _refuse_if_undone(newest)
-        before = predecessor(item, newest)
+        before = _predecessor(item, newest)
         price = max(before.price_minor, item.floor_minor)
         begins = next_window_start(database_now())
         if newest is not None:
@@ -277,15 +277,24 @@ def _refuse_if_undone(newest: TimelineRow | None) -> None:
         raise Conflict(message)
 
 
-def predecessor(item: LockedItem, newest: TimelineRow | None) -> PriceStep:
+def _predecessor(item: LockedItem, newest: TimelineRow | None) -> PriceStep:
     """Return price and step before the newest row; raise `Conflict` if there are none."""
-    before = None if newest is None else step_before(item.inv_key, newest)
-    if before is not None:
-        return before
-    if newest is None or newest.kind == "initial" or item.regular_minor is None:
+    before = None if newest is None else price_before(item, newest)
+    if before is None:
         message = Message(
             "%(inv_key)s has no earlier price to go back to: set a price by hand",
             inv_key=item.inv_key,
         )
         raise Conflict(message)
-    return PriceStep(item.regular_minor, 0)
+    return before
+
+
+def price_before(item: LockedItem, row: TimelineRow) -> PriceStep | None:
+    """Return price and step before `row`, or the regular price if no row precedes it.
+
+    Return None if the item has no regular price either, or if `row` is its initial price.
+    """
+    before = step_before(item.inv_key, row)
+    if before is None and row.kind != "initial" and item.regular_minor is not None:
+        return PriceStep(item.regular_minor, 0)
+    return before

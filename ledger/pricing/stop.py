@@ -14,19 +14,20 @@ from ledger.kernel.idempotency import run_command
 from ledger.kernel.transactions import database_now, execute, fetch_value, log_action
 from ledger.kernel.unscoped_rows import read_all
 from ledger.messages import gettext_noop
-from ledger.pricing.prices import Price, next_window_start, predecessor, write_price
+from ledger.pricing.prices import Price, next_window_start, price_before, write_price
 from ledger.pricing.timeline import TimelineRow
 
 REASON: Final = "rule-made prices were stopped"
-# A row that another one replaces at its own `effective_from` never takes effect.
+# A row that another one replaces at its own `effective_from` never takes effect. Items that are no
+# longer ranged are left out: no rule and no till reads their price.
 _SCHEDULED: Final = """
-SELECT p.location, p.sku, p.id, p.price_minor, p.step, p.kind, p.effective_from,
+SELECT inv_key, p.location, p.sku, p.id, p.price_minor, p.step, p.kind, p.effective_from,
        p.recorded_by, p.recorded_at
-FROM retail.price_change AS p
+FROM retail.price_change AS p JOIN retail.item_location AS i USING (inv_key)
 WHERE p.kind = 'rule' AND p.effective_from >= %s AND NOT EXISTS (
     SELECT FROM retail.price_change AS later
     WHERE later.inv_key = p.inv_key AND later.effective_from = p.effective_from AND later.id > p.id)
-ORDER BY p.inv_key, p.effective_from
+ORDER BY inv_key, p.effective_from
 """
 
 
@@ -34,13 +35,14 @@ ORDER BY p.inv_key, p.effective_from
 class PricesStopped:
     """The result of the switch: the number of scheduled prices that it rolled back."""
 
-    rolled_back: int
+    rolled_back: int = 0  # results that an earlier release stored have no number
 
 
 @dataclass(frozen=True, slots=True)
 class _Scheduled(TimelineRow):
     """A rule-made price that is not in force yet."""
 
+    inv_key: str
     location: str
     sku: str
 
@@ -51,8 +53,8 @@ def set_price_kill_switch(
     """Stop or allow rule-made prices in every store.
 
     While they are stopped, price proposals still open and change, but none can be approved. A stop
-    also rolls back each rule-made price that is not in force yet. The end of a stop restores none:
-    the rules propose again.
+    also rolls back each rule-made price that is not in force yet. The end of a stop restores none.
+    The rules may propose again after twice the cool-down of the item.
     """
     require_company()
 
@@ -64,10 +66,10 @@ def set_price_kill_switch(
             is_on,
             actor,
         )
-        done = PricesStopped(_roll_back_scheduled(actor) if is_on else 0)
-        detail = {"is_on": is_on, "was_on": was_on, "rolled_back": done.rolled_back}
+        rolled_back, kept = _roll_back_scheduled(actor) if is_on else (0, [])
+        detail = {"is_on": is_on, "was_on": was_on, "rolled_back": rolled_back, "kept": kept}
         log_action(actor=actor, action="price_kill_switch", subject="settings", detail=detail)
-        return done
+        return PricesStopped(rolled_back)
 
     return run_command(command_id, "price_kill_switch", actor, work, PricesStopped, content=is_on)
 
@@ -83,16 +85,27 @@ def refuse_while_killed() -> None:
         raise Conflict(message)
 
 
-def _roll_back_scheduled(actor: str | None) -> int:
+def _roll_back_scheduled(actor: str | None) -> tuple[int, list[str]]:
     """Replace each scheduled rule-made price at its own start by the price before it.
 
-    The caller holds the lock on the switch, so that no approval adds a price meanwhile.
+    Return the number of replaced prices, and the keys whose price stays because there is nothing
+    before it. The caller holds the lock on the switch, so no approval adds a price meanwhile.
     """
-    scheduled = read_all(_Scheduled, _SCHEDULED, next_window_start(database_now()))
-    for row in scheduled:
+    found = read_all(_Scheduled, _SCHEDULED, next_window_start(database_now()))
+    # Every write of a price holds the lock on its item, so the second reading is final.
+    execute(
+        "SELECT FROM retail.item_location WHERE inv_key = ANY(%s) ORDER BY inv_key FOR UPDATE",
+        [row.inv_key for row in found],
+    )
+    rolled_back, kept = 0, []
+    for row in read_all(_Scheduled, _SCHEDULED, next_window_start(database_now())):
         item = locked_item(location=row.location, sku=row.sku)
-        before = predecessor(item, row)
+        before = price_before(item, row)
+        if before is None:
+            kept.append(row.inv_key)
+            continue
         minor = max(before.price_minor, item.floor_minor)
         price = Price(minor, before.step, "rollback", row.effective_from)
         write_price(item, price, actor=actor, reason=REASON)
-    return len(scheduled)
+        rolled_back += 1
+    return rolled_back, kept

@@ -41,7 +41,8 @@ class Answer(NamedTuple):
 class PartitionProducers:
     """A `Broker` for the partitions that this process owns.
 
-    `known_ends` maps a partition to the offsets up to which its state includes each topic.
+    `known_ends` returns, for a partition and each topic, the offset after the last record that the
+    partition's state includes.
     """
 
     def __init__(

@@ -79,7 +79,7 @@ class Metrics:
         )
         self._freshness = self._histogram(
             "freshness_seconds",
-            "Time from a heartbeat row's commit in Postgres to its acknowledged state",
+            "Time from a heartbeat row's commit in Postgres to the commit of the state with it",
             _FRESH_S,
         )
         self._loop_delay = self._histogram(

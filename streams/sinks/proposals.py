@@ -1,7 +1,8 @@
 """The writes of the workers' decisions as proposals, which people approve, reject or snooze.
 
-A person's final decision is never overwritten. After `approve` or `reject`, an event may close the
-proposal, for example when the order has come back through the log. No event opens it again.
+A person's final decision is never overwritten. After `approve` or `reject`, an event may only close
+the proposal, for example when the order has come back through the log. No event opens, amends or
+snoozes it.
 """
 
 from collections.abc import Collection, Iterable, Sequence

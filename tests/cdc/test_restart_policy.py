@@ -53,10 +53,14 @@ def test_a_restart_without_an_answer_counts() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client = ConnectClient(f"http://127.0.0.1:{silent.getsockname()[1]}", "", timeout_s=0.05)
         reconciler = Reconciler(client, {})
+        for second in range(5):
+            reconciler.restart_failed(5.0 + second, "a trace\nwith lines")
 
-        reconciler.restart_failed(5.0, "a trace\nwith lines")
-
-    assert (reconciler.report.repairs, reconciler.report.repaired) == (1, "restarted")
+    policy = reconciler.restart_policy
+    assert (reconciler.report.repairs, reconciler.report.repaired) == (5, "restarted")
+    assert not policy.is_restart_due(20.0, failed=FAILED)
+    assert not policy.is_restart_due(40.0, failed=FAILED)
+    assert policy.is_restart_due(3_606.0, failed=FAILED)
 
 
 def test_a_restart_that_never_left_does_not_count() -> None:

@@ -165,7 +165,7 @@ def test_the_command_for_tables_names_rows_and_directories(
     report = json.loads(first.stdout)
     assert (report["partitions_written"], report["rows"]["states"]) == (6, 9)
     assert report["directories"] == {"run": str(tmp_path / "out"), "log": str(tmp_path / "out")}
-    assert "all were there, so nothing was written" in second.stdout
+    assert "all partitions exist already, so nothing was written" in second.stdout
     assert "states" not in json.loads(log.stdout)["rows"]
 
 

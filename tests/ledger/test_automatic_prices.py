@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from cdc.contracts.times import us_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from ledger import services
 from ledger.automation.prices import Candidate, objections_to, why_not, write_due
@@ -19,6 +20,7 @@ from tests.ledger.test_orders_automatic import alive
 from tests.ledger.test_prices import POLICY
 
 _WAITED_FOR = "SELECT FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
+_ALL_WAITING = "SELECT FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0"
 NOW_US = 1_800_000_000_000_000
 MINUTE_US = 60_000_000
 FINE: dict[str, Any] = {
@@ -154,6 +156,40 @@ def test_a_policy_that_changes_while_a_price_is_written_is_heard(
         assert at_the_same_time(write_due, commit_when_waited_for) == [0, None]
 
     assert written(ledger) == []
+
+
+def test_a_stop_beside_an_automatic_price_of_the_same_item_ends(
+    ledger: psycopg.Connection, server: Server, database: str, due: str
+) -> None:
+    """Both wait for the item, which has a scheduled price and an open proposal."""
+    later = us_of(next_window_start(database_now()) + timedelta(days=2))
+    scheduled = price_proposal(ledger, proposal_id="P:L|S:1-9", effective_at_us=later)
+    services.approve_price(proposal_id=scheduled, shown_revision=1)
+    with psycopg.connect(server.url("postgres", database)) as person:
+        person.execute("SELECT FROM retail.item_location FOR UPDATE")
+
+        def wait_for(sessions: int) -> None:
+            deadline = time.monotonic() + PATIENCE_S
+            while len(ledger.execute(_ALL_WAITING).fetchall()) < sessions:
+                assert time.monotonic() < deadline
+
+        def stop_second() -> services.PricesStopped:
+            wait_for(1)
+            return services.set_price_kill_switch(is_on=True, actor="pat")
+
+        def commit_last() -> None:
+            wait_for(2)
+            person.commit()
+
+        outcomes = at_the_same_time(write_due, stop_second, commit_last)
+
+    assert outcomes == [1, services.PricesStopped(2), None]
+    assert [row[:2] for row in written(ledger)] == [
+        (899, "rule"),
+        (899, "rule"),
+        (999, "rollback"),
+        (999, "rollback"),
+    ]
 
 
 def test_while_the_switch_is_on_proposals_wait(ledger: psycopg.Connection, due: str) -> None:

@@ -25,7 +25,11 @@ class StoreAccess:
     def check(self) -> None:
         """Raise `ServiceError` for an unknown code, and for stores in addition to everywhere."""
         if self.everywhere and (self.stores or self.regions):
-            refuse("stores", self.text, gettext_noop("either everywhere, or stores and regions"))
+            refuse(
+                "stores",
+                self.text,
+                gettext_noop("no stores and regions for a person who works everywhere"),
+            )
         for field, codes in (("stores", self.stores), ("regions", self.regions)):
             for code in codes:
                 if checks.location_problem(code):

@@ -112,7 +112,7 @@ class WaitingFilters(Schema):
 class ApproveCount(Given):
     """Approve a count.
 
-    `expected_units` are those that were read. If they have changed, the response has status 409.
+    `expected_units` repeats what the client read. If it has changed, the response has status 409.
     """
 
     action: Literal["approve"]

@@ -245,7 +245,7 @@ def get_need(request: HttpRequest, need_id: str) -> NeedAnswer:
     """Return one need."""
     row = reorder_proposal(need_id)
     if row is None:
-        message = f"this token's locations have no need {need_id}"
+        message = f"no need {need_id} exists at this token's locations"
         raise Http404(message)
     return NeedAnswer(item=need_of(row), **age_of([row.inv_key]))
 

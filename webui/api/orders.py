@@ -281,7 +281,7 @@ def get_order(request: HttpRequest, order_ref: str) -> Order:
 def _header(order_ref: str) -> Header:
     head = header(order_ref)
     if head is None:
-        message = f"this token's locations have no order {order_ref}"
+        message = f"no order {order_ref} exists at this token's locations"
         raise Http404(message)
     return head
 

@@ -50,7 +50,7 @@ StopCommand = Annotated[StopPrices | ReleasePrices, Field(discriminator="action"
     operation_id="getPriceStop",
 )
 def get_price_stop(request: HttpRequest) -> PriceStopState:
-    """Return the state of the stop of prices that rules set."""
+    """Return whether rule-made prices are stopped, and who changed that last and when."""
     return _state()
 
 
@@ -63,7 +63,7 @@ def get_price_stop(request: HttpRequest) -> PriceStopState:
 def change_price_stop(
     request: HttpRequest, body: StopCommand, command_id: CommandId
 ) -> PriceStopState:
-    """Stop prices that rules set, or release the stop; the owner needs access to every store.
+    """Stop rule-made prices, or allow them again; the owner needs access to every store.
 
     A stop also rolls back rule-made prices that are not in force yet.
 

@@ -317,7 +317,7 @@ def get_proposal(request: HttpRequest, proposal_id: str) -> ProposalAnswer:
     """Return one proposed price."""
     row = price_proposal(proposal_id)
     if row is None:
-        message = f"this token's locations have no proposed price {proposal_id}"
+        message = f"no proposed price {proposal_id} exists at this token's locations"
         raise Http404(message)
     return ProposalAnswer(item=_proposal(row), **age_of([row.inv_key]))
 

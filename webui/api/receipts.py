@@ -215,7 +215,7 @@ def get_delivery(request: HttpRequest, order_ref: str) -> Delivery:
 
 
 def _unknown(order_ref: str) -> str:
-    return f"this token's locations have no order {order_ref}"
+    return f"no order {order_ref} exists at this token's locations"
 
 
 def _expected(row: ExpectedDelivery) -> Expected:

@@ -190,9 +190,9 @@ def _hits(
 
 
 def _unnamed(text: str, *, whole: bool = False) -> list[Found]:
-    """Return items that were sold or counted, but that the catalogue doesn't have, by their code.
+    """Return items of the stock list whose SKU begins with `text`, or is `text` if `whole`.
 
-    Only facts of the person's stores are searched.
+    Callers use it if the catalogue has no match. The SKU stands for the missing name.
     """
     sql = """SELECT DISTINCT s.sku, s.sku AS name, '' AS department FROM read_model.stock s
              WHERE s.sku LIKE %(begins)s OR s.sku LIKE %(upper_begins)s

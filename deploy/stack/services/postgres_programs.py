@@ -50,7 +50,7 @@ def account() -> pwd.struct_passwd | None:
         except KeyError:
             continue
     message = (
-        f"Postgres must not run as root and none of {', '.join(_ACCOUNTS)} exists; "
+        f"Postgres must not run as root, and no account {' or '.join(_ACCOUNTS)} exists; "
         "nothing was started"
     )
     raise StackError(message, repair="useradd --system postgres")

@@ -189,7 +189,7 @@ def limit(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def history(request: HttpRequest) -> HttpResponse:
-    """Show past counts, or adjustments. Late facts change a variance after its approval."""
+    """Show past counts, each with its variance at approval and by all facts, or adjustments."""
     return _show_history(request, {}, "", 200)
 
 

@@ -270,7 +270,10 @@ class CountInHistory:
 
     @property
     def value_minor(self) -> int | None:
-        """The restated variance at cost; None for an unknown cost or an opening count, no loss."""
+        """The restated variance at cost, in minor units.
+
+        None if the cost is unknown, or for an opening count, whose variance is no loss.
+        """
         if self.cost_minor is None or self.kind == "opening":
             return None
         return self.variance_now_units * self.cost_minor

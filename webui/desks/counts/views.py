@@ -213,7 +213,7 @@ def _batch(body: bytes) -> list[Entry]:
     """
     field, rule = (
         "entries",
-        gettext_noop("the entries are not in the format of this page, reload it and send again"),
+        gettext_noop("not in the format of this page. Nothing was saved: reload and send again"),
     )
     if len(body) > MOST_BYTES:
         raise ServiceError(

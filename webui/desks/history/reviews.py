@@ -34,7 +34,8 @@ _WITH_APPROVAL: Final = (kinds.SHADOW, kinds.CUTOVER)
 _ABOUT: Final = {
     kinds.PUBLISH: gettext_noop("Fill the changelogs of the revision from its newest run."),
     kinds.SHADOW: gettext_noop(
-        "Start the revision's workers beside the stack, and compare three times."
+        "Start the revision's workers beside the stack, and compare their decisions with those in"
+        " force, three times."
     ),
     kinds.CUTOVER: gettext_noop(
         "Compare once more. Then the desks show only the needs of this revision."

@@ -61,7 +61,7 @@ def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
             return gettext("Approved: %(holds)s.") % {"holds": holds}
         case PriceWrittenBefore():
             # A double click repeats its command id and gets its first answer, `PriceWritten`. So
-            # another person has approved this price.
+            # another person or page has approved this price.
             who, at = last_decision(PRICES, proposal)
             message = Message(
                 "%(who)s has already approved it, %(at)s: %(holds)s", who=who, at=at, holds=holds

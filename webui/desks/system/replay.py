@@ -167,7 +167,9 @@ def _send(producer: Producer, record: RejectedRecord) -> None:
     if record.reason not in REPLAYABLE:
         what = WHAT_TO_DO.get(record.reason, gettext("nothing would change"))
         refuse(
-            "record", record.id, Message("a record that a replay can repair; %(what)s", what=what)
+            "record",
+            record.id,
+            Message("only a record that a replay repairs. For this one: %(what)s", what=what),
         )
     payload = with_commit_time(bytes(record.value or b""), us_of(database_now()))
     problems: list[KafkaError] = []

@@ -33,7 +33,7 @@ MICRO: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The label of a kind, the text of its numbers, and the next step with its page."""
+    """A kind of task: label, words for its numbers, next step, and the page of that step."""
 
     label: str
     describe: Callable[[Numbers], str]
