@@ -131,7 +131,7 @@ def test_a_killed_jvm_is_named_and_the_next_run_of_the_process_starts_another(
         if gateway is not None:
             gateway.proc.kill()  # in local mode the JVM is also the executor
 
-    with pytest.raises(EngineFailed, match="its JVM ended with code -9: killed") as ended:
+    with pytest.raises(EngineFailed, match="its JVM ended with code -9: it was killed") as ended:
         execute(plan, tmp_path, progress=kill_it)
     printed = capfd.readouterr()
     again = execute(plan, tmp_path)
