@@ -157,7 +157,7 @@ def _query(
     except httpx.TimeoutException:
         return "the worker did not answer in time"
     except httpx.HTTPError:
-        return "the worker can't be reached"
+        return "the worker is unreachable"
     except UnreadableRecord as problem:
         return str(problem)
     except (ValueError, KeyError, TypeError, AttributeError):  # no JSON, or of another form

@@ -129,7 +129,7 @@ def test_a_worker_that_is_gone_or_hangs_is_told_in_words_of_the_shop(tmp_path: P
         known = settings(tmp_path, **{"worker-1": {"port": deaf.getsockname()[1]}})
         late = query_key(known, "L|S")
 
-    assert found.problem == "the worker can't be reached"
+    assert found.problem == "the worker is unreachable"
     assert late.problem == "the worker did not answer in time"
 
 

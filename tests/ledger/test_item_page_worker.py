@@ -77,4 +77,4 @@ def test_without_workers_the_page_shows_the_read_model_and_its_age(
     shown = text_of(found)
 
     assert '<span id="worker-says" data-poll="5000">' in found
-    assert "read model only: the worker can't be reached, stale by 1 d" in shown
+    assert "read model only: the worker is unreachable, stale by 1 d" in shown

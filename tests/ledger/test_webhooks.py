@@ -338,7 +338,7 @@ def test_a_secret_that_another_key_encrypted_stops_the_webhook(
         assert turn() == 0
 
     [hook] = import_module("ledger.webhooks.queries").webhooks()
-    assert "another key" in hook.stop_reason
+    assert "another secret key" in hook.stop_reason
     assert receiver.requests == []
 
 

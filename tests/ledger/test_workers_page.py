@@ -90,7 +90,7 @@ def test_without_workers_every_partition_is_nobodys_and_the_reason_is_told(
     assert [row[1:6] for row in shown] == [["none", "unknown", "–", "–", "–"]] * 12
     assert shown[3][7] == "1 d"
     told = person("operator").get("/system/workers/").content.decode()
-    assert "the worker can't be reached" in told
+    assert "the worker is unreachable" in told
     assert "Unknown, because no worker answered" in told
     assert "No restore runs now" not in told
 
