@@ -94,7 +94,7 @@ def run(
         refuse_unpublishable(manifest, plan, change)
     if not change.is_own:
         flags = replace(request, buckets=plan.buckets).flags() + _cluster_flags(master, conf)
-        # Trees of earlier releases don't know the option.
+        # Source trees of earlier releases don't have the option --what-if.
         flags += ["--what-if"] if change.unnumbered() else []
         _in_tree(change.tree, python, "run", flags, json=json)
     found = backfills.execute(
@@ -133,7 +133,7 @@ def _base(name: str) -> Any:  # noqa: ANN401 -- its class is imported only by co
     """Return the run `name`, or for `last-proven` the run of the newest proof without a difference.
 
     Raises:
-        StackError: no proof of these rules is recorded.
+        StackError: these rules have no recorded proof without a difference.
     """
     from analytics.backfill.base import base_of  # noqa: PLC0415 -- loads the file format
     from analytics.backfill.prove import proofs_dir  # noqa: PLC0415 -- as above
@@ -277,7 +277,7 @@ def _in_tree(
     *arguments: str,
     json: bool,
 ) -> NoReturn:
-    """Run the command of the tree `code` on this stack, and exit with its code."""
+    """Run this command from the source tree `code` on this stack. End with its exit code."""
     tree = code.resolve()
     command = [
         option_checks.interpreter(python),

@@ -111,7 +111,7 @@ class _Shown:
 
 
 def _settings(*, needs_stack: bool = False) -> "Connections":
-    """Return the directories of the home. A comparison of two runs needs no running stack."""
+    """Return the settings. Only a comparison with `live` needs the running stack's addresses."""
     if needs_stack:
         _load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
@@ -183,7 +183,7 @@ def _written(found: "Diff[Sides]", out: Path | None, html: Path | None) -> list[
 
 
 def _as_json(found: "Diff[Sides]", shown: _Shown) -> dict[str, Any]:
-    """Return the report with groups and rows; `rows_not_shown` counts the omitted rows by kind."""
+    """Return the report for --json. `rows_not_shown` counts omitted rows by kind of difference."""
     from analytics.backfill.diff.revised import KINDS  # noqa: PLC0415 -- as in `_compare`
 
     page = {"limit": shown.limit, "offset": shown.offset}

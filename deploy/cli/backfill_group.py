@@ -21,7 +21,7 @@ _PANEL_OF: Final = {name: panel for panel, names in PANELS.items() for name in n
 
 
 class _InOrderOfWork(TyperGroup):
-    """A group that lists its commands in the order of `PANELS`, not in that of their imports."""
+    """A group of commands that the help lists in the order of `PANELS`, not in import order."""
 
     @override
     def list_commands(self, ctx: Any) -> list[str]:

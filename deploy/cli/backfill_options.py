@@ -199,12 +199,12 @@ def refuse_other_project(code: Path | None) -> None:
 
 
 def use_archive(named: str) -> str:
-    """Make the named archive, or that of `INVENTORY_ARCHIVE`, the one that this process reads.
+    """Select the archive that this process reads: `named`, or else that of `INVENTORY_ARCHIVE`.
 
-    Return it as a URL or absolute path, also for child processes. Empty: the stack's archive.
+    Return its URL or absolute path, which child processes inherit. "" is the stack's archive.
 
     Raises:
-        NoArchive: the URL has credentials. It is not printed.
+        NoArchive: the URL has credentials or options. The message doesn't contain the URL.
     """
     found = named or os.environ.get(_ARCHIVE, "")
     if not found:
@@ -222,8 +222,8 @@ def use_archive(named: str) -> str:
 def settings_for(until: str | None, archive: str = "") -> "Connections":
     """Return the settings, with a broker's address if a stack runs here.
 
-    The broker is needed only if `until` is None (all committed records) and no archive is named: no
-    command adds records to a named archive.
+    The broker is needed only if `until` is None, which means all committed records. A named archive
+    needs no broker, because no command adds records to it.
 
     Raises:
         StackError: the present end of the log is needed, and no stack runs in this home.
@@ -247,7 +247,7 @@ def offline_settings() -> "Connections":
 
 
 def change_of(origin: "Origin") -> "Change":
-    """Return the change that `origin` names. New source trees are written below the home."""
+    """Return the change of rules that `origin` describes. Write new source trees below the home."""
     from analytics.backfill.change.changed import change_of as found  # noqa: PLC0415 -- git, trees
 
     change = found(origin, default_home() / "backfill" / "trees")
@@ -275,7 +275,7 @@ def print_archived(archived: int, missing: int) -> None:
 
 
 def plan_of(settings: "Connections", request: Request, change: "Change") -> tuple[Any, "Plan"]:
-    """Return the archive's manifest, and the plan of the request by the rules of the change."""
+    """Return the archive's manifest, and the plan for `request` with the rules of `change`."""
     from analytics.backfill.base import base_of, continued  # noqa: PLC0415 -- loads the file format
     from analytics.backfill.ends import history  # noqa: PLC0415 -- loads the Kafka client
     from analytics.backfill.plan import make_plan  # noqa: PLC0415 -- loads the file format
@@ -288,7 +288,7 @@ def plan_of(settings: "Connections", request: Request, change: "Change") -> tupl
         manifest,
         engine=request.engine,
         ends=ends,
-        # Without --buckets, the number of the base applies.
+        # Without --buckets, a run with --from has as many buckets as its base run.
         buckets=request.buckets or (base.plan.buckets if base else None),
         selection=request.selection,
         rules=change.rules,

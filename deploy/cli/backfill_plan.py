@@ -63,7 +63,7 @@ def plan(
 
 
 def _command(found: "Planned", request: options.Request) -> str:
-    """Return the shell command that computes the plan."""
+    """Return the shell command that executes the plan."""
     tree = [] if found.change.is_own else ["--code", str(found.change.tree)]
     is_refused = found.problems and not found.change.is_own
     flags = [*request.flags(), *tree, *(["--what-if"] if is_refused else [])]

@@ -103,7 +103,7 @@ def _moved(archive: Path, *, yes: bool) -> Path:
 
 
 def _refuse_truncated(settings: "Connections") -> None:
-    """Raise `StackError` unless a running stack's topic holds every record from offset 0."""
+    """Raise `StackError` if a stack runs whose topic `stock.events` lacks its first records."""
     if not settings.kafka_bootstrap:
         return
     from confluent_kafka import KafkaException  # noqa: PLC0415 -- loads the Kafka client
@@ -137,7 +137,7 @@ def _read(former: Path) -> "list[FormerPartition]":
 
 
 def _written_again(settings: "Connections", parts: "Sequence[FormerPartition]") -> str:
-    """Write the archive up to the end of the topic. Return the problem, "" if it was written."""
+    """Write the archive up to the end of the topic. Return the problem, or "" without one."""
     if not settings.kafka_bootstrap:
         return "no stack runs here: `inventory up` writes the archive again"
     from confluent_kafka import KafkaException  # noqa: PLC0415 -- loads the Kafka client

@@ -117,7 +117,7 @@ def reviews(*, json: Json = False) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A decision as it was given on the command line."""
+    """A person's verdict on a review, as given on the command line."""
 
     verdict: str
     reason: str

@@ -152,9 +152,9 @@ def _refuse_deciding(settings: "Connections", number: int) -> int:
 def _compared(
     settings: "Connections", number: int, approval: str, timeout: float
 ) -> tuple[int, dict[str, Any]]:
-    """Compare both revisions once.
+    """Compare the deciding revision with revision `number` once.
 
-    Return the number of differing keys that the approval lacks, and the fields of the output.
+    Return the number of differing keys that the approval lacks, and the fields of the output line.
     """
     from deploy.revisions.approval import approval_of  # noqa: PLC0415 -- opens a connection
     from deploy.revisions.compare import compare  # noqa: PLC0415 -- reads topics

@@ -91,7 +91,7 @@ def _processes() -> dict[str, int]:
 
 
 def _screen() -> "Screen | None":
-    """Return the demo's stock page in a browser. If a part is missing, print it and return None."""
+    """Return the demo's stock page in a browser. If that is impossible, print why; return None."""
     from bench.screen import Screen  # noqa: PLC0415 -- only this command needs it
     from deploy.stack.proof import PERSON, logins  # noqa: PLC0415 -- loads a web client
 
@@ -194,7 +194,7 @@ def bench_simulate(
 
 
 def _parse_kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the positions of steps and of faults; a dash means none."""
+    """Return the positions of steps and of faults in a text like 0,3/1; a dash means none."""
     try:
         steps, faults = (
             () if part == "-" else tuple(map(int, part.split(","))) for part in text.split("/")

@@ -58,7 +58,7 @@ def chosen(only: str) -> "tuple[Fault, ...]":
 def _possible(
     faults: "tuple[Fault, ...]", scratch_disk: scratch.ScratchDirectory
 ) -> "tuple[tuple[Fault, ...], dict[str, str]]":
-    """Return the faults that can be caused here, and the reasons of the others by name."""
+    """Return the faults that this machine can cause, and the reason of each skipped one by name."""
     from bench.faults.stores import FILL  # noqa: PLC0415 -- loads clients
 
     reason = scratch_disk.not_mounted or _no_other_disk(scratch_disk)
@@ -81,7 +81,7 @@ def _no_other_disk(scratch_disk: scratch.ScratchDirectory) -> str:
 def _outcomes(stack: "StackUnderTest", faults: "tuple[Fault, ...]") -> "Iterator[Outcome]":
     """Yield the outcome of each fault, then of one search for secrets.
 
-    If a fault fails and the stack still has problems, start a new stack.
+    If a check fails after a fault and the stack still has problems, replace it by a new stack.
     """
     from bench.faults import every_fault  # noqa: PLC0415 -- loads clients
 

@@ -62,7 +62,7 @@ def bench_fold(
 
 
 def _run_compiled(file: Path | None, options: Mapping[str, object]) -> None:
-    """Run the same command in a process with the compiled rules, and exit with its code."""
+    """Run the same command in a process with the compiled rules. End with its exit code."""
     home = default_home()
     output.errors.print(f"compiled rules: {compiled_rules.ensure(home)}")
     command = [sys.executable, "-m", "deploy.cli.main", "bench", "fold"]

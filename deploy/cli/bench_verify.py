@@ -1,4 +1,4 @@
-"""`inventory bench verify`: comparisons of the running stack under load, some with a wrong row."""
+"""`inventory bench verify`: run `verify` under load, in some rounds with a planted wrong row."""
 
 from typing import Annotated
 
@@ -65,10 +65,10 @@ def bench_verify(
 
 
 class Owners(RunningHome):
-    """The workers of a home, found by partition."""
+    """The running stack of a home, with the owner of each partition."""
 
     def pid_of_owner(self, partition: int) -> int | None:
-        """Return the pid of the worker that serves the partition, None while no worker does."""
+        """Return the pid of the worker that serves the partition, or None while no worker does."""
         from deploy.stack import worker_queries  # noqa: PLC0415 -- other commands start without it
 
         for row in worker_queries.partitions(self.settings):

@@ -58,9 +58,9 @@ def bench_web(
 
 @contextmanager
 def _database() -> Iterator["Server"]:
-    """Run a migrated Postgres with the stack's settings in a directory that is deleted."""
+    """Run a migrated Postgres with the stack's settings. Delete its directory at the end."""
     from bench.web.run import Server  # noqa: PLC0415 -- loads the trading code
-    from deploy.peers.services import started  # noqa: PLC0415 -- late like its user
+    from deploy.peers.services import started  # noqa: PLC0415 -- only this command needs it
     from deploy.stack import bootstrap  # noqa: PLC0415 -- as above
     from deploy.stack.context import Context, Options  # noqa: PLC0415 -- as above
     from deploy.stack.home import Home  # noqa: PLC0415 -- as above

@@ -1,4 +1,4 @@
-"""`inventory bench workers`: one worker and two on the same log, on a separate broker."""
+"""`inventory bench workers`: compare one worker with two on the same log, on a separate broker."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Output of an answer from the history: times as text in UTC, decimals as numbers."""
+"""Output of a query over the history: times as text in UTC, decimals as numbers."""
 
 import csv
 import sys
@@ -13,7 +13,7 @@ from deploy.cli.query_output import Form, print_rows
 
 
 def show(answer: Answer, form: Form) -> None:
-    """Print the rows of one answer, or write them to the file that `form` names."""
+    """Print the rows of a query's answer, or write them to the file that `form` names."""
     if form.parquet is not None:
         rows = answer.write_parquet(form.parquet)
         output.errors.print(f"wrote {rows} rows to {form.parquet}")

@@ -55,7 +55,7 @@ class Commands(TyperGroup):
         """Run the command.
 
         Raises:
-            typer.BadParameter: a value is invalid. The message shows it; typer's own does not.
+            typer.BadParameter: a value is invalid. The message shows the value, unlike typer's own.
         """
         try:
             return super().invoke(ctx)
@@ -144,7 +144,7 @@ def _message_and_repair(error: Exception) -> tuple[str, str]:
 def _expected() -> tuple[type[Exception], ...]:
     """Return the expected error types of the modules that are imported by now.
 
-    Their messages are written for the person who ran the command.
+    The messages of these errors are written for the person who ran the command.
     """
     found: list[type[Exception]] = [*_EXPECTED]
     for module, name in (

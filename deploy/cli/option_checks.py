@@ -80,10 +80,10 @@ def _choices(known: Sequence[str]) -> str:
 
 
 def interpreter(python: str) -> str:
-    """Return the Python to start: `python`, or this process's if it is empty.
+    """Return the Python interpreter to start: `python`, or this process's if `python` is empty.
 
-    A relative path is made absolute. The command runs in another tree, where `.venv/bin/python`
-    would be that tree's.
+    A relative path is made absolute, because the command runs in the directory of another source
+    tree.
     """
     if not python:
         return sys.executable
@@ -124,7 +124,7 @@ def _problem_of(file: Path) -> str:
     try:
         if file.is_dir():
             return "is a directory"
-        # Opening a pipe would wait for its writer, and it could not be read twice.
+        # Opening a pipe would wait for its writer, and a pipe can't be read twice.
         if file.exists() and not file.is_file():
             return "is no plain file"
         with file.open("rb") as stream:

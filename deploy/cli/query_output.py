@@ -13,7 +13,7 @@ SHOWN_ROWS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form of the output: a table if none is set."""
+    """The format of the output: CSV, JSON or a Parquet file; a table if no field is set."""
 
     as_csv: bool = False
     json: bool = False

@@ -117,12 +117,12 @@ def rejected_replay(
 
 
 def _with_text_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows with the times of their details as text."""
+    """Return the rows with the times in the column `detail` as text."""
     return [row | {"detail": with_times(row["detail"])} for row in rows]
 
 
 def _one(environment: Mapping[str, str], identity: str) -> dict[str, Any]:
-    """Return one record with key and value, each as text and as base64."""
+    """Return one rejected record with its key and value, each as text and as base64."""
     rows = _rows(environment, _ONE, {"id": identity})
     if not rows:
         message = f"no rejected record {identity!r}: expected an id of `inventory rejected list`"

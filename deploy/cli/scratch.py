@@ -1,4 +1,4 @@
-"""A directory for a benchmark that destroys its own stack, on a small separate disk if possible.
+"""Directory for a benchmark that destroys its own stack. If possible, it is a small separate disk.
 
 The directory is deleted after success, Ctrl-C, SIGTERM, SIGHUP and an error. Only after SIGKILL it
 remains; its name is printed at the beginning.
@@ -33,7 +33,7 @@ class ScratchDirectory:
 
 @contextmanager
 def directory(progress: Callable[[str], None]) -> Iterator[ScratchDirectory]:
-    """Make the directory. When the block ends, kill its processes and delete it."""
+    """Make the directory. When the block ends, kill the processes that use it, and delete it."""
     before = {number: signal.signal(number, signal.default_int_handler) for number in SIGNALS}
     base = Path(tempfile.mkdtemp(prefix="inventory-faults-"))
     base.chmod(0o711)
@@ -64,7 +64,7 @@ def _mount(base: Path) -> str:
 
 
 def _command(*parts: str) -> str:
-    """Run a command. Return its error, "" if it succeeded."""
+    """Run a command. Return its error, or "" if it succeeded."""
     found = shutil.which(parts[0])
     if found is None:
         return f"there is no {parts[0]}"
@@ -84,7 +84,7 @@ def _clean(scratch: ScratchDirectory) -> None:
 
 
 def end_processes(directories: tuple[Path, ...]) -> None:
-    """Kill every process that works in one of these directories or names one in its command."""
+    """Kill each process with one of `directories` in its command, environment or working path."""
     deadline = time.monotonic() + _ENDED_S
     while (found := list(_processes_in(directories))) and time.monotonic() < deadline:
         for pid in found:

@@ -25,9 +25,10 @@ _NO_RUN: Final = "none"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The history to query: a run or `none`, the whole archive, and a directory of a diff.
+    """The history to query: the archived log with the results of `run`, which may be `none`.
 
-    `out` is the directory for the tables; None takes the default one.
+    `whole_archive` adds the records after the run's end. `diff` is a directory that
+    `backfill diff --out` has written. `out` is the directory for the tables; None is the default.
     """
 
     run: str
@@ -37,16 +38,16 @@ class Source:
 
     @property
     def request(self) -> Request:
-        """Return the request for its tables."""
+        """Return the request for the tables of this history."""
         run = None if self.run == _NO_RUN else self.run
         return Request(run, self.whole_archive, self.out, self.diff)
 
 
 def query(source: Source, statement: str, name: str, form: Form) -> None:
-    """Print the answer to a statement or a question in the form, or open a shell if both are empty.
+    """Print the answer to a statement or to the question `name`. Open a shell if both are empty.
 
     Raises:
-        StackError: the statement is refused, with the message of DuckDB.
+        StackError: the statement is refused, or statements in the shell failed.
     """
     if statement and name:
         message = f"a statement and --question {name}: expected one of them"
@@ -104,7 +105,7 @@ def refusals() -> Iterator[None]:
 
 
 def written(group: str, done: int, missing: int) -> None:
-    """Print the progress of the tables."""
+    """Print the progress of writing the tables."""
     output.errors.print(f"tables of the {group}: {done} of {missing} partitions written")
 
 

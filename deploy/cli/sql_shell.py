@@ -36,7 +36,7 @@ class Shell:
         self._failed = 0
 
     def run(self) -> int:
-        """Read and answer until the end of input or `.quit`. Return the number of failures."""
+        """Execute the input until its end or `.quit`. Return the number of failed statements."""
         if sys.stdin.isatty():
             import readline  # noqa: F401, PLC0415 -- its import gives input() editing and recall
 

@@ -169,7 +169,7 @@ def _print_addresses(home: Home) -> None:
 
 
 def _show_rules(home: Home) -> None:
-    """Print the next step if another logic revision decides than that of this stack's workers."""
+    """Print the next step if the deciding logic revision is not that of this stack's workers."""
     from deploy.doctor import checks, running  # noqa: PLC0415 -- asks Postgres
 
     if "actuator" not in read_runtime(home).services:

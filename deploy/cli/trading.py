@@ -1,4 +1,4 @@
-"""Commands that write rows through Postgres: simulate, import-sales, import-codes."""
+"""Commands that write rows into Postgres: simulate, import-sales, import-codes."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ from deploy.stack.django import connect_django
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-# Listed here to avoid loading Django; a test compares them with the simulator's.
+# The simulator's scenarios, repeated here to avoid loading Django. A test compares both lists.
 SCENARIOS: Final = (
     "normal",
     "black-friday",
