@@ -33,7 +33,7 @@ _LOGGING: Final = {"driver": "json-file", "options": {"max-size": "20m", "max-fi
 
 
 def spark(role: str) -> dict[str, Any]:
-    """Return a node of the cluster for `inventory backfill run --engine spark`.
+    """Return the service of a Spark master or worker, for `inventory backfill run --engine spark`.
 
     The master runs no Python, so it uses Spark's own image. A worker runs the tasks with the
     project's Python packages, so its image is built.

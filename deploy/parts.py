@@ -86,13 +86,14 @@ CONNECT: Final = {
     "producer.batch.size": "131072",
     "config.providers": "env",
     "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
-    # Without it, `config/validate` would return any variable of the process to its caller.
+    # Without this pattern, `config/validate` would return any variable of Connect to its caller.
     "config.providers.env.param.allowlist.pattern": "CDC_PASSWORD",
     "rest.extension.classes": (
         "org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension"
     ),
 }
-# Without it, a connector's configuration could use other config providers, for example for files.
+# Without this flag, a connector's configuration could use more config providers, for example the
+# one that reads files.
 CONNECT_JVM: Final = ("-Dorg.apache.kafka.automatic.config.providers=none",)
 LOCAL_CONNECT: Final = {
     # Connect's only local worker continues 5 s after kill -9, instead of 10 s.

@@ -52,8 +52,9 @@ States = Mapping[InvKey, tuple[int, bytes]]  # offset and digest of each key's s
 
 @dataclass(frozen=True, slots=True)
 class RebuildReport:
-    """Result of a rebuild: keys with equal bytes, keys that changed since, and keys that differ.
+    """Result of a rebuild: numbers of equal and of moved keys, and the keys that differ.
 
+    A moved key has newer records than before, so its states can't be compared.
     `not_compared` is the reason why the former state could not be read, or empty.
     """
 
@@ -140,7 +141,7 @@ def refuse_truncated_source(settings: Connections) -> None:
 def _paused(home: Home, report: Progress) -> Iterator[tuple[str, ...]]:
     """Pause workers and projector within the context, and yield their names.
 
-    They resume at its end. After an error they stay paused.
+    They resume at the end of the context. After an error they stay paused.
     """
     names = service_commands.pause(home, _READER)
     report(f"{', '.join(names)} paused")
@@ -156,7 +157,7 @@ def _paused(home: Home, report: Progress) -> Iterator[tuple[str, ...]]:
 
 
 def _fingerprints(settings: Connections) -> tuple[States, str]:
-    """Return every key's state and "", or no state and the reason why the states are unreadable."""
+    """Return the states by key and "", or no states and the reason why they are unreadable."""
     live = LiveState(settings)
     try:
         live.refresh()

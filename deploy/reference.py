@@ -60,7 +60,7 @@ def _commands(group: TyperGroup, path: Words) -> Iterator[Named]:
 
 
 def _command(path: Words, command: TyperCommand) -> list[str]:
-    # The library's command says `Parameter`; its own classes add the help text.
+    # Typer declares these parameters as `Parameter`; only its own subclasses have the help text.
     parameters = cast(list[TyperOption | TyperArgument], command.params)
     rows = [_parameter(parameter) for parameter in parameters]
     table = ["| argument or option | meaning | default |\n|---|---|---|", *rows, ""] if rows else []
@@ -116,7 +116,7 @@ def _shown(command: str) -> str:
 
 
 def _settings() -> str:
-    """Return the settings of `.env.example`, whose names a test compares with the classes."""
+    """Return the page about `.env.example`. A test compares its names with the settings classes."""
     rows: list[str] = []
     comment: list[str] = []
     for line in SETTINGS.read_text(encoding="utf-8").splitlines():

@@ -17,8 +17,8 @@ _PROJECT: Final = Path(__file__).resolve().parents[2]
 def cache_root() -> Path:
     """Return this account's directory for files that all clones share.
 
-    `INVENTORY_CACHE` names it. Otherwise it is the first writable one of: the account's cache
-    directory, one below `/var/tmp` (`HOME` may be unset or read-only), and one in this clone.
+    `INVENTORY_CACHE` sets the directory. Without it, the first writable one of these is taken: the
+    account's cache, one below `/var/tmp` (`HOME` may be unset or read-only), one in this clone.
 
     Raises:
         StackError: no candidate is writable.
@@ -44,7 +44,7 @@ def maven_repository() -> Path | None:
 
 
 def uv_cache() -> Path | None:
-    """Return uv's directory below the cache if its own is not writable, else None."""
+    """Return a cache directory for uv, or None if uv's own setting or default can be used."""
     if os.environ.get("UV_CACHE_DIR") or any(_in_home()):
         return None
     return cache_root() / "uv"
@@ -80,9 +80,9 @@ def _is_directory(path: Path) -> bool:
 
 
 def _can_be_ours(path: Path) -> bool:
-    """Return True for a writable directory of this account. Create it if it is missing.
+    """Return True if `path` is a writable directory of this account. Create it if it is missing.
 
-    In `/var/tmp` another account could have created the directory before, with its own files in it.
+    In `/var/tmp`, another account may have created a directory of this name with its own files.
     """
     try:
         path.mkdir(mode=0o755, parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
 """Fetch the JVM parts with Maven, and refuse every file that is not listed.
 
-The name of the directory is the hash of `pom.xml` and `jars.sha256`. So a changed version or list
-gets a new directory. A directory gets its name only when its files are complete and verified.
+The directory of the parts is named after the hash of `pom.xml` and `jars.sha256`. So a changed
+version or list gets a new directory. A directory is renamed to this name only when its files are
+complete and verified.
 """
 
 import hashlib
@@ -36,7 +37,7 @@ class Artifacts:
 
     @property
     def class_path(self) -> str:
-        """Return every library in a fixed order: a class-data archive requires an equal path."""
+        """Return all libraries in a fixed order: class-data archives need an equal class path."""
         return ":".join(str(jar) for jar in sorted((self.root / "libs").glob("*.jar")))
 
     @property
@@ -46,7 +47,7 @@ class Artifacts:
 
 
 def cache_name() -> str:
-    """Return the directory name for exactly this pom and this list."""
+    """Return the directory name for the present `pom.xml` and `jars.sha256`."""
     digest = hashlib.sha256(POM.read_bytes() + CHECKSUMS.read_bytes())
     return digest.hexdigest()[:_NAME_CHARS]
 
@@ -133,7 +134,7 @@ def verify(root: Path) -> None:
 
 
 def write_list() -> int:
-    """Replace the committed list by the digests of Maven's current files. Return their number."""
+    """Rewrite the committed list from the files that Maven fetches now. Return their number."""
     with tempfile.TemporaryDirectory() as scratch:
         download(Path(scratch))
         found = digests(Path(scratch))

@@ -28,18 +28,19 @@ LOCK: Final = PROJECT / "requirements/dev.txt"
 INSTALLER: Final = PROJECT / "requirements/installer.txt"
 VENV: Final = PROJECT / ".venv"
 BUILT: Final = "pyspark"
-# The wheel depends on its source, named by a hash, and on the build tool.
+# Packages whose lock entries decide the wheel's content: its source and the build tool.
 _DECIDING: Final = (BUILT, "setuptools")
 _DIGEST: Final = "sha256"
 _NAME_CHARS: Final = 16
 _PYTHON: Final = ((3, 11), (3, 13))  # oldest supported version, and the first unsupported later one
 _COMPLETE: Final = ".complete"
-# Tests of libraries, packages that no process of a stack imports, and packages that are compiled.
+# Not compiled to bytecode: tests of libraries, packages that no process of a stack imports, and
+# packages that are machine code already.
 _NOT_COMPILED: Final = "/(tests?|lexers|locale|mypy|mypyc|pip|playwright|pyspark|setuptools)/"
 
 
 def entries(lock: str) -> dict[str, str]:
-    """Return each requirement of a lock file by name, with its hashes."""
+    """Return the entries of a lock file by package name: each requirement with its hashes."""
     found = re.split(r"\n(?=\S)", lock.strip())
     return {entry.split("==")[0]: entry for entry in found if "==" in entry}
 
@@ -109,7 +110,7 @@ def _build(entry: str, target: Path, programs: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".build-") as scratch:
         wanted = Path(scratch) / "wanted.txt"
         wanted.write_text(entry + "\n", encoding="utf-8")
-        # Without isolation, pip builds it with the locked setuptools of the installer's
+        # Without isolation, pip builds the wheel with the locked setuptools of the installer's
         # environment.
         command = [str(programs / "python"), "-m", "pip", "wheel", "-q", "--no-deps"]
         command += [
@@ -130,7 +131,7 @@ def _build(entry: str, target: Path, programs: Path) -> Path:
 
 
 def requirements(lock: str, built: Path) -> str:
-    """Return the lock with the built wheel in place of its source; every entry keeps a hash."""
+    """Return the lock with the built wheel in place of PySpark's source. Every entry has a hash."""
     locked = entries(lock)
     locked[BUILT] = f"{BUILT} @ {built.as_uri()} --hash=sha256:{_sha256(built)}"
     return "\n".join(locked.values()) + "\n"

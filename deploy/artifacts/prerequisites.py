@@ -15,7 +15,7 @@ JAVA_AT_LEAST: Final = 17
 
 
 def as_root(command: str) -> str:
-    """Return the command with `sudo`, or without for root: a container often has no sudo."""
+    """Return `command` with `sudo` before it. Root gets no sudo: a container may not have it."""
     return command if os.geteuid() == 0 else f"sudo {command}"
 
 
@@ -29,7 +29,7 @@ class Program:
 
     @property
     def repair(self) -> str:
-        """Return the command that installs it on Debian and its derivatives."""
+        """Return the command that installs the program on Debian and its derivatives."""
         return as_root(f"apt-get install -y {self.package}")
 
 
@@ -41,7 +41,7 @@ SETPRIV: Final = Program("setpriv", "util-linux", "ties child processes to the s
 
 
 def find(program: Program) -> str | None:
-    """Return the absolute path of `program` or None. `JAVA_HOME` takes precedence for Java."""
+    """Return the path of `program`, or None if it is missing. `JAVA_HOME` comes first for Java."""
     home = os.environ.get("JAVA_HOME")
     if program is JAVA and home and (Path(home) / "bin/java").exists():
         return str(Path(home) / "bin/java")
@@ -49,10 +49,10 @@ def find(program: Program) -> str | None:
 
 
 def require(program: Program) -> str:
-    """Return the path of `program`. Install it first on Debian as root.
+    """Return the path of `program`. If it is missing, install it with apt-get, which needs root.
 
     Raises:
-        MissingPrerequisite: it is missing and could not be installed.
+        MissingPrerequisite: the program is missing and could not be installed.
     """
     found = find(program)
     if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
@@ -85,7 +85,7 @@ def java_version(path: str) -> str:
 
 
 def java_major(path: str) -> int:
-    """Return the feature release of the Java at `path`; 0 if its output has none."""
+    """Return the major version of the Java at `path`, such as 17; 0 if its output has none."""
     match = re.search(r'version "(\d+)', java_version(path))
     return int(match.group(1)) if match else 0
 

@@ -42,7 +42,7 @@ def _guarded(name: str, service: dict[str, Any]) -> dict[str, Any]:
 
 
 def variables() -> dict[str, str]:
-    """Return the `INVENTORY_*` variables for an operator's commands. A service gets only some."""
+    """Return the `INVENTORY_*` variables for operators' commands. A service gets some of them."""
     return {
         "INVENTORY_HOME": "/var/lib/inventory",
         "INVENTORY_KAFKA_BOOTSTRAP": KAFKA,
@@ -158,7 +158,7 @@ def webhooks() -> dict[str, Any]:
 
 
 def _chosen(names: frozenset[str]) -> dict[str, str]:
-    """Return references to these variables of the pages' settings, with their defaults."""
+    """Return references to the variables `names`, with the defaults of the pages' settings."""
     fields = WebEnvironment.model_fields
     return {
         name: optional(name, str(fields[name.removeprefix(PREFIX).lower()].default))

@@ -37,7 +37,7 @@ def database_url(role: str) -> str:
 
 
 def image_build(target: str) -> dict[str, Any]:
-    """Return how compose builds the image `target` of the Dockerfile."""
+    """Return the field `build` for the image `target` of the Dockerfile."""
     return {
         "context": ".",
         "dockerfile": "deploy/container/Dockerfile",

@@ -56,7 +56,7 @@ def repairing_check(probe: str, answered: str = "", failures: int = FAILED_PROBE
     Without Python, `deploy.guard` can't run. The service's process is the child of Docker's init
     process. If `probe` fails, the check sends SIGCONT, in case the process is suspended. After
     `failures` failures in a row it kills the process, and the restart policy starts it again.
-    `answered` lists exit codes of a probe that was answered by a service not ready yet.
+    `answered` lists the probe's exit codes for a service that answers but is not ready yet.
     """
     return (
         "parts=${GUARDED:-$(cat /proc/1/task/1/children)}; count=${SILENT:-/tmp/silent}; "
@@ -115,7 +115,7 @@ def kafka() -> dict[str, Any]:
 
 
 def connect() -> dict[str, Any]:
-    """Return Kafka Connect with Debezium; only it and the setup get the password of `cdc`."""
+    """Return the service of Connect. Only it and `setup` get the password of the role `cdc`."""
     settings = {"bootstrap.servers": KAFKA, **CONNECT}
     options = (*CONNECT_JVM, f"-Djava.security.auth.login.config={_LOGIN}")
     probe = ("curl", "-fsS", "--netrc-file", _PROBE, "http://localhost:8083/health")
@@ -131,7 +131,7 @@ def connect() -> dict[str, Any]:
 
 
 def connect_files() -> dict[str, tuple[str, str]]:
-    """Return path and content by name. So the password is in no variable and no argument."""
+    """Return path and content of login files by name: no variable or argument has the password."""
     password = secret("INVENTORY_CONNECT_PASSWORD")
     return {
         "connect-login": (_LOGIN, jaas_config(_CREDENTIALS)),

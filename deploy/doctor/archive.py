@@ -29,7 +29,7 @@ def archive(home: Home) -> Row:
 
 
 def _checked(directory: Path) -> str:
-    """Return a text with the numbers of files and of files with checked checksums."""
+    """Check the archive. Return a text: how many files it has, and how many were read."""
     refuse_lost_manifest(directory)
     manifest = Manifest(directory)
     refuse_missing(manifest)

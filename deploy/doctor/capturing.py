@@ -49,7 +49,7 @@ def resuming(home: Home) -> str:
 
 
 def publication(home: Home) -> Row:
-    """Check that the publication has all captured tables, and is the one that began the log."""
+    """Check that the publication has all captured tables, and is the same since the log began."""
     with reading(home) as connection:
         found = publication_problem(connection)
         damage = _damage(connection, "publication")
@@ -58,7 +58,7 @@ def publication(home: Home) -> Row:
 
 
 def identity(home: Home) -> Row:
-    """Check that updates and deletes write the complete former row into the log."""
+    """Check that updates and deletes write the complete former row into the WAL."""
     with reading(home) as connection:
         found = identity_problem(connection)
     if found:

@@ -26,7 +26,7 @@ Check = Callable[[Home], Row]
 
 
 def run(home: Home) -> list[Row]:
-    """Return all rows: the machine's, and the stack's if one runs."""
+    """Return the rows of all checks: those of the machine, and those of the stack if it runs."""
     seen = observe.observe(home)
     runtime = seen.runtime
     if runtime.running:
@@ -50,7 +50,7 @@ def stack_rows(home: Home, seen: StackState) -> list[Row]:
 
 
 def _by_cause(rows: list[Row]) -> list[Row]:
-    """Return `rows`. If the disk is full, each failing row gets its repair, which comes first."""
+    """Return `rows`. If the disk is full, each failing row gets the disk's repair instead."""
     full = next((row for row in rows if row.name == "disk" and row.verdict == "failure"), None)
     if full is None:
         return rows
@@ -96,7 +96,7 @@ def _unanswered(home: Home, seen: StackState, check: Check, text: str, part: str
 
 
 def by_repair(rows: Sequence[Row]) -> dict[str, list[str]]:
-    """Return each command once, with the names of the rows that it repairs."""
+    """Return each repair command once, with the names of the rows that it repairs."""
     found: dict[str, list[str]] = {}
     for row in rows:
         if row.repair:

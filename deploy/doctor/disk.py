@@ -10,7 +10,7 @@ from deploy.stack.runtime import read_runtime
 
 
 def disk(home: Home) -> Row:
-    """Check that the stack can write to the home's disk, and that it has 5 GB free."""
+    """Check that the home's disk has 5 GB free, and that the stack can write to it."""
     where = room.existing(home.path)
     free = shutil.disk_usage(where).free
     found = f"{free / room.GB:.1f} GB free in {where}"
@@ -27,7 +27,7 @@ def disk(home: Home) -> Row:
 
 
 def _refused(home: Home) -> str:
-    """Return the reason if the supervisor can't write its file, else ""."""
+    """Return the reason if the supervisor can't write `runtime.json`, else ""."""
     runtime = read_runtime(home)
     if not runtime.running:
         return ""

@@ -24,7 +24,7 @@ _PROMOTE: Final = f"inventory revision promote {LOGIC_REVISION}"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """The row's name and its repair. The check fills in the names in braces."""
+    """Name, repair command and verdict of a row. The check replaces the names in braces."""
 
     row: str
     repair: str

@@ -37,7 +37,7 @@ class _Found(NamedTuple):
 
     @property
     def last_at(self) -> datetime:
-        """Return the time of the newest proof, or the time from which missing proofs count."""
+        """Return the time of the newest proof; without a proof, the heartbeat's time, or now."""
         if self.finished_at is not None:
             return self.finished_at
         last_us = self.last_us

@@ -55,7 +55,7 @@ def services(home: Home, seen: StackState) -> Row:
 
 
 def workers(home: Home) -> Row:
-    """Check that no service ends again and again, because a restart doesn't cure its problem."""
+    """Check that no service ends again and again. A restart doesn't cure such a service."""
     found = halted(home)
     told = "; ".join(each.description for each in found)
     if not found:
@@ -93,7 +93,7 @@ def topics(home: Home) -> Row:
         return ok("topics", "partitions and settings as defined")
     told = (f"{d.topic} {d.setting}: expected {d.expected}, found {d.found}" for d in drift)
     kinds = {_kind_of(each) for each in drift}
-    # A new generation recreates all topics.
+    # A new generation recreates all topics, so it needs no other repair beside it.
     order = (Failure.LOG_DIFFERS, Failure.TOPIC_DIFFERS, Failure.CHANGELOG_DIFFERS)
     found = [kind for kind in order if kind in kinds]
     needed = found[:1] if Failure.LOG_DIFFERS in kinds else found
@@ -101,13 +101,13 @@ def topics(home: Home) -> Row:
 
 
 def _kind_of(drift: Drift) -> Failure:
-    """Return the failure whose repair fixes this drift. A start can't reduce partitions."""
+    """Return the failure whose repair removes `drift`. A start can't reduce partitions."""
     is_missing = drift.setting == "topic"
     if not is_missing and drift.setting != "partitions":
         return Failure.TOPIC_DIFFERS
     if drift.topic in CHANGELOGS:
         return Failure.CHANGELOG_DIFFERS
-    # A start creates a missing output topic again. Captured rows need a new generation.
+    # A start creates a missing output topic again. A source topic needs a new generation.
     is_source = drift.topic == STOCK_EVENTS or drift.topic in REFERENCE
     return Failure.TOPIC_DIFFERS if is_missing and not is_source else Failure.LOG_DIFFERS
 

@@ -12,7 +12,7 @@ from deploy.stack.requested import REPAIR
 def service_failure(
     home: Home, seen: StackState, name: str, halted: Mapping[str, str]
 ) -> tuple[Failure, str]:
-    """Return the failure and its repair.
+    """Return the failure of the service `name`, and its repair.
 
     `halted` maps services that end again and again to their repairs.
     """

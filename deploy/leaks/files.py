@@ -20,7 +20,7 @@ _CHUNK: Final = 8_000_000
 
 
 def search(home: Home, needles: Needles, below: Path) -> Iterator[tuple[str, str]]:
-    """Yield secret and path of each secret in a file, and each secret file that is not private.
+    """Yield name and path of each secret in a file, and each secret file that others can read.
 
     Only files in the directory `below` are read; it is the home or a directory in it.
     """

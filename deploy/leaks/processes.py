@@ -9,7 +9,7 @@ from deploy.stack.home import Home
 from deploy.stack.runtime import read_runtime
 from deploy.stack.service_variables import service_variables
 
-# Names in `secrets.json` of variables that hold a secret.
+# Variables that hold a secret, each with the name of this secret in `secrets.json`.
 _OF_VARIABLES: Final = {
     "QUERY_TOKEN": "query_token",
     "SECRET_KEY": "secret_key",
@@ -31,7 +31,7 @@ class Content:
 
 
 def allowed_in(service: str) -> frozenset[str]:
-    """Return the secrets that the environment of a service may hold."""
+    """Return the names of the secrets that the environment of a service may hold."""
     if service == "connect":
         return frozenset({"cdc"})
     needs = service_variables(service)
@@ -55,7 +55,7 @@ def processes(home: Home) -> Iterator[Content]:
 
 
 def _descendants(roots: dict[int, str]) -> dict[int, str]:
-    """Return the roots with all their descendants, each under the nearest root's name."""
+    """Return the pids of the roots and their descendants, each with its nearest root's name."""
     children: dict[int, list[int]] = {}
     for status in _PROC.glob("[0-9]*/stat"):
         try:

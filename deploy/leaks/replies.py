@@ -33,7 +33,7 @@ _TOKEN: Final = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
 def replies(home: Home, pages: int = MOST_PAGES) -> Iterator[Content]:
-    """Yield the answers, and up to `pages` pages per person. Skip services that don't answer."""
+    """Yield all HTTP answers, with up to `pages` pages per person. Skip silent services."""
     variables = environment_of(home)
     yield from _connect(home, variables)
     for name, service in read_runtime(home).services.items():

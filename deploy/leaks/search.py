@@ -28,7 +28,7 @@ class Found:
 
 
 def search(home: Home, *, quick: bool = False) -> Found:
-    """Search for all secrets of the home. Answers are requested only if its stack runs.
+    """Search for all secrets of the home. HTTP answers are requested only if its stack runs.
 
     A quick search reads the logs, but no other files and no pages of logged-in people.
     """

@@ -1,4 +1,4 @@
 """Services and environments for `inventory bench peers`, which compares other stream engines.
 
-There are a broker, a Postgres, Python environments, and the build of the Kafka Streams program.
+They are a broker, a Postgres, Python environments, and the build of the Kafka Streams program.
 """

@@ -1,7 +1,7 @@
-"""Environments of the peers that can't use this project's: two for Python, one build for Java.
+"""Environments of peers that can't use this project's: two of Python packages, one Java build.
 
-Each is created on demand below the cache. Its name has the hash of its lock files, and a file marks
-it as complete. If an environment can't be created, its peer is skipped with the reason.
+Each environment is created on demand below the cache. Its name has the hash of its lock files, and
+a file marks it as complete. If one can't be created, its peer is skipped with the reason.
 """
 
 import hashlib
@@ -57,7 +57,7 @@ def python_of(lock: Path, progress: Progress) -> Path:
     """Return the Python of a virtual environment with exactly the packages in `lock`.
 
     Raises:
-        StackError: it could not be installed.
+        StackError: the environment could not be installed.
     """
     root = cache_root() / f"{lock.stem}-{_digest([lock])}"
     python = root / "bin/python"
@@ -75,7 +75,7 @@ def java_class_path(progress: Progress) -> str:
     """Return the class path of the Kafka Streams peer, built by Maven from its source.
 
     Raises:
-        StackError: Maven could not build it, or a library differs from the listed one.
+        StackError: Maven could not build the peer, or a library differs from the listed one.
     """
     sources = sorted((KSTREAMS / "src").rglob("*.java"))
     listed = KSTREAMS / "jars.sha256"

@@ -31,7 +31,7 @@ def running(
 ) -> Iterator[tuple[Services, Path]]:
     """Run the services on free loopback ports, in a directory that is deleted at the end.
 
-    `worker_variables` are for workers, in addition to those of the services.
+    `worker_variables` are added to the environment variables of a worker.
     """
     artifacts, java = fetch.ensure(), require_java()
     with tempfile.TemporaryDirectory(prefix="inventory-peers-") as scratch, ExitStack() as stack:

@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 
 class Prover:
-    """The loop's state: the running child, and the earliest time of the next check."""
+    """Nightly proofs: the running child process, and the earliest time of the next check."""
 
     def __init__(self, hour: int | None, command: tuple[str, ...]) -> None:
         self._hour = hour

@@ -28,9 +28,9 @@ def prove_and_record(
     once a week. A result that is not comparable is not recorded. Django must be set up.
 
     Raises:
-        RunInUse: another process proves.
+        RunInUse: another process makes a proof.
         NotProven: there was nothing to compare.
-        BaseAhead: the workers' states end before the base does.
+        BaseAhead: the workers' states end before the end of the base run.
     """
     rules = code_hash(), LOGIC_REVISION
     with only_proof(settings):

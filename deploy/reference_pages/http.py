@@ -50,7 +50,7 @@ def page() -> str:
 
 
 def _pages() -> Iterator[str]:
-    """Yield the lines about the pages. Django is set up."""
+    """Yield the lines about the pages. Django must be set up."""
     from webui.accounts.gate import API_RULES, STREAMS  # noqa: PLC0415 -- see above
 
     yield "## Pages"
@@ -67,7 +67,7 @@ def _pages() -> Iterator[str]:
 
 
 def _operations() -> Iterator[str]:
-    """Yield the lines about the API. Django is set up."""
+    """Yield the lines about the API. Django must be set up."""
     from webui.accounts.roles import GROUPS_OF  # noqa: PLC0415 -- see above
     from webui.api.access import all_rules  # noqa: PLC0415 -- see above
     from webui.api.urls import PREFIX, operations  # noqa: PLC0415 -- see above

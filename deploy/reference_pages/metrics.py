@@ -1,4 +1,4 @@
-"""The metrics of a worker, in the order in which it registers them."""
+"""The metrics of a worker, ordered by name."""
 
 from types import SimpleNamespace
 from typing import cast

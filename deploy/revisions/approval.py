@@ -132,7 +132,7 @@ def approval_of(connection: Connection, digest: str, *, former: int, revision: i
 
 
 def refuse_other_review(connection: Connection, revision: int, code: str) -> None:
-    """Raise `StackError` if a waiting or approved review has other rules under this number.
+    """Raise `StackError` if a waiting or approved review of this revision is for other rules.
 
     `code` is the hash of the rules to publish. Two sets of rules can't share a revision number.
     """
@@ -169,7 +169,7 @@ def refuse_changed(
 def refuse_unapproved(
     connection: Connection, approval: Approval | None, found: Comparison, *, by: str
 ) -> None:
-    """Raise `StackError` if too many keys differ that the approval lacks. Record that it lapses.
+    """Raise `StackError` if too many unapproved keys differ. Then record that the approval lapses.
 
     The approval's growth is the accepted number of such keys. Without an approval no key may
     differ. `by` is the name of the person who switches.

@@ -92,7 +92,7 @@ def compare(
     *,
     report: Progress = no_report,
 ) -> Comparison:
-    """Compare the pending decisions once both revisions have read what is in the log now.
+    """Compare the pending decisions once both revisions have read the log up to its present end.
 
     Raises:
         StackError: one of the two revisions did not read that far in time.

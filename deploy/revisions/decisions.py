@@ -18,7 +18,7 @@ PENDING: Final = ("open", "snoozed")
 # Position, time and rules of a decision are no part of its content.
 _NOT_CONTENT: Final = ("position", "as_of_us", "logic_revision")
 
-DecisionKey = tuple[str, str]  # topic's kind and inv_key
+DecisionKey = tuple[str, str]  # kind of the topic ("reorder" or "price") and inv_key
 
 
 @dataclass(slots=True)
@@ -40,8 +40,8 @@ class Decisions:
         """Read both topics to their current ends.
 
         Raises:
-            UnknownVersion: the message has the position of a record that another code version
-                wrote.
+            UnknownVersion: another version of the code wrote a record. The message has its
+                position.
         """
         names = output_topics(self.revision)
         for kind, topic in (("reorder", names.reorder_events), ("price", names.price_events)):
@@ -67,7 +67,7 @@ class Decisions:
         self._content[name] = message.value()
 
     def next_offsets(self) -> dict[tuple[str, int], int]:
-        """Return per topic and partition the first offset that was not read."""
+        """Return the first unread offset of each topic and partition."""
         return {
             (topic, number): tail.next_offsets.get(number, 0)
             for topic, tail in self._tails.items()

@@ -18,7 +18,7 @@ _TIMEOUT_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One logic revision; `records_behind` is None while it has written nothing.
+    """One logic revision. `records_behind` is None while the revision has written nothing.
 
     `changes` describes what changed in the results since the previous revision. It is empty for a
     revision that this code doesn't know.

@@ -17,7 +17,8 @@ from cdc.contracts.topics import STOCK_EVENTS, output_topics
 from cdc.settings import Connections
 from deploy.errors import StackError
 
-# Offsets to read at the end: a chunk's last level has the header, and a transaction marker follows.
+# Number of last offsets to read. They include the newest chunk's last level, which has the header,
+# and the transaction marker after it.
 _TAIL: Final = 64
 _EVERY_S: Final = 0.5
 

@@ -1,7 +1,8 @@
 """Switch of the deciding logic revision, in one Postgres transaction.
 
-Before it, only the former revision's decisions reach a desk; after it, only the new one's. The
-actuator continues in the new topics after the last decision that the transaction included.
+Before the switch, only the former revision's decisions reach a desk. After it, only those of the
+new revision do. The actuator continues in the new topics after the last decision that the
+transaction included.
 """
 
 import time
@@ -63,9 +64,9 @@ def promote(
     Return the comparison with the former revision, None without a comparison.
 
     Raises:
-        StackError: it decides already, is behind, or differs in a key that nobody approved; its
-            workers run other rules than the approved ones; or `without_comparison` was requested
-            while workers of the former revision run.
+        StackError: the revision decides already, is behind, or differs in a key that nobody
+            approved; its workers run other rules than the approved ones; or `without_comparison`
+            was requested while workers of the former revision run.
         RevisionSwitched: another command has switched meanwhile.
         ApprovalInFlight: an order that was just approved is not in the log yet.
     """
@@ -153,7 +154,7 @@ def revision_before(settings: Connections) -> int:
     """Return the revision that decided before the newest switch.
 
     Raises:
-        StackError: no switch was made.
+        StackError: no switch was made, or the newest switch was a rollback.
     """
     with connect(settings) as connection:
         found = former_revision(connection)

@@ -1,6 +1,6 @@
 """Publication of a backfill: a logic revision starts at the end of a run, without a replay.
 
-The run has the state of every key. The changelog code of the workers writes it, so the operator
+The run has the state of every key. The workers' changelog code writes these states, so the operator
 must run the code of that revision. Nothing is overwritten: changelogs must be empty, or an earlier
 attempt must have filled them in part from the same run. Otherwise the error names the reason.
 """
@@ -74,12 +74,12 @@ def publish(
     """Write the run `name` into the changelogs of this code's logic revision.
 
     `with_reviews` is False if there is no Postgres, and so no reviews of other rules. After an
-    interruption, call it again: it writes the partitions that are not complete yet.
+    interruption, another call writes the partitions that are not complete yet.
 
     Raises:
         UnknownRun: there is no such run.
-        RunInUse: another process computes, publishes or discards it.
-        NotPublishable: it is unfinished, of other rules, or of another log.
+        RunInUse: another process computes, publishes or discards the run.
+        NotPublishable: the run is unfinished, of other rules, or of another log.
         StackError: workers of the revision run, other rules have written its state, or its
             changelogs hold something else.
     """
@@ -167,7 +167,7 @@ def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory
     mark = found.directory / MARK
     is_begun = _marked(mark) == ids
     ends = {history.number: history.end for history in found.histories}
-    # Workers may have advanced in a partition that this run concluded before it was interrupted.
+    # Workers may have advanced in a partition that an interrupted attempt had already concluded.
     own = {number: at for number, at in whole.items() if 0 < at < ends.get(number, 0)}
     if not is_begun:
         own = {number: at for number, at in whole.items() if at > 0}
@@ -231,7 +231,7 @@ async def _write(
 
 
 def commit(bootstrap: str, reached: Mapping[int, int], report: Progress) -> None:
-    """Set the group's offsets to `reached`, a hint. Without it, workers read the topic from 0.
+    """Set the group's offsets to `reached`. Without this hint, workers read from offset 0.
 
     Workers that have joined meanwhile commit by themselves. An error is only reported, because the
     publication is complete by then.

@@ -20,9 +20,10 @@ def request_review_of(settings: Connections, a: str, b: str, *, actor: str) -> "
     """Compare runs `a` and `b`, and record their difference for review. Django must be set up.
 
     Raises:
-        StackError: A is not of the deciding rules, B not of others, or nothing differs.
+        StackError: run A lacks the deciding rules, run B has them or not all keys, or both runs
+            decide alike.
         NotComparable: the runs can't be compared.
-        LedgerError: the person may not request it, or a review of other rules is open.
+        LedgerError: the person may not request a review, or a review of other rules is open.
     """
     from ledger.reviews.service import request_review  # noqa: PLC0415 -- needs Django set up
 

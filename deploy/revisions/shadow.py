@@ -138,7 +138,7 @@ def start(home: Home, revision: int, code: Code, workers: int) -> Home:
 
     Raises:
         StackError: no stack runs, the code is of another revision or of other rules than before,
-            or it did not become ready.
+            or the shadow did not become ready.
     """
     variables = environment_of(home)
     found = code.revision()

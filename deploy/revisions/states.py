@@ -24,7 +24,7 @@ _DIGEST_BYTES: Final = 16
 
 @dataclass(slots=True)
 class _Key:
-    """Offset and digest of a key's level; offset and digest of each of its window rows by start."""
+    """Offset and digest of a key's level, and those of its window rows by their start."""
 
     offset: int = -1
     digest: bytes = b""
@@ -39,7 +39,10 @@ class _Key:
 
 @dataclass(frozen=True, slots=True)
 class StateComparison:
-    """Numbers of keys by agreement; keys with records after the barrier are not compared."""
+    """Numbers of equal and of moving keys, and the keys that differ.
+
+    A key with different states counts as moving if it has records at or after the barrier.
+    """
 
     equal: int
     moving: int
@@ -59,7 +62,7 @@ class StateComparison:
 def compare_states(
     settings: Connections, former: int, fresh: int, barrier: dict[int, int], timeout_s: float
 ) -> StateComparison:
-    """Compare every key's level and every window row that both changelogs hold."""
+    """Compare the level and the window rows of every key that either changelog holds."""
     deadline = time.monotonic() + timeout_s
     old, partition_of = _states(settings, former, deadline)
     new, more = _states(settings, fresh, deadline)
