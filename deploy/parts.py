@@ -102,8 +102,9 @@ LOCAL_CONNECT: Final = {
 }
 
 LOCAL_JVM: Final = ("-XX:+UseSerialGC", "-Djava.awt.headless=true")
-# Flags by the name of the choice. The JVM has two compilers. The second one takes much CPU time in
-# the first minutes after a start, and saves more in hours of heavy trade (decision 0059).
+# JVM flags for each value of INVENTORY_JVM_COMPILERS. The JVM has two compilers. The second one
+# takes much CPU time in the first minutes after a start, and saves more in hours of heavy trade
+# (decision 0059).
 FIRST_COMPILER: Final = "first"
 JVM_COMPILERS: Final = {FIRST_COMPILER: ("-XX:TieredStopAtLevel=1",), "both": ()}
 BROKER_HEAP: Final = "-Xmx320m"

@@ -41,7 +41,7 @@ from inventory.model.ids import InvKey
 from inventory.revision import LOGIC_REVISION
 
 CHANGELOGS: Final = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
-# Paused too, because its stored positions are not valid in recreated topics.
+# The projector is paused too, because its stored positions are not valid in recreated topics.
 _READER: Final = "projector"
 _DIGEST_BYTES: Final = 16
 _FORGET: Final = "DELETE FROM read_model.sink_position WHERE topic = ANY(%s)"

@@ -31,7 +31,7 @@ class ChecksumMismatch(StackError):
 
 @dataclass(frozen=True, slots=True)
 class Artifacts:
-    """The verified JVM parts below one directory."""
+    """The verified JVM parts (broker, Connect, Debezium) in `libs` and `plugins` of a directory."""
 
     root: Path
 
@@ -53,13 +53,13 @@ def cache_name() -> str:
 
 
 def present() -> Artifacts | None:
-    """Return the parts if an earlier run fetched and verified them, else None."""
+    """Return the JVM parts if an earlier call fetched and verified them, else None."""
     root = cache_root() / cache_name()
     return Artifacts(root) if root.is_dir() else None
 
 
 def ensure(progress: Callable[[str], None] = lambda _: None) -> Artifacts:
-    """Return the parts. Fetch and verify them first if they are missing."""
+    """Return the JVM parts. Fetch and verify them first if they are missing."""
     found = present()
     if found:
         return found
@@ -104,7 +104,7 @@ def download(out: Path) -> None:
 
 
 def digests(root: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file below `libs` and `plugins`, by relative path."""
+    """Return a map from relative path to SHA-256 of every file below `libs` and `plugins`."""
     files = [path for part in _PARTS for path in sorted((root / part).rglob("*")) if path.is_file()]
     return {
         str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
@@ -112,7 +112,7 @@ def digests(root: Path) -> dict[str, str]:
 
 
 def read_list() -> dict[str, str]:
-    """Return the committed digests by relative path."""
+    """Return the committed map from relative path to SHA-256."""
     lines = CHECKSUMS.read_text(encoding="utf-8").splitlines()
     return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
 

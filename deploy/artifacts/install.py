@@ -40,7 +40,7 @@ _NOT_COMPILED: Final = "/(tests?|lexers|locale|mypy|mypyc|pip|playwright|pyspark
 
 
 def entries(lock: str) -> dict[str, str]:
-    """Return the entries of a lock file by package name: each requirement with its hashes."""
+    """Return a map from package name to lock entry, which is a requirement with its hashes."""
     found = re.split(r"\n(?=\S)", lock.strip())
     return {entry.split("==")[0]: entry for entry in found if "==" in entry}
 
@@ -77,7 +77,7 @@ def installer() -> Path:
 
 
 def key(lock: str) -> str:
-    """Return a hash of the lock entries that decide the wheel; it names the wheel's directory."""
+    """Return a hash of the lock entries that decide the wheel, for the name of its directory."""
     locked = entries(lock)
     return _name("\n".join(locked[name] for name in _DECIDING))
 

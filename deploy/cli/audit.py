@@ -1,4 +1,4 @@
-"""Subcommands of the audit log: check its hash chain, and accept its end after a restore."""
+"""Subcommands of the audit log: check its hash chain, accept missing entries after a restore."""
 
 import getpass
 from dataclasses import asdict, astuple

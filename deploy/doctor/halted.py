@@ -41,7 +41,7 @@ class Halted:
 
 
 def halted(home: Home) -> list[Halted]:
-    """Return the services that end repeatedly, by name.
+    """Return the services that end repeatedly, ordered by name.
 
     Services other than workers are left out, unless they log a repair.
     """

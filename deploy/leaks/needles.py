@@ -14,7 +14,7 @@ Needles = Mapping[str, tuple[bytes, ...]]
 
 
 def secrets_of(home: Home) -> dict[str, str]:
-    """Return every secret by its name: passwords of roles, tokens, keys, passwords of demo people.
+    """Return a map from name to secret: passwords of roles and demo people, tokens and keys.
 
     An absent file has no secrets; nothing is created.
     """

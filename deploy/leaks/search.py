@@ -11,7 +11,7 @@ from deploy.stack.runtime import read_runtime
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """One secret, by its name, found at a place where it is not allowed."""
+    """Name of a secret, and a place where it was found although it is not allowed there."""
 
     secret: str
     place: str

@@ -27,7 +27,7 @@ Progress = Callable[[str], None]
 
 @dataclass(slots=True)
 class Environments:
-    """Command prefix for each environment, or the reason why it is missing."""
+    """Command prefix of each environment, or the reason why that environment is missing."""
 
     launchers: dict[str, Sequence[str]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A separate broker for the bench, a Postgres if needed, and children that end with the bench."""
+"""A separate broker for the bench, a Postgres if needed, and processes that end with the bench."""
 
 import os
 import tempfile

@@ -1,9 +1,9 @@
 """Check that a switch changes no more keys than a second person has approved.
 
 An approval names the digest of a difference between two runs. The switch compares the revisions
-again, at the present end of the log. Each key that differs then must have differed in the approved
-runs. Trade goes on, so the approver may accept a number of other keys (the growth). If more other
-keys differ, the approval lapses, because nobody has seen their differences.
+again, at the present end of the log. A key that differs in this comparison must be one that differs
+between the approved runs. Trade goes on, so the approver may accept a number of other keys (the
+growth). If more other keys differ, the approval lapses, because nobody has seen their differences.
 """
 
 from collections.abc import Mapping

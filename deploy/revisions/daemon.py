@@ -45,7 +45,7 @@ def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) 
 
 
 def _environment(home: Home, ports: dict[str, int]) -> dict[str, str]:
-    """Return the variables of the stack's own workers, with the shadow's workers as addresses."""
+    """Return the variables of the stack's own workers, with the URLs of the shadow's workers."""
     urls = ",".join(f"http://{HOST}:{port}" for port in ports.values())
     of_workers = {n: text for n, text in environment_of(home).items() if n in WORKER.variables}
     return of_workers | {"INVENTORY_WORKER_URLS": urls}

@@ -23,7 +23,7 @@ DecisionKey = tuple[str, str]  # kind of the topic ("reorder" or "price") and in
 
 @dataclass(slots=True)
 class Decisions:
-    """The newest decision of each key, and the offsets up to which the topics were read.
+    """The newest decision of each key, and the next offset to read in each partition.
 
     Keys are pairs of kind ("reorder" or "price") and inv_key. `refresh` continues at these offsets.
     `refused` has position and reason of every record that is no decision of the revision.

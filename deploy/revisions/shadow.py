@@ -83,7 +83,7 @@ def home_of(home: Home, revision: int) -> Home:
 
 
 def shadows(home: Home) -> dict[int, Home]:
-    """Return every revision that was started beside this stack and not retired."""
+    """Return the homes of shadows by revision: published or started here, and not deleted since."""
     found = re.compile(r"v(\d+)")
     names = (home.path / "revisions").glob("v*")
     known = {int(m[1]): Home(path) for path in names if (m := found.fullmatch(path.name))}
