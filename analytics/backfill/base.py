@@ -1,6 +1,6 @@
-"""A finished run as the start of another one: its states replace the history before its ends.
+"""Start a run from the states of a finished run, the base, instead of the first record.
 
-A nightly proof therefore folds only the last day, and not all years before it.
+The new run folds only records after the end offsets of the base. So a nightly proof folds one day.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class UnusableBase(Damage, ValueError):
 
 
 class BaseAhead(UnusableBase):
-    """The base ends after the new run, for example because workers that restore are behind it."""
+    """The base ends after the new run would, for example because restoring workers lag behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Base:
 
 
 def base_of(runs: Path, name: str) -> Base:
-    """Return the run `name` after every file of it was checked.
+    """Check every file of the run `name`. Return the run.
 
     Raises:
         UnusableBase: no such run exists, or it is unfinished or damaged.

@@ -52,7 +52,7 @@ class Orphans:
 def clean(runs: Path, *, delete: bool, clock: Clock = time.time) -> Orphans:
     """Return the orphans of all runs and comparisons. If `delete`, delete them first.
 
-    A run that another process computes is left out, and so is a damaged one.
+    Damaged runs, and runs that another process computes, are left out.
     """
     found: list[Orphan] = []
     skipped: list[str] = []

@@ -80,7 +80,7 @@ def deciding_after(rows: list[tuple[int, dict[str, int], int]], began_us: int) -
 
 
 def _began_us(settings: Connections) -> int:
-    """Return the write time of the log's oldest record, in µs since 1970 UTC; 0 if it is empty."""
+    """Return the write time of the log's oldest record, in µs since 1970 UTC, or 0 without one."""
     bootstrap, partitions = settings.kafka_bootstrap, settings.partitions
     starts = kafka.start_offsets(bootstrap, STOCK_EVENTS, partitions)
     ends = kafka.end_offsets(bootstrap, STOCK_EVENTS, partitions)

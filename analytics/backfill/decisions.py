@@ -63,7 +63,7 @@ class DecisionRevision:
 class Decisions:
     """The number of ids compared, and every difference.
 
-    `behind` is what the actuator had not applied when the wait ended; then nothing was compared.
+    `behind` describes records that the actuator did not apply in time; then nothing was compared.
     `others` counts proposals of other logic revisions. `former` counts closed proposals of former
     generations, which are left out. `decides` is the deciding logic revision.
     """

@@ -44,7 +44,7 @@ def history(
     | offsets by partition | these offsets |
     | a run's name, `last` | the ends of that run |
     | `archived` | after the last archived record that is not a heartbeat; no broker is asked |
-    | a time such as `2026-03-02` or `2026-03-02T06:00` | before the first commit at or after it |
+    | a time: `2026-03-02` or `2026-03-02T06:00` | before the first commit at or after this time |
     | None | after the last committed record that is not a heartbeat |
 
     With a named archive no broker is used, so None means `archived`.
@@ -145,7 +145,7 @@ def _partitions(settings: Connections, manifest: Manifest) -> int:
     """Return the number of partitions of the archived topic.
 
     The last partitions of a young archive have no file yet. So the number in the settings is
-    used, unless the archive has more partitions or its keys were distributed over fewer.
+    used, unless the archive has more partitions, or its keys are distributed over fewer ones.
     """
     named = max((file.partition + 1 for file in manifest.all_files()), default=0)
     is_less = settings.archive and 0 < named < settings.partitions

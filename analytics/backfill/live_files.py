@@ -1,6 +1,6 @@
 """Temporary directories in which a comparison keeps the live states, one for each process.
 
-The next comparison deletes those that killed processes left.
+The next comparison deletes the directories that killed processes left.
 
 Each directory holds a lock file. The kernel releases the lock when its process ends, also after
 `kill -9`. So a free lock proves that nobody uses the directory. A directory without a lock file was

@@ -24,7 +24,7 @@ PLAN_FILE: Final = "plan.json"
 # states of its keys, about 5 kB each. A key of a retailer has dozens of records. Each unit reads
 # all files of its partition. That adds about 2 % to the time that its own records take.
 UNIT_RECORDS: Final = 2_000_000
-_NAMED: Final = 5  # number of runs listed in a message about an unknown one
+_NAMED: Final = 5  # number of runs listed in a message about an unknown run
 
 
 class UnknownRun(Damage, ValueError):
@@ -50,7 +50,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class BaseRun:
-    """The run from whose states another one starts, and the seal of its report."""
+    """A run from whose states another run starts. `seal` is the hash of the first run's report."""
 
     run: str
     seal: str
@@ -60,7 +60,7 @@ class BaseRun:
 class Plan:
     """A recomputation of everything before `ends`. Equal plans give equal results.
 
-    `source_topic_id` is the broker's id of the topic of these offsets; None if unknown. With a
+    `source_topic_id` is the broker's id of the topic that `ends` refer to; None if unknown. With a
     `base` only the states are complete: outputs, late sales and rejected records are those after
     the base's ends.
     """
@@ -95,7 +95,7 @@ def make_plan(
     selection: Selection = EVERYTHING,
     rules: Rules | None = None,
 ) -> Plan:
-    """Return the plan for the history before `ends`, by the rules here or by those of another tree.
+    """Return the plan for the history before `ends` and for `rules`, by default those of this tree.
 
     Its name is a digest of its inputs.
 
@@ -271,7 +271,7 @@ def directories_of(runs: Path, name: str) -> list[Path]:
 
 
 def _is_meant(path: Path, name: str) -> bool:
-    """Return True for a complete run of the revision `name`, or of any for `last`.
+    """Return True if the run has no base, and `name` is its logic revision or `last`.
 
     A run with a damaged plan has no known revision, but `last` may name it.
     """
@@ -284,7 +284,7 @@ def _is_meant(path: Path, name: str) -> bool:
 
 
 def _simulated(name: str) -> UnknownRun:
-    """Return the error of a simulation in place of a run."""
+    """Return the error for the name of a simulation where a run is expected."""
     problem = f"{name!r} is a simulation and no run: its orders and stock never existed"
     kept = "nothing was computed, published or changed"
     return UnknownRun(problem, kept, "`inventory backfill status` lists the runs")

@@ -1,7 +1,7 @@
 """`backfill prove`: compare the live state with a recomputation that starts from the last proof.
 
-The runs of proofs have a directory of their own. So no command publishes or compares one by
-mistake, and old ones can be deleted without confirmation.
+The runs of proofs have a directory of their own. So no command publishes or compares a proof's run
+by mistake, and old runs can be deleted without confirmation.
 """
 
 import shutil

@@ -75,9 +75,9 @@ def publishable(settings: Connections, name: str) -> Publishable:
 def examined(
     settings: Connections, directory: Path, plan: Plan, *, tail_wait_s: float = TAIL_WAIT_S
 ) -> tuple[Manifest, tuple[ManifestRow, ...]]:
-    """Return archive and units of a run, after each of their files was read and compared.
+    """Compare every file of a run and of its archive with its checksum. Return archive and units.
 
-    Only these files are read, so the cost is one pass over their bytes.
+    The cost is one pass over the bytes of these files.
 
     Raises:
         NotPublishable: the run is unfinished, or was computed from another archive.

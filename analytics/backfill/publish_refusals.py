@@ -21,7 +21,7 @@ STEP: Final = (
 )
 TAIL_WAIT_S: Final = 3.0  # an archiver writes the head within milliseconds of a line
 _POLL_S: Final = 0.1
-_NAMED: Final = 3  # number of files listed in a message about uncommitted ones
+_NAMED: Final = 3  # number of files listed in a message about uncommitted files
 
 
 class NotPublishable(Damage, ValueError):

@@ -87,7 +87,7 @@ def run(
     cluster: Cluster = LOCAL,
     progress: Progress = _no_progress,
 ) -> RunReport:
-    """Recompute all keys from the first record up to `until`, in any form of `ends.history`.
+    """Recompute all keys from the first record up to `until`, which `ends.history` describes.
 
     By default the history ends after the last record that is not a heartbeat. So two runs have the
     same plan if no fact came between them.
@@ -141,7 +141,7 @@ def _compute(
     cluster: Cluster,
     progress: Progress,
 ) -> None:
-    """Compute the missing units and list each. Raise the first failure after all have ended."""
+    """Compute the missing units and list each. At the end raise the first failure, if any."""
     failures: list[UnitFailed] = []
     for found in _computed(plan, _largest_first(missing), directory / RESULTS, cluster):
         if isinstance(found, UnitFailed):

@@ -35,7 +35,7 @@ Planner = Callable[[Manifest, Mapping[int, int]], Plan]  # arguments: archive, e
 
 @dataclass(frozen=True, slots=True)
 class BackfillVerifyReport:
-    """Numbers of keys compared and differing; `differences` has the first 20."""
+    """Numbers of compared and of differing keys; `differences` has the first 20 differing keys."""
 
     run: RunReport
     keys_compared: int
@@ -140,7 +140,7 @@ def compared(
 
 
 def side_by_side(live: Iterable[Entry], recomputed: Iterable[Entry]) -> Iterator[Pair]:
-    """Yield each key of two sides that are sorted by key, with both contents; None if absent."""
+    """Yield each key of two sorted sides, with both contents; None where a side lacks the key."""
     ours = ((key, True, content) for key, content in live)
     theirs = ((key, False, content) for key, content in recomputed)
     merged = heapq.merge(ours, theirs, key=itemgetter(0))

@@ -24,14 +24,14 @@ from inventory.parameters.overlay import Overlay
 _LINE: Final = (
     "from inventory.revision import CHANGES, LOGIC_REVISION; print(CHANGES.get(LOGIC_REVISION, ''))"
 )
-_NAMED: Final = 3  # number of files listed in a message about uncommitted ones
+_NAMED: Final = 3  # number of files listed in a message about uncommitted files
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The source of a run's rules: a tree, a commit or this code, each with or without parameters.
 
-    `revision` is the logic revision of the parameters; None takes the next free number.
+    `revision` is the logic revision of the tree with parameters; None takes the next free one.
     """
 
     code: Path | None = None
@@ -61,7 +61,7 @@ class Change:
         return self.tree == self.own
 
     def unnumbered(self) -> str:
-        """Return the problem of changed rules that kept their revision number, or ""."""
+        """Return a message if the rules changed and kept their revision number, else ""."""
         if self.is_own:
             is_changed = not gives_recorded_results()
         else:

@@ -26,7 +26,7 @@ Row = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class OverlayEffect:
-    """Counts of archived policy rows, of those that the overlay changes, and of their keys.
+    """Numbers of archived policy rows, of rows that the overlay changes, and of changed keys.
 
     `problem` names the first changed row that breaks domain.md 2.6. The rules would refuse this row
     and keep its key's former policy.
@@ -93,7 +93,7 @@ def _image(key: bytes | None, value: bytes | None, offset: int) -> dict[str, obj
 
 
 def _problem(position: str, key: bytes, before: Row, after: Row) -> str:
-    """Return the rule that the changed row breaks; "" if none, or if the row broke one before."""
+    """Return the rule that the changed row breaks; "" if none, or if the old row breaks one."""
     name = key.decode("utf-8", "replace")
     try:
         parse_policy(name, before)

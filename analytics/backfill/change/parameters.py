@@ -26,7 +26,7 @@ _SHORT: Final = {
 }
 _NEXT: Final = re.compile(r",(?=\s*[a-z_]+\s*=)")  # a SKU may contain a comma
 _BOOLEANS: Final = {"true": True, "false": False}
-_NAMED: Final = 8  # columns listed in a message about an unknown one
+_NAMED: Final = 8  # columns listed in a message about an unknown column
 
 
 class BadParameter(Damage, ValueError):

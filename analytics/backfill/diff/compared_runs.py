@@ -64,12 +64,12 @@ class ComparedRuns:
         return topic | {"ends": ends}
 
     def notes(self) -> tuple[str, ...]:
-        """Return nothing: both runs hold every decision."""
+        """Return an empty tuple: a comparison of two runs leaves out no decision."""
         return ()
 
 
 def compared_run(directory: Path) -> ComparedRun:
-    """Return the run in `directory` after every file of it was checked.
+    """Check every file of the run in `directory`. Return the run.
 
     Raises:
         NotComparable: the run starts from another one, is unfinished or damaged.
@@ -88,7 +88,7 @@ def compared_run(directory: Path) -> ComparedRun:
 
 
 def compared_runs(runs: Path, a: str, b: str) -> ComparedRuns:
-    """Return the runs `a` and `b` after every file of both was checked.
+    """Check every file of the runs `a` and `b`. Return both runs.
 
     Raises:
         NotComparable: the message names the run, the problem and the next step.

@@ -38,7 +38,7 @@ def no_progress(_done: int, _planned: int) -> None:
 
 @dataclass(slots=True)
 class RunTotals:
-    """Needs or proposals of one run, with units and money of their last open revisions."""
+    """Number, units and money of the needs or price proposals of one run."""
 
     count: int = 0
     units: int = 0
@@ -53,7 +53,7 @@ class RunTotals:
 
 @dataclass(slots=True)
 class KindTotals:
-    """Totals of one kind over equal and differing decisions."""
+    """Totals of needs, or of price proposals, over equal and differing decisions."""
 
     sides: tuple[RunTotals, RunTotals] = field(default_factory=lambda: (RunTotals(), RunTotals()))
     equal: int = 0
@@ -68,7 +68,7 @@ class KindTotals:
 
 @dataclass(frozen=True, slots=True)
 class Diff(Generic[Compared_co]):
-    """The result: totals by kind, and every difference in `scratch`, which the caller closes."""
+    """Totals by kind (reorder, price). The caller closes `scratch`, which has every difference."""
 
     runs: Compared_co
     scratch: Scratch

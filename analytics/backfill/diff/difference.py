@@ -85,7 +85,7 @@ def _class_of(pair: Pair) -> str | None:
 
 
 def _result(course: Course) -> tuple[object, ...]:
-    """Return quantity, supplier and unit cost of the last open revision, or new and prior price."""
+    """Return the last open revision's quantity, supplier and unit cost, or new and prior price."""
     event = course.shown.event
     if isinstance(event, ReorderEvent):
         return event.output.quantity_units, event.supplier, event.cost_minor
@@ -116,7 +116,7 @@ def _supplier(pair: Pair) -> str | None:
 
 
 def units_of(course: Course | None) -> int:
-    """Return the units that the last open revision of a need asks for; 0 for prices."""
+    """Return the units that the last open revision of a need asks for; 0 for a price proposal."""
     event = None if course is None else course.shown.event
     return (event.output.quantity_units or 0) if isinstance(event, ReorderEvent) else 0
 
@@ -158,7 +158,7 @@ def _columns(side: str, course: Course | None) -> Row:
 
 
 def _numbers(course: Course) -> Row:
-    """Return the numbers of the last open revision."""
+    """Return columns of the last open revision, such as quantity and flags, or price and clamps."""
     event = course.shown.event
     return _need_numbers(event) if isinstance(event, ReorderEvent) else _price_numbers(event)
 

@@ -33,7 +33,7 @@ class Trees:
 
 @dataclass(frozen=True, slots=True)
 class SideAtRecord:
-    """Decisions and explanation of one side at the record.
+    """Decisions and explanation of one side of a `Divergence` at its record.
 
     `problem` is the reason why there is no explanation, or "".
     """
@@ -61,7 +61,7 @@ class Divergence:
     about: str = "first differing record"
 
     def record(self) -> Explained | None:
-        """Return an explanation, which has the record's columns; None if neither side has one."""
+        """Return A's or B's explanation, for the columns of the record; None if neither has one."""
         return self.a.found or self.b.found
 
     def lines(self) -> Iterator[Compared]:
@@ -128,7 +128,7 @@ def _decisions(pairs: Sequence[Pair], side: int) -> Iterator[Revised]:
 
 
 def explained_by(run: ComparedRun, at: AtRecord, trees: Trees) -> tuple[Explained | None, str]:
-    """Return the explanation by the rules of the run. Without one return None and the reason.
+    """Return the explanation by the rules of the run. If there is none, return None and why.
 
     Raises:
         NotComparable: the archive or the run is damaged.

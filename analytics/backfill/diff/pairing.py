@@ -1,4 +1,4 @@
-"""Pairs of needs of two runs that answer the same shortage of a key. No I/O.
+"""Pairs of needs, one of each run, that opened for the same shortage of a key. No I/O.
 
 Decision 0032: a need's id names the record that opened it, so other rules give other ids. A need of
 run A and one of run B form a pair if both are open at one record. A need is in one pair at most,
@@ -38,7 +38,7 @@ class Course:
 
     @property
     def closed_offset(self) -> int | None:
-        """Return the offset of the closing record, or None if the need is open."""
+        """Return the offset of the closing record, or None if the course is not closed."""
         return self.newest.offset if self.newest.is_closed else None
 
 
@@ -57,7 +57,7 @@ class Pair:
     at_first: tuple[Revised | None, Revised | None] = (None, None)
 
     def compare(self, offset: int, ours: Revised | None, theirs: Revised | None) -> None:
-        """Record whether the decisions or explanations of one record differ."""
+        """Compare both runs' revisions at one record. Keep the first offset with a difference."""
         if ours is None or theirs is None or ours.decision != theirs.decision:
             if self.decided_offset is None:
                 self.decided_offset, self.at_first = offset, (ours, theirs)
@@ -81,7 +81,7 @@ class KeyPairs:
         return self._open[0] is None and self._open[1] is None
 
     def take(self, offset: int, revised: Sequence[Revised | None]) -> Iterator[Pair]:
-        """Apply the revisions of A and B of one record. Yield the pairs that are complete."""
+        """Apply A's and B's revisions at one record. Yield the pairs that the record completes."""
         given = [(side, found) for side, found in enumerate(revised) if found is not None]
         touched = [pair for side, _ in given if (pair := self._open[side]) is not None]
         fresh = [entry for entry in given if not self._extended(*entry)]
@@ -129,7 +129,7 @@ def _once(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _of(pair: Pair, side: int, revised: Revised | None) -> Revised | None:
-    """Return the revision if it belongs to the pair's course of that side."""
+    """Return the revision if it belongs to the pair's course of that side, else None."""
     course = pair.courses[side]
     is_its = course is not None and revised is not None and course.first.id == revised.id
     return revised if is_its else None

@@ -1,4 +1,4 @@
-"""Decisions that wait for an answer at the end of a run: those of the run, and published ones.
+"""Decisions of a run, and of the live workers, that wait for an answer at the end of the run.
 
 Both sides are reduced to what the topics hold: the last revision of the newest need and price
 proposal of each key, if it isn't closed. Each decision gets the offset of the record that opened
@@ -23,7 +23,7 @@ from analytics.engines.results import OUTPUTS, STATES, read_rows
 
 Decided = Mapping[KindAndKey, Revised]
 IsCompared = Callable[[bytes], bool]
-CommitTimes = Callable[[Collection[int]], Mapping[int, int]]  # by offset
+CommitTimes = Callable[[Collection[int]], Mapping[int, int]]  # offsets -> µs by offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _open_ones(decisions: Decided, left_out: set[KindAndKey]) -> list[Revised]:
 
 
 def _at_opening(decisions: Iterable[Revised], opened_us: Mapping[int, int]) -> Iterator[Revised]:
-    """Yield each decision with offset and as-of time of the record that opened it, by offset."""
+    """Yield each decision, in offset order, with offset and time of the record that opened it."""
     for one in sorted(decisions, key=lambda each: (opened_offset(each.id), each.kind)):
         at, offset = one.event.at, opened_offset(one.id)
         opened = replace(

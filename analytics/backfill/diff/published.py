@@ -72,7 +72,7 @@ def live_of(settings: Connections) -> Live:
     """Return the access to a running stack.
 
     Raises:
-        KafkaException: no broker, or it has no `stock.events`.
+        KafkaException: there is no broker, or the broker has no `stock.events`.
         OperationalError: Postgres, which names the deciding revision, does not answer.
     """
     url = settings.read_database_url.get_secret_value()

@@ -16,13 +16,13 @@ REORDER: Final = "reorder"
 PRICE: Final = "price"
 KINDS: Final = (REORDER, PRICE)
 OPEN: Final = "open"
-# A snoozed need keeps its id until it is open again or cancelled; a snoozed proposal is closed.
+# A snoozed need keeps its id until it is open again or cancelled. A snoozed price proposal closes.
 _CLOSED: Final = {
     REORDER: frozenset({"accepted", "cancelled", "rejected"}),
     PRICE: frozenset({"accepted", "cancelled", "expired", "rejected", "snoozed"}),
 }
 
-# The fields of a record in `Revised.decision`, and its id. The other fields explain it.
+# The id, and the fields that form `Revised.decision`. All other fields are explanation.
 DECISION_FIELDS: Final = {
     REORDER: frozenset({"id", "status", "quantity_units", "supplier", "cost_minor"}),
     PRICE: frozenset({"id", "status", "new_minor", "effective_at_us", "prior_minor"}),

@@ -27,7 +27,7 @@ def partitions_of(runs: ComparedRuns) -> Sequence[int]:
 
 
 def pairs_of(runs: ComparedRuns, partition: int, key: bytes | None = None) -> Iterator[Pair]:
-    """Yield every pair of one partition, or of one key, those open at the end last."""
+    """Yield every pair of one partition, or of one key. Pairs open at the end come last."""
     sides = ((A, runs.a.units(partition)), (B, runs.b.units(partition)))
     files = (_rows(unit, side, key) for side, units in sides for unit in units)
     merged = heapq.merge(*files, key=itemgetter(0))
@@ -37,7 +37,7 @@ def pairs_of(runs: ComparedRuns, partition: int, key: bytes | None = None) -> It
 
 
 def paired(entries: Iterable[Entry]) -> Iterator[Pair]:
-    """Yield the pairs of `entries`, which are in offset order; those open at the end last."""
+    """Yield the pairs of `entries`, given in offset order. Pairs open at the end come last."""
     tracked: Tracked = {}
     for offset, found in groupby(entries, key=itemgetter(0)):
         yield from _taken(tracked, offset, list(found))

@@ -130,7 +130,7 @@ def _batches(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, An
 
 
 def _cell(row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 -- of the column's type
-    """Return the cell of one column; the rows hold times as microseconds and dates as text."""
+    """Convert a cell to its column's type: rows hold times as microseconds and dates as text."""
     if name == "week":
         return date.fromisoformat(row[name])
     if name not in _MOMENTS:
