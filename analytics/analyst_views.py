@@ -44,7 +44,7 @@ def state_files(run: Path) -> list[str]:
 
 
 def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, int, int, int]]:
-    """Yield the retained windows with a sale or return line, oldest first, as `WINDOW_COLUMNS`."""
+    """Yield `WINDOW_COLUMNS` of each retained window with a sale or return line, oldest first."""
     found = decode_state(bytes(state))
     for start_us in sorted(found.windows):
         row = found.windows[start_us]
@@ -63,7 +63,7 @@ def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, in
 
 
 def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield the selling sessions of the retained days, oldest first, as `SESSION_COLUMNS`.
+    """Yield `SESSION_COLUMNS` of each selling session in the retained days, oldest first.
 
     A session is a sequence of windows with units sold, less than 30 minutes apart.
     """
@@ -73,10 +73,10 @@ def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
 
 
 def hop_rows(state: bytes) -> Iterator[tuple[str, str, int, int, int, int]]:
-    """Yield the units sold in the newest hour, 24 hours and 7 days of the key, as `HOP_COLUMNS`.
+    """Yield `HOP_COLUMNS`, with the units sold, of the key's newest hour, 24 hours and 7 days.
 
-    Each span ends at the last window edge up to the key's stream time. A span that begins before
-    `covered_from_us` counts sales only from that time on.
+    Each span ends at the last window edge up to the key's stream time. The state has windows from
+    `covered_from_us` on, so a span that begins earlier lacks some sales.
     """
     found = decode_state(bytes(state))
     now_us = found.stream_time_us

@@ -42,8 +42,8 @@ class Revision:
 class History:
     """Offsets of each row's changes, revisions in log order, and the requested state.
 
-    `state` is the newest one whose clock is not after the requested time, by default the last one.
-    It is None if no state existed by then, or if nothing is archived.
+    `state` is the newest state, or the newest whose clock is not after the requested time. It is
+    None if no state existed by then, or if nothing is archived.
     """
 
     row_offsets: RowOffsets

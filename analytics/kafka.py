@@ -1,7 +1,7 @@
 """Read topics from explicit offsets, without a consumer group.
 
-Callers store offsets with their results. A group would store a second progress in the broker, which
-could contradict the written files or rows.
+Callers store offsets with their results. A consumer group would also store offsets in the broker,
+which could contradict the written files or rows.
 """
 
 import time

@@ -1,10 +1,10 @@
 """The live workers' states, rebuilt from their changelogs as a worker would rebuild them.
 
 A key's level and its window rows are one state in two topics. Levels are read first, then windows,
-then the levels that arrived meanwhile. A level record carries the rows that its chunk changed
-(docs/domain.md 4). So rows that were missing when the windows were read come with the later levels.
+then the levels that arrived meanwhile. A level record carries the window rows that its chunk
+changed (docs/domain.md 4). So rows written after the windows were read come with the later levels.
 Of the first levels only each key's last record is used. Of the later levels every record is used,
-because each carries other rows.
+because each carries other window rows.
 """
 
 import time
@@ -39,7 +39,7 @@ class LiveState:
     only: int | None = None  # read this partition only
     levels: dict[InvKey, KeyState] = field(default_factory=dict)
     partition_of: dict[InvKey, int] = field(default_factory=dict)
-    positions: dict[int, int] = field(default_factory=dict)  # largest offset that a state includes
+    positions: dict[int, int] = field(default_factory=dict)  # largest offset in a state
     _rows: dict[InvKey, dict[int, _Row]] = field(default_factory=dict)
     _tails: dict[str, kafka.Tail] = field(default_factory=dict)
 
@@ -104,7 +104,7 @@ class LiveState:
         return level is None or int(start_us) + WINDOW_US > horizon_at_us(level)
 
     def _records(self, topic: str, deadline: float) -> Iterator[Any]:
-        """Yield new records of item-locations; heartbeats and tombstones hold no key's state."""
+        """Yield new records of item-locations; heartbeats and tombstones hold no item's state."""
         if topic not in self._tails:
             self._tails[topic] = kafka.Tail(
                 self.settings.kafka_bootstrap, topic, self.settings.partitions

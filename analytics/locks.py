@@ -10,7 +10,7 @@ from typing import TextIO
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[bool]:
-    """Hold the lock of `path` and write the process id into it. Yield False if it is taken.
+    """Hold the lock of `path` and write the process id into it. Yield False if the lock is taken.
 
     Also yield False if another process moved the file between opening and locking.
     """

@@ -27,7 +27,7 @@ from cdc.settings import Connections
 
 __all__ = ["BehindReport", "VerifyReport", "verify"]
 
-MOST_COMPARISONS: Final = 3  # maximum number for keys that differ
+MOST_COMPARISONS: Final = 3  # maximum number of comparisons of keys that differ
 _SHOWN: Final = 20
 _AGAIN_S: Final = 0.5
 # Broker or Postgres is unavailable, or became so during a query.

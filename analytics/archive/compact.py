@@ -58,9 +58,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """Numbers of files before and after, number of merged records, and the former archive.
+    """The result of a merge: numbers of files and merged records, and the former archive.
 
-    `former` is its directory, or None if there was nothing to merge.
+    `former` is the directory of the former archive; None if there was nothing to merge.
     """
 
     files_before: int
@@ -102,7 +102,7 @@ def compact(
 def groups(files: Sequence[ArchiveFile], limits: Limits) -> Iterator[list[ArchiveFile]]:
     """Yield groups of consecutive files to merge.
 
-    The file of a group of one stays as it is.
+    A group of one file is not merged: the file stays as it is.
     """
     group: list[ArchiveFile] = []
     oldest = len(files) - limits.newest

@@ -37,7 +37,7 @@ class ArchiveBehind(Damage):
 
 @dataclass(slots=True)
 class MissingRecords:
-    """The records before `ends` that are not archived, and the time of the last progress."""
+    """Unarchived records before the offsets `ends`, and the time of the last progress."""
 
     directory: Path
     ends: Mapping[int, int]
@@ -81,8 +81,8 @@ def archive_until(
     """Make sure that every record before `ends` is archived. Return the manifest.
 
     If the archiver service runs, wait for it. Otherwise this process archives the records. The call
-    waits as long as records are archived, and at most `timeout_s` without a new one. `report` gets
-    two numbers: records archived since the call, and records missing at its start.
+    waits as long as new records arrive in the archive, and at most `timeout_s` without one.
+    `report` gets two numbers: records archived since the call, and records missing at its start.
 
     Raises:
         ArchiveBehind: records are missing, and none was archived for `timeout_s`.

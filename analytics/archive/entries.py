@@ -22,7 +22,7 @@ FORMER: Final = (
 
 
 class BrokenArchive(Damage):
-    """The archive contradicts itself or the topic; no command may compute from it."""
+    """The archive contradicts itself or the topic. No command may compute from such an archive."""
 
 
 def broken(problem: str) -> BrokenArchive:
@@ -98,14 +98,14 @@ def file_name(partition: int, first_offset: int, next_offset: int) -> str:
 
 
 def line_of(file: ArchiveFile) -> bytes:
-    """Return the JSON line without the line end."""
+    """Return the JSON line without the newline."""
     return json.dumps(asdict(file), sort_keys=True, separators=(",", ":")).encode()
 
 
 def parsed(
     line: bytes, position: str, damaged: Callable[[str], BrokenArchive] = broken
 ) -> ArchiveFile:
-    """Return the file that a manifest line of any released schema lists.
+    """Parse a manifest line of any released schema. Return the file that the line lists.
 
     Raises:
         BrokenArchive: the line is malformed, or of an unknown schema; `damaged` makes the error.

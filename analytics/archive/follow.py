@@ -1,6 +1,6 @@
 """Copy `stock.events` into the archive continuously, as a service.
 
-A lock file admits one process at a time. `complete` archives up to the offsets of a run.
+A lock file admits one process at a time. Module `complete` archives up to the offsets of a run.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +27,7 @@ Progress = Callable[[Mapping[int, int]], None]
 
 @contextmanager
 def only_archiver(directory: Path) -> Iterator[bool]:
-    """Hold the archive's lock. Yield False if another process holds it or has moved the file.
+    """Hold the archive's lock. Yield False if another process holds or has moved the lock file.
 
     An archiver of the first release locks a file of another name. If that file exists, this
     function locks it, too.

@@ -23,8 +23,8 @@ class FormerPartition:
     """Files of one partition of a former archive.
 
     `ranges` are the offsets of its readable files, in order and without overlap. `records` is the
-    number of records in these files, and `digest` is their digest. `problems` has one text for each
-    unreadable file.
+    number of records in these files, and `digest` covers the same records. `problems` has one text
+    for each unreadable file.
     """
 
     partition: int
@@ -97,7 +97,7 @@ def _range(path: Path, end: int) -> Range:
     """Return the offsets in the file's name.
 
     Raises:
-        ValueError: the file is no archive file, or its offsets overlap the file before it.
+        ValueError: the file is no archive file, or its offsets overlap those of the file before.
     """
     named = _NAMED.fullmatch(path.name)
     if named is None:
@@ -126,7 +126,7 @@ def _sum(path: Path, named: Range) -> tuple[int, int]:
 
 
 def _joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """Return the ranges with neighbours joined."""
+    """Merge adjacent ranges: [0, 5) and [5, 9) become [0, 9)."""
     joined: list[Range] = []
     for first, following in ranges:
         if joined and joined[-1][1] == first:

@@ -46,8 +46,8 @@ def _first_remembered(
 ) -> int:
     """Return the index of the first file that may hold members of the ring.
 
-    Files whose commit times all lie before the horizon hold only forgotten records. During the
-    snapshot phase the ring forgets nothing, so all files are read.
+    Files whose commit times all lie before the dedupe horizon hold only forgotten records. During
+    the snapshot phase the ring forgets nothing, so all files are read.
     """
     if not streamed or newest_commit_us is None:
         return 0

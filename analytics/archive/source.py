@@ -84,7 +84,7 @@ def _refuse_other_offsets(settings: Connections, next_offsets: Mapping[int, int]
 def _refuse_other_records(settings: Connections) -> None:
     """Raise `BrokenArchive` unless the topic holds each partition's last archived record.
 
-    A record contains its times and its LSN, so no other history has the same one.
+    A record contains its times and its LSN, so no other history has the same record.
     """
     archived = _last_records(Manifest(settings.archive_dir))
     tail = kafka.Tail(

@@ -54,7 +54,7 @@ def arrival(message: Any) -> Arrival:  # noqa: ANN401 -- the message class has n
 
 @dataclass(slots=True)
 class PartitionWriter:
-    """A writer of one partition's records. It takes them in offset order and lists each file."""
+    """A writer of one partition's records. It takes records in offset order and lists its files."""
 
     manifest: Manifest
     partition: int

@@ -25,7 +25,7 @@ __all__ = [
     "write_zip",
 ]
 
-# A directory, or in an executor the zip that the driver shipped.
+# The root of the imported code: a directory, or in an executor the zip that the driver shipped.
 ROOT: Final = Path(__file__).resolve().parents[2]
 _SHIPPED: Final = ("inventory", "cdc", "analytics")
 

@@ -2,8 +2,8 @@
 
 Spark may run two attempts of one unit: a speculative copy, or a repetition after a lost executor.
 Both may finish. A hard link creates the file of the first attempt with its complete content. For
-the second attempt it fails. So at most one attempt is ever committed, on every file system with
-hard links (local disks, NFS). `O_EXCL` alone is not enough: a task killed between creating and
+the second attempt the link fails. So at most one attempt is ever committed, on every file system
+with hard links (local disks, NFS). `O_EXCL` alone is not enough: a task killed between creating and
 writing would leave an empty file.
 
 The driver reads the commits while its job runs. If the driver is killed, a later start of the run

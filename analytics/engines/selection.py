@@ -15,7 +15,7 @@ from inventory.tables.item_location import TABLE
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Keys that match one value of each list that is not empty.
+    """Keys that match at least one value of every non-empty list.
 
     A key matches a supplier if any of its archived policy rows names that supplier.
     """

@@ -36,7 +36,7 @@ class ArchiveUnit:
     generation: int
     files: tuple[str, ...]
     input_digest: str
-    code: str  # hash of the sources, computed where they are files and not a shipped zip
+    code: str  # hash of the source code, computed from its files and not from a shipped zip
     sources: tuple[Source, ...] = ()
     selection: Selection = EVERYTHING
     base: "ManifestRow | None" = None
@@ -82,7 +82,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class ManifestRow:
-    """The result of one finished task: the directory of its rows, their numbers and digests.
+    """The result of one finished task: its directory, and numbers and digests of its rows.
 
     `files` maps a kind to its file, which readers check before they use it. `newest_commit_us`,
     `highest_lsn` and `streamed` are the dedupe ring's values after the unit. A partition's value is

@@ -1,1 +1,1 @@
-"""History as typed tables: written once as Parquet, read by DuckDB and Spark under one name."""
+"""History as typed tables, written once as Parquet. DuckDB and Spark use the same table names."""

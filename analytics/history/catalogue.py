@@ -30,7 +30,7 @@ def _diff_table(name: str) -> HistoryTable:
 
 
 def _side(name: str) -> str:
-    """Return the note of a column: its side, and the meaning of its name without the side."""
+    """Return the note of a column: its side (A or B), and the meaning of its unprefixed name."""
     start = next((start for start in _SIDES if name.startswith(start)), "")
     meaning = DIFF_NOTES.get(name.removeprefix(start), "")
     return f"{_SIDES[start]}: {meaning}".removesuffix(": ") if start else meaning

@@ -25,7 +25,7 @@ ARROW: Final[dict[str, Any]] = {
     TEXTS: pa.list_(pa.string()),
     TIME: pa.timestamp("us", tz="UTC"),
 }
-# Endings of column names and their units (docs/domain.md 0); the first that fits is used.
+# Suffixes of column names and their units (docs/domain.md 0). The first match is used.
 _UNITS: Final = (
     ("_units", "units"),
     ("_minor", "minor units"),
@@ -113,7 +113,7 @@ POSITION: Final = (
 _EPOCH: Final = date(1970, 1, 1)
 _LONGEST: Final = 1 << 63
 _LAST_DAY: Final = (date.max - _EPOCH).days
-# Times that Python, DuckDB and Spark all show: the years 1 to 9999.
+# Times that Python, DuckDB and Spark can all show: the years 1 to 9999.
 _FIRST_US: Final = -62_135_596_800_000_000
 _END_US: Final = 253_402_300_800_000_000
 

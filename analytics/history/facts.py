@@ -31,7 +31,7 @@ class _Move:
 
     inv_key: str
     at_us: int
-    is_count: bool  # a movement at the time of a count comes before it
+    is_count: bool  # at equal times, other movements come before a count
     id: int
     table: str
     cause: str
@@ -42,7 +42,7 @@ class _Move:
 
     @property
     def order(self) -> tuple[str, int, bool, int, str]:
-        """Return the business order within the key."""
+        """Return the sort key: by inventory key, then in business order."""
         return self.inv_key, self.at_us, self.is_count, self.id, self.table
 
 

@@ -47,7 +47,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Tables that are complete on disk: their Parquet files by name.
+    """The tables of a history, complete on disk, with the Parquet files of each table.
 
     `spill` is a directory for rows that don't fit into memory; it exists only while it is used.
     """

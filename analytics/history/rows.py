@@ -50,7 +50,7 @@ class RowsInForce:
         self._last: dict[int, int] = {}
 
     def put(self, row_id: int, row: Row) -> None:
-        """Take the row in place of the former one with its id."""
+        """Store the row in place of the former row with this id."""
         self._rows.add(row)
         self._last[row_id] = self._taken
         self._taken += 1

@@ -1,7 +1,7 @@
 """Estimate the demand at times without stock, from the demand rate that the fold had learned.
 
 While the shelf was empty, the log shows no demand. The estimate is the learned rate times the time
-without stock. It is deterministic: one unit each time the sum passes a whole unit. The true demand
+without stock. Each time its sum passes a whole unit, one unit of demand is added. The true demand
 is unknown. So a simulation can also use recorded demand alone, which is a lower bound.
 """
 
@@ -14,7 +14,7 @@ from inventory.model.policy import ItemLocation
 from inventory.replenishment.levels import demand_micro
 from inventory.tables.sale_line import TABLE as SALES
 
-_UNIT = 1_000_000 * DAY_US  # one unit, in millionths of a unit a day times microseconds
+_UNIT = 1_000_000 * DAY_US  # one unit, as rate (millionths of a unit a day) times microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class _Stretch:
 
     @property
     def lacks_stock(self) -> bool:
-        """Return True if customers wanted the item and found none."""
+        """Return True if the policy is active, demand is above 0, and the shelf is empty."""
         is_sold_here = self.policy is not None and self.policy.status == "active"
         return is_sold_here and self.shelf_units <= 0 < self.rate_micro
 
@@ -68,7 +68,7 @@ def _stretches(history: KeyHistory, end_us: int) -> Iterator[_Stretch]:
 
 
 def _of_stretch(stretch: _Stretch, carried: int) -> Generator[UnseenUnit, None, int]:
-    """Yield the units of one stretch without stock. Return the rest, in 1/`_UNIT` of a unit."""
+    """Yield the units of one stretch without stock. Return the remainder times `_UNIT`."""
     rate, since_us = stretch.rate_micro, stretch.start_us
     at_us = since_us + ceil_div(_UNIT - carried, rate)
     while at_us <= stretch.end_us:

@@ -67,7 +67,10 @@ class Facts:
         return done.detail if isinstance(done, Refused) else ""
 
     def _rule(self, event: Event) -> None:
-        """Fold a policy row with the scenario's parameters; if a limit forbids them, as logged."""
+        """Fold a policy row with the scenario's parameters.
+
+        If a limit forbids these parameters, fold the row as logged.
+        """
         identity, rows = row_id(event.record), self._shelf.rows
         own: Any = event.record.before
         before = None if own is None else rows.get(identity, own)
@@ -94,7 +97,7 @@ class Facts:
             rows[identity] = after
 
     def _sell(self, event: Event) -> None:
-        """Sell at most the units on the shelf, or all if a later count already subtracted them."""
+        """Sell at most the units on the shelf, or all units if a later count includes the sale."""
         before: Any = event.record.before
         after: Any = event.record.after
         if units_of(before) < 0 or units_of(after) < 0:

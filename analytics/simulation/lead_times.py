@@ -17,7 +17,7 @@ from inventory.tables.purchase_order_line import TABLE as ORDER_LINES
 from inventory.tables.shipment_line import TABLE as SHIPMENTS
 
 TABLES: Final = (ORDER_LINES.name, SHIPMENTS.name)
-_MOST: Final = 101  # lead times kept for a source; of more, 101 evenly spaced ranks are kept
+_MOST: Final = 101  # most lead times kept for a source; a longer list is thinned evenly
 _CENTIDAY_US: Final = DAY_US // 100
 _TRANSFERS: Final = "transfers to "
 _SUPPLIER: Final = "supplier "
@@ -28,7 +28,7 @@ Experience = Mapping[str, tuple[int, ...]]  # source → lead times in seconds, 
 
 @dataclass(slots=True)
 class KeyArrivals:
-    """Orders and received legs of one key: the last image of each row counts."""
+    """Order lines and shipment lines (legs) of one key, each with the last image of its row."""
 
     orders: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     legs: dict[int, Mapping[str, Any]] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class KeyArrivals:
 
 
 def experience_of(counted: Mapping[str, Seconds]) -> dict[str, tuple[int, ...]]:
-    """Return the lead times of each source: all of them, or 101 ranks evenly spaced."""
+    """Return the lead times of each source: all, or 101 evenly spaced ones of a longer list."""
     return {source: _ranks(sorted(found.elements())) for source, found in sorted(counted.items())}
 
 

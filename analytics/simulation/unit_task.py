@@ -48,7 +48,7 @@ class Surveyed:
 
 @dataclass(slots=True)
 class UnitSimulated:
-    """The result of one unit: outcomes by scenario and group, and what was left out.
+    """The result of one unit: outcomes by scenario and group, and the items left out.
 
     `left_out` counts items by reason. `problems` has one refused policy row for each scenario.
     """
@@ -98,7 +98,7 @@ def simulate_unit(unit: ArchiveUnit, plan: Plan) -> UnitSimulated | UnitFailed:
 
 @dataclass(slots=True)
 class _Current:
-    """Item and scenario in work, for error messages."""
+    """The item and scenario that the task is computing, for error messages."""
 
     key: bytes | None = None
     scenario: str = HISTORY

@@ -113,7 +113,7 @@ class World:
         heappush(self._pending, (at_us, self._pushed, pending))
 
     def _live_until(self, limit_us: int) -> None:
-        """Process everything that is due up to `limit_us`, before the record of that time."""
+        """Process what is due up to `limit_us`: orders, goods, reviews, estimated demand."""
         while self._pending and self._pending[0][0] <= limit_us:
             at_us, _, pending = heappop(self._pending)
             if at_us < self._free_us and isinstance(pending, _Arrival | UnseenUnit):
@@ -137,9 +137,9 @@ class World:
 
     @property
     def _free_us(self) -> int:
-        """Return the end of the last count's second. Arrivals and unseen units wait for it.
+        """Return the time one second after the last count, else 0. Goods and demand wait for it.
 
-        The count includes all movements before that time, so it would absorb them.
+        The count includes all movements before that time, so they would not change on-hand.
         """
         count = self._shelf.state.stock.last_count
         return 0 if count is None else count.at_us + SECOND_US

@@ -42,13 +42,13 @@ class Version:
 
 @dataclass(slots=True)
 class Changelogs:
-    """State of all keys at a cut; `read_levels` and `read_windows` continue where they ended."""
+    """States of all keys at a cut. Each read of a topic continues where the last read ended."""
 
     settings: Connections
     levels: dict[InvKey, KeyState] = field(default_factory=dict)
     rows: dict[WindowKey, Version] = field(default_factory=dict)  # expected in the read model
     _next_offset: dict[int, int] = field(default_factory=dict)
-    _ahead: list[Version] = field(default_factory=list)  # after the offsets of the read model
+    _ahead: list[Version] = field(default_factory=list)  # rows after the offsets of the read model
     _tails: dict[str, kafka.Tail] = field(default_factory=dict)
 
     def cut(self) -> Cut:
@@ -92,7 +92,7 @@ class Changelogs:
     def windows_at_cut(
         self, shown: Ends, ends: Ends, deadline: float
     ) -> dict[WindowKey, WindowRow | None]:
-        """Return the window rows at the cut that differ from those shown; None for no row.
+        """Return rows at the cut that differ from the read model's; None where the cut has no row.
 
         The projector may have read further in the changelog of windows than in that of levels, or
         less far. `shown` holds the projector's offsets in the changelog of windows. `ends` are

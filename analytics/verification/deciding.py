@@ -1,7 +1,7 @@
 """Needs of the deciding logic revision, read from its reorder topic.
 
-The actuator's position in the database snapshot divides them. Needs before it must have proposals
-in the same snapshot. Later needs are in flight.
+The actuator's position in the database snapshot divides the topic. Needs before this position must
+have proposals in the same snapshot. Later needs are in flight.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from inventory.revision import LOGIC_REVISION
 
 @dataclass(frozen=True, slots=True)
 class DecisionLog:
-    """The reorder topic of one revision, cut at the actuator's position in the snapshot."""
+    """The reorder topic of one revision, divided at the actuator's position in the snapshot."""
 
     settings: Connections
     revision: int
@@ -36,7 +36,7 @@ class DecisionLog:
         return {str(event.output.id) for _, event in self._events(starts, self._ends())}
 
     def open_needs(self) -> dict[str, str]:
-        """Return the id of the need of each key whose newest applied decision is open."""
+        """Return the need's id by key, for keys whose newest applied decision is open."""
         newest = dict(self._events({}, self.applied_offsets))
         return {
             key: str(event.output.id)

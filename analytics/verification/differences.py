@@ -103,8 +103,8 @@ def _compare_key(
 ) -> None:
     """Record the key if workers or read model differ from its facts.
 
-    A key without facts may be missing in both. A key with facts may not, even if they add up to
-    zero.
+    A key without facts may be missing in workers and read model. A key with facts may not, even
+    if the facts add up to zero.
     """
     absent = None if has_facts else _NOTHING
     sides = {"workers": worker or absent, "read_model": shown or absent}

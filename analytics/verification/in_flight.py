@@ -1,4 +1,4 @@
-"""Facts that only one of the database snapshot and the cut includes (the cut: `verification.cut`).
+"""Facts in the database snapshot and not in the cut (`verification.cut`), or the reverse.
 
 Trade continues while `verify` reads, so some committed rows are not in the workers' state yet. For
 each of them the SQL sums use the row's image at the cut in place of the row in Postgres.

@@ -1,10 +1,9 @@
 """Rows of Postgres that the fold did not apply, from the list of rejected records.
 
 A rejected insert leaves its row out; a rejected update or delete leaves the row's last applied
-image in force (docs/domain.md 11.2). Only reasons that a committed row can have count here. A
-forged or broken record is no evidence about a row of the same id, and neither is a duplicate. A
-rejected record that a person has replayed doesn't count: the replay is a new record with its own
-result.
+image in force (docs/domain.md 11.2). This module uses only reasons that a committed row can have. A
+forged, broken or duplicate record proves nothing about the row with its id. A rejected record that
+a person has replayed is ignored: the replay is a new record with its own result.
 """
 
 import json
@@ -42,10 +41,10 @@ Rejected = tuple[bytes | None, bytes | None, int, int, str]  # the columns of `_
 class Rejections:
     """Rows to leave out, images that replace them, and the number of rejected records.
 
-    `sale_lines` counts committed lines whose record was refused, for its content or because it came
-    again too late to be recognised. `possibly_doubled` are rows of `stock_count` with a refused
-    change and a later one. If the count that the refused change should have reversed was folded, it
-    may be in force beside the new one (domain.md 11.4).
+    `sale_lines` counts committed lines whose record was refused, for its content or because it was
+    re-sent too late to be recognised. `possibly_doubled` are rows of `stock_count` with a refused
+    change and a later one. The refused change should have reversed an earlier count of the row. If
+    that count was folded, it may be in force beside the newest one (domain.md 11.4).
     """
 
     records: int
@@ -83,7 +82,7 @@ def read_rejections(
     """Return the effect of the rejected records before `cut` on the rows of Postgres.
 
     `more` are records that the read model doesn't have yet, `moved` rows that differ at the cut.
-    Without a cut every record counts.
+    If `cut` is None, all rejected records are used.
     """
     in_force: dict[Row, str | None] = {}
     sale_lines: set[Row] = set()

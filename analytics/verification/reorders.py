@@ -1,8 +1,8 @@
-"""Check needs: at most one open per key, at most one order line each, and none lost.
+"""Check that a key has at most one open need, a need at most one order line, and none is lost.
 
-The first and the last are laws W9 and W10 of docs/domain.md 9. Proposals come from the one logic
-revision that decides (decision 0013), so its needs are compared with them. If this code has another
-revision, the published decisions are read instead of the states.
+The first and the last check are laws W9 and W10 of docs/domain.md 9. Proposals come from the one
+logic revision that decides (decision 0013), so only needs of this revision are compared with them.
+If this code has another revision, the published decisions are read instead of the states.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -35,7 +35,7 @@ SELECT reorder_id FROM app.reorder_proposal
 WHERE %(location)s::text IS NULL OR location = %(location)s::text
 """
 UNPROPOSED: Final = "an open need has a proposal"
-# Reasons that a key in state idle must not have if it needs an order.
+# An idle key that needs an order must have another reason than these.
 _NO_REASONS: Final = ("", ABOVE_REORDER_POINT)
 
 
@@ -54,9 +54,9 @@ class Reorders:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Needs of the logic revision that decides, as far as its decisions were read.
+    """Needs of the deciding logic revision that must have proposals.
 
-    `others` maps keys to open needs if this code's revision doesn't decide; None if it does.
+    `others` maps keys to open needs if another revision decides; None if this code's decides.
     `ids_in_flight` returns the ids that the actuator has not applied yet. It is called only if an
     open need has no proposal.
     """

@@ -20,7 +20,7 @@ _EPOCH: Final = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A snapshot: ids below `xmax` that are not in `running` had ended.
+    """A snapshot: transactions with ids below `xmax` that are not in `running` had ended.
 
     `at_us` is its time in microseconds since 1970 UTC. Ids have 64 bits, as `pg_current_snapshot()`
     returns them.
