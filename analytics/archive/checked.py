@@ -24,7 +24,7 @@ _OWN: Final = re.compile(r"seq-(\d{12})-\d{12}\.parquet|\.?seq-\d{12}-\d{12}\.\d
 def checked_rows(
     archive: Location | Storage, source: Source, *, bucket: int = 0, buckets: int = 1
 ) -> Iterator[ArchiveRow]:
-    """Yield the rows of one listed file in offset order.
+    """Yield the rows of one file that the manifest lists, in offset order.
 
     If `buckets` > 1, yield only the rows of key bucket `bucket`.
 
@@ -70,7 +70,7 @@ def checked_content(archive: Location | Storage, source: Source) -> bytes:
 
 
 def refuse_missing(manifest: Manifest) -> None:
-    """Raise `BrokenArchive` unless each listed file has its listed size. Read no content."""
+    """Raise `BrokenArchive` if a listed file is missing or has another size. Read no content."""
     size_of = manifest.storage.sizes()
     for file in manifest.all_files():
         try:
@@ -91,7 +91,7 @@ def refuse_damaged(manifest: Manifest, ends: Mapping[int, int]) -> None:
 
 
 def refuse_unlisted(manifest: Manifest) -> None:
-    """Raise `BrokenArchive` if a partition's directory holds a file that no line lists.
+    """Raise `BrokenArchive` if a partition's directory holds a file that no manifest line lists.
 
     The archiver writes a file before its line. So a file after the last line's offset is allowed.
     """

@@ -26,7 +26,7 @@ class BrokenArchive(Damage):
 
 
 def broken(problem: str) -> BrokenArchive:
-    """Return the error of this stack's damaged archive, with what was kept and the next step."""
+    """Return the error for a damaged archive of this stack, with what was kept and what to do."""
     return BrokenArchive(problem, KEPT, STEP)
 
 

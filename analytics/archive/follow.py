@@ -44,7 +44,7 @@ def only_archiver(directory: Path) -> Iterator[bool]:
 def follow(
     settings: Connections, *, should_continue: Callable[[], bool], progress: Progress
 ) -> None:
-    """Archive new records while `should_continue()` is true, then write the buffered ones.
+    """Archive new records while `should_continue()` is true, then write the buffered records.
 
     Return early if another process requests the lock to move the archive away.
 

@@ -2,7 +2,7 @@
 
 Workers of several revisions may run side by side, but proposals come from the one that
 `app.revision_switch` names (decision 0013). A recomputation gives every decision of one revision.
-Some of them fall into a time in which another revision decided. They never became proposals.
+The decisions from a time in which another revision decided never became proposals.
 """
 
 from collections.abc import Mapping

@@ -146,7 +146,7 @@ def decided_since(
     """Return the proposals that a recomputation from `begins` on can judge.
 
     A proposal can be judged in three cases: the recomputation has a decision with its id, its
-    record lies at or after `begins`, or it is of another generation.
+    record lies at or after `begins`, or the proposal is of another generation.
     """
     return {
         identity: entry
@@ -172,7 +172,7 @@ def differences(
     ends: Mapping[int, int],
     deciding: DecidingRevision | None = None,
 ) -> Iterable[dict[str, Any]]:
-    """Yield each id on which the fold and Postgres differ, with both sides and the broken rule."""
+    """Yield each id on which fold and Postgres differ, with decision, proposal and broken rule."""
     for identity in sorted({*decided, *proposed}):
         decision, proposal = decided.get(identity), proposed.get(identity)
         rule = _broken(decision, proposal, ends, deciding or DecidingRevision())

@@ -64,7 +64,7 @@ class Report:
     def figures(self, name: str, dimension: str = "", value: str = "") -> dict[str, Any]:
         """Return the figures of a scenario or of one of its groups.
 
-        `less_baseline` holds their differences from the baseline, None if either is unknown.
+        `less_baseline` holds their differences from the baseline; None without one of the figures.
         """
         figures = self.outcome(name, dimension, value).as_json()
         base = self.outcome(BASELINE, dimension, value).as_json()

@@ -22,7 +22,7 @@ from inventory.model.record import Record
 from inventory.model.windows import horizon_us
 
 _BY_CONTENT: Final = frozenset({"limit", "count_beyond_horizon", "overflow"})
-# The row stays in every sum: its first delivery may have been counted.
+# A row refused for this reason stays in every sum: its first delivery may have been counted.
 _TOO_OLD: Final = "before_dedupe_horizon"
 _SELECT: Final = """
 SELECT key, value, partition, "offset", reason FROM read_model.rejected r
@@ -165,7 +165,7 @@ def _is_current(record: Record, found: Write | None) -> bool:
 def _is_folded(record: Record, found: Write | None) -> bool:
     """Return True if the before-image is a count that was folded when its row changed again.
 
-    The time of a deletion is unknown; the count of a deleted row counts as folded.
+    The time of a deletion is unknown; the count of a deleted row is taken as folded.
     """
     image = record.before
     if record.table != "stock_count" or not isinstance(image, dict):

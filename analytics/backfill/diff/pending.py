@@ -123,7 +123,7 @@ def _at_opening(decisions: Iterable[Revised], opened_us: Mapping[int, int]) -> I
 
 
 def _is_lost(name: KindAndKey, found: PublishedPartition) -> bool:
-    """Return True if the topic has an older decision than the level, or lacks an open one."""
+    """Return True if the topic lacks the level's pending decision, or has an older decision."""
     last, known = found.levels[name], found.decisions.get(name)
     if known is None:
         return last.status in ("open", "snoozed")

@@ -53,8 +53,8 @@ class Live:
 class PublishedPartition:
     """The newest decision of each key, and the last decision that each key's level names.
 
-    `progress` is that of the newest level; None if the partition has no level with progress. The
-    decisions may be newer.
+    `progress` is the progress in the newest level; None if no level has one. The decisions may be
+    newer than the levels.
     """
 
     number: int

@@ -108,7 +108,7 @@ class Scratch:
             yield dict(zip(names, cells, strict=True))
 
     def ranked(self, kind: str, *, limit: int = -1, offset: int = 0) -> Iterator[Row]:
-        """Yield rows of a kind, all if `limit` is -1.
+        """Yield the differences of one kind as rows; all of them if `limit` is -1.
 
         Differing decisions come before explanations, each by descending difference in money.
         """

@@ -48,7 +48,7 @@ _PENDING_ONLY: Final = (
 
 @dataclass(slots=True)
 class LiveSide:
-    """The live state as one side.
+    """The live state as one side of a comparison.
 
     `reached` holds the workers' next offset of each compared partition. `left_out` names kind and
     key of each decision that is left out. Both grow with each compared partition.
