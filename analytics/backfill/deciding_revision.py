@@ -1,6 +1,6 @@
 """The deciding logic revision, and the offsets from which it decides.
 
-Workers of several revisions may run side by side, but proposals come from the one that
+Workers of several revisions may run side by side, but proposals come from the revision that
 `app.revision_switch` names (decision 0013). A recomputation gives every decision of one revision.
 The decisions from a time in which another revision decided never became proposals.
 """

@@ -77,7 +77,7 @@ class Decisions:
 
     @property
     def ok(self) -> bool:
-        """Return True if no proposal is missing, extra or of a lower revision."""
+        """Return True if decisions and proposals were compared and do not differ."""
         return not self.differing and self.behind is None
 
 

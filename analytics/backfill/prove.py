@@ -43,7 +43,7 @@ class NotProven(Damage):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The comparison, its duration, and the reasons why bases were not used."""
+    """The comparison of a proof, its duration, and the reasons why base runs were not used."""
 
     report: BackfillVerifyReport
     seconds: int
@@ -51,7 +51,7 @@ class Proof:
 
     @property
     def is_comparable(self) -> bool:
-        """Return False if the proposals were behind the workers for too long."""
+        """Return False if the actuator, which writes proposals, was behind the workers too long."""
         return self.report.decisions.behind is None
 
     @property

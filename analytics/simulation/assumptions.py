@@ -34,7 +34,8 @@ class Assumptions:
     def order_time_us(self, opened_us: int) -> int:
         """Return the time of the order for a need that opened at `opened_us`.
 
-        It is the end of the approval delay, or the first midnight (UTC) of an order day after it.
+        It is the end of the approval delay. If the delay ends on no order day, it is 00:00 UTC of
+        the next order day.
         """
         at_us = opened_us + self.approval_minutes * MINUTE_US
         while not self.order_days_mask >> weekday_of(at_us) & 1:

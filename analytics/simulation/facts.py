@@ -121,7 +121,7 @@ class Facts:
         note_money(shelf.outcome, shelf.state.policy, amount_minor=paid, moved_units=moved)
 
     def _adjust(self, event: Event) -> None:
-        """Book an adjustment. A loss takes at most the units that are there."""
+        """Book an adjustment. A loss takes at most the units on the shelf."""
         shelf, identity = self._shelf, row_id(event.record)
         after: Any = event.record.after
         if after is not None and event.delta_units < 0:

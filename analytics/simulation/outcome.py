@@ -116,7 +116,7 @@ class Meter:
         self._minor_us += unit_us * self._cost_minor
 
     def close(self, at_us: int, outcome: Outcome) -> None:
-        """End the period and write the averages."""
+        """End the period and write its averages into `outcome`."""
         self.advance(at_us, outcome)
         outcome.keys = 1
         outcome.period_us = self._at_us - self._start_us

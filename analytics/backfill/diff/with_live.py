@@ -64,7 +64,7 @@ class LiveSide:
         return f"{LIVE} (revision {self.revision})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return revision, the workers' next offset by partition, and left-out keys."""
+        """Return revision, next offset by partition, and number and first of the left-out keys."""
         return {
             LIVE: True,
             "logic_revision": self.revision,
