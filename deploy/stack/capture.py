@@ -60,7 +60,7 @@ def refuse_damaged(database_url: str) -> None:
 
 
 def publish_tables(owner_url: str) -> None:
-    """Create the publication before the first capture, or replace one with another definition."""
+    """Create the publication before the first capture, or replace it if its definition differs."""
     with psycopg.connect(owner_url, connect_timeout=5, autocommit=True) as connection:
         create_publication(connection)
 

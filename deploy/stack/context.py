@@ -45,7 +45,7 @@ WEBHOOKS: Final = frozenset(
     f"INVENTORY_{name}" for name in ("WEBHOOK_PRIVATE_TARGETS", "WEBHOOK_TIMEOUT_S")
 )
 PROOFS: Final = frozenset({"INVENTORY_PROOF_HOUR"})
-# Length of logins, roles that need a second factor, trusted proxies.
+# Duration of logins, roles that need a second factor, trusted proxies.
 SESSIONS: Final = frozenset(
     f"INVENTORY_{name}"
     for name in ("IDLE_MINUTES", "SESSION_HOURS", "SECOND_FACTOR_ROLES", "TRUSTED_PROXIES")

@@ -64,9 +64,10 @@ def start_detached(
 
 
 def start_process(home: Home, command: Sequence[str], stack: Home) -> str | None:
-    """Start the supervisor of `home` by `command`; `stack` is the home of the stack it belongs to.
+    """Start the supervisor of `home` by `command`; `stack` is the home of the main stack.
 
-    Return None once it has recorded itself in `home`, else the last lines of its log.
+    Return None once the supervisor has written its pid to `home`. If it doesn't, return the end of
+    its log.
     """
     with home.log_of("supervisor").open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 -- our own module
@@ -106,7 +107,7 @@ def _wait_serving(home: Home) -> Runtime:
 
 
 def _without_halted(runtime: Runtime) -> Runtime:
-    """Return the runtime.
+    """Return the runtime unless a service ends repeatedly.
 
     Raises:
         StackError: a service ends repeatedly, and its log names the repair. All other services run.
@@ -211,7 +212,7 @@ def reporting_supervisor(home: Home, runtime: Runtime) -> Supervisor:
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with contextlib.suppress(OSError):  # name in use: commands read the file instead
+    with contextlib.suppress(OSError):  # socket name in use: commands read `runtime.json`
         Reporter(home, supervisor.report).start()
     Rotation(home, supervisor.stopping).start()
     return supervisor

@@ -40,7 +40,7 @@ def exit_reason(log: Path, code: int | None, since: float = 0.0) -> ExitReason:
 
 
 def exit_reason_of(entry: ServiceRuntime) -> ExitReason:
-    """Return problem and repair of a service's last exit, empty if it has not ended."""
+    """Return problem and repair of a service's last exit, both empty if it has not failed."""
     if not entry.last_exit:
         return ExitReason()
     began = (entry.started_at or 0.0) - entry.lived_s - _BETWEEN_S
@@ -55,7 +55,7 @@ def _time_of(line: dict[str, Any]) -> float:
 
 
 def _lines(log: Path) -> Iterator[dict[str, Any]]:
-    """Yield the documents at the end of a log, newest first."""
+    """Yield the JSON lines at the end of a log, newest first."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))

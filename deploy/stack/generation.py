@@ -43,7 +43,7 @@ class Generation:
 
 
 def generation_of(home: Home) -> Generation:
-    """Return the home's generation. Without a file it is the first one.
+    """Return the home's generation. If it has no file for that, return generation 1.
 
     Raises:
         StackError: the file is damaged.
@@ -69,10 +69,10 @@ def _damaged(file: Path, found: str) -> StackError:
 
 
 def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
-    """Move topics, archive and worker files to `former/`; return the next generation and that path.
+    """Move topics, archive, worker files to `former/`; return the next generation and their path.
 
-    If `own_rules` names a person, the other logic revisions are moved too. Without it, the request
-    of an unfinished generation applies to the next one.
+    If `own_rules` names a person, the other logic revisions are moved too. If it is empty and the
+    present generation was never captured, take `own_rules` from the present generation.
 
     Raises:
         StackError: the stack runs, never ran, or another logic revision runs beside it.
@@ -113,7 +113,7 @@ def _refuse(home: Home, *, beside_allowed: bool) -> None:
 
 
 def refuse_half_captured(home: Home, options: Options) -> None:
-    """Raise `StackError` if a capture was interrupted, or `options` lack a part that it needs."""
+    """Raise `StackError` if a capture was interrupted, or `options` lack a part for a capture."""
     generation = generation_of(home)
     if generation.captured:
         return

@@ -25,7 +25,8 @@ _SECRETS: Final = (
 )
 
 
-# A link in a mount point whose home was moved; a mount point can't become a link itself.
+# Name of the link to the new home, in a mount point that held the old home. A mount point can't
+# become a link itself.
 MOVED_TO: Final = "moved-to"
 
 
@@ -141,5 +142,5 @@ def write_json(path: Path, value: object) -> None:
             json.dump(value, file, indent=1)
         staged.replace(path)
     except OSError:
-        staged.unlink(missing_ok=True)  # a full disk has no room for half a file
+        staged.unlink(missing_ok=True)  # don't keep an incomplete file on a full disk
         raise

@@ -30,7 +30,7 @@ from deploy.stack.supervisor import Supervisor
 _EVERY_S: Final = 2.0
 _CONNECT_S: Final = 2
 _MOST_WAITING: Final = 1_000
-_MOST_BYTES: Final = 4 << 20  # of one log in one round
+_MOST_BYTES: Final = 4 << 20  # read from one log in one round
 _READY: Final = '"partition ready"'  # the event that `streams.engine.ownership` logs
 _ADD: Final = """
 INSERT INTO read_model.restore (worker, partition, finished_at, seconds, records, keys, kept)
@@ -75,7 +75,7 @@ class IncidentThread(threading.Thread):
             self.record_new()
 
     def record_new(self) -> None:
-        """Look once for new errors and restores. Write them, and those that a failed write left."""
+        """Look once for new errors and restores. Write them, and earlier ones not yet written."""
         for name, entry in self._supervisor.report()["services"].items():
             service = ServiceRuntime(**entry)
             self._note_error(name, service)
@@ -101,7 +101,7 @@ class IncidentThread(threading.Thread):
     def _new_restores(self, worker: str, path: Path) -> Iterator[Restore]:
         """Yield the restores in the lines that were added to a log since the last call.
 
-        The first call for a log only notes its end: lines before it belong to an earlier start.
+        The first call for a log only stores its length, because its lines are from earlier starts.
         """
         try:
             size = path.stat().st_size

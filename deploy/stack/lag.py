@@ -83,7 +83,7 @@ def _behind(consumer: Consumer, positions: Mapping[Place, int]) -> dict[Place, i
 def _first_records(
     consumer: Consumer, behind: Mapping[Place, int], positions: Mapping[Place, int]
 ) -> list[Message]:
-    """Return the record at each committed offset, for partitions that have one."""
+    """Return the first record at or after each committed offset, for partitions that have one."""
     consumer.assign([TopicPartition(*place, positions[place]) for place in behind])
     found: dict[Place, Message] = {}
     done: set[Place] = set()

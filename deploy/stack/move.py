@@ -46,7 +46,7 @@ def move(home: Home, target: Path) -> bool:
 
 def _copy(home: Home, target: Path) -> None:
     partial = target.with_name(f"{target.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)  # left by an interrupted move
+    shutil.rmtree(partial, ignore_errors=True)  # an interrupted move has left this directory
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _make_like(home.path, partial)
@@ -84,7 +84,7 @@ def _refuse(home: Home, target: Path) -> None:
 
 
 def _refused(home: Home, message: str, found: Path | None) -> StackError:
-    """Return the error, with a move to the directory `found` as its repair if there is one."""
+    """Return the error. Its repair is a move to the directory `found`, if that is not None."""
     if found is None:
         return StackError(f"{message}; {room.nowhere(home)}")
     return StackError(message, repair=room.move_to(found))

@@ -11,8 +11,8 @@ from deploy.errors import StackError
 from deploy.stack.home import write_json
 
 LAST_PORT: Final = 65_535
-# Below the range from which the kernel takes ports for outgoing connections. From inside it, a
-# client that retries a dead broker can connect to itself and then occupies the broker's port.
+# These ports are below the range that the kernel uses for outgoing connections. On a port in that
+# range, a client that retries a dead broker can connect to itself and occupy the broker's port.
 _LOWEST: Final = 15_000
 _HIGHEST: Final = 32_000
 _ATTEMPTS: Final = 200
@@ -66,8 +66,8 @@ def claim(port: int, owner: Path) -> bool:
 def choose_ports(file: Path, names: Iterable[str], wanted: dict[str, int]) -> dict[str, int]:
     """Return a port for each name, and store the ports in `file`.
 
-    It is the first free one of the wanted, the remembered and the preferred port (`PREFERRED`),
-    else any free port. A wanted port 0 rules out the preferred port.
+    Each is the first free port of: the wanted one, the one in `file`, the one in `PREFERRED`. If
+    none is free, it is any free port. With 0 as the wanted port, `PREFERRED` is ignored.
     """
     remembered: dict[str, int] = (
         json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}

@@ -125,10 +125,10 @@ def postgres_ready(url: str) -> bool:
 
 
 def postgres_alive(url: str) -> bool:
-    """Return True if a Postgres answers, even with a refusal: it is starting, or its disk is full.
+    """Return True if Postgres answers, even if it refuses because it starts or its disk is full.
 
-    False if it is shutting down. After SIGTERM it refuses new clients and waits without a limit for
-    the connected ones. Only a restart ends that wait.
+    Return False if it is shutting down. After SIGTERM it refuses new clients and waits without a
+    limit for the connected ones. Only a restart ends that wait.
     """
     try:
         with psycopg.connect(url, connect_timeout=_CONNECT_S, autocommit=True):

@@ -90,7 +90,7 @@ def spawn(
 
 
 def end(processes: Iterable[ProcessId], first: signal.Signals, *, grace_s: float = GRACE_S) -> None:
-    """Send `first` to all; after `grace_s` seconds kill the process groups of those still alive."""
+    """Send the signal `first` to each process. Kill the groups of those alive after `grace_s` s."""
     waiting = [process for process in processes if alive(process)]
     for process in waiting:
         send_signal(process, first)
@@ -142,6 +142,6 @@ def _send(pid: int, number: signal.Signals) -> None:
 
 
 def _kill_group(pid: int) -> None:
-    # The child leads its group, so this reaches what it started and nothing else.
+    # The child leads its group, so the signal reaches the child and its own children only.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)

@@ -1,7 +1,7 @@
 """End-to-end proof: a sale that is committed in Postgres must appear on an open page.
 
 The proof logs in as the demo's analyst and opens the live stream of the stock page. It commits one
-sale and waits until the stream shows another number. It reports the seconds from commit to arrival.
+sale and waits until the stream shows less stock. It reports the seconds from commit to arrival.
 """
 
 import json
@@ -91,7 +91,7 @@ def _log_in(browser: httpx.Client, password: str) -> None:
 
 
 def _await_present() -> None:
-    """Wait until the read model includes all records up to now. Until then its numbers change.
+    """Wait until the read model includes all records up to now. Earlier sales still change stock.
 
     Raises:
         StackError: the read model is still behind after 180 s.
@@ -129,7 +129,7 @@ def _quiet_key(attempt: int) -> tuple[str, str, str, int]:
 
 
 def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
-    """Record one sale. Return None if no change arrived, or one of more than this sale."""
+    """Record one sale. Return None unless the next number that arrives is lower by exactly 1."""
     from django.contrib.auth.models import User  # noqa: PLC0415 -- Django is set up by now
 
     from ledger.services import RecordSale, record_sale  # noqa: PLC0415 -- as above

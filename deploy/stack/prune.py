@@ -33,7 +33,7 @@ def prune(home: Home) -> int:
     for path, _ in found:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-            if path.name.startswith("generation-"):  # keep the number of a former generation
+            if path.name.startswith("generation-"):  # keep the used number
                 path.mkdir(mode=0o700)
         else:
             path.unlink(missing_ok=True)

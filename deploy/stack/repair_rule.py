@@ -9,11 +9,11 @@ from enum import Enum
 from typing import Final
 
 SUSPENDED_S: Final = 15.0
-# After a longer gap between two observations, the observer itself was delayed. All times start
-# again.
+# After a longer gap between two observations, the observer itself was delayed. It then restarts its
+# measurement of silence and suspension.
 _GAP_S: Final = 30.0
-# Seconds without an answer before a restart. Load on the machine may delay answers, and all other
-# services need Postgres, the broker and Connect. So these three get more time.
+# Seconds without an answer before a restart. Load on the machine may delay answers. All other
+# services need Postgres, the broker and Connect, so these three get more time.
 _SILENT_S: Final = {"postgres": 120.0, "kafka": 120.0, "connect": 120.0, "automation": 180.0}
 _OTHERS_S: Final = 60.0
 
@@ -33,7 +33,7 @@ def silent_limit_s(name: str) -> float:
 
 @dataclass(slots=True)
 class RepairRule:
-    """Observations of one process; `silent_s` and `suspended_s` are its limits in seconds."""
+    """Observations of one process; `silent_s` and `suspended_s` are the limits (s) for a repair."""
 
     silent_s: float
     suspended_s: float = SUSPENDED_S
@@ -46,7 +46,7 @@ class RepairRule:
     def due_repair(self, now: float, *, suspended: bool, answer: bool | None) -> Repair:
         """Return the repair that is due at `now`, in seconds of a monotonic clock.
 
-        An `answer` of None is unknown, and counts as a success.
+        An `answer` of None is an unknown result, and counts as a success.
         """
         if self._probed_at is None or now - self._probed_at > _GAP_S:
             self._answered_at, self._suspended_at = now, None

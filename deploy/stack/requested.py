@@ -17,7 +17,7 @@ from deploy.stack.home import Home, write_json
 from deploy.stack.ports import choose_ports
 from deploy.stack.supervisor import StopReason, Supervisor
 
-REPAIR: Final = "inventory workers rebuild --yes"  # resumes what a rebuild has paused
+REPAIR: Final = "inventory workers rebuild --yes"  # also resumes paused services
 _FILE: Final = "wanted.json"
 
 
@@ -26,7 +26,7 @@ class RequestedState:
     """Requested number of workers, and of restarts per service since the stack started.
 
     `paused` names services whose processes stay stopped until their names are removed. `stopped`
-    names those that stay stopped even after a rebuild has paused and resumed all. `held` names
+    names workers that a person stopped before a rebuild: after it they stay stopped. `held` names
     services that are not repaired, because a person has suspended or debugs them.
     """
 
@@ -40,7 +40,7 @@ class RequestedState:
         """Return the request with another number of workers.
 
         Raises:
-            StackError: not 1 to 12; a partition has one owner, so more workers would be idle.
+            StackError: `workers` is not 1 to 12. More workers than the 12 partitions would be idle.
         """
         if not 1 <= workers <= PARTITIONS:
             message = f"{workers} workers: expected 1 to {PARTITIONS}, one per partition"
@@ -48,10 +48,10 @@ class RequestedState:
         return replace(self, workers=workers)
 
     def restarted(self, name: str, done: int = 0) -> "RequestedState":
-        """Return the request with one more restart of the service `name`, after `done` restarts.
+        """Return the request with one more restart of the service `name`.
 
-        After the file was deleted, its count is 0, but the supervisor's process still has `done`.
-        The new count is above both.
+        `done` is the supervisor's own count of requested restarts. It is higher than the count in
+        the file if the file was deleted. The new count is above both.
         """
         times = max(done, self.restarts.get(name, 0)) + 1
         return replace(self, restarts={**self.restarts, name: times})
@@ -93,7 +93,7 @@ def write_requested(home: Home, requested: RequestedState) -> None:
 
 
 class Requests:
-    """Execution of requests in the supervisor's process; other services are not affected.
+    """Execution of requests in the supervisor's process. Services not named in one are unaffected.
 
     A new worker gets a port and joins the group by itself. `leave` removes the static membership of
     a worker that has ended. Otherwise its partitions have no worker until its session times out.
@@ -108,7 +108,7 @@ class Requests:
         self._going: set[str] = set()
         self._restarts: dict[str, int] = {}
         self._paused: set[str] = set()
-        self._away: set[str] = set()  # paused ones whose process has ended
+        self._away: set[str] = set()  # paused services whose process has ended
 
     def carry_out(self) -> None:
         """Compare running with requested services, and start, stop, pause or restart as needed."""
@@ -117,7 +117,7 @@ class Requests:
         except StackError:
             return  # the next command reports the error; the workers continue
         if requested is None:
-            self._restarts.clear()  # the next request counts from 0
+            self._restarts.clear()  # the counts in the next request start at 0
             return
         running = {name for name in self._supervisor.names() if name.startswith(WORKER_PREFIX)}
         for name in sorted(self._going - running):
@@ -149,7 +149,7 @@ class Requests:
             self._supervisor.resume(name)
         self._paused = names
         # A stopped worker stays in its group until its session times out, and no other worker folds
-        # its partitions. So remove it from the group.
+        # its partitions. So remove the worker from the group.
         ended = {name for name in names if self._supervisor.pid_of(name) is None}
         for name in sorted(ended - self._away):
             if name.startswith(WORKER_PREFIX):

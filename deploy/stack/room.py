@@ -1,4 +1,4 @@
-"""Room on the disks of this machine, and the commands that give a full home more of it.
+"""Free space on the disks of this machine, and the commands that give a full home more space.
 
 The log is kept without a limit, so it eventually fills the disk. A stack that starts in another,
 empty home has none of the data; `inventory move` moves the home with its data.
@@ -29,9 +29,9 @@ _USUAL: Final = ("/var/lib", "/srv", "/opt", "/var/tmp")  # noqa: S108 -- only l
 def repair(home: Home, target: Path | None, free: int) -> str:
     """Return the command that gives the stack more disk space, or "" if there is none.
 
-    Prefer a move to `target`, a directory on another disk. If `target` is None, delete files of the
-    home that nothing reads, if that leaves more than `FULL_GB` free. `free` is the free space now,
-    in bytes.
+    The command moves the home to `target`, a directory on another disk. If `target` is None, it
+    deletes unused files of the home, provided that this leaves more than `FULL_GB` free. `free` is
+    the free space now, in bytes.
     """
     again = "inventory down && {} && inventory up --detach"
     if target is None:
@@ -46,7 +46,7 @@ def move_to(target: Path) -> str:
 
 
 def nowhere(home: Home) -> str:
-    """Return the reason if `larger_disk` found no directory, as a clause for a message."""
+    """Return the clause of a message for the case that `larger_disk` found no directory."""
     least = used(home) / GB + LOW_GB
     return f"no other disk here has {least:.1f} GB free: attach one and run this command again"
 
@@ -68,7 +68,7 @@ def larger_disk(home: Home, *refused: Path) -> Path | None:
 
 
 def new_in(place: Path, home: Home) -> Path:
-    """Return the path of a directory for the home in `place`; it doesn't exist yet."""
+    """Return a path in `place` for the home, at which nothing exists yet."""
     path = place / f"retail-inventory-{home.path.name.lstrip('.')}"
     names = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 1000)))
     return next(name for name in names if not os.path.lexists(name))

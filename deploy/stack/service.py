@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 Probe = Callable[[int], bool]
-ProbeResult = bool | None  # None: the part that the probe goes through is down
+ProbeResult = bool | None  # None: unknown, because a part that the probe needs is down
 ServiceProbe = Callable[[int], ProbeResult]
 
 

@@ -30,7 +30,7 @@ def scale(home: Home, count: int) -> float:
     This also starts workers that a person has stopped.
 
     Raises:
-        StackError: no stack is ready, the number is not 1 to 12, or it took too long.
+        StackError: no stack is ready, the number is not 1 to 12, or the workers took too long.
     """
     requested = _requested(home).scaled(count)
     _running(home)
@@ -48,7 +48,8 @@ def restart(home: Home, name: str) -> float:
     """Restart one worker; return the seconds until it and all partitions are ready again.
 
     Raises:
-        StackError: no stack is ready, no such worker, it is stopped, or it took too long.
+        StackError: no stack is ready, the worker doesn't exist or is stopped, or the restart took
+            too long.
     """
     before = _worker(home, name).asked_restarts
     requested = _requested(home)
@@ -64,7 +65,7 @@ def restart(home: Home, name: str) -> float:
 
 
 def restart_rolling(home: Home, progress: Progress) -> None:
-    """Restart all running workers one by one, each after the one before it serves again."""
+    """Restart all running workers one by one. Wait after each until it serves its partitions."""
     stopped = _requested(home).paused
     for name in _states(home):
         if name in stopped:
@@ -76,7 +77,8 @@ def restart_service(home: Home, name: str) -> float:
     """Restart any service; return the seconds until its probe succeeds.
 
     Raises:
-        StackError: no stack is ready, no such service, it is paused, or it took too long.
+        StackError: no stack is ready, the service doesn't exist or is paused, or the restart took
+            too long.
     """
     if name in _states(home):
         return restart(home, name)
@@ -97,7 +99,7 @@ def hold(home: Home, name: str, *, release: bool = False) -> None:
     """Exempt a suspended or silent service from the supervisor's repairs, until `release`.
 
     Raises:
-        StackError: no stack is ready, or no such service.
+        StackError: no stack is ready, or the service doesn't exist.
     """
     _service(home, name)
     requested = _requested(home)
@@ -109,7 +111,8 @@ def stop(home: Home, name: str) -> float:
     """Stop one worker until `start`; return the seconds until others serve its partitions.
 
     Raises:
-        StackError: no stack is ready, no such worker, no other one runs, or it took too long.
+        StackError: no stack is ready, the worker doesn't exist, no other worker runs, or the stop
+            took too long.
     """
     _worker(home, name)
     requested = _requested(home)
@@ -130,7 +133,7 @@ def start(home: Home, name: str) -> float:
     """Start a stopped worker again; return the seconds until all partitions are served.
 
     Raises:
-        StackError: no stack is ready, no such worker, or it took too long.
+        StackError: no stack is ready, the worker doesn't exist, or the start took too long.
     """
     _worker(home, name)
     requested = _requested(home)
@@ -144,10 +147,10 @@ def start(home: Home, name: str) -> float:
 
 
 def pause(home: Home, *others: str) -> tuple[str, ...]:
-    """End all workers and the services `others` until `resume`; return the names of all.
+    """End all workers and the services `others` until `resume`. Return the names of all of them.
 
     Record the workers that a person had stopped before, because `resume` must not start them. If an
-    earlier rebuild was interrupted, keep its record.
+    earlier rebuild was interrupted, keep the list that it recorded.
 
     Raises:
         StackError: no stack is ready, or a service did not end in time.

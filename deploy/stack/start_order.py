@@ -172,10 +172,10 @@ class StartThread(threading.Thread):
         self._await([service], started)
 
     def _await(self, services: list[Service], started: float) -> None:
-        """Wait for each service's probe and record the time until it succeeded.
+        """Wait for each service's probe and record the time until the probe succeeded.
 
-        Continue after a service that halts and names its repair: the repair needs the other
-        services.
+        If a service ends repeatedly with a known repair, continue, because the repair needs the
+        other services.
         """
         for service in services:
             if not self._is_ready(service):

@@ -67,7 +67,7 @@ def collect(home: Home, seen: StackState, location: str | None = None) -> dict[s
 
 
 def _queries(home: Home, seen: StackState, location: str | None) -> dict[str, Callable[[], Any]]:
-    """Return the queries by name. The query of a part that is known to be down fails at once."""
+    """Return the queries by name. A query to a part that is known to be down fails at once."""
     environment = environment_of(home)
     kafka, database = (
         environment["INVENTORY_KAFKA_BOOTSTRAP"],
@@ -98,7 +98,7 @@ def _refuse(part: str, state: str) -> NoReturn:
 
 
 class NotQueried(Exception):
-    """The queried part is known to be down."""
+    """No query was sent, because its part of the stack is known to be down."""
 
 
 def _not_well(found: dict[str, Any], seen: StackState) -> list[str]:

@@ -25,9 +25,9 @@ _SETTLED_S: Final = 60.0
 _WRITTEN_EVERY_S: Final = 5.0  # an old file shows that the disk refuses writes
 _WRITE_AGAIN_S: Final = 1.0
 _LONGEST_DELAY_S: Final = 30.0
-# A service that was ready and was ended from outside has no fault, so its restart needs no delay.
-# An out-of-memory kill by the kernel looks the same. If it comes before the service is ready again,
-# the restart is delayed.
+# Exit codes of a process that was ended from outside. If its service was ready, the service has no
+# fault and is restarted without a delay. An out-of-memory kill by the kernel looks the same. If one
+# comes before the service is ready again, the restart is delayed.
 _ENDED_FROM_OUTSIDE: Final = (0, -signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM)
 
 
@@ -58,7 +58,7 @@ class Child:
 
 
 def delay_after(ends_in_a_row: int) -> float:
-    """Return the seconds before the next start: 0 after a first crash, then 1, 2, 4 … 30."""
+    """Return the seconds before the next start: 0 after one crash, then 1, 2, 4, 8, 16, and 30."""
     if ends_in_a_row <= 1:
         return 0.0
     return min(2.0 ** (ends_in_a_row - 2), _LONGEST_DELAY_S)
@@ -123,7 +123,7 @@ class Supervisor:
             return child.identity.pid if child and child.process else None
 
     def processes(self, *, ready: bool) -> list[tuple[Service, ProcessId]]:
-        """Return the processes of services that are ready, or with `ready=False` of all others.
+        """Return the processes of services that are ready, or that are not ready if `ready=False`.
 
         Processes that are being stopped are left out.
         """

@@ -14,7 +14,7 @@ from deploy.stack.context import in_worker_order
 from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of, read_runtime
 
-RUNNING: Final = "RUNNING"  # state of a partition that is folded and queried
+RUNNING: Final = "RUNNING"  # state of a partition that a worker folds and answers queries for
 _ANSWER_S: Final = 5.0  # a worker that catches up under load may answer slowly
 _PAUSE_S: Final = 0.2  # between two rounds of queries
 
@@ -71,8 +71,8 @@ def query(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
 def partitions(settings: Connections) -> list[dict[str, Any]]:
     """Return the partition rows of all workers that answer, each for its own partitions.
 
-    One worker could return the rows of all, but it queries the others with a short timeout. A busy
-    worker would then seem to own no partition.
+    One worker could return the rows of all workers, but it queries the others with a short timeout.
+    A busy worker would then seem to own no partition.
     """
     urls = list(worker_urls(settings).values())
     with ThreadPoolExecutor(max_workers=max(1, len(urls))) as pool:

@@ -20,8 +20,8 @@ from deploy.stack.probes import postgres_alive, postgres_ready
 from deploy.stack.service import Service
 from deploy.stack.services import postgres_programs as programs
 
-# Postgres reads its data directory through the working directory that it inherits. Its account may
-# use its own directory below a directory that is closed to it, if it never resolves the full path.
+# Postgres starts with the data directory as its working directory, and opens it by this path. Its
+# account may be unable to enter a parent directory, so the full path could fail.
 _HERE: Final = "/proc/self/cwd"
 _DISK_FULL: Final = "No space left on device"
 

@@ -27,10 +27,10 @@ _PROGRAMS: Final = f"{_PACKAGE}/pginstall18"
 # in `_PACKAGE.libs`, relative to themselves, so a copy keeps the layout of the wheel.
 _COPIED: Final = tuple(f"{_PROGRAMS}/{part}/" for part in ("bin", "lib", "share"))
 _LIBRARIES: Final = f"{_PACKAGE}.libs/"
-# Postgres runs as the first of these that exists when we are root.
+# If we are root, Postgres runs as the first of these accounts that exists.
 _ACCOUNTS: Final = ("postgres", "nobody")
 _SHARED: Final = ("/var/cache/retail-inventory", "/var/tmp/retail-inventory")  # noqa: S108 -- root's own directory, checked in `_is_ours`
-# In a user namespace whose only account is root, a nested namespace gives the process another id.
+# If this user namespace has no account but root, a nested namespace gives Postgres another id.
 _OTHER_ID: Final = "unshare --user --map-user=1000 --map-group=1000"
 _NAME_CHARS: Final = 16
 _LIMIT_S: Final = 20.0
