@@ -2,8 +2,8 @@
 
 The local command moves the files of a stopped broker. Here the broker runs, so this command deletes
 the topics, the workers' group and the connector's offsets. The next steps are those of a local
-start: every row of Postgres is captured into empty topics while nothing reads them. After an
-interruption, the setup container fails and no service starts until this command has run again.
+start: every row of Postgres is captured into empty topics while nothing reads them. If this command
+is interrupted, the setup container fails and no service starts until the command has run again.
 """
 
 import sys
@@ -84,7 +84,7 @@ def _alive(url: str) -> list[str]:
 
 
 def _delete_log(client: ConnectClient, url: str, bootstrap: str) -> None:
-    """Delete the former log and all stored offsets in it.
+    """Delete the former log's topics and all offsets stored for them, and create the topics empty.
 
     Raises:
         StackError: workers are still in their group, or a connector still uses the slot.

@@ -49,7 +49,7 @@ def variable(name: str) -> str:
     """Return a required environment variable.
 
     Raises:
-        StackError: it is not set.
+        StackError: the variable is not set.
     """
     value = os.environ.get(name, "")
     if not value:

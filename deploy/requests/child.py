@@ -13,7 +13,7 @@ from typing import IO, Any, Final
 from cdc.contracts.history_requests import COMPARE, EXPLAIN, QUERY, QUESTION
 
 MOST_BYTES: Final = 8_000_000
-# Bytes of JSON by kind of request. A comparison prints many rows, and each becomes a Postgres row.
+# Limit of a result's size, by kind of request. A comparison of runs prints more rows than others.
 MOST_BYTES_OF: Final = {COMPARE: 64_000_000}
 _LINES: Final = 12
 _DAY_S: Final = 86_400.0
@@ -27,9 +27,9 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Result of a command: its exit code, the last lines of standard error, its JSON or None.
+    """Result of a command: its exit code, the last lines of standard error, and its JSON or None.
 
-    `messages` also has the reason if the printed JSON can't be used.
+    If the printed JSON can't be used, `messages` also has the reason, and `document` is None.
     """
 
     exit_code: int
@@ -81,7 +81,10 @@ def _lines(stream: IO[bytes] | None) -> Iterator[str]:
 
 
 def _document(written: IO[bytes], most: int) -> tuple[Any, str]:
-    """Return the printed JSON or None, and the problem or "". Several documents become a list."""
+    """Return the printed JSON and "", or None and the reason if the JSON can't be used.
+
+    Several JSON documents become a list. Without output, the result is None and "".
+    """
     size = written.seek(0, os.SEEK_END)
     if size > most:
         return None, f"The result has {size:,} bytes, more than {most:,}. Ask for fewer rows."

@@ -1,7 +1,7 @@
 """The command line of a request: the documented command with `--json` and further options.
 
-A run by other rules needs the option `--code` with its source tree. A request names no path, so
-this module searches `backfill/trees` of the home for rules with the hash in the run's plan.
+A run by other rules needs the option `--code` with the source tree of those rules. A request names
+no path. So this module searches the home's `backfill/trees` for the hash in the run's plan.
 """
 
 import sys
@@ -22,7 +22,7 @@ from cdc.contracts.history_requests import (
 )
 from cdc.settings import Connections
 
-MOST_ROWS: Final = 10_000  # rows of each kind in a comparison; `backfill diff --out` writes all
+MOST_ROWS: Final = 10_000  # differences of each kind in a result; `backfill diff --out` writes all
 ROUNDS: Final = 3
 _CLI: Final = (sys.executable, "-m", "deploy.cli.main")
 _GROUPED: Final = ("--by=store", "--by=supplier", "--by=reason", "--by=week")
@@ -38,7 +38,7 @@ def command_line(
         Damage: a run that the arguments name doesn't exist.
     """
     if kind == REVIEW:
-        # The person has logged in to the pages; the command would ask for their password.
+        # The person has logged in to the pages. The command of the CLI would ask for a password.
         module = (sys.executable, "-m", "deploy.requests.review")
         return (*module, arguments["a"], arguments["b"], actor)
     return (*_CLI, *command_of(kind, arguments, (*_extra(settings, kind, arguments, actor),)))
@@ -59,7 +59,7 @@ def _extra(
 
 
 def _tree_option(settings: Connections, run: str) -> Iterator[str]:
-    """Yield `--code=TREE` if the run has other rules than this code, and their tree is known."""
+    """Yield `--code=TREE` if the run used other rules than this code, and their tree is known."""
     if run == "live":
         return
     code = load(directories_of(runs_dir(settings), run)[0]).code

@@ -1,9 +1,9 @@
 """Execute the open requests one after another, then end: `python -m deploy.requests.once`.
 
 The prover runs this module as a child process, because a process returns its memory when it ends.
-The process holds a lock in Postgres until it ends, so only one such process runs. If it finds a
-request that has started and not ended, an earlier process died during that request. It then records
-the request as interrupted.
+The process holds a lock in Postgres until it ends, so only one such process runs. If a request has
+started and not ended, an earlier process died while it executed that request. The new process
+records the request as interrupted.
 """
 
 import os
@@ -24,7 +24,7 @@ from deploy.requests.child import Output, Running
 from deploy.requests.commands import command_line
 from deploy.stack.django import setup_django
 
-BUSY: Final = 3  # another process executes
+BUSY: Final = 3  # exit code if another process executes the requests
 _NICE: Final = 10
 _EVERY_S: Final = 1.0
 _PAUSE_S: Final = 2.0
@@ -74,14 +74,14 @@ def _executed(settings: Connections, taken: Any) -> Any:  # noqa: ANN401 -- type
 
 
 def _problem(found: Output) -> str:
-    """Return the messages of a command that has printed no result, "" for one with a result."""
+    """Return the command's messages if it has printed no result, or "" if it has."""
     if found.exit_code in _RESULTS and found.document is not None:
         return ""
     return found.messages or f"The command ended with exit code {found.exit_code}."
 
 
 def _parts(kind: str, document: Any) -> tuple[Any, Any]:  # noqa: ANN401 -- JSON
-    """Return the document without the rows of a comparison, and these rows."""
+    """Return a command's JSON and None. For a comparison, move its rows into the second value."""
     if kind != COMPARE or not isinstance(document, dict):
         return document, None
     rows = document.pop("rows", {})
@@ -89,7 +89,7 @@ def _parts(kind: str, document: Any) -> tuple[Any, Any]:  # noqa: ANN401 -- JSON
 
 
 def _reporter(number: int) -> Callable[[str], None]:
-    """Return a function that writes the newest line of a command, at most once a second."""
+    """Return a function that stores a command's newest line, at most once a second."""
     from ledger.requests.execution import write_progress  # noqa: PLC0415 -- needs Django set up
 
     next_s = 0.0
@@ -106,7 +106,7 @@ def _reporter(number: int) -> Callable[[str], None]:
 def _with_database(write: Callable[[], None], tries: int = 30) -> None:
     """Call `write`, up to `tries` times while Postgres can't be reached, with pauses of 2 s.
 
-    The last failure is raised. With a single try it is only logged: a progress text may get lost.
+    The last failure is raised. With `tries=1` it is only logged: progress texts may be lost.
     """
     from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 

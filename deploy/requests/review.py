@@ -1,4 +1,4 @@
-"""`python -m deploy.requests.review A B PERSON`: request a review for a person of the pages."""
+"""`python -m deploy.requests.review A B PERSON`: request a review of two runs, as a web user."""
 
 import sys
 
@@ -10,7 +10,7 @@ from ledger.kernel.errors import LedgerError
 
 
 def main() -> int:
-    """Compare the runs, record their difference, print the review as JSON. Return the exit code."""
+    """Compare runs A and B, request the review, print it as JSON. Return the exit code."""
     try:
         connect_django()
         from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment

@@ -1,4 +1,4 @@
-"""Service of requests by the prover: it starts a process for open ones, and writes a snapshot.
+"""Requests of the page History in the prover: it starts a process for them, and writes a snapshot.
 
 The snapshot is a JSON document in Postgres, from which the page History lists archive, runs and
 questions.
@@ -17,7 +17,7 @@ from deploy.stack.processes import end_child
 
 COMMAND: Final = (sys.executable, "-m", "deploy.requests.once")
 _ASK_S: Final = 1.0
-_TRY_AGAIN_S: Final = 30.0  # after a process that could not execute
+_TRY_AGAIN_S: Final = 30.0  # pause after a child process that failed, or after a lost connection
 _SNAPSHOT_S: Final = 30.0
 _SNAPSHOT_BUSY_S: Final = 3.0
 _MOST_RUNS: Final = 50
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 class Runner:
-    """The child process, if one runs, and the earliest times of the next query and snapshot."""
+    """The child process, if one runs, and the next times of a query and a snapshot."""
 
     def __init__(self, settings: Connections, command: tuple[str, ...] = COMMAND) -> None:
         self._settings = settings
@@ -44,9 +44,9 @@ class Runner:
         return self._child is not None
 
     def step(self, now_s: float) -> None:
-        """Start the process if a request is open, note its end, and write a snapshot if it is due.
+        """Start the child process if a request is open, notice its end, and write a due snapshot.
 
-        If the connection to Postgres is lost, this step logs it, and the next one tries again.
+        If the connection to Postgres is lost, log that; a step 30 s later tries again.
         """
         from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 
@@ -58,7 +58,7 @@ class Runner:
             self._ask_s = now_s + _TRY_AGAIN_S
 
     def end(self) -> None:
-        """End the process with SIGTERM. The next start records its request as interrupted."""
+        """End the child process with SIGTERM. The next one records its request as interrupted."""
         if self._child is not None:
             end_child(self._child)
         self._child = None
