@@ -53,8 +53,8 @@ _WEB: Final[dict[str, Any]] = {
 class NoTables(TableManager):
     """A replacement for Faust's table manager, for an app without tables.
 
-    Before it subscribes, Faust's table manager sleeps a second, so that agents can register tables.
-    The partitions of a worker that restarts after a kill would be idle for that second.
+    Faust's own table manager sleeps a second before it subscribes, so that agents can register
+    tables. During that second, the partitions of a restarted worker would be idle.
     """
 
     @override
@@ -67,7 +67,7 @@ def create_app(settings: WorkerSettings) -> faust.App:
     """Return the app of one worker. Its consumer group is `APP_ID`, which names the revision."""
     return faust.App(
         APP_ID,
-        version=1,  # keeps the id unchanged; from 2 on Faust appends the number
+        version=1,  # with 1, Faust uses the id unchanged; from 2 on it appends the version
         broker=f"kafka://{settings.kafka_bootstrap}",
         store="memory://",
         TableManager=NoTables,

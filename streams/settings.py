@@ -53,7 +53,7 @@ class WorkerSettings(StreamSettings):
 
     @property
     def topics_file(self) -> Path:
-        """Return the path of the file with the ids of the topics that this revision's state uses.
+        """Return the path of the file with topic ids: those of the topics of this revision's state.
 
         All workers share it, so that a new worker knows the ids too.
         """

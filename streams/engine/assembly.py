@@ -22,7 +22,7 @@ from streams.engine.mismatch import REPAIR, LogMismatch, TornChangelogs
 from streams.engine.retained import Retained
 
 _Json = dict[str, Any]
-_Rows = dict[int, tuple[_Json, _Json]]  # start -> row and position
+_Rows = dict[int, tuple[_Json, _Json]]  # window start -> row, position of its key's state
 
 BLOCKS_AT_ONCE: Final = 4  # a few milliseconds of work
 
@@ -30,9 +30,9 @@ BLOCKS_AT_ONCE: Final = 4  # a few milliseconds of work
 class Assembly:
     """A builder of the states of partition `number`, from its changelog records in order.
 
-    Of each key and each window, the last record has the newest content. A level also overwrites the
-    window rows that it contains. With a snapshot's states as `base`, only later changelog records
-    need to be added. Earlier records may be added again, which changes nothing.
+    The last record of each key and of each window has the newest content. A level also overwrites
+    the window rows that it contains. With a snapshot's states as `base`, only later changelog
+    records need to be added. Earlier records may be added again, which changes nothing.
 
     `open_keys` are the keys with an open need or price proposal. `carried` maps a key to the starts
     of the window rows that its last level contains.
@@ -50,7 +50,7 @@ class Assembly:
         self.open_keys = set(open_keys)
         self.carried: dict[InvKey, tuple[int, ...]] = {}
         self.progress: Progress | None = None
-        self._level_of_progress: bytes | None = None  # the level with the last progress
+        self._level_of_progress: bytes | None = None  # content of the level with the last progress
         self.records = 0
 
     def add_level(
@@ -98,7 +98,7 @@ class Assembly:
     async def states(self, next_offset: int) -> ColdStates:
         """Return all states. With a base, the result is the base, updated in place.
 
-        The event loop gets control between blocks. `next_offset` is that of the restored progress.
+        The event loop gets control between blocks. `next_offset` is the restored progress.
         Window rows of a key without a level are ignored if their offset is at least `next_offset`.
 
         Raises:
@@ -139,7 +139,7 @@ class Assembly:
             level = _parsed(self._levels.document(key))
             newest = level or before
             if newest is None:
-                continue  # rows alone are no state
+                continue  # without a level there is no state
             rows = self._retained(newest, self._known_rows(key, before))
             rows.update({row["start_us"]: row for row in newest["rows"] if newest is level})
             self._numbers.check(key, len(rows))
@@ -165,7 +165,7 @@ class Assembly:
                     f"position {position} is newer than the level's {newest['position']}"
                 )
                 raise TornChangelogs(problem)
-            # Workers drop expired rows without writing to the topic: the read model keeps them.
+            # Workers write no tombstones for expired rows, because the read model keeps these rows.
             if expired_until_us is None or start_us + WINDOW_US > expired_until_us:
                 kept[start_us] = row
         return kept

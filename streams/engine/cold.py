@@ -19,10 +19,11 @@ from cdc.contracts.state import decode_state, encode_state
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 
-# Documents in a block. 16 would need a third more bytes, 64 would take twice as long to decompress.
+# Documents in a block. Blocks of 16 need a third more bytes. Blocks of 64 take twice as long to
+# decompress.
 SLOTS: Final = 32
 BLOCK_BYTES = 256 << 10  # most bytes of documents; a key with all its windows takes half of this
-_SMALL: Final = 8 << 10  # compressed bytes below which a block with empty slots is rewritten
+_SMALL: Final = 8 << 10  # compressed bytes; a half-empty block below this is rewritten
 _LEVEL: Final = 1
 _SEPARATOR: Final = b"\n"  # JSON escapes newlines
 
@@ -132,7 +133,7 @@ class ColdStates:
             yield self._close(gathered)
 
     def add_block(self, payload: bytes, keys: list[InvKey | None]) -> None:
-        """Add a compressed block, for example of a snapshot file. `keys` are those of its slots."""
+        """Add a compressed block, for example of a snapshot file. `keys` has one item per slot."""
         number = self._next
         self._next += 1
         block = Block(payload, keys)
@@ -225,7 +226,7 @@ class States(dict[InvKey, KeyState]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mapping) and dict(self.items()) == dict(other.items())
 
-    __hash__ = None  # as in dict, whose __eq__ is replaced
+    __hash__ = None  # not hashable, like dict
 
     @override
     def keys(self) -> Any:
@@ -251,7 +252,7 @@ class States(dict[InvKey, KeyState]):
         return super().__len__()
 
     def drop_decoded(self, keys: Iterable[InvKey]) -> None:
-        """Drop the decoded states of `keys`. The caller guarantees that equal ones are at rest."""
+        """Drop the decoded states of `keys`. The caller ensures that equal states are at rest."""
         for key in keys:
             super().pop(key, None)
 

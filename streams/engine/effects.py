@@ -45,9 +45,9 @@ class Effects:
     """The effects of a chunk on one partition.
 
     The keys of `rows` are those whose level must be written. The values are the starts of each
-    key's changed window rows. `decisions` has the last revision of each id, with the state that
-    decided it. `beats` has the newest heartbeat by its key. `expired` has the last records of
-    changed window rows that have expired, by key and start. `applied`, `resent`, `replayed` and
+    key's changed window rows. `decisions` maps a decision's id to its last revision and the
+    key's state after that. `beats` has the newest heartbeat by its key. `expired` maps key and start
+    to the last record of a changed window row that has expired. `applied`, `resent`, `replayed` and
     `undecodable` count the chunk's records.
     """
 
@@ -136,7 +136,7 @@ class Writer:
     def decision_sends(
         self, decisions: Iterable[tuple[Output, KeyState]], progress: Progress
     ) -> Iterator[Send]:
-        """Yield one record per decision. Its as-of time is that of `progress`."""
+        """Yield one record per decision, with the as-of time of `progress`."""
         for output, state in decisions:
             key = state.key
             at = DecisionContext(
@@ -177,7 +177,7 @@ class Writer:
 
 
 def _changelogs(effects: Effects, changed: Iterable[ChangedKey]) -> tuple[list[Send], list[Send]]:
-    """Return the records of levels, and those of window rows with expired ones first."""
+    """Return the levels' records and the window rows' records. Expired window rows come first."""
     levels = []
     windows = [
         Send(SALES_WINDOWS_CHANGELOG, window_key(key, start), content)

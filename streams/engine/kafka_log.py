@@ -19,7 +19,7 @@ FETCH_BYTES = 4 << 20
 BATCH = 20_000
 POLL_MS = 200
 DESCRIBED_S = 30.0
-STALLED_AFTER_S = 60.0  # longest time without a record before the end of the range
+STALLED_AFTER_S = 60.0  # longest wait for the next record of a range
 
 
 class ReadStalled(Exception):
@@ -159,7 +159,7 @@ def _admin(bootstrap: str) -> AdminClient:
     """Return the process's only admin client.
 
     `cache` alone is not enough: threads that call at the same time would each create a client. The
-    cache would keep only one of them, and the others might close before they have answered.
+    cache would keep one client. The others might close before they have answered.
     """
     with _ONE_AT_A_TIME:
         return _kept_admin(bootstrap)

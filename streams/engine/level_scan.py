@@ -45,8 +45,8 @@ def scan_level(content: bytes) -> LevelFacts:
     """Return the facts of `content`, one level.
 
     Raises:
-        UnknownVersion: written by another version of this code.
-        UnreadableRecord: no level of this version.
+        UnknownVersion: another version of this code wrote `content`.
+        UnreadableRecord: `content` is no level of this version.
     """
     return _scanned(content) or _parsed(content)
 

@@ -48,7 +48,7 @@ class _TimeSlice:
         self._until_s = time.perf_counter() + SLICE_S
 
     async def step(self) -> None:
-        """Call this after each record. It yields to the event loop once the slice is over."""
+        """Count one record. Yield to the event loop if the time slice is over."""
         self._steps += 1
         if self._steps % CLOCK_EVERY == 0 and time.perf_counter() >= self._until_s:
             await asyncio.sleep(0)
@@ -79,7 +79,7 @@ async def handle_chunk(
             f"got {chunk[0].offset}; nothing was folded"
         )
         raise Gap(problem)
-    owned.in_work = True  # remains True if anything below fails, so that no snapshot is taken
+    owned.in_work = True  # stays True if anything below fails; then no snapshot is taken
     async with owned.fold_lock:
         effects = await _fold(chunk, owned)
         stages = await _staged(effects, owned)
@@ -105,7 +105,7 @@ async def _fold(chunk: Sequence[SourceRecord], owned: OwnedPartition) -> Effects
 
 
 async def _staged(effects: Effects, owned: OwnedPartition) -> list[Stage]:
-    """Return the chunk's records to send.
+    """Return the records to send for the chunk.
 
     Encoding takes as long as the fold, so this function yields to the event loop too.
     """

@@ -36,7 +36,8 @@ class MemoryBroker:
         self.topics: dict[TopicAndPartition, list[LogRecord]] = defaultdict(list)
         self.epochs: dict[int, int] = defaultdict(int)
         self._open: dict[int, Transaction] = {}
-        self._ends: dict[TopicAndPartition, int] = defaultdict(int)  # of finished transactions
+        # Next offset of each topic's partition, without the records of open transactions.
+        self._ends: dict[TopicAndPartition, int] = defaultdict(int)
         self._firsts: dict[TopicAndPartition, int] = defaultdict(int)
         self._deleted: dict[str, int] = defaultdict(int)
 
@@ -156,7 +157,7 @@ class Transaction:
 
     @property
     def positions(self) -> Positions:
-        """Return the offset after each topic's last record, not counting the marker after it."""
+        """Return the offset after each topic's last record, which the marker gets at the commit."""
         return dict(self._next)
 
     def append(self, send: Send) -> None:

@@ -32,7 +32,7 @@ class LogMismatch(Exception):
 
 
 class TornChangelogs(BrokenInvariant):
-    """One of the two changelogs has lost records, so the other is ahead.
+    """One of the two changelogs has lost records, so the other changelog is ahead.
 
     A worker writes to both in the same transactions.
     """
@@ -56,7 +56,7 @@ class Topics:
 def refuse_other_counts(partitions: Mapping[str, int], expected: int) -> None:
     """Raise `LogMismatch` unless each topic has the `expected` number of partitions.
 
-    With another number, most keys' next records are in another partition than their state.
+    With another number, the next records of most keys go to a partition without their states.
     """
     is_known = expected == PARTITIONS
     for topic, found in partitions.items():
@@ -115,7 +115,7 @@ def refuse_other_generation(number: int, own_generation: int, found: int | None)
 
 
 def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None:
-    """Raise `LogMismatch` unless the source topic is that of `progress` and has its next offset."""
+    """Raise `LogMismatch` if `progress` is of another source topic, or its next offset is lost."""
     found, known = topics.ids[STOCK_EVENTS], progress.source_topic_id
     if known not in (None, found):
         problem = (
@@ -133,7 +133,7 @@ def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None
 
 
 def refuse_truncated_source(number: int, progress: Progress, first: int) -> None:
-    """Raise `LogMismatch` if the source topic begins after the records that the ring needs."""
+    """Raise `LogMismatch` if the source topic begins after the first record that the ring needs."""
     if first > progress.ring_from:
         problem = (
             f"{STOCK_EVENTS}[{number}] begins at {first}, it was truncated: the records from "

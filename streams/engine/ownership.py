@@ -41,7 +41,7 @@ class Fencing(Broker, Protocol):
 
 
 class _Overtaken(Exception):
-    """A later rebalance has assigned the partition to another worker, so its restore stops."""
+    """A later rebalance has assigned the partition to another worker, so the restore stops."""
 
 
 @dataclass(slots=True)
@@ -73,9 +73,10 @@ async def no_snapshot(_partition: int) -> Snapshot | None:
 class Ownership:
     """All partitions of this process.
 
-    `assigned` are the partitions that the group assigned to it. `ready` are those of them whose
-    state is restored; only these may be folded and queried. The takeover after a rebalance waits
-    for the previous takeover, because the initialisation of a producer can't be cancelled.
+    `assigned` are the partitions that the group assigned to this process. `ready` are the assigned
+    ones whose state is restored; only these may be folded and queried. The takeover after a
+    rebalance waits for the previous takeover, because the initialisation of a producer can't be
+    cancelled.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class Ownership:
         self._load_snapshot = load_snapshot
         self.permille = PERMILLE  # permitted share of undecodable records
         self._lost: dict[int, OwnedPartition] = {}
-        self._fenced: frozenset[int] = frozenset()  # this process is their only writer
+        self._fenced: frozenset[int] = frozenset()  # only we may write to these
         self._attempt: asyncio.Task[None] | None = None
         self._moved = asyncio.Condition()
         self._is_assigned = False  # the group has made an assignment, which may be empty
@@ -104,7 +105,7 @@ class Ownership:
         # One lock for all partitions, so that only one folds at a time. A query then waits for one
         # time slice, not for a slice of each partition.
         self.fold_lock = asyncio.Lock()
-        self.restored_at = time.monotonic()  # last progress of a restore, or last rebalance
+        self.restored_at = time.monotonic()  # last restore progress or rebalance
 
     @property
     def all_ready(self) -> bool:
@@ -153,7 +154,7 @@ class Ownership:
 
     async def _obtain(self, number: int) -> None:
         if number != self.rebalances:
-            return  # the takeover of a later rebalance does it
+            return  # the takeover of a later rebalance obtains the partitions
         wanted = self.assigned
         former, self._lost = self._lost, {}
         async with AsyncExitStack() as stack:
@@ -165,8 +166,8 @@ class Ownership:
             await self._broker.own(wanted)
             self._fenced = wanted
         free_slots = asyncio.Semaphore(RESTORES_AT_ONCE)
-        # Partitions with a kept state come first: their check takes milliseconds, and no worker
-        # serves them before it.
+        # Partitions with a kept state come first. Their check takes milliseconds, and until it
+        # is done no worker serves them.
         in_order = sorted(wanted, key=lambda partition: (partition not in former, partition))
         await asyncio.gather(
             *(self._obtain_one(number, p, former.get(p), free_slots) for p in in_order)
@@ -238,7 +239,7 @@ class Ownership:
 
 
 async def _is_current(former: OwnedPartition, reader: Log) -> bool:
-    """Return True if the changelog's newest progress is not beyond that of `former`."""
+    """Return True if the changelog's end has a progress, and it isn't beyond that of `former`."""
     first, end = await reader.bounds(ON_HAND_CHANGELOG, former.number)
     newest = await newest_progress(former.number, max(first, end - TAIL), end, reader)
     return newest is not None and newest.next_offset <= former.next_offset

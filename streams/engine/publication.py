@@ -6,8 +6,8 @@ The worker's own code writes them, and the same producers fence other writers.
 The history is too large for one transaction. Every level therefore has the progress 0 until the
 last transaction writes the true one. No worker's chunk has the progress 0, and no worker restores
 from it (`mismatch.refuse_unfinished`). Decisions, late sales and rejected records go to the output
-topics of the logic revision. Of each key only the last decisions are written, as compaction would
-leave them.
+topics of the logic revision. Each key's earlier decisions are left out, because compaction would
+remove them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ from streams.engine.store import OwnedPartition
 SOURCES: Final = (*CHANGELOGS, STOCK_EVENTS)  # topics whose ids a publication needs
 STATES_AT_ONCE: Final = 1_000  # per transaction: a few megabytes
 ROWS_AT_ONCE: Final = 5_000
-REFUSALS_AT_ONCE: Final = 100  # of up to 667 kB each
+REFUSALS_AT_ONCE: Final = 100  # rejected records per transaction, of up to 667 kB each
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class History(Protocol):
     def newest_commit_us(self) -> int | None:
         """Return the dedupe ring's newest commit time in µs since 1970 UTC, None if it has none.
 
-        A worker reads the ring's members from the topic.
+        The publication needs no members of the ring: a worker reads them from the source topic.
         """
         ...
 
@@ -61,7 +61,7 @@ class History(Protocol):
 
     @property
     def streamed(self) -> bool:
-        """Return True if the history has a change. Debezium's snapshot rows all precede it."""
+        """Return True if the history has a change. All changes follow Debezium's snapshot rows."""
         ...
 
     def ring_from(self) -> int:
@@ -116,7 +116,7 @@ class Publication:
         self.transactions = 0
 
     async def begin(self) -> None:
-        """Write the first key with progress 0, which marks the partition as unfinished.
+        """Write the first key's level with progress 0, which marks the partition as unfinished.
 
         Raises:
             Fenced: another process has initialised the partition's producer.

@@ -1,4 +1,4 @@
-"""The interfaces of the engine to a broker: its records, and protocols to write and read them.
+"""The engine's interfaces to a broker: records, and protocols to write and read them.
 
 `streams.engine.memory` implements the protocols for tests, `transactions` and `kafka_log` for
 workers.
@@ -35,7 +35,7 @@ def unbroken(chunk: Sequence[SourceRecord]) -> Iterator[Sequence[SourceRecord]]:
 
 @value
 class Send:
-    """One record to write into `topic`, in the partition with the source record's number."""
+    """One record to write into `topic`, in the partition with the same number as the source's."""
 
     topic: str
     key: bytes | None

@@ -31,7 +31,7 @@ from streams.engine.snapshot import Snapshot
 from streams.engine.store import OwnedPartition
 
 CHANGELOGS = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
-TAIL = 64  # number of last offsets to search for a progress, which each chunk's last level has
+TAIL = 64  # number of last offsets to search; each chunk's last level has a progress
 START = Progress(0, None, None, streamed=False)
 
 logger = structlog.get_logger(__name__)
@@ -46,8 +46,8 @@ async def restore(
     changelogs. A snapshot that contradicts the changelogs is discarded with a logged warning.
 
     Raises:
-        LogMismatch: the source topic is not that of the restored state or lacks its next offset,
-            or a changelog is truncated or of another generation.
+        LogMismatch: the state comes from another source topic, the source topic lacks the state's
+            next offset, or a changelog is truncated or of another generation.
         UnreadableRecord: a changelog record is of an unknown version.
         BrokenInvariant: the changelogs contradict each other.
         Fenced: another worker wrote to the changelogs during the restore.
@@ -83,9 +83,9 @@ async def _restored_from_start(
 
 
 async def _refuse_overtaken(number: int, topics: Topics, log: Log, seen: Exception) -> None:
-    """Raise `Fenced` if a changelog grew during the restore. That explains the error `seen`.
+    """Raise `Fenced` if a changelog grew during the restore, which explains the error `seen`.
 
-    This process has written nothing yet, so another worker has initialised a newer producer.
+    This process has written nothing yet. So another worker has initialised a newer producer.
     """
     for topic in CHANGELOGS:
         _, end = await log.bounds(topic, number)

@@ -17,7 +17,7 @@ from streams.engine.mismatch import REPAIR, LogMismatch
 
 _DAY_MS: Final = DAY_US // 1000
 # The broker may delete rows that were not written for `WINDOW_RETENTION_MS`. The level of a key
-# without later records still counts them. Rows may be some days older than the level: 10 at most.
+# without later records still counts them. A row is written at most 10 days before such a level.
 _AGED_DAYS: Final = WINDOW_RETENTION_MS // _DAY_MS - 10
 
 
@@ -53,7 +53,8 @@ class Retained:
         """Compare the level's count with the number of rows that were found for the key.
 
         Raises:
-            LogMismatch: the numbers differ.
+            LogMismatch: the numbers differ, and the broker can't have deleted rows because of their
+                age.
         """
         counted, day = self._counts.get(key, (found, 0))
         if found != counted and not self._is_aged(day):
@@ -66,10 +67,10 @@ class Retained:
     def check_others(
         self, checked: Container[InvKey], carried: dict[InvKey, tuple[int, ...]]
     ) -> None:
-        """Check the keys that are not in `checked`. Their only rows are those in their levels.
+        """Check the keys that are not in `checked`. All their rows must be in their levels.
 
         Raises:
-            LogMismatch: a level counts more rows than it contains.
+            LogMismatch: a level counts another number of rows than it contains; see `check`.
         """
         for key in self._counts:
             if key not in checked:

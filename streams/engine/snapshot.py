@@ -1,8 +1,9 @@
 """The snapshot file of a partition, with which a restart reads only the end of the changelogs.
 
-It has the acknowledged state at one moment: all states, progress, dedupe ring, and the offsets up
-to which they include both changelogs. `load` refuses an invalid file. `restore` refuses a file that
-contradicts the changelogs. In both cases the restore reads the complete changelogs.
+It has the acknowledged state at one moment: all states, progress, dedupe ring, and for each
+changelog the offset after the last record that the states include. `load` refuses an invalid file.
+`restore` refuses a file that contradicts the changelogs. In both cases the restore reads the
+complete changelogs.
 
 The file has a magic line and then frames. A frame is its length (8 bytes), its CRC-32 (4 bytes) and
 its content. The first frame is the head, with the number of blocks. The second is the ring. Two
@@ -49,8 +50,8 @@ class SnapshotRefused(Exception):
 class Snapshot:
     """The content of a file: the acknowledged state of partition `number` at one moment.
 
-    `positions` are the offsets up to which it includes both changelogs. `changelog_next_offset` is
-    the newest progress in the level changelog before that changelog's position.
+    `positions` maps each changelog to the offset after the last record that the state includes.
+    `changelog_next_offset` is the newest progress in the level changelog before that offset.
     """
 
     number: int
@@ -72,12 +73,12 @@ def file_of(directory: Path, number: int, generation: int) -> Path:
 
 
 def snapshot_of(owned: OwnedPartition) -> Snapshot:
-    """Return the snapshot of the partition's present state. `freeze` must follow it directly.
+    """Return the snapshot of the partition's present state. Call `freeze` directly afterwards.
 
     The snapshot shares `owned.cold`, to which `freeze` adds the states that are only in use.
 
     Raises:
-        RuntimeError: a chunk is being folded or has failed, so not all is acknowledged.
+        RuntimeError: a chunk is being folded or has failed, so the state is not acknowledged.
     """
     if owned.in_work:
         problem = (
@@ -195,7 +196,7 @@ def load(directory: Path, number: int, generation: int) -> Snapshot | None:
 
 
 def prune(directory: Path) -> None:
-    """Delete unfinished files of a crash, and all but the `MOST_FILES` newest snapshots.
+    """Delete files left unfinished by a crash, and all but the `MOST_FILES` newest snapshots.
 
     Call this while no snapshot is being written. Files of partitions that moved to other workers
     are kept within that number: they shorten the restore if the partition returns.
@@ -299,7 +300,7 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
 
 
 def _progress_of(head: dict[str, Any]) -> Progress:
-    """Return the progress without `ring_from`: the ring itself is in the file."""
+    """Return the progress of `head`, without `ring_from` because the file has the ring itself."""
     return Progress(
         head["next_offset"],
         head["newest_commit_us"],

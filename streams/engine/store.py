@@ -23,10 +23,11 @@ class OwnedPartition:
     `next_offset` is the first offset of the source that the state doesn't include. Records below
     `restored_offset` were handled by an earlier process. If such a record is read again, the output
     of its key is written again. `unsent_rows` maps a restored key to the starts of the window rows
-    in its last level, which are then written again too.
+    in its last level. These rows are then written again too.
 
-    `positions` are the offsets up to which the state includes both changelogs. `topic_ids` are the
-    broker's ids of source and changelogs, by which a topic that is created again is recognised.
+    `positions` maps each changelog to the offset after the last record that the state includes.
+    `topic_ids` are the broker's ids of source and changelogs. A topic that is created again has
+    another id.
     `changelog_next_offset` is the newest progress in the level changelog. It is less than
     `next_offset` after records that changed no key.
     """
@@ -49,13 +50,13 @@ class OwnedPartition:
         self.published = States(self.cold, in_use, keep_decoded=False)
         self.published_offset = progress.next_offset
         self.as_of_us = progress.newest_commit_us
-        self.changelog_end: int | None = None  # None until it is read
+        self.changelog_end: int | None = None  # end offset of the level changelog at the restore
         self.unsent_rows: dict[InvKey, tuple[int, ...]] = {}
         self.positions: dict[str, int] = {}
         self.topic_ids: dict[str, str] = {}
         self.changelog_next_offset = progress.next_offset
-        # Keys that changed since the last `snapshot.freeze`, and keys that it is moving to rest.
-        # Dictionaries, because the order of a set differs by process, and blocks must be equal.
+        # Keys that changed since the last `snapshot.freeze`, and keys that a freeze is moving to
+        # rest. Sets have another order in each process, so blocks with equal states would differ.
         self.unfrozen: dict[InvKey, None] = dict.fromkeys(in_use)
         self.freezing: dict[InvKey, None] = {}
         self.open_keys = {key for key in open_at_rest if key not in in_use}

@@ -19,7 +19,7 @@ from streams.engine.mismatch import REPAIR, LogMismatch
 from streams.engine.records import Fenced, Positions, Send, Stage
 
 BATCH_BYTES = 262_144
-# The producer checks a batch's size before compression, the broker after it.
+# The producer checks a batch's size before compression, the broker after compression.
 REQUEST_BYTES = LARGEST_RECORD_BYTES
 # The broker aborts a transaction that is open for longer. A new owner's initialisation aborts it at
 # once, so readers wait this long only if there is no new owner.
@@ -55,8 +55,8 @@ class PartitionProducers:
         self._known_ends = known_ends
         self._app_id = app_id
         self._producers: dict[int, AIOKafkaProducer] = {}
-        self.committed = 0  # transactions, of all partitions
-        self.committing_s = 0.0  # from begin to commit, summed over them
+        self.committed = 0  # transactions of all partitions
+        self.committing_s = 0.0  # seconds from begin to commit, summed over all transactions
 
     async def own(self, partitions: Iterable[int]) -> None:
         """Initialise the producers of `partitions`, which fences their former owners."""
@@ -89,9 +89,9 @@ class PartitionProducers:
         await self.disown(list(self._producers))
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Write all stages in one transaction. Return the offset after the last record by topic.
+        """Write all stages in one transaction. Return each topic's offset after its last record.
 
-        Readers of committed records get none before the commit. So this method sends a stage
+        Readers of committed records get no record before the commit. So this method sends a stage
         without waiting for the previous one. A small transaction then takes three round trips
         instead of seven.
 
@@ -184,5 +184,5 @@ def _batches(producer: AIOKafkaProducer, sends: Sequence[Send]) -> Iterator[Any]
 
 
 def _append(batch: Any, send: Send) -> object:  # noqa: ANN401 -- aiokafka has no types
-    """Append the record. Return None if the batch is full. An empty batch accepts any size."""
+    """Append the record, or return None if the batch is full. An empty batch takes any record."""
     return batch.append(timestamp=None, key=send.key, value=send.value, headers=list(send.headers))

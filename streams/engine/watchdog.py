@@ -6,11 +6,11 @@ The worker ends when `Watchdog.problem` returns a text.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# A single partition may wait while a large poll of the others is processed. It counts as stuck only
-# after this many times `stall_s`.
+# A single partition may wait while records of other partitions are processed. It counts as stuck
+# only after this many times `stall_s`.
 ONE_PARTITION_FACTOR = 4
-# If there was no check for this share of `stall_s`, the process was suspended. All times then start
-# again.
+# If there was no check for this share of `stall_s`, the process was suspended. The watchdog then
+# forgets all times.
 SUSPENDED_SHARE = 0.5
 
 
@@ -30,7 +30,7 @@ class Watchdog:
     def silent_s(self, now_s: float, lags: Mapping[int, int]) -> float:
         """Return the longest time (s) for which a partition with waiting records has handled none.
 
-        Return 0 if no partition has waiting records. `lags` counts them by partition.
+        Return 0 if no partition has waiting records. `lags` counts waiting records by partition.
         """
         waits = (now_s - self._seen[p][1] for p, lag in lags.items() if lag > 0 and p in self._seen)
         return max(waits, default=0.0)
@@ -45,9 +45,9 @@ class Watchdog:
     ) -> str | None:
         """Return a description of what is stuck, or None. Call this regularly.
 
-        `handled` counts the records that each ready partition has handled, `lags` those that wait
-        for it. `restoring_since_s` is None if all assigned partitions are ready. Otherwise it is
-        the time of the last progress of a restore, or of the revocation.
+        `handled` counts the handled records of each ready partition, `lags` its waiting records.
+        `restoring_since_s` is None if all assigned partitions are ready. Otherwise it is the time
+        of the last progress of a restore, or of the revocation.
         """
         if restoring_since_s is not None and now_s - restoring_since_s > self.restore_stall_s:
             return f"no partition was assigned or restored for {self.restore_stall_s:g} s"

@@ -32,7 +32,7 @@ Span = tuple[int | None, int | None]
 class Queryable(Protocol):
     """The attributes of a worker that queries read.
 
-    `ends` are end offsets by partition. `code` is the hash of the sources that it has imported.
+    `ends` maps a partition to its end offset. `code` is the hash of the worker's imported sources.
     """
 
     settings: WorkerSettings
@@ -88,7 +88,7 @@ def level(state: KeyState, _span: Span) -> Document:
 
 
 def sales_windows(state: KeyState, span: Span) -> Document:
-    """Return the retained window rows whose start is in `span`, [from, to). None is no bound."""
+    """Return the retained window rows that start in `span`: [from, to); None means no limit."""
     first_us, last_us = span
     chosen = [
         start
@@ -115,10 +115,10 @@ STORES: Final[Mapping[str, Store]] = {
 
 
 def lag(owned: OwnedPartition, ends: Mapping[int, int], now_us: int) -> tuple[int, float]:
-    """Return the number of waiting records, and the longest time (s) that one may have waited.
+    """Return the number of waiting records, and the longest time (s) that any may have waited.
 
     No record waits longer than the age of the partition's as-of time. A partition without waiting
-    records has no lag, however long nothing was sold.
+    records has no lag, even if nothing was sold for long.
     """
     records = max(0, ends.get(owned.number, 0) - owned.published_offset)
     if records == 0 or owned.as_of_us is None:
@@ -159,12 +159,12 @@ def complete_map(rows: Iterable[Document]) -> list[Document]:
 
 
 def claim_order(row: Document) -> tuple[bool, int]:
-    """Return a sort key for rows of one partition: running workers first, then higher offsets."""
+    """Return a key for `max` over one partition's rows: state RUNNING, then the higher offset."""
     return row["state"] == RUNNING, row.get("next_offset", -1)
 
 
 def about_worker(worker: Queryable) -> Document:
-    """Return identity and state of one worker."""
+    """Return this worker's id, state and revision."""
     return {
         "worker": worker.settings.worker_id,
         "state": RUNNING if is_ready(worker) else RESTORING,
@@ -182,12 +182,12 @@ def revision(worker: Queryable) -> Document:
 
 
 def rules(worker: Queryable) -> Document:
-    """Return revision, group and generation, and the hash of the imported sources."""
+    """Return this worker's revision, group and generation, and its imported sources' hash."""
     return revision(worker) | {"code": worker.code}
 
 
 def total_lag(rows: list[Document]) -> Document:
-    """Return the number of waiting records of all `rows`, and the longest wait of one row."""
+    """Return the sum of the rows' waiting records, and the longest wait (s) in any row."""
     return {
         "lag_records": sum(row.get("lag_records", 0) for row in rows),
         "lag_seconds": max((row.get("lag_seconds", 0.0) for row in rows), default=0.0),

@@ -1,4 +1,4 @@
-"""The figures of `/metrics` that are read from the worker's state at each request."""
+"""The figures of `/metrics` that each request reads from the worker's state."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from streams.rules import are_compiled
 
 
 class ProducerFigures(Protocol):
-    """The producers' number of committed transactions, and the seconds that they took."""
+    """The number of transactions that the producers committed, and the seconds that these took."""
 
     committed: int
     committing_s: float
@@ -41,7 +41,7 @@ class HasSnapshotFigures(Protocol):
 
 
 class Measurable(Queryable, Protocol):
-    """A worker with the attributes that its figures are read from."""
+    """A worker, with the attributes from which `register` reads figures."""
 
     watchdog: Watchdog
 
@@ -202,7 +202,7 @@ def _of_snapshots(readings: Readings, worker: Measurable) -> None:
 
 
 def one(figure: float) -> list[Sample]:
-    """Return the sample of a figure that has no partition."""
+    """Return the only sample of a figure of the whole worker."""
     return [(None, figure)]
 
 
@@ -212,7 +212,7 @@ def is_ready(worker: Queryable) -> int:
 
 
 def _each(worker: Queryable, figure: Callable[[OwnedPartition], float | None]) -> OfPartitions:
-    """Return a reader that gives `figure` of each ready partition, except where it is None."""
+    """Return a reader of `figure` for each ready partition. It leaves out partitions with None."""
 
     def read() -> Iterator[Sample]:
         for number, owned in sorted(worker.ownership.ready.items()):

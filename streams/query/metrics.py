@@ -26,7 +26,7 @@ _FRESH_S: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60)
 _DELAY_S: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5)
 _QUERY_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1)
 
-Sample = tuple[str | None, float]  # partition, or None for a figure of the whole worker; value
+Sample = tuple[str | None, float]  # (partition or None for the whole worker, value)
 Read = Callable[[], Iterable[Sample]]
 
 
@@ -129,7 +129,7 @@ class Metrics:
         self._skipped.inc(records)
 
     def loop_delayed(self, seconds: float) -> None:
-        """Add a delay (s) with which the event loop called a timer."""
+        """Record by how many seconds the event loop called a timer too late."""
         self._loop_delay.observe(max(0.0, seconds))
 
     def answered(self, route: str, code: int, seconds: float) -> None:
@@ -140,7 +140,7 @@ class Metrics:
     def forwarded(self, code: int | None) -> None:
         """Count a forwarded query by the answer's status.
 
-        None means that no owner was known, or that it didn't answer in time.
+        A `status` of None means that no owner was known, or that the owner didn't answer in time.
         """
         self._forwards.labels("none" if code is None else str(code)).inc()
 

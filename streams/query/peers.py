@@ -3,7 +3,7 @@
 Each worker returns its own partitions on request. The resulting map of owners is renewed at most
 every 2 s, and only while queries arrive. Each renewal also reads the workers' addresses again.
 
-The requests of this client have the header `X-Inventory-Hop`. A worker that gets such a request
+The requests of this client have the header `X-Inventory-Hop`. A worker that receives this header
 answers from its own state or refuses, so no query is forwarded twice.
 """
 
@@ -23,7 +23,8 @@ from streams.settings import WorkerSettings
 
 HOP_HEADER: Final = "X-Inventory-Hop"
 MAP_AGE_S: Final = 2.0
-# A worker that didn't answer for this long owns no partition any more: its session is over.
+# A worker that didn't answer for this many seconds owns no partition any more, because its session
+# in the group has ended.
 FORGET_AFTER_S: Final = 10.0
 MAP_TIMEOUT_S: Final = 0.25  # a worker may be busy with a chunk
 CONNECTIONS: Final = 64

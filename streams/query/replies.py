@@ -1,7 +1,7 @@
 """The format of the server's answers: JSON with the version of its schema.
 
 All refusals have the format `answer_problem`, with a text. The answers to unknown addresses, to
-wrong methods and after internal errors have it too.
+wrong methods and after internal errors have the same format.
 """
 
 from collections.abc import Collection

@@ -41,7 +41,7 @@ from streams.settings import WorkerSettings
 LOOP_LAG_S: Final = 5.0
 CHECK_EVERY_S: Final = 0.5
 _KEY: Final = "{key:[^/]+}"  # without the pattern, a SKU with braces would not match
-SCOPES: Final = ("all", "worker")  # of the map of partitions
+SCOPES: Final = ("all", "worker")  # values of the parameter `scope` for the map of partitions
 _ALL: Final = "0.0.0.0"  # noqa: S104 -- compared with, never bound to
 # Less than the 150 ms for which the pages wait for a worker (`cdc.workers.TIMEOUT_S`).
 FORWARD_S: Final = 0.09
@@ -61,7 +61,7 @@ class QueryServer:
         gauges.register(worker)
         self._peers = Peers(worker.settings)
         settings = worker.settings
-        # When a suspension begins, the last heartbeat that the group got may be one interval old.
+        # The group may have got this worker's last heartbeat one interval before a suspension.
         longest_s = settings.session_timeout_s - settings.heartbeat_s
         self._suspensions = Suspensions(worker.ownership, longest_s, time.monotonic())
         self._checking: asyncio.Task[None] | None = None
@@ -248,7 +248,7 @@ class QueryServer:
 
 
 def _address(settings: WorkerSettings) -> str:
-    """Return the URL for other workers. On all interfaces, the host is the worker's id."""
+    """Return the URL for other workers. Its host is the worker's id if all interfaces are used."""
     host = settings.worker_host
     return f"http://{settings.worker_id if host == _ALL else host}:{settings.worker_port}"
 

@@ -13,7 +13,7 @@ from streams.engine.store import OwnedPartition
 class Suspensions:
     """A detector of suspensions of this process for longer than `longest_s` seconds.
 
-    Call `check` much more often than that. Times are in seconds of a monotonic clock.
+    Call `check` much more often than every `longest_s`. Times are in seconds of a monotonic clock.
     """
 
     def __init__(self, ownership: Ownership, longest_s: float, now_s: float) -> None:

@@ -68,7 +68,7 @@ def hold_active(connection: Connection, revision: int) -> None:
 
 
 def switch(connection: Connection, change: Switch) -> None:
-    """Record `change` in the caller's transaction. Its revision decides after the commit.
+    """Record `change` in the caller's transaction. The new revision decides after the commit.
 
     The call waits for transactions that `hold_active` protects.
 

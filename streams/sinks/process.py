@@ -43,12 +43,12 @@ class Sink(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name of the process, of its positions and of its lock."""
+        """Return the name, which the process, its positions and its lock share."""
         ...
 
     @property
     def most_records(self) -> int:
-        """Return the maximum of records in a transaction. `sink_batch_records` can lower it."""
+        """Return the limit of records in a transaction. `sink_batch_records` can lower it."""
         ...
 
     def topics(self, connection: Connection) -> Sequence[str]:
@@ -75,7 +75,7 @@ def main(create: Callable[[SinkSettings], Sink]) -> None:
     """Run a sink until SIGTERM or SIGINT. The supervisor restarts it after any failure.
 
     The exit code is 1 after a failure of Postgres or Kafka, or if another process runs as the sink.
-    It is 65 for an unreadable record: the log has its position, its version and the versions known.
+    It is 65 for an unreadable record: the log has its position, its version and the known versions.
     It is 66 for a topic that lacks the next offset. For 65 and 66 a restart is not enough, and the
     log has the repair command.
     """

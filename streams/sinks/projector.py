@@ -37,9 +37,10 @@ log = structlog.get_logger(__name__)
 
 @value
 class Latest:
-    """The records of a batch to write: the last one of each key, window and partition's heartbeat.
+    """The records of a batch to write: the last level of each key and last row of each window.
 
-    All late sales and rejected records are written. Their keys here are indexes in the batch.
+    `beats` has each partition's last heartbeat. `lates` and `rejections` have all such records, by
+    index in the batch.
     """
 
     levels: dict[bytes, SinkRecord]

@@ -23,7 +23,7 @@ from streams.sinks.upsert import Table, upsert
 # An event replaces the stored row if the event's revision is higher, and in two other cases:
 # - The event is of another logic revision than the row. Only events of the deciding logic revision
 #   are read, and revisions of decisions of two logic revisions can't be compared.
-# - A switch closed the row. After a switch back, its old revision may open it again.
+# - A switch closed the row. After a switch back, the decision's old revision may open it again.
 # The last two lines of the condition protect a person's final decision.
 _NEWER = (
     "(excluded.revision > kept.revision OR excluded.logic_revision <> kept.logic_revision"
@@ -48,10 +48,10 @@ PRICES = Table(
     set_on_update=", updated_at = clock_timestamp()",
 )
 
-# An id ends with generation and offset of the record that opened it. So the higher id of a key is
-# the newer one, in any order of arrival. Only the newest proposal of a key may be open. Rows of
-# other logic revisions are left out: the switch to this revision has closed them, and their ids
-# can't be compared.
+# A proposal's id ends with generation and offset of the record that opened it. So of two ids of a
+# key, the higher one is newer, in any order of arrival. Only the newest proposal of a key may be
+# open. Rows of other logic revisions are left out: the switch to this revision has closed them, and
+# their ids can't be compared.
 _SUPERSEDE: LiteralString = """
 UPDATE app.{table} AS older
 SET {closed}, updated_at = clock_timestamp()
@@ -73,7 +73,7 @@ _SUPERSEDE_PRICES = sql.SQL(_SUPERSEDE).format(
     key=sql.Identifier("proposal_id"),
     closed=sql.SQL("status = 'cancelled', reason = 'superseded'"),
 )
-# Waits for running approvals and blocks new ones until the caller's transaction ends.
+# The lock waits for running approvals and blocks new ones until the caller's transaction ends.
 _HOLD_APPROVALS: LiteralString = "LOCK TABLE app.reorder_proposal IN SHARE ROW EXCLUSIVE MODE"
 _APPROVED: LiteralString = """
 SELECT reorder_id, inv_key FROM app.reorder_proposal
@@ -125,7 +125,7 @@ def propose(
 
 
 def approved(connection: Connection) -> tuple[dict[str, str], int]:
-    """Return the key of each approved need that is still open, by id, and Postgres' time in µs.
+    """Return the approved needs that are still open, as id → key, and Postgres' time in µs.
 
     All approvals before that time have committed, so their orders precede any record with a later
     commit time in the log. The call waits for running approvals and blocks new ones until the

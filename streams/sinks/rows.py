@@ -71,7 +71,7 @@ def stock_row(content: bytes, partition: int, as_of_us: int | None) -> Row:
 
 
 def _figures(level: Document) -> dict[str, object]:
-    """Return the columns of the row that are in the level, or that the rules compute from it."""
+    """Return the row's columns that come from the level, directly or by a function of the rules."""
     stock, policy, episode = level["stock"], level["policy"], level["episode"]
     location, _, sku = level["inv_key"].partition("|")
     allocated_units = 0 if policy is None else policy["allocated_units"]

@@ -40,7 +40,7 @@ class SinkRecord:
 
 @contextmanager
 def with_position(record: SinkRecord) -> Iterator[None]:
-    """Add the record's position to an `UnreadableRecord` raised inside."""
+    """Add the record's position to an `UnreadableRecord` that the `with` block raises."""
     try:
         yield
     except UnreadableRecord as unreadable:
@@ -70,7 +70,7 @@ class SinkSource:
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
                 "auto.offset.reset": "error",  # never continue elsewhere if an offset is missing
-                # The broker waits this long only while it has no record.
+                # ms for which the broker waits while it has no record
                 "fetch.wait.max.ms": 500,
                 "queued.max.messages.kbytes": 32_768,
                 "allow.auto.create.topics": False,

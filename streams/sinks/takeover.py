@@ -30,7 +30,7 @@ _EMPTIED: Final = tuple(
 def take_over(connection: Connection, sink: str, topics: Sequence[str]) -> bool:
     """Empty the read model if the sink has read other topics than `topics`. Return True if so.
 
-    The sink's stored positions show the topics that it has read. Delete the positions too.
+    The sink's stored positions show the topics that it has read. They are deleted too.
     """
     with connection.transaction():
         foreign = [str(row[0]) for row in connection.execute(_FOREIGN, (sink, list(topics)))]

@@ -21,7 +21,7 @@ def main() -> None:
     settings = WorkerSettings()
     configure_logging(level=settings.log_level, service=settings.worker_id)
     try:
-        settings.worker_dir.mkdir(parents=True, exist_ok=True)  # Faust creates only the last part
+        settings.worker_dir.mkdir(parents=True, exist_ok=True)  # Faust creates no parents
         asked = settings.kafka_bootstrap, settings.topics_file, settings.partitions
         origins = refuse_other_topics(*asked)
     except (LogMismatch, UnreadableRecord, KafkaException, OSError) as error:

@@ -50,7 +50,7 @@ def _stock_events(app: faust.App) -> faust.TopicT:
         key_type=bytes,
         value_type=bytes,
         key_serializer="raw",
-        value_serializer="raw",  # the app's default is not enough: bytes would be parsed as JSON
+        value_serializer="raw",  # without this, Faust parses bytes as JSON
     )
 
 

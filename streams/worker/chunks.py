@@ -30,7 +30,8 @@ from streams.worker.lanes import Handler, Lane
 
 POLL_S: Final = 1.0
 ROOM_S: Final = 0.1
-# Faust lets the broker wait up to 1.5 s for data. A busy partition would wait for a quiet one.
+# By default Faust lets the broker wait up to 1.5 s for data, so a busy partition would wait for a
+# quiet one.
 FETCH_WAIT_MS: Final = 100
 
 TP = Any  # Faust's (topic, partition), without types for the checker
@@ -149,7 +150,7 @@ class ChunkConsumer(Consumer):
         return committed
 
     async def _seek_back(self) -> None:
-        """Seek to the committed offsets, so that records which no lane took are fetched again."""
+        """Seek to the committed offsets, to fetch again the records that no lane has taken."""
         try:
             await self.perform_seek()
         except Exception as error:  # noqa: BLE001 -- as Faust does: the next assignment seeks again
@@ -172,7 +173,7 @@ class ChunkConsumer(Consumer):
             await self._pass_on(tp, record)
 
     async def _pass_on(self, tp: TP, record: Any) -> None:  # noqa: ANN401 -- no types in aiokafka
-        """Process a record of another topic as Faust does. Note the missing offsets before it."""
+        """Pass a record of another topic to Faust. First report the offsets missing before it."""
         read = self._read_offset[tp]
         if read is not None and record.offset < read:
             return

@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 class _Observed:
     """The observations of one partition since its restore.
 
-    `has_deliveries` is True once the consumer has delivered records. `first_end` is the topic's end
+    `has_deliveries` is True once the consumer has delivered records. `first_end` is the end offset
     at the first check. Later records are left to the consumer.
     """
 
@@ -94,10 +94,10 @@ class Gaps:
     async def check(self, owned: OwnedPartition, end: int, is_ready: IsReady) -> None:
         """Fold a gap if the next offset is below `end` and didn't change since the last check.
 
-        Records are read here only if the consumer has delivered none since the restore. Only those
-        that were in the topic at the first check are read. The consumer delivers all later records,
-        and the watchdog detects a consumer that has stopped. If the offsets have no records at all,
-        the next offset is moved past them.
+        Read records only if the consumer has delivered none since the restore, and only records
+        that were in the topic at the first check. The consumer delivers all later records, and the
+        watchdog detects a consumer that has stopped. If the offsets have no records at all, move
+        the next offset past them.
         """
         observed = self._observed(owned)
         before, observed.last_next_offset = observed.last_next_offset, owned.next_offset
@@ -105,7 +105,7 @@ class Gaps:
             observed.first_end = end
         is_waiting = before == owned.next_offset < end
         if not is_waiting or owned.lock.locked():
-            return  # the lock means that a chunk is being folded, so there is no gap
+            return  # not waiting, or a chunk is being folded now
         async with self._reading, owned.lock:
             if is_ready(owned) and before == owned.next_offset:
                 await self._read_if_lost(owned, min(end, before + READ_AT_ONCE), observed, is_ready)

@@ -26,12 +26,12 @@ class Handler(Protocol):
     async def ready(self, partition: int) -> bool:
         """Wait until the partition's state is restored.
 
-        Return False if it is not assigned any more.
+        Return False if the partition is not assigned any more.
         """
         ...
 
     async def handle_chunk(self, partition: int, chunk: Sequence[SourceRecord]) -> bool:
-        """Fold a chunk. Return True once acknowledged, False if the partition was revoked."""
+        """Fold a chunk. Return True once it is acknowledged, False if the partition was revoked."""
         ...
 
 
@@ -115,7 +115,7 @@ class Lane:
         return min(took_s, LONGEST_REST_S)
 
     def _drop_waiting(self) -> float:
-        """Drop the waiting records, which the partition's next owner will read. Return no pause."""
+        """Drop the waiting records, which the partition's next owner will read. Return 0.0."""
         self._waiting.clear()
         self._filled.clear()
         return 0.0

@@ -1,7 +1,7 @@
 """A thread that ends a process whose event loop is blocked.
 
-Code in the loop can't detect that. The group doesn't remove such a worker either, because Faust
-sends its heartbeats from a separate thread.
+Code in the loop can't detect a blocked loop. The group doesn't remove such a worker either, because
+Faust sends the worker's heartbeats from a separate thread.
 """
 
 import threading
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-CHECKS: Final = 10  # checks within the limit
+CHECKS: Final = 10  # number of checks within `limit_s`
 
 
 def watch(seen_s: Callable[[], float], limit_s: float, end: Callable[[], object]) -> None:

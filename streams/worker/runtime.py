@@ -1,7 +1,7 @@
 """A worker without Faust: it handles chunks of records, periodic checks and fatal errors.
 
-Any error ends the process before the chunk is acknowledged. The supervisor restarts it at the last
-committed chunk.
+Any error ends the process before the chunk is acknowledged. The supervisor restarts the process,
+which restores the state after the last committed chunk.
 """
 
 import os
@@ -46,7 +46,7 @@ log = structlog.get_logger(__name__)
 
 
 class Stuck(Exception):
-    """Records or partitions wait without progress."""
+    """Records or restores wait without progress, or the event loop is blocked."""
 
 
 class AddressTaken(Exception):
@@ -58,7 +58,7 @@ class AddressTaken(Exception):
 _EXIT_CODES: Sequence[tuple[type[BaseException], ExitCode]] = (
     (UnreadableRecord, ExitCode.UNREADABLE),
     (LogMismatch, ExitCode.LOG_MISMATCH),
-    (OffsetOutOfRangeError, ExitCode.LOG_MISMATCH),  # of a reader without automatic offset reset
+    (OffsetOutOfRangeError, ExitCode.LOG_MISMATCH),  # of `KafkaLog`, which has no offset reset
     (UnknownTopicOrPartitionError, ExitCode.LOG_MISMATCH),
     (Fenced, ExitCode.FENCED),
     (ProducerFenced, ExitCode.FENCED),
@@ -68,9 +68,9 @@ _EXIT_CODES: Sequence[tuple[type[BaseException], ExitCode]] = (
     (KafkaError, ExitCode.BROKER),
     (KafkaException, ExitCode.BROKER),
     (ReadStalled, ExitCode.BROKER),
-    (TimeoutError, ExitCode.BROKER),  # of a client that has no timeout of its own
+    (TimeoutError, ExitCode.BROKER),  # raised for a client without its own timeout
     (ConnectionError, ExitCode.BROKER),
-    (OSError, ExitCode.DISK),  # after the two above, which are subclasses
+    (OSError, ExitCode.DISK),  # after its two subclasses above
 )
 
 
@@ -135,11 +135,11 @@ class Runtime:
         return KafkaLog(self.settings.kafka_bootstrap)
 
     async def ready(self, partition: int) -> bool:
-        """Wait until the partition is restored. Return False if it is not assigned any more."""
+        """Wait until the partition is restored. Return False if it is no longer assigned."""
         return await self.ownership.owned(partition) is not None
 
     async def handle_chunk(self, partition: int, chunk: Sequence[SourceRecord]) -> bool:
-        """Fold a chunk of one partition. Return True once acknowledged, False if not assigned."""
+        """Fold a chunk. Return True once it is acknowledged, False if its partition was revoked."""
         owned = await self.ownership.owned(partition)
         if owned is None:
             # The next owner continues at the changelog's progress, not at the group's committed
@@ -201,14 +201,14 @@ class Runtime:
         await self.gaps.wait_until_done()
 
     async def check_gaps(self) -> None:
-        """Read records that no consumer will deliver, up to the end seen by the last inspection."""
+        """Read records that no consumer will deliver, up to the ends that `inspect` found last."""
         for partition, owned in list(self.ownership.ready.items()):
             end = self.ends.get(partition)
             if end is not None:
                 await self.gaps.check(owned, end, self._is_ready)
 
     async def inspect(self) -> None:
-        """Refresh `ends`, and end the process if records or partitions wait without progress.
+        """Refresh `ends`. End the process if records or restores wait without progress.
 
         Raises:
             LogMismatch: a topic was deleted and created again since the start of this worker, or

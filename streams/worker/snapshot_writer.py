@@ -1,6 +1,6 @@
 """The writer of a worker's snapshots, which works while chunks are folded.
 
-Under a partition's lock the writer only lists the content of the snapshot, which takes
+The writer holds a partition's lock only while it lists the content of the snapshot, which takes
 milliseconds. It then moves changed states to rest in slices with pauses, and a thread writes the
 file. If a file can't be written, the worker continues: the next restore only takes longer.
 """
@@ -48,14 +48,14 @@ class SnapshotCounts:
     at_s: dict[int, float] = field(default_factory=dict)
 
     def add_written(self, partition: int, seconds: float, now_s: float) -> None:
-        """Count a file that is on disk."""
+        """Count a snapshot that was written to disk."""
         self.written += 1
         self.seconds += seconds
         self.at_s[partition] = now_s
 
 
 class SnapshotWriter:
-    """The snapshot files of one worker in `directory`. `ready` returns its ready partitions."""
+    """The writer of a worker's snapshots in `directory`. `ready` returns its ready partitions."""
 
     def __init__(
         self,
@@ -66,13 +66,13 @@ class SnapshotWriter:
         self._directory = directory
         self._generation = generation
         self._ready = ready
-        self._written_offsets: dict[int, int] = {}  # partition -> next_offset of its file
+        self._written_offsets: dict[int, int] = {}  # partition -> next offset in its newest file
         self._at_work = asyncio.Lock()
         self._stopping = False
         self.counts = SnapshotCounts()
 
     async def find(self, partition: int) -> Snapshot | None:
-        """Return the partition's snapshot, or None if there is none or it can't be used.
+        """Return the partition's snapshot, or None if there is no file or it can't be used.
 
         If the file can't be used, log the reason.
         """
@@ -97,7 +97,7 @@ class SnapshotWriter:
         return time.monotonic() - began
 
     async def stop(self) -> None:
-        """Write as many snapshots as possible in `STOP_S`. Call this when no chunk is being folded.
+        """Write snapshots for up to `STOP_S` seconds. Call this when no chunk is being folded.
 
         A partition without a new snapshot is restored from its former snapshot and the changelogs.
         """

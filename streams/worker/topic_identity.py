@@ -2,7 +2,7 @@
 
 Such a topic has the same name and settings and, after a while, the same offsets. A state restored
 from it would lack records without any error. The broker's topic ids are therefore stored in a file
-(`WorkerSettings.topics_file`), and a worker ends if one has changed. If the file is deleted, one
+(`WorkerSettings.topics_file`), and a worker ends if an id has changed. If the file is deleted, one
 check remains: empty changelogs contradict committed offsets of the group.
 """
 
@@ -100,10 +100,10 @@ def _read(known: Path) -> TopicIds:
 
 
 def _refuse_lost_levels(client: AdminClient, bootstrap: str, partitions: int) -> None:
-    """Raise `LogMismatch` if the level changelog was truncated, or is empty and should not be.
+    """Raise `LogMismatch` if the level changelog was truncated, or lost all its records.
 
-    It should not be empty if the group has committed offsets, because a chunk's offsets are
-    committed only after its levels are written.
+    It has lost them if it is empty and the group has committed offsets, because a chunk's offsets
+    are committed only after its levels are written.
     """
     levels = [TopicPartition(ON_HAND_CHANGELOG, number) for number in range(partitions)]
     for tp, first in _offsets(client, levels, OffsetSpec.earliest()).items():
