@@ -46,7 +46,7 @@ class Effects:
 
     The keys of `rows` are those whose level must be written. The values are the starts of each
     key's changed window rows. `decisions` maps a decision's id to its last revision and the
-    key's state after that. `beats` has the newest heartbeat by its key. `expired` maps key and start
+    state after that. `beats` has the newest heartbeat by its key. `expired` maps key and start
     to the last record of a changed window row that has expired. `applied`, `resent`, `replayed` and
     `undecodable` count the chunk's records.
     """
