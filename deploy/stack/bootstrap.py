@@ -16,7 +16,7 @@ from deploy.stack.context import Context
 from deploy.stack.home import PROJECT
 
 OWNER: Final = "retail_owner"
-# `cdc` may replicate. A migration grants it SELECT. It owns nothing and is no superuser.
+# The role `cdc` may replicate. A migration grants it SELECT. It owns no table and is no superuser.
 ROLES: Final = {
     OWNER: "LOGIN",
     "app_rw": "LOGIN",

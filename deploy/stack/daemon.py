@@ -172,7 +172,8 @@ def stop(home: Home) -> bool:
         leftover.phase = "down"
         for service in leftover.services.values():
             service.state, service.pid = "stopped", None
-        # A full disk refuses the write. Readers compare the file with the living processes anyway.
+        # A full disk refuses this. Readers of the file check which processes live, so it does no
+        # harm.
         with contextlib.suppress(OSError):
             write_runtime(home, leftover)
     return was_running

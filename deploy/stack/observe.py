@@ -104,7 +104,7 @@ def _probed(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
 
 
 def _access(home: Home) -> tuple[str, str]:
-    """Return the read-only Postgres URL and Connect's password, empty where there is none."""
+    """Return the read-only Postgres URL and Connect's password, each "" if it is not known."""
     try:
         found = read_environment(home)
     except (OSError, ValueError, AttributeError):

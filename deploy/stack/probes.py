@@ -60,14 +60,14 @@ def probes_of(name: str, url: str | None, database_url: str, connect_password: s
         return Probes(
             lambda _: connect_ready(url or "", connect_password), lambda _: http_alive(url or "")
         )
-    if name == "web":  # without Postgres it can't be ready, so it gets no query
+    if name == "web":  # no query without Postgres: the pages can't be ready
         return Probes(
             lambda _: bool(database_url) and http_ok(f"{url}/readyz"),
             lambda _: http_ok(f"{url}/livez"),
         )
     if name.startswith(WORKER_PREFIX):
         return Probes(lambda _: http_ok(f"{url}/readyz"), lambda _: http_ok(f"{url}/livez"))
-    if name == "trading":  # it writes facts only, and leaves no row of its own
+    if name == "trading":  # it writes only facts and no heartbeat, so nothing can be probed
         return _both(lambda _: True)
     return _both(partial(has_fresh_heartbeat, database_url, name))
 

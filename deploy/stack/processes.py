@@ -18,7 +18,7 @@ from typing import Final
 from deploy.artifacts.prerequisites import SETPRIV, require
 
 GRACE_S: Final = 10.0
-# Less than half of `GRACE_S`: a process can end two children before the supervisor kills it.
+# Less than half of `GRACE_S`, so that a process can end two children before it is killed itself.
 CHILD_GRACE_S: Final = 4.0
 _POLL_S: Final = 0.05
 

@@ -33,8 +33,8 @@ def prune(home: Home) -> int:
     for path, _ in found:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-            if path.name.startswith("generation-"):  # keep the used number
-                path.mkdir(mode=0o700)
+            if path.name.startswith("generation-"):
+                path.mkdir(mode=0o700)  # an empty directory shows that this number was used
         else:
             path.unlink(missing_ok=True)
     return sum(size for _, size in found)

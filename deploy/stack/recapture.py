@@ -117,7 +117,7 @@ def wait_complete(client: ConnectClient, database_url: str, bootstrap: str) -> N
     wait = wait_captured if _rows(database_url) else wait_streaming
     wait(client, database_url, timeout_s=_CAPTURED_WITHIN_S)
     deadline = time.monotonic() + _COUNTED_WITHIN_S
-    # A row written at this moment is in Postgres before it is in the log.
+    # A row that is written at this moment reaches the log later than Postgres.
     while (records := _records(bootstrap)) < (rows := _rows(database_url)):
         if time.monotonic() > deadline:
             break
@@ -147,7 +147,7 @@ def _rows(database_url: str) -> int:
 
 
 def _each(statement: LiteralString, tables: Iterable[str]) -> sql.Composed:
-    """Return the statement for each of the tables, combined with UNION ALL."""
+    """Return one `statement` per table, combined with UNION ALL."""
     parts = [sql.SQL(statement).format(sql.Identifier("retail", table)) for table in tables]
     return sql.SQL(" UNION ALL ").join(parts)
 

@@ -21,7 +21,7 @@ from deploy.stack.requested import read_requested
 from deploy.stack.service import ProbeResult, Service
 from deploy.stack.supervisor import Supervisor
 
-_EVERY_S: Final = 5.0  # each round opens a connection for each service
+_EVERY_S: Final = 5.0  # not more often, because each round opens a connection to each service
 _AT_ONCE: Final = 4
 
 log = structlog.get_logger(__name__)

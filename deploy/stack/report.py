@@ -21,7 +21,7 @@ from typing_extensions import override
 from deploy.stack.home import Home
 from deploy.stack.processes import ProcessId, suspended
 
-_CREDENTIALS: Final = struct.Struct("3i")  # pid, user and group of the other end
+_CREDENTIALS: Final = struct.Struct("3i")  # pid, user and group of the client or server
 _ANSWER_S: Final = 1.0
 _WAITING: Final = 64
 
@@ -39,7 +39,7 @@ class Reporter(threading.Thread):
         """Bind the socket.
 
         Raises:
-            OSError: the name is taken.
+            OSError: another process uses the socket's name.
         """
         super().__init__(name="reporter", daemon=True)
         self._report = report

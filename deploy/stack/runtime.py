@@ -1,6 +1,6 @@
-"""The supervisor's state of the stack, from its socket, else from `runtime.json`.
+"""The supervisor's report about the stack, from its socket or else from `runtime.json`.
 
-The file alone is not trusted for the present state: a full disk keeps it from being updated.
+The file alone is not enough for the present state, because a full disk prevents its update.
 """
 
 import json
@@ -159,7 +159,7 @@ def environment_of(home: Home) -> dict[str, str]:
     except (OSError, ValueError, AttributeError) as error:
         file = home.path / _ENVIRONMENT
         message = f"{file}: expected the variables of a stack, found {error!r}; nothing was done"
-        # Only a start writes the file. While the stack starts, `up` waits until it is ready.
+        # Only a start writes the file. If the stack is starting, `inventory up` waits for it.
         repair = UP if runtime.phase == "starting" else f"inventory down && {UP}"
         raise StackError(message, repair=repair) from error
 

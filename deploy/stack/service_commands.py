@@ -1,4 +1,4 @@
-"""Commands for services of a running stack: each writes a request, and most wait for its result.
+"""Commands for services of a running stack. Each writes a request; most wait for the result.
 
 The request is one file (`deploy.stack.requested`), and the supervisor's runtime shows its result.
 """

@@ -1,4 +1,4 @@
-"""Variables that each service reads. A process gets these and no secret of another service.
+"""Variables that each service reads. Its process gets these and no secret of another service.
 
 `deploy.stack.context` and `deploy.compose` both build environments from this table, so services get
 the same variables in the local stack and in containers. `docs/security.md` shows the table.

@@ -35,7 +35,8 @@ from deploy.stack.supervisor import Supervisor
 _POLL_S: Final = 0.1
 _WATCH_S: Final = 0.5
 _CRASHES_BEFORE_READY: Final = 5
-# Most of these write captured tables, so they wait for the slot. The prover has no work before it.
+# Most of these write captured tables, so they wait for the slot. The prover has no work before the
+# capture.
 _AFTER_CAPTURE: Final = ("heartbeat", "automation", "webhooks", "capture", "prover", "web")
 
 

@@ -165,7 +165,7 @@ class Supervisor:
         self._wake.set()
 
     def probe(self, service: Service) -> bool:
-        """Probe the service's process and record a success. Return True if it succeeded."""
+        """Probe the service's process. If the probe succeeds, record that and return True."""
         pid = self.pid_of(service.name)
         if pid is None or not service.ready(pid):
             return False

@@ -12,9 +12,9 @@ from deploy.errors import StackError
 from deploy.parts import JVM_COMPILERS, LOCAL_JVM, properties
 from deploy.stack.context import Context
 
-# Connect's REST API can return each variable of its process, so a JVM inherits only these.
+# Connect's REST API can return any variable of its process, so a JVM inherits only these.
 _INHERITED: Final = frozenset({"PATH", "HOME", "JAVA_HOME", "TMPDIR", "TZ"})
-# Java decodes paths by the locale; with LC_ALL=C it can't open one with letters beyond ASCII.
+# Java decodes paths by the locale. With LC_ALL=C it can't open a path with letters beyond ASCII.
 _LOCALE: Final = {"LC_ALL": "C.UTF-8"}
 _LOG4J: Final = {
     "status": "warn",
@@ -25,7 +25,8 @@ _LOG4J: Final = {
     "appender.out.layout.pattern": "%d{ISO8601} %p %c{1} [%t] %m%n",
     "rootLogger.level": "INFO",
     "rootLogger.appenderRef.out.ref": "OUT",
-    # Below WARN, these log a line per request, and a line per attempt to reach a missing broker.
+    # Below WARN, these loggers write a line for each request, and for each attempt to reach a
+    # missing broker.
     "logger.rest.name": "org.apache.kafka.connect.runtime.rest.RestServer",
     "logger.rest.level": "WARN",
     "logger.metadata.name": "org.apache.kafka.clients.admin.internals.AdminMetadataManager",
