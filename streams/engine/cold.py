@@ -174,7 +174,7 @@ class States(dict[InvKey, KeyState]):
 
     If a key has a state in use and one at rest, the state in use is valid. The class inherits from
     dict, because the rules expect a dict. With `keep_decoded`, a state that was looked up remains
-    decoded. The fold uses that, because it replaces each state that it looks up. Queries don't.
+    decoded. The fold sets this, because it replaces each state that it looks up. Queries don't.
     """
 
     __slots__ = ("_cold", "_keep_decoded", "_new")

@@ -35,9 +35,9 @@ class CollectorFreeze:
         self._known = 0
 
     def freeze_if_grown(self, in_use: int) -> bool:
-        """Exclude all objects from collections if `FREEZE_AFTER_KEYS` more keys are decoded.
+        """Exclude all objects from collections after `FREEZE_AFTER_KEYS` newly decoded keys.
 
-        `in_use` is the number of decoded keys. Return True if objects were excluded.
+        `in_use` is the number of decoded keys now. Return True if objects were excluded.
         """
         self._known = min(self._known, in_use)
         if in_use - self._known < FREEZE_AFTER_KEYS:

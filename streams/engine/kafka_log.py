@@ -23,7 +23,7 @@ STALLED_AFTER_S = 60.0  # longest wait for the next record of a range
 
 
 class ReadStalled(Exception):
-    """No record arrived for a minute, although the topic continues after the last one."""
+    """No record arrived for a minute, although the topic has later records or markers."""
 
 
 class KafkaLog:
@@ -92,8 +92,8 @@ class KafkaLog:
     ) -> AsyncIterator[Sequence[LogRecord]]:
         """Yield the records of [start, end), in order and in batches.
 
-        The iteration ends when the consumer's position reaches `end`. So the last offsets may be
-        those of transaction markers, aborted records or compacted records.
+        The iteration ends when the consumer's position reaches `end`. So the last offsets before
+        `end` may belong to transaction markers, aborted records or compacted records.
 
         Raises:
             ReadStalled: no record arrived for a minute.

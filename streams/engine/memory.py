@@ -1,9 +1,9 @@
 """A broker in memory, against which tests and simulations run the engine.
 
 It has topics with partitions and transactions, with the guarantees that the engine relies on. A
-hook is called before every effect. It may raise, like a process that dies there, or wait while
-others continue. Readers never get the records of an aborted transaction, but these records use up
-offsets.
+hook is called before every effect. The hook may raise an error, as if the process died, or wait
+while other tasks continue. Readers never get the records of an aborted transaction, but these
+records use up offsets.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from streams.engine.mismatch import LogMismatch
 from streams.engine.records import Fenced, LogRecord, Positions, Send, Stage, TopicIds
 
-READ_BATCH = 3  # small, so that tests cross batch borders
+READ_BATCH = 3  # records; so few that tests cross the borders of batches
 
 TopicAndPartition = tuple[str, int]
 EffectHook = Callable[[str], Awaitable[None]]
@@ -126,7 +126,7 @@ class MemoryBroker:
         return {topic: self.topic_id(topic) for topic in topics}
 
     def topic_id(self, topic: str) -> str:
-        """Return the topic's id, which `delete` changes."""
+        """Return the topic's id. `delete` changes it."""
         return f"{topic}:{self._deleted[topic]}"
 
     async def read(

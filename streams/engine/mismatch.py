@@ -45,8 +45,8 @@ class Topics:
     """The topics of one partition at the beginning of a restore: source and changelogs.
 
     `ids` are read before everything else. If a topic is created again during the restore, its new
-    id differs from the stored one. `bounds` are the first offset and the offset after the last
-    record.
+    id differs from its id here. `bounds` has each topic's first offset, and the offset after its
+    last record.
     """
 
     ids: TopicIds

@@ -1,8 +1,9 @@
 """The partitions of this worker, from their assignment until they can be folded and queried.
 
-A rebalance revokes every partition and assigns most of them again. Such a partition keeps its
-state, unless its changelog shows that another worker has written in between. If that check missed
-another writer, the broker would refuse our next transaction and this process would end.
+A rebalance revokes every partition and assigns most of them again. A partition that is assigned
+again keeps its state, unless its changelog shows that another worker has written in between. If
+that check missed another writer, the broker would refuse our next transaction and this process
+would end.
 """
 
 import asyncio
@@ -48,8 +49,8 @@ class _Overtaken(Exception):
 class Restores:
     """The counters of partitions that became ready in this process.
 
-    `kept` counts those that kept their state. `records` counts the changelog records that restores
-    have read. `seconds` sums the time that each partition took for its check or restore.
+    `kept` counts partitions that kept their state. `records` counts the changelog records that
+    restores have read. `seconds` sums the time that each partition took for its check or restore.
     """
 
     partitions: int = 0
@@ -239,7 +240,7 @@ class Ownership:
 
 
 async def _is_current(former: OwnedPartition, reader: Log) -> bool:
-    """Return True if the changelog's end has a progress, and it isn't beyond that of `former`."""
+    """Return True if the changelog's newest progress exists and is at most that of `former`."""
     first, end = await reader.bounds(ON_HAND_CHANGELOG, former.number)
     newest = await newest_progress(former.number, max(first, end - TAIL), end, reader)
     return newest is not None and newest.next_offset <= former.next_offset

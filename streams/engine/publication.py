@@ -126,7 +126,7 @@ class Publication:
             await self._write_states(first, self._history.beats())
 
     async def write(self) -> None:
-        """Write states with progress 0, decisions, expired rows, rejected records and late sales.
+        """Write all states, with progress 0, and decisions, expired rows, rejections, late sales.
 
         Raises:
             Fenced: another process has initialised the partition's producer.

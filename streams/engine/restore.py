@@ -1,7 +1,7 @@
 """The restore of a partition from its two changelogs and the recent part of its source topic.
 
-A snapshot only shortens the restore. If the changelogs contradict it, the restore reads them
-completely.
+A snapshot only shortens the restore. If the changelogs contradict the snapshot, the restore reads
+the complete changelogs.
 
 Faust's own recovery is not used. It waits for the record at the last offset. So it never ends if
 that offset has a transaction marker or its record was compacted away. Here a reader ends when its
@@ -48,7 +48,7 @@ async def restore(
     Raises:
         LogMismatch: the state comes from another source topic, the source topic lacks the state's
             next offset, or a changelog is truncated or of another generation.
-        UnreadableRecord: a changelog record is of an unknown version.
+        UnreadableRecord: a changelog record has an unknown version.
         BrokenInvariant: the changelogs contradict each other.
         Fenced: another worker wrote to the changelogs during the restore.
     """

@@ -1,8 +1,8 @@
 """A check that a restore found as many window rows of each key as its level counts.
 
 Without this check, a key whose last rows are missing would look as if it had sold nothing. No
-worker deletes rows from the changelog. But an operator may truncate it, and a broker may lose
-records.
+worker deletes rows from the changelog. But an operator may truncate the changelog, and a broker may
+lose records.
 """
 
 from collections.abc import Container
@@ -36,7 +36,7 @@ class Retained:
         self._newest_day = 0
 
     def store_count(self, key: InvKey, headers: Headers, at_ms: int) -> None:
-        """Store the row count in the headers of `key`'s next level, written at `at_ms`.
+        """Take the row count from the `headers` of the key's next level, written at `at_ms`.
 
         Raises:
             UnreadableRecord: the header is of an unknown version.

@@ -21,7 +21,7 @@ async def rebuild_ring(
     """Fill the empty `ring` from the records before `progress.next_offset`.
 
     The first record that the ring needs is at `progress.ring_from`. If the snapshot `base` includes
-    all records before that offset, its ring is used and only later records are replayed.
+    all records before that offset, the snapshot's ring is used and only later records are replayed.
 
     Return the offsets of undecodable records among the last `LOOK_BACK` records, and maybe of
     earlier ones.

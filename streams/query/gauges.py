@@ -22,7 +22,7 @@ class ProducerFigures(Protocol):
 
 
 class SnapshotFigures(Protocol):
-    """The counters of snapshots, and each partition's last write (s of a monotonic clock)."""
+    """The counters of snapshots, and each partition's time of the last write (monotonic, s)."""
 
     written: int
     failed: int

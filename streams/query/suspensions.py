@@ -32,7 +32,7 @@ class Suspensions:
         self._checked_s = now_s
 
     def trusts(self, owned: OwnedPartition) -> bool:
-        """Return True unless the partition's ownership is doubted and not proven since."""
+        """Return True if the partition's ownership was never doubted, or was proven since."""
         if not self._doubted:
             return True
         if self._ownership.rebalances != self._doubted_in:

@@ -171,7 +171,7 @@ class _Process:
 
 
 def _take_lock(connection: Connection, name: str) -> None:
-    """Take the sink's advisory lock. The connection keeps it until it closes.
+    """Take the sink's advisory lock. Closing the connection releases the lock.
 
     Postgres releases the lock of a killed process only when it notices the lost connection. So wait
     up to `LOCK_WAIT_S` seconds for the lock.

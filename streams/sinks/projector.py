@@ -123,7 +123,7 @@ class Projector:
 
 
 def _rows(make: Callable[[SinkRecord], Row | None], records: Iterable[SinkRecord]) -> list[Row]:
-    """Return the row of each record that has one.
+    """Return the rows that `make` returns for `records`, without None.
 
     Raises:
         UnreadableRecord: names the position of a record that this code can't read.

@@ -103,7 +103,7 @@ def propose(
 ) -> None:
     """Write the events as proposals. A newer proposal of a key closes its older open proposal.
 
-    An event with a revision that is not higher than the stored one is ignored; see `_NEWER` for the
+    An event is ignored if its revision is not higher than the stored revision; see `_NEWER` for
     exceptions. The caller has removed simulated events.
     """
     needs: dict[str, ReorderEvent] = {}

@@ -17,8 +17,8 @@ class Table:
     """A table that a sink writes. `columns` are its columns with their Postgres types, in order.
 
     `newer` is the SQL condition on which a new row (`excluded`) replaces the stored one (`kept`).
-    None means never. In a column of `kept_if_null`, null doesn't replace a value. `set_on_update`
-    is added to the SET clause.
+    None means never. In the columns `kept_if_null`, null doesn't replace a stored value.
+    `set_on_update` is added to the SET clause.
     """
 
     name: str
@@ -71,8 +71,8 @@ class Table:
         return sql.SQL("UPDATE SET ") + sets + sql.SQL(self.set_on_update + " WHERE " + self.newer)
 
 
-# In an array in text form, the client escapes each quote of a state, and Postgres removes all these
-# escapes again. For a level that takes fifty times as long as the binary form (decision 0058).
+# In an array in text form, the client would escape each quote of a state, and Postgres would remove
+# the escapes. For a level, that takes fifty times as long as the binary form (decision 0058).
 _BINARY: Final = sql.Placeholder(format=PyFormat.BINARY)
 # Values of these types are sent as text and cast. An array of arrays would be flattened by unnest,
 # and psycopg needs a wrapper object for each jsonb value.

@@ -1,6 +1,6 @@
 """A consumer for Faust that delivers chunks of records instead of single ones.
 
-Faust delivers each record through four tasks and a queue, which takes 50 times as long. Here
+By default Faust delivers each record through four tasks and a queue, 50 times as slowly. Here
 Faust's drain loop gives the fetched records of one topic, `hot_topic` (`stock.events`), to one lane
 per partition. Everything else remains Faust's: membership, assignment, flow control, commits, other
 topics, timers, sensors.

@@ -244,7 +244,7 @@ class Runtime:
 def _refuse_other_log(partition: int, next_offset: int, first: int, end: int) -> None:
     """End the process if the source topic doesn't hold the next offset.
 
-    The group's consumer would silently continue at another offset.
+    Without this check, the group's consumer would silently continue at another offset.
     """
     if not first <= next_offset <= end:
         problem = (

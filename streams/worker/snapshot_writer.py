@@ -84,9 +84,9 @@ class SnapshotWriter:
             return None
 
     async def write_changed(self) -> float:
-        """Write snapshots of the ready partitions whose next offset has changed since the last one.
+        """Write a snapshot of each ready partition that has a new next offset since its last one.
 
-        Return the seconds that all snapshots took.
+        Return the seconds that the snapshots took together.
         """
         began = time.monotonic()
         async with self._at_work:

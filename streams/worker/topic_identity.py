@@ -74,7 +74,8 @@ def refuse_recreated(former: TopicIds, ids: TopicIds) -> None:
 def _store(known: Path, ids: TopicIds) -> None:
     """Write the file under a temporary name and rename it.
 
-    After a crash, a reader would ignore an incomplete file and miss a recreated topic.
+    Without the renaming, a crash could leave an incomplete file. A reader would ignore that file
+    and miss a recreated topic.
     """
     known.parent.mkdir(parents=True, exist_ok=True)
     unfinished = known.with_suffix(f".{os.getpid()}")  # workers share the directory
