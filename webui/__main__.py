@@ -33,7 +33,7 @@ class ServerSettings(BaseSettings):
 
 
 def read_model_offsets() -> dict[int, int]:
-    """Return the projector's next offset by partition, or {} while the database is unreachable."""
+    """Return {partition: next offset of the projector}, or {} if the database is unreachable."""
     sql = (
         "SELECT partition, next_offset FROM read_model.sink_position"
         " WHERE sink = 'projector' AND topic = %s"
@@ -55,7 +55,7 @@ def read_model_offsets() -> dict[int, int]:
 def encrypt_stored_secrets() -> None:
     """Encrypt the authenticator secrets that an earlier release stored in plain text.
 
-    A secret that is missed here is encrypted when its person next logs in.
+    A secret that stays in plain text is encrypted when its person next logs in.
     """
     from webui.accounts.second_factor import encrypt_stored  # noqa: PLC0415 -- needs Django's setup
 
@@ -90,10 +90,10 @@ class Server(uvicorn.Server):
 
 
 class Changes(Protocol):
-    """A source of changes for the hub, like `Feed`; a benchmark uses another one."""
+    """Source of stock changes for the live hub: `Feed`, or the source of a benchmark."""
 
     def begin_at(self, offsets: dict[int, int]) -> None:
-        """Start at the read model's offsets, by partition."""
+        """Start each partition of the changelog at its offset in the read model."""
         ...
 
     async def run(self) -> None:

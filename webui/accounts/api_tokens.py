@@ -21,7 +21,7 @@ from ledger.kernel.transactions import execute, fetch_value, ledger_transaction,
 from ledger.kernel.unscoped_rows import read_all, read_one
 from ledger.messages import Message, gettext_noop
 
-PREFIX: Final = "inv_"  # scanners of repositories can find a committed token by it
+PREFIX: Final = "inv_"  # secret scanners find a committed token by this prefix
 TOKEN_BYTES: Final = 32
 LONGEST_NAME: Final = 60
 LONGEST_DAYS: Final = 365
@@ -94,7 +94,7 @@ class ApiToken:
 
 @dataclass(frozen=True, slots=True)
 class TokenUse:
-    """A request with a valid token `id`, and the person who owns the token.
+    """A request with the valid token `id`, which belongs to the person `person_id`.
 
     `requests` counts the token's requests of this minute, this one included. The next minute begins
     in `wait_s` seconds.
@@ -194,7 +194,7 @@ def tokens_of(person_id: int) -> list[ApiToken]:
 
 
 def end_token(*, person: User, number: int, actor: str) -> bool:
-    """End a token of a person now; return False if it isn't theirs or has ended."""
+    """End the person's token `number`; return False if it has ended or isn't theirs."""
     with ledger_transaction():
         ended = _end("AND id = %s", person.pk, actor, number)
         if ended:
@@ -205,12 +205,12 @@ def end_token(*, person: User, number: int, actor: str) -> bool:
 
 
 def end_tokens(person_id: int, actor: str) -> int:
-    """End every token of a person, inside the caller's transaction; return their number."""
+    """End every token of a person in the caller's transaction; return how many have ended."""
     return _end("", person_id, actor)
 
 
 def end_tokens_of_person(user: User, actor: str) -> int:
-    """End a person's tokens, for example when their account is recovered; return their number.
+    """End a person's tokens, for example after a new password; return how many have ended.
 
     An account without a password is a service account: nobody logs in to it, and it keeps its
     tokens. Call this inside the caller's transaction and before a password is set.
@@ -234,7 +234,7 @@ def use_token(token: str) -> TokenUse | None:
 
 
 def is_valid(number: int) -> bool:
-    """Return True while the token of this number may be used."""
+    """Return True if the token with this number is neither ended nor expired."""
     return bool(fetch_value(_VALID, number))
 
 

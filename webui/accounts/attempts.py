@@ -69,14 +69,14 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """One counter after an attempt, and the seconds until its limit ends."""
+    """Failures in a counter after an attempt, and seconds until the counter starts again."""
 
     failures: int
     wait_s: int
 
 
 def hashed(*parts: str) -> str:
-    """Return the keyed hash under which `parts` are counted."""
+    """Return the keyed hash of `parts`, which tables and cookies hold instead of the text."""
     text = "\x1f".join(part.lower() for part in parts)
     return salted_hmac("webui.accounts.attempts", text, algorithm="sha256").hexdigest()
 

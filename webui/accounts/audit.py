@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from ledger.kernel.transactions import ledger_transaction, log_action
 from webui.accounts import refusals
 
-# Refused logins are counted with refused requests too.
+# Reasons of refused logins, which are also counted with the refused requests.
 _REFUSED: Final = {
     "login_failed": "wrong name or password",
     "second_factor_failed": "wrong code",
@@ -20,10 +20,10 @@ _REFUSED: Final = {
 
 
 def note(action: str, user: User | None, *, source: str, **detail: object) -> None:
-    """Add an event of a login to the action log, and count it as a refusal if it is one.
+    """Log an event of a login; count an action of `_REFUSED` as a refusal.
 
-    Without `user` the account is unknown. Then a refusal is only counted, because a person who
-    guesses names could fill the log, which keeps every entry permanently.
+    Without `user` the account is unknown. Then a refusal is counted and not logged, because a
+    person who guesses names could fill the log. The log keeps every entry permanently.
     """
     name = None if user is None else user.get_username()
     if action in _REFUSED:

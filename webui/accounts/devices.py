@@ -1,8 +1,8 @@
 """Signed cookie by which a browser that has logged in to an account before is recognised.
 
 The cookie holds a random id and keyed hashes of up to twenty accounts, because people share the
-tills and tablets of a store. It gives no access. Wrong passwords from other browsers don't block an
-account on a browser with this cookie.
+tills and tablets of a store. The cookie gives no access. Wrong passwords from other browsers don't
+block an account on a browser with this cookie.
 """
 
 import secrets
@@ -27,7 +27,7 @@ def device_of(request: HttpRequest, account: str) -> str | None:
 
 
 def remember(request: HttpRequest, response: HttpResponse, account: str) -> None:
-    """Add `account` to the browser's cookie; of more than twenty accounts, drop the oldest."""
+    """Add `account` to the browser's cookie, which keeps the newest twenty accounts."""
     known = _read(request)
     others = [mark for mark in known["accounts"] if mark != _mark(account)]
     accounts = [*others, _mark(account)][-_MOST_ACCOUNTS:]
@@ -47,7 +47,7 @@ def _mark(account: str) -> str:
 
 
 def _read(request: HttpRequest) -> dict[str, Any]:
-    """Return the cookie's content, or a new id if the cookie is missing or not signed by us."""
+    """Return the cookie's content, or a new id without accounts if there is no valid cookie."""
     try:
         content = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=_AGE_S)
     except signing.BadSignature:

@@ -1,4 +1,4 @@
-"""Encryption of authenticators' secrets: a copy of the database can't produce one-time codes.
+"""Encryption of authenticator secrets, so that a copy of the database yields no one-time codes.
 
 Each person has a separate key (`ledger.kernel.encryption`), so a secret copied into the row of
 another person can't be decrypted.
@@ -8,9 +8,11 @@ from typing import Final
 
 from ledger.kernel.encryption import Undecipherable, decrypt, encrypt
 
-# Part of every key. Another text would make stored secrets unreadable, so it keeps this old name.
+# Part of every encryption key. The text keeps an old name, because another text would make stored
+# secrets unreadable.
 _LABEL: Final = "webui.accounts.sealing"
-# Version and year of a Fernet token. No secret in base32 has a lower-case letter.
+# Beginning of every Fernet token. A secret in base32 begins differently: it has no lower-case
+# letters.
 _PREFIX: Final = "gAAAA"
 
 
@@ -24,7 +26,7 @@ def encrypted(user_id: int, secret: str) -> str:
 
 
 def decrypted(user_id: int, text: str) -> str:
-    """Return the decrypted secret of one person's `text`; raise SecretUnreadable if that fails."""
+    """Decrypt the secret of one person; raise SecretUnreadable if `text` can't be decrypted."""
     try:
         return decrypt(f"{_LABEL}:{user_id}", text)
     except Undecipherable as failure:

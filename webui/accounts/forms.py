@@ -16,13 +16,13 @@ from webui.accounts.people import LONGEST_NAME
 
 
 class AccountForm(forms.Form):
-    """The account name of a login. The attempt is counted before Django checks the password."""
+    """Account name of a login, for counting the attempt before Django checks the password."""
 
     username = forms.CharField(strip=False)
 
     @property
     def account(self) -> str:
-        """Return the name, cut to 150 characters as an account's name; empty if none was sent."""
+        """Return the name, cut to the 150 characters of an account name; empty if none was sent."""
         return str(self.cleaned_data["username"])[:LONGEST_NAME] if self.is_valid() else ""
 
 
@@ -38,7 +38,7 @@ class NextForm(forms.Form):
 
 
 class LanguageForm(NextForm):
-    """A language of the pages."""
+    """The language that a person chooses for the pages."""
 
     language = forms.ChoiceField(choices=lambda: settings.LANGUAGES)
 
@@ -88,14 +88,14 @@ class NewPasswordForm(forms.Form):
 
 
 class EndForm(forms.Form):
-    """The sessions to end, after the password was given again."""
+    """The sessions to end, and the person's password, which they type again."""
 
     password = forms.CharField(strip=False)
     end = forms.CharField(required=False, strip=False)
 
 
 class TokenForm(forms.Form):
-    """A new token of the API, after the password was given again."""
+    """A new token of the API, and the person's password, which they type again."""
 
     password = forms.CharField(required=False, strip=False)
     name = forms.CharField(required=False)

@@ -1,4 +1,4 @@
-"""Access check before every view: the view must have a rule, and the request gets its stores.
+"""Access check before every view: a view needs a rule, and sees only the stores of the user.
 
 A view declares its rule with `webui.accounts.roles.requires`; `UNGUARDED` names the routes of
 logins and probes, which see no store. A request for any other view without a rule is refused.
@@ -29,8 +29,8 @@ UNGUARDED: Final = frozenset(
         "api-openapi",
     }
 )
-# Attribute of a view of the API that holds the rule of each of its methods. The operation checks
-# the rule, and limits the request to the stores of the token's owner (`webui.api.access`).
+# Attribute of an API view: the access rule of each HTTP method. The operation checks the rule, and
+# limits the request to the stores of the token's owner (`webui.api.access`).
 API_RULES: Final = "api_rules"
 # The stream checks session and stores itself, because it outlives its request.
 STREAMS: Final = frozenset({"live-stream"})

@@ -11,7 +11,7 @@ from ledger.kernel.transactions import execute, fetch_column
 from ledger.kernel.unscoped_rows import read_all
 from webui.accounts.attempts import hashed
 
-# Names of browsers and systems by a text that the User-Agent contains; the first match counts.
+# Pattern in a User-Agent header: name of the browser or the system. The first match counts.
 _BROWSERS: Final = {
     "Edg": "Edge",
     "OPR": "Opera",
@@ -36,7 +36,7 @@ WHERE user_id = %s AND expire_date > clock_timestamp()
   AND used_at > clock_timestamp() - make_interval(secs => %s)
 ORDER BY used_at DESC
 """
-# A session records its use once a minute.
+# A session stores the time of its last use at most once a minute.
 _NOTED_EVERY_S: Final = 60
 
 

@@ -36,7 +36,7 @@ class NoKnownWords:
     """Validator that refuses passwords made mostly of names of the company, product or roles."""
 
     def validate(self, password: str, user: User | None = None) -> None:
-        """Raise ValidationError if fewer than eight characters remain without such words."""
+        """Raise ValidationError if fewer than eight characters remain without these names."""
         company = re.findall(r"\w{3,}", settings.COMPANY_NAME.lower())
         name = [] if user is None else re.findall(r"\w{3,}", user.get_username().lower())
         left = password.lower()
@@ -58,13 +58,13 @@ class NoKnownWords:
 class NoDecoratedCommon(CommonPasswordValidator):
     """Validator that refuses common passwords, also with digits and signs, repeated, or in pairs.
 
-    Of Django's 20,000 common passwords only 190 have 12 characters. People lengthen the others:
+    Of Django's 20,000 common passwords only 190 have 12 characters. People lengthen shorter ones:
     `sunshine2026!`, `dragondragon`, `princess-sunshine`.
     """
 
     @override
     def validate(self, password: str, user: User | None = None) -> None:
-        """Raise ValidationError for a password that only consists of common ones."""
+        """Raise ValidationError for a password that consists of common passwords only."""
         text = password.lower()
         core = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", text)
         letters = re.sub(r"[\W_]+", "", text)
@@ -81,7 +81,7 @@ class NoDecoratedCommon(CommonPasswordValidator):
         return bool(text) and (text in self.passwords or text == text[0] * len(text))
 
     def _is_of_two(self, text: str) -> bool:
-        """Return True if `text` is a repeated common password, or two common ones."""
+        """Return True if `text` is two common passwords, or repeats up to eight characters."""
         cuts = range(4, len(text) - 3)
         halves = any(text[:cut] in self.passwords and text[cut:] in self.passwords for cut in cuts)
         periods = range(1, min(_LONGEST_PATTERN, len(text) // 2) + 1)

@@ -1,7 +1,7 @@
 """Commands for accounts: create, invite, disable, enable; roles, stores and passwords.
 
-Pages and the command `inventory people` call these functions. Each writes an entry to the action
-log. No function returns or logs a password; an invitation's token is returned once.
+Pages and the command `inventory people` call these functions. Each change writes an entry to
+the action log. No function returns or logs a password; an invitation's token is returned once.
 """
 
 from collections.abc import Collection, Iterator
@@ -44,7 +44,7 @@ def add_person(*, name: str, roles: Collection[str], places: StoreAccess, actor:
 
 
 def add_service(*, name: str, roles: Collection[str], places: StoreAccess, actor: str) -> None:
-    """Create an account for another system, which uses tokens. It can't log in."""
+    """Create an account for another system. The system uses tokens and can't log in."""
     with ledger_transaction():
         _added(name, roles, places, actor)
 
@@ -105,7 +105,7 @@ def enable_person(*, name: str, actor: str) -> None:
 
 
 def set_roles(*, name: str, roles: Collection[str], actor: str) -> None:
-    """Replace the roles of a person; they apply from the next request on.
+    """Replace the roles of a person; the new ones apply from the next request on.
 
     A new role that needs a second factor ends the person's tokens.
     """
@@ -124,7 +124,7 @@ def set_roles(*, name: str, roles: Collection[str], actor: str) -> None:
 
 
 def set_store_access(*, name: str, places: StoreAccess, actor: str) -> None:
-    """Replace the memberships of a person; they apply from the next request on."""
+    """Replace the memberships of a person; the new ones apply from the next request on."""
     places.check()
     with ledger_transaction():
         user = _locked(name)
@@ -135,7 +135,7 @@ def set_store_access(*, name: str, places: StoreAccess, actor: str) -> None:
 
 
 def set_password(*, name: str, password: str, actor: str) -> None:
-    """Store a password that passes the rules; sessions, invitations and tokens end."""
+    """Set a password that passes the rules; end the person's sessions, invitations and tokens."""
     with ledger_transaction():
         user = _locked(name)
         check_password_rules(password, user)
@@ -147,9 +147,9 @@ def set_password(*, name: str, password: str, actor: str) -> None:
 
 
 def reset_second_factor(*, name: str, actor: str) -> bool:
-    """Remove a person's authenticator, for a lost phone. Return True if there was one.
+    """Remove a person's authenticator, for example after the loss of a phone.
 
-    The person's sessions and tokens end.
+    The person's sessions and tokens end. Return True if there was an authenticator.
     """
     with ledger_transaction():
         user = _locked(name)
@@ -202,7 +202,7 @@ def tokens_of_person(name: str) -> list[ApiToken]:
 
 
 def end_token_of(*, name: str, number: int, actor: str) -> bool:
-    """End a token of an account; return False if it isn't theirs or has ended."""
+    """End token `number` of an account; return False if it has ended or isn't theirs."""
     with ledger_transaction():
         return end_token(person=_locked(name), number=number, actor=actor)
 

@@ -16,14 +16,14 @@ from webui.accounts import second_factor
 
 @dataclass(frozen=True, slots=True)
 class StoreAccess:
-    """Memberships of a person: everywhere, or stores and regions."""
+    """A person's memberships: in all stores (`everywhere`), or in some stores and regions."""
 
     everywhere: bool = False
     stores: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Raise `ServiceError` for an unknown code, and for stores in addition to everywhere."""
+        """Raise `ServiceError` for a malformed code, or if codes are given with `everywhere`."""
         if self.everywhere and (self.stores or self.regions):
             refuse(
                 "stores",
@@ -64,19 +64,19 @@ class Person:
 
     @property
     def version(self) -> str:
-        """Return a text that changes with roles, memberships and state."""
+        """Return a text that differs if the account's roles, memberships or `is_active` differ."""
         state = "active" if self.is_active else "disabled"
         return f"{state}; {','.join(self.roles)}; {self.places.text}"
 
     @property
     def second_factor_mark(self) -> str:
-        """Return a text that changes with the authenticator; empty without one."""
+        """Return a text that differs for another authenticator; empty without an authenticator."""
         return "" if self.second_factor_since is None else self.second_factor_since.isoformat()
 
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """A row of `_PEOPLE`."""
+    """A row of the query `_PEOPLE`."""
 
     id: int
     name: str

@@ -29,7 +29,7 @@ UNKNOWN: Final = "unknown account"
 MOST_ADDRESSES: Final = 100
 FURTHER: Final = "further addresses"
 _LONGEST: Final = 200
-# URLs that contain a secret are recorded by their route.
+# Routes whose URLs contain a secret. A record has the route instead of the URL.
 _SECRET: Final = frozenset({"invitation"})
 _HOUR: Final = "date_trunc('hour', clock_timestamp(), 'UTC')"
 _AGAIN: Final = (
@@ -67,12 +67,12 @@ class Refusal:
 
 
 def refusals(*, hours: int, account: str = "", most: int = 200) -> list[Refusal]:
-    """Return the refusals of the last `hours` hours, the newest first, at most `most`."""
+    """Return up to `most` refusals of the last `hours` hours, the newest first."""
     return read_all(Refusal, _LISTED, hours, account, account, most)
 
 
 def record(kind: str, *, account: str, source: str, address: str, reason: str) -> None:
-    """Count one refusal; log a database error, because the request is refused anyway."""
+    """Count one refusal. Log a database error and continue: the request is refused anyway."""
     seen = [kind, account, source, _clean(address), _clean(reason)]
     try:
         with transaction.atomic():

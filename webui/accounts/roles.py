@@ -1,6 +1,7 @@
 """Rights of each role: one table, which every view and every template queries.
 
-`requires` declares the rule of a view: its right, and whether it concerns every store.
+`requires` declares the rule of a view: the right that it needs, and if the person must be a member
+everywhere.
 `webui.accounts.gate` refuses a view without a rule.
 """
 
@@ -64,7 +65,7 @@ OVERSEE_WEBHOOKS: Final = "oversee_webhooks"
 # Attribute of a guarded view that holds its rule.
 RULE: Final = "access_rule"
 
-# An empty set means every person who is logged in.
+# The roles with each right. An empty set means every person who is logged in.
 GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     SEE: frozenset(),
     COUNT: frozenset({ASSOCIATE, MANAGER}),

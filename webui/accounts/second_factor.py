@@ -1,7 +1,7 @@
 """Second factor: one-time codes of an authenticator app (RFC 6238), and recovery codes.
 
 A code is valid for its 30-second step and one step before and after, because phones' clocks differ.
-Each step is accepted once. Secrets are stored encrypted (`webui.accounts.encryption`).
+The server accepts each step once. Secrets are stored encrypted (`webui.accounts.encryption`).
 """
 
 import secrets
@@ -65,7 +65,7 @@ def picture_of(address: str) -> str:
 
 
 def step_of(secret: str, code: str) -> int | None:
-    """Return the 30-second step of `code`, or None if it is more than one step from now."""
+    """Return the present, previous or next 30-second step if it has this code, else None."""
     now, totp = int(time.time()), pyotp.TOTP(secret)
     for drift in _DRIFT_STEPS:
         at = now + drift * STEP_S
@@ -99,7 +99,9 @@ def reset(user_id: int) -> bool:
 
 
 def accept(user: User, text: str) -> str | None:
-    """Accept a code once; return "authenticator" or "recovery code", None for a wrong or used one.
+    """Accept a code once; return its kind, "authenticator" or "recovery code".
+
+    Return None if the code is wrong or was used before.
 
     Raises:
         SecretUnreadable: the server's key has changed since the authenticator was set up.
@@ -115,7 +117,7 @@ def accept(user: User, text: str) -> str | None:
 
 
 def state_of(user_id: int) -> str:
-    """Return "none", "set", or "unreadable", which needs a reset."""
+    """Return the state of an authenticator: "none", "set", or "unreadable" until a reset."""
     secret = _stored_secret(user_id)
     if secret is None:
         return "none"
@@ -127,7 +129,7 @@ def state_of(user_id: int) -> str:
 
 
 def encrypt_stored() -> int:
-    """Encrypt secrets that earlier releases stored in plain text; return their number."""
+    """Encrypt secrets that earlier releases stored in plain text; return how many these were."""
     found = [stored for stored in read_all(_Stored, _ALL) if not is_encrypted(stored.secret)]
     for stored in found:
         _store_encrypted(stored.user_id, stored.secret)
@@ -153,13 +155,13 @@ def _is_recovery_code(user_id: int, code: str) -> bool:
 
 
 def _used(user_id: int, step: int) -> bool:
-    """Mark the step as used; return False if it or a later one was used before."""
+    """Mark the step as used; return False if this step or a later one was used before."""
     statement = "UPDATE app.second_factor SET last_step = %s WHERE user_id = %s AND last_step < %s"
     return execute(statement, step, user_id, step) == 1
 
 
 def _stored_secret(user_id: int) -> str | None:
-    """Return the person's stored secret in encrypted form. First encrypt one in plain text."""
+    """Return the person's encrypted secret, or None. Encrypt a stored plain text first."""
     stored = read_one(_Stored, f"{_ALL} WHERE user_id = %s", user_id)
     if stored is None:
         return None

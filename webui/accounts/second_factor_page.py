@@ -20,8 +20,8 @@ from webui.accounts.sessions import SECOND_FACTOR
 from webui.accounts.sources import source_of
 from webui.accounts.views import UNREADABLE, WRONG, answer_attempt, desk_of
 
-# Session key of the secret that the page offers until a first code confirms it. The value is
-# encrypted.
+# Entry of the session with the encrypted secret that the page offers until a first code confirms
+# the secret.
 _OFFERED: Final = "offered_secret"
 
 
@@ -47,7 +47,7 @@ def _execute(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse
 def _may_change(request: HttpRequest, user: User) -> bool:
     """Return True if this session may change the authenticator.
 
-    If one is confirmed, the session must have passed the second factor.
+    If an authenticator is confirmed, the session must have passed the second factor.
     """
     return SECOND_FACTOR in request.session or not second_factor.is_enrolled(user)
 
@@ -88,7 +88,7 @@ def _removed(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse
 
 
 def _offered(request: HttpRequest, user: User) -> str:
-    """Return the secret that this session offers, a new one if none can be decrypted."""
+    """Return the secret that this session offers; make a new one if none can be decrypted."""
     try:
         return decrypted(user.pk, request.session.get(_OFFERED, ""))
     except SecretUnreadable:

@@ -1,8 +1,8 @@
 """Network address from which a request came.
 
 Behind a proxy the web server sets REMOTE_ADDR to the client's address, which the proxy sends in
-X-Forwarded-For. It does so only for proxies in `INVENTORY_TRUSTED_PROXIES`, because anyone can send
-such a header.
+X-Forwarded-For. The server does so only for proxies in `INVENTORY_TRUSTED_PROXIES`, because anyone
+can send such a header.
 """
 
 from ipaddress import IPv6Address, ip_address, ip_network

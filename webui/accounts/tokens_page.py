@@ -46,7 +46,7 @@ def _change(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     except (ServiceError, Conflict) as refusal:
         refused = refused_text(refusal) if isinstance(refusal, ServiceError) else f"{refusal}."
         return _shown(request, user, status=WRONG, refused=refused, form=form)
-    # Only this response shows the token. On a reload the browser asks before it sends the form.
+    # Only this response shows the token. A browser asks before it sends the form again.
     return _shown(request, user, new=new)
 
 

@@ -30,7 +30,7 @@ from webui.accounts.sources import source_of
 TOO_MANY: Final = 429
 WRONG: Final = 422
 UNREADABLE: Final = 409
-# Session key of the data that a login stores between password and code.
+# Entry of the session with the data that a login stores between password and code.
 _PENDING: Final = "pending_login"
 _PENDING_S: Final = 300
 _MINUTE_S: Final = 60
@@ -155,12 +155,12 @@ def is_own_address(request: HttpRequest, target: str) -> bool:
 
 
 def desk_of(user: User) -> str:
-    """Return the path of the page after a login: the home page, if the person has a role."""
+    """Return the path after a login: the home page for people with a role, else the stock list."""
     return reverse("home") if roles_of(user) else "/"
 
 
 def minutes(attempt: Attempt) -> int:
-    """Return the wait in minutes, rounded up."""
+    """Return how long an attempt is blocked, in minutes, rounded up."""
     return -(-attempt.blocked_for_s // _MINUTE_S)
 
 
@@ -179,9 +179,9 @@ def answer_attempt(
     show: OwnPage,
     execute: Callable[[HttpRequest, User, Attempt], HttpResponse],
 ) -> HttpResponse:
-    """Show the page, or answer its form with `execute` after counting the attempt.
+    """Show the page, or count the attempt and then handle the page's form with `execute`.
 
-    Beyond the limit of attempts, show the page with the wait and execute nothing.
+    Beyond the limit of attempts, show the page with the minutes to wait and execute nothing.
     """
     user = request.user
     assert isinstance(user, User)  # noqa: S101 -- login_required let only people through
@@ -194,7 +194,7 @@ def answer_attempt(
 
 
 def too_many(page: HttpResponse, attempt: Attempt) -> HttpResponse:
-    """Return `page` with status 429 and the wait in `Retry-After`."""
+    """Return `page` with status 429, and the seconds to wait in `Retry-After`."""
     page.status_code = TOO_MANY
     page["Retry-After"] = str(attempt.blocked_for_s)
     return page
