@@ -1,7 +1,7 @@
 """Access to the API: a token, its scope, the right of its owner, and the owner's stores.
 
-Each operation has a `Token`. A request without it reaches no store, because the gate starts every
-request in the empty scope.
+Each operation has a `Token`. An operation without one would reach no store, because the gate starts
+every request in the empty scope.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ _NOT_VALID: Final = "unknown, expired or ended token"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The owner of the token of a request, with the token's number."""
+    """The owner of a request's token, with number and scopes of the token."""
 
     user: User
     token: int
@@ -99,7 +99,7 @@ class Token(HttpBearer):
         user = None if used is None else User.objects.filter(pk=used.person_id).first()
         if used is None or user is None or not user.is_active:
             _refuse_token(request, _NOT_VALID)
-        # The record of refusals reads the account from here, because a token has no session.
+        # `Refusals` reads the account from `request.user`, because a token has no session.
         request.user = user
         _require_pace(used)
         caller = Caller(user, used.id, frozenset(used.scopes))
@@ -134,7 +134,7 @@ def _require_pace(used: TokenUse) -> None:
 
 
 def require_acceptable(request: HttpRequest) -> None:
-    """Raise `Problem` for a request in clear text, a large body or one that isn't JSON."""
+    """Raise `Problem` for a request in clear text, a large body or a body that isn't JSON."""
     if settings.SECURE_SSL_REDIRECT and not request.is_secure():
         detail = (
             "This request came without TLS, so others could read its token. Nothing was changed."

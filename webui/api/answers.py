@@ -35,7 +35,7 @@ def _day(value: object) -> object:
 
 
 def _whole(value: object) -> object:
-    """Return 6.0 as 6: JSON doesn't distinguish them."""
+    """Return 6.0 as 6, because JSON doesn't distinguish the two."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -78,9 +78,9 @@ class Snooze(Given):
 
 
 class Aged(Schema):
-    """The age of the figures: they are complete up to `as_of`, `age_ms` before the response.
+    """Age of the figures: they are complete up to the time `as_of`, which is `age_ms` ago.
 
-    Both are null while a partition of the keys isn't known. Then treat the figures as old.
+    Both are null while the state of a key's partition isn't known. Then treat the figures as old.
     """
 
     as_of: datetime | None
@@ -88,21 +88,21 @@ class Aged(Schema):
 
 
 def described(schema: type[S], row: object, **further: Any) -> S:  # noqa: ANN401 -- fields of the schema
-    """Return a schema with the attributes of `row` under the same names, and further values."""
+    """Return a `schema` object: equally named attributes of `row`, and the values `further`."""
     names = schema.model_fields.keys() - further.keys()
     values = {name: getattr(row, name) for name in names if hasattr(row, name)}
     return schema(**values, **further)
 
 
 def age_of(keys: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of `Aged` for these keys."""
+    """Return the fields of `Aged` for the partitions of these keys."""
     found = freshness(keys)
     age_ms = None if found.age_us is None else found.age_us // 1000
     return {"as_of": time_of(found.as_of_us), "age_ms": age_ms}
 
 
 def time_of(at_us: int | None) -> datetime | None:
-    """Return an epoch microsecond as UTC time."""
+    """Return a time in microseconds since 1970 UTC as a datetime in UTC, or None."""
     return None if at_us is None else moment_of(at_us)
 
 
@@ -134,10 +134,10 @@ def refuse_cursor(after: str) -> NoReturn:
 
 
 def number_of(after: str) -> int | None:
-    """Return the position of a cursor as a number, None for an empty cursor.
+    """Return the number that a cursor encodes, or None for an empty cursor.
 
     Raises:
-        Problem: the text is not a cursor of numbers (status 422).
+        Problem: the text is not a cursor with a number (status 422).
     """
     text = position_of(after)
     if not text:
@@ -150,6 +150,6 @@ def number_of(after: str) -> int | None:
 def split_page(
     rows: Sequence[R], limit: int, position: Callable[[R], object]
 ) -> tuple[list[R], str | None]:
-    """Return the first `limit` rows, and the cursor of the next page if a row follows."""
+    """Return the first `limit` rows, and the cursor of the next page or None."""
     shown = list(rows[:limit])
     return shown, cursor(str(position(shown[-1]))) if len(rows) > limit else None

@@ -58,7 +58,7 @@ class CodeFilters(Schema):
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A code with its sort key in the list."""
+    """A code of a product; `key` is its sort key in the list."""
 
     key: str
     code: str

@@ -1,7 +1,7 @@
-"""Counts: record them blind; list, approve and refuse those that wait.
+"""Counts: record them blind; list, approve and refuse waiting counts.
 
-A waiting count shows the expected units. So reading it requires the right to approve. A counting
-system with `counts:write` alone never sees expected units.
+A blind count doesn't show the expected units. A waiting count shows them, so reading it requires
+the right to approve. A counting system with `counts:write` alone never sees expected units.
 """
 
 from datetime import datetime
@@ -42,7 +42,7 @@ Sku = Annotated[Text, Field(min_length=1, max_length=32)]
 
 
 class Counted(Given):
-    """Units of an item on the shelf. Without `counted_at`, it was counted now."""
+    """Units of an item on the shelf. Without `counted_at`, the time of the count is now."""
 
     sku: Sku
     units: CountedUnits
@@ -50,7 +50,7 @@ class Counted(Given):
 
 
 class RecordCounts(Given):
-    """Counts of one location. Equal SKUs add up, because an item can lie on two shelves."""
+    """Counts of one location. Units of equal SKUs add up: an item can lie on two shelves."""
 
     location: Annotated[Text, Field(min_length=1, max_length=24)]
     counts: Annotated[list[Counted], Field(min_length=1, max_length=MOST_ENTRIES)]
@@ -64,14 +64,14 @@ class CountRecorded(Schema):
 
 
 class CountsRecorded(Schema):
-    """The counts that now wait for another person, by SKU."""
+    """The counts that now wait for another person's approval, in the order of SKUs."""
 
     location: str
     counts: list[CountRecorded]
 
 
 class WaitingCount(Schema):
-    """A waiting count, with the units expected at its time; money is null if no cost is known.
+    """A waiting count with the units expected at that time; money is null without a known cost.
 
     A count with `needs_recount` can't be approved: a second blind count of the item replaces it.
     """
@@ -112,7 +112,7 @@ class WaitingFilters(Schema):
 class ApproveCount(Given):
     """Approve a count.
 
-    `expected_units` repeats what the client read. If it has changed, the response has status 409.
+    `expected_units` repeats the value that the client read. The status is 409 if it has changed.
     """
 
     action: Literal["approve"]
@@ -136,7 +136,7 @@ CountCommand = Annotated[ApproveCount | RefuseCount | RecountItem, Field(discrim
 
 
 class CountDecided(Schema):
-    """The result: an approval has the variance, counted minus expected units."""
+    """The result of a decision. `variance_units` is counted minus expected units."""
 
     count_id: int
     outcome: Literal["approved", "refused", "recount"]
@@ -161,7 +161,7 @@ def list_waiting_counts(request: HttpRequest, given: Query[WaitingFilters]) -> W
 
 
 def _place(after: str) -> tuple[str, int]:
-    """Return location and id of the last count of the page before."""
+    """Return location and id of the previous page's last count; ("", 0) without a cursor."""
     location, _, number = position_of(after).partition("|")
     if not after:
         return "", 0

@@ -1,8 +1,8 @@
 """Events of decisions: pages that continue after a cursor, and the same events as a stream.
 
-One synchronous function per poll reads token, stores and events, and closes its connection, as in
-`webui.live.stream`. A stream polls once a second: decisions come from Postgres, not from the
-changelogs that the live pages follow.
+At each poll, one synchronous function reads token, stores and events. It then closes the database
+connection, as in `webui.live.stream`. A stream polls once a second: decisions come from Postgres,
+not from the changelogs that the live pages follow.
 """
 
 import asyncio
@@ -105,7 +105,7 @@ class Event(Schema):
 
 
 class EventPage(Schema):
-    """Events in their order. Continue after `next`: at once if `more` is true, else later."""
+    """Events, the oldest first. Continue after `next`: at once if `more` is true, else later."""
 
     items: list[Event]
     next: str
@@ -114,7 +114,7 @@ class EventPage(Schema):
 
 
 class EventFilters(Schema):
-    """The position after which events are wanted, and filters."""
+    """The cursor after which events are wanted, and filters."""
 
     after: After = ""
     location: Location = ""
@@ -143,7 +143,7 @@ class Following:
 class Streams:
     """The streams of this process."""
 
-    open: dict[int, int] = field(default_factory=dict)  # token number by `id()` of the stream
+    open: dict[int, int] = field(default_factory=dict)  # `id()` of a stream: number of its token
 
     def refusal(self, token: int) -> Problem | None:
         """Return the problem if this token may not open another stream now, else None."""
@@ -172,7 +172,7 @@ def list_decisions(request: HttpRequest, given: Query[EventPageFilters]) -> Even
     """List events after a cursor. `after=newest` returns no event, but the newest cursor."""
     as_of = database_now()
     after = _position(given.after)
-    newest = newest_event()  # read first: each event up to it is visible to the next statement
+    newest = newest_event()  # read first: the next statement sees all events up to this one
     found = decision_events(
         after=after, location=given.location, kind=given.kind, rows=given.limit + 1
     )
@@ -189,7 +189,7 @@ def _position(after: str) -> int:
     """Return the id after which events are wanted; 0 means all events.
 
     Raises:
-        Problem: events after it were deleted, or it is after the newest event (status 410).
+        Problem: events after the cursor were deleted, or no event has its id yet (status 410).
     """
     if after == NEWEST:
         return newest_event()
@@ -243,7 +243,7 @@ def stream_decisions(
 
 
 async def _follow(following: Following) -> AsyncIterator[bytes]:
-    # Again: other requests may have passed the first check before their streams began.
+    # Check again: other requests may have passed the first check before their streams began.
     if STREAMS.refusal(following.caller.token) is not None:
         yield b'event: bye\ndata: {"reason": "too many streams are open"}\n\n'
         return

@@ -10,15 +10,15 @@ from webui.api.problems import MEDIA_TYPE, answer_problem, problem_of_status
 
 ROOT: Final = "/api/"
 _REFUSED: Final = 400
-# Headers of a refusal that its problem keeps.
+# Headers of a refusal that its problem details keep.
 _KEPT: Final = ("Allow", "Retry-After", "WWW-Authenticate", "Content-Security-Policy")
 
 
 class Frame(MiddlewareMixin):
     """Remove cookies from requests below `/api/`, and convert refusals into problem details.
 
-    A browser sends its cookies to every URL of the site. Without them, a page of another site
-    can't use the session of a person, so the API needs no CSRF token.
+    A browser sends its cookies to every URL of the site. Without cookies, a page of another
+    site can't use the session of a person, so the API needs no CSRF token.
     """
 
     def process_request(self, request: HttpRequest) -> None:

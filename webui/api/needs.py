@@ -54,10 +54,10 @@ router = Router(tags=["needs"])
 
 
 class Need(Schema):
-    """A reorder need. `units` is what it asks for, null once it is closed.
+    """A reorder need. `units` is the quantity to order, null once the need is closed.
 
-    A decision names `revision`: it is refused if the need has changed since. `waits` is true while
-    the workers have not processed a person's decision yet.
+    A decision repeats `revision`, and is refused if the need has changed since. `waits` is true
+    while the workers have not processed a person's decision yet.
     """
 
     id: str
@@ -92,7 +92,7 @@ class Need(Schema):
 
 
 class NeedPage(Aged):
-    """Needs by supplier and location, or closed ones with the newest first."""
+    """Needs in the order of supplier and location; closed needs with the newest first."""
 
     items: list[Need]
     next: str | None
@@ -135,7 +135,7 @@ class InPacks(Given):
 
 
 class SplitPart(Given):
-    """One order line of a split approval; supplier and day only if they differ from the usual."""
+    """One order line of a split approval. Give supplier and day only if they are unusual."""
 
     units: Units
     supplier: Text | None = None
@@ -169,9 +169,9 @@ NeedCommand = Annotated[Approve | Reject | Snooze | Resume, Field(discriminator=
 
 
 class NeedDecided(Schema):
-    """A decision that was written. An approval states the order, which is a draft until it is sent.
+    """The result of a decision. An approval has the order, which is a draft until it is sent.
 
-    `outcome` is `ordered_before` if this need had already been ordered: then this command wrote
+    `outcome` is `ordered_before` if the need had already been ordered. Then the command wrote
     nothing. `not_ordered` occurs only if one request approves many needs; `reason` states why.
     """
 
@@ -184,14 +184,14 @@ class NeedDecided(Schema):
 
 
 class ApproveOne(InPacks):
-    """One need of many, at the revision that was seen."""
+    """One of the needs to approve, with the revision that the client read."""
 
     need_id: Annotated[Text, Field(min_length=1)]
     revision: Revision
 
 
 class ApproveMany(Given):
-    """Needs to approve in one transaction. One that can't be ordered doesn't stop the others."""
+    """Needs to approve in one transaction. A need that can't be ordered stops no other need."""
 
     approvals: Annotated[list[ApproveOne], Field(min_length=1, max_length=MOST_AT_ONCE)]
 

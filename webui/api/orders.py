@@ -52,7 +52,7 @@ Version = Annotated[Text, Field(description="The `version` that was read.")]
 
 
 class OrderSummary(Schema):
-    """An order for one supplier and location; money is null where a cost isn't known."""
+    """An order for one supplier and location; `value_minor` is null if a cost isn't known."""
 
     order_ref: str
     status: str
@@ -111,7 +111,7 @@ class OrderLine(Schema):
 class Order(Schema):
     """An order with its lines.
 
-    A command that sends it repeats `version`, which covers the drafts.
+    A command that sends the order repeats `version`, which changes with the draft lines.
     """
 
     order_ref: str
@@ -151,7 +151,7 @@ class Send(Given):
 
 
 class Sent(Schema):
-    """An order that was sent to its supplier: lines, units and value."""
+    """An order that was sent to its supplier: number of lines, units and value."""
 
     order_ref: str
     lines: int
@@ -224,7 +224,7 @@ LineCommand = Annotated[
 
 
 class LineDone(Schema):
-    """The result of a command on a line. `units` are the deleted, cancelled or shipped ones."""
+    """The result of a command on a line. `units` were deleted, cancelled or shipped."""
 
     line_id: int
     action: str

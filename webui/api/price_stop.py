@@ -1,4 +1,4 @@
-"""The stop of rule-made prices in all stores: read it, stop such prices, allow them again."""
+"""The kill switch for rule-made prices in all stores: read it, turn it on or off."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -18,7 +18,7 @@ router = Router(tags=["prices"])
 
 
 class PriceStopState(Schema):
-    """The state of the stop, and the author and time of the last change of a setting.
+    """The state of the kill switch, and author and time of the last change of any setting.
 
     `is_stopped` is true while no proposed price can be approved.
     """
@@ -29,13 +29,13 @@ class PriceStopState(Schema):
 
 
 class StopPrices(Given):
-    """Stop prices that rules set, in every store. People can still set prices."""
+    """Stop rule-made prices in every store. People can still set prices."""
 
     action: Literal["stop"]
 
 
 class ReleasePrices(Given):
-    """Allow prices that rules set again, in every store."""
+    """Allow rule-made prices in every store again."""
 
     action: Literal["release"]
 

@@ -96,7 +96,7 @@ class PriceStep(Schema):
 class ItemPrices(Schema):
     """The newest 200 prices of an item, the newest first, and its present floor.
 
-    A command that sets a price repeats the `id` of the newest row as `newest_id`, 0 without a row.
+    A command that sets a price repeats `newest_id`, the `id` of the newest row or 0 without a row.
     """
 
     location: str
@@ -114,7 +114,7 @@ class ItemPrices(Schema):
 class Set(Given):
     """Set a price from the next ten-minute window on. An emergency price needs a reason.
 
-    A price below half or above twice the last one is refused unless `confirmed` is true.
+    A price below half or above twice the last price is refused unless `confirmed` is true.
     """
 
     action: Literal["set"]
@@ -174,7 +174,7 @@ class Proposal(Schema):
 
 
 class ProposalPage(Aged):
-    """Proposed prices by location and SKU, or closed ones with the newest first."""
+    """Proposed prices in the order of location and SKU; closed ones with the newest first."""
 
     items: list[Proposal]
     next: str | None
@@ -203,7 +203,7 @@ class ApprovePrice(Given):
 
 
 class RejectPrice(Given):
-    """Reject the price. The rules propose none for the item during its cool-down."""
+    """Reject the price. The rules propose no price for the item during its cool-down."""
 
     action: Literal["reject"]
     revision: Revision
@@ -214,7 +214,7 @@ ProposalCommand = Annotated[ApprovePrice | RejectPrice | Snooze, Field(discrimin
 
 
 class ProposalDecided(Schema):
-    """A decision that was written. `approved_before`: another person had approved it already."""
+    """The result of a decision. `approved_before`: an earlier approval wrote the price."""
 
     proposal_id: str
     outcome: Literal["approved", "approved_before", "rejected", "snoozed"]

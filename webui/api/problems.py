@@ -1,6 +1,6 @@
 """Refusals of the API as problem details (RFC 9457): what happened, what was kept, what to do next.
 
-Each refusal of a service has its type here. `Frame` converts every other response
+This module has a problem type for each refusal of a service. `Frame` converts every other response
 below `/api/` with status 400 or above into problem details, for example those of Django.
 """
 
@@ -24,7 +24,7 @@ from webui.accounts.refusals import REASON
 MEDIA_TYPE: Final = "application/problem+json"
 _MOST_ERRORS: Final = 20
 URN: Final = "urn:retail-inventory:problem:"
-# Field and rule of an unknown id. Services refuse it like any wrong value; the API answers 404.
+# Field and rule of errors that services raise for an unknown id. The API answers them with 404.
 _MISSING: Final = frozenset(
     {
         ("reorder_id", "no such proposal"),
@@ -98,13 +98,13 @@ def problem_of_status(status: int, detail: str = "") -> Problem:
 
 
 def seen(value: object) -> str:
-    """Return a refused value as text, at most 60 characters."""
+    """Return a refused value as text, cut after 60 characters."""
     text = value if isinstance(value, str) else json.dumps(value, default=str)
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
 
 
 def of_value(refusal: ServiceError) -> Problem:
-    """Return the problem of a value that a rule forbids: field, value and rule."""
+    """Return the problem of a value that a rule forbids, with field, value and rule."""
     if (refusal.field, refusal.rule) in _MISSING:
         return of_missing()
     named = {"field": refusal.field, "value": seen(refusal.value), "rule": refusal.rule}
@@ -144,7 +144,7 @@ def of_forbidden(refusal: PermissionDenied) -> Problem:
 
 
 def of_parameters(refusal: ValidationError) -> Problem:
-    """Return the problem of fields that break the schema; its `field` is the first of them.
+    """Return the problem of fields that break the schema; `field` is the first such field.
 
     `errors` lists at most 20, because one body can have thousands.
     """
@@ -157,14 +157,14 @@ def of_parameters(refusal: ValidationError) -> Problem:
 def _error(error: Mapping[str, Any]) -> dict[str, str]:
     source, *place = [str(part) for part in error["loc"]]
     if source == "body":
-        # The location has the parameter of the view, for a union the `action`, then the field.
+        # `loc` has the view's parameter, then the `action` if commands are a union, then the field.
         place = place[2:] if place[1:] and place[1] in _TAGS else place[1:]
     field = "Idempotency-Key" if source == "header" else ".".join(place) or "body"
     return {"field": field, "value": seen(error.get("input")), "rule": str(error["msg"])}
 
 
 def register(api: NinjaAPI) -> None:
-    """Register the handlers of every refusal."""
+    """Register a handler for each exception that the API converts into a problem."""
 
     def handle(request: HttpRequest, refusal: Exception | type[Exception]) -> HttpResponse:
         assert isinstance(refusal, Exception)  # noqa: S101 -- ninja raises no classes
@@ -178,7 +178,7 @@ def register(api: NinjaAPI) -> None:
 
 
 def problem_of(refusal: Exception) -> Problem:
-    """Return the problem of a refusal that a handler is registered for."""
+    """Return the problem of an exception for which `register` has a handler."""
     match refusal:
         case Problem():
             return refusal

@@ -1,7 +1,7 @@
 """Receipts of suppliers' deliveries: expected deliveries, receipts, corrections.
 
-A request has the fields of the receiving desk's form, so the same rules read them: units that
-differ from the expected ones need a reason.
+A request has the same fields as the form of the receiving desk, and the same rules check them. For
+example, units that differ from the expected units need a reason.
 """
 
 from datetime import date, datetime
@@ -89,7 +89,7 @@ class DueFilters(Schema):
 
 
 class Expected(Schema):
-    """An expected delivery of an order line; `shipment_id` is null if it was not announced.
+    """An expected delivery of an order line; `shipment_id` is null without an announcement.
 
     A receipt repeats `expected_units` and `open_units`.
     """
@@ -103,7 +103,7 @@ class Expected(Schema):
 
 
 class Receipt(Schema):
-    """Goods that arrived. `order_units` count for the order; further units are extra."""
+    """Goods that arrived. `order_units` count towards the order; all others are extra."""
 
     id: int
     version: str
@@ -128,9 +128,10 @@ class Delivery(Schema):
 
 
 class ReceivedLine(Given):
-    """Units that arrived for one expected delivery, damaged ones apart.
+    """Units that arrived for one expected delivery; `received_units` excludes damaged ones.
 
-    A difference from `expected_units` needs a reason. Refused goods are 0 units with `refused`.
+    A difference from `expected_units` needs a reason. For refused goods, send 0 units and the
+    reason `refused`.
     """
 
     line_id: Id
@@ -155,7 +156,7 @@ class ReceiveLines(Given):
 
 
 class CorrectReceipt(Given):
-    """Replace the units of the account's own receipt of the last 48 hours."""
+    """Replace the units of a receipt that this account recorded in the last 48 hours."""
 
     action: Literal["correct"]
     receipt_id: Id
@@ -264,7 +265,7 @@ def receive_delivery(
 
 
 def _typed(body: ReceiveLines) -> Typed:
-    """Return the lines as the fields of the desk's form; refuse a delivery that is named twice."""
+    """Return the lines as fields of the receiving desk's form; refuse a repeated delivery."""
     typed: Typed = {"accept": "typed"}
     for given in body.lines:
         if f"shown-{given.name}" in typed:

@@ -77,7 +77,7 @@ class Transfer(Schema):
 
 
 class TransferPage(Schema):
-    """Transfers, the oldest first; received ones with the newest first."""
+    """Transfers, the oldest first; in the view `received`, the newest first."""
 
     items: list[Transfer]
     next: str | None
@@ -140,7 +140,7 @@ class ShipPlanned(Given):
 
 
 class ReceiveTransfer(Given):
-    """Units that arrived, damaged ones apart. The destination's store sends this command.
+    """Units that arrived; `received_units` excludes damaged ones. The destination sends this.
 
     A difference from the shipped units needs a reason.
     """
@@ -152,7 +152,7 @@ class ReceiveTransfer(Given):
 
 
 class CorrectTransfer(Given):
-    """Replace the units of the account's own receipt of the last 48 hours."""
+    """Replace the units of a receipt that this account recorded in the last 48 hours."""
 
     action: Literal["correct"]
     received_units: GivenUnits
@@ -276,10 +276,10 @@ def _delivered(body: ReceiveTransfer | CorrectTransfer) -> Delivered:
 
 @contextmanager
 def _named(transfer_id: int) -> Iterator[None]:
-    """Convert refusals of the block that depend on the token's stores.
+    """Convert refusals in the `with` block that depend on the stores of the token's owner.
 
-    A transfer between other stores is refused like an unknown one. A step that belongs to the other
-    store of the transfer is refused with status 403.
+    A transfer between two other stores is refused like an unknown one. A step that only the other
+    end of the transfer may do is refused with status 403.
     """
     try:
         yield

@@ -150,7 +150,7 @@ def openapi(_request: HttpRequest) -> JsonResponse:
 
 
 def _view(found: PathView) -> Callable[..., HttpResponseBase]:
-    """Return ninja's view of one path, with the rule of each of its methods for the gate."""
+    """Return ninja's view of one path; the gate finds the rules of its methods in it."""
     serve = found.get_view()
 
     # A token travels in a header, which no form can send; `Frame` removes cookies.

@@ -36,7 +36,8 @@ Kind = Literal["need", "price", "order"]
 class Webhook(Schema):
     """A webhook without its secret. `waiting` and `dead` count messages, up to about 1,000.
 
-    The former secret also signs until `former_until`, which is null without one.
+    After a rotation, the former secret also signs messages until `former_until`. Otherwise
+    `former_until` is null.
     """
 
     id: int
@@ -109,7 +110,7 @@ class Rotate(Given):
 
 
 class StopWebhook(Given):
-    """Stop sending; events wait."""
+    """Stop sending; events wait until the webhook resumes."""
 
     action: Literal["stop"]
 
