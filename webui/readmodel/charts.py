@@ -1,7 +1,7 @@
-"""The days of a key as rows of a chart's table, which the script of the chart draws.
+"""The days of a key as rows of a table, from which a script draws a chart.
 
-Chart and table have the same days and values, and the table works without a script. `values` are
-integers in the unit of the chart, an empty text where there is none.
+Chart and table have the same days and values, and the table works without the script. `values`
+holds integers in the unit of the chart, separated by commas. A missing value is empty.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ _REASONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ChartDay:
-    """One row: the day, its values for the chart, its cells for people, and its marks."""
+    """One row of the table: `values` and `marks` for the chart, `cells` and `note` for people."""
 
     day: str
     seconds: int
@@ -43,14 +43,14 @@ class ChartDay:
 
 
 def stock_chart(days: Iterable[StockDay]) -> list[ChartDay]:
-    """Return on-hand at the end of each day with what moved it."""
+    """Return on-hand at the end of each day, with the count and the movements of the day."""
     return [
         _row(day.day_us, [day.closing_units], units_text, _moved(day), _marks(day)) for day in days
     ]
 
 
 def demand_chart(days: Iterable[DemandDay]) -> list[ChartDay]:
-    """Return the units sold on each day, marked `out` or `part` where stock was missing."""
+    """Return the units sold on each day; a day with stock missing is marked `out` or `part`."""
     return [
         ChartDay(
             *_day(day.day_us),
@@ -64,7 +64,7 @@ def demand_chart(days: Iterable[DemandDay]) -> list[ChartDay]:
 
 
 def price_chart(days: Iterable[PriceDay]) -> list[ChartDay]:
-    """Return the price at the end of each day and the lowest of the 30 days before."""
+    """Return the price at the end of each day, and the lowest price of the 30 days before."""
     return [_row(day.day_us, [day.price_minor, day.lowest_minor], money_text) for day in days]
 
 

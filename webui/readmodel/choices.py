@@ -1,4 +1,4 @@
-"""Queries for every page: the choices of its filters, and the freshness of its figures."""
+"""Queries for the filters of pages: the locations and suppliers to choose from."""
 
 from dataclasses import dataclass
 
@@ -20,12 +20,12 @@ def locations() -> list[Choice]:
 
 
 def store_names() -> dict[str, str]:
-    """Return the names of `locations()` by code."""
+    """Return {code: name} of `locations()`."""
     return {store.code: store.name for store in locations()}
 
 
 def partners() -> list[Choice]:
-    """Return all named locations: a transfer names its other end, whose figures stay hidden."""
+    """Return all named locations, also outside the scope: a transfer shows its other end."""
     with within(EVERYWHERE):
         return locations()
 

@@ -41,7 +41,7 @@ ORDER BY 1, 3, 5, 2
 
 
 def codes_of(skus: Sequence[str]) -> dict[str, list[ItemCode]]:
-    """Return the active codes by SKU: GTINs of units, GTINs of cases, then supplier's codes."""
+    """Return {sku: active codes}: GTINs of units, GTINs of cases, then suppliers' codes."""
     found: dict[str, list[ItemCode]] = {sku: [] for sku in skus}
     if found:
         for code in select(_CODES, {"skus": list(found)}, ItemCode):

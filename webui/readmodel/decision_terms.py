@@ -1,4 +1,4 @@
-"""The terms of a decision, named integers, as lines of text; a name's suffix is its unit."""
+"""The terms of a decision, pairs of name and value, as lines of text for people."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _SUMS: Final = frozenset(
 
 
 def lines(terms: Iterable[Sequence[object]]) -> list[Line]:
-    """Return the terms as lines, in their order, without those that have no value."""
+    """Return the terms as lines, in their order, without terms that have no value."""
     return [
         _line(str(name), value if isinstance(value, int) else str(value))
         for name, value in terms
@@ -40,7 +40,7 @@ def _line(name: str, value: int | str) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """One part of the arithmetic of a need, with its title; `detail` explains a step."""
+    """One part of the arithmetic of a need, with its title."""
 
     title: str
     lines: Sequence[Line]

@@ -1,7 +1,6 @@
 """Queries of demand health: the state of estimates, and keys that another method suits better.
 
-The rule for gaps is `inventory.reports.demand_health`. SQL repeats it over many keys; a test
-compares the two.
+The limits for gaps between selling days are in `inventory.reports.demand_health`.
 """
 
 from dataclasses import dataclass
@@ -17,9 +16,10 @@ HINTS_SHOWN: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class EstimateCounts:
-    """Active keys by observed days, from `unknown` to `learnt`, and by the estimate's error.
+    """Numbers of active keys, by observed days (`unknown` to `learnt`) and by error.
 
-    A `close` error is at most half of the rate, a `rough` one at most the rate, a `wild` one more.
+    The error of an estimate is `close` up to half of the rate, `rough` up to the rate, and `wild`
+    above the rate.
     """
 
     keys: int
@@ -36,7 +36,7 @@ class EstimateCounts:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Numbers of selling keys, with and without gaps, by demand method."""
+    """Numbers of selling keys: all, intermittent ones, and those with an unsuitable method."""
 
     selling: int
     intermittent: int

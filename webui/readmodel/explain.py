@@ -1,8 +1,7 @@
-"""Queries that explain a number: the facts of one key from the ledger, in business order.
+"""Queries that explain a figure of stock: the facts of one key in business order.
 
 A function of the database computes the running sum (migration 0014), without any code of the
-workers. It is a second, independent computation of the number on the screen, so a difference
-reveals a defect.
+workers. The pages compare this sum with the figure of the workers. A difference reveals a defect.
 """
 
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ _LAST_PLACE: Final = 2**63 - 1
 class Fact:
     """One movement or count of a key; `delta_units` of a count is its variance.
 
-    `place` counts the facts of the key in business order, from 1 on.
+    `place` is the number of the fact in business order, from 1 on.
     """
 
     place: int
@@ -65,7 +64,7 @@ LEFT JOIN read_model.sales_window w ON f.table_name = 'sale_line' AND w.inv_key 
 
 
 def facts(inv_key: str, *, limit: int = FACTS_SHOWN, to: int | None = None) -> list[Fact]:
-    """Return the last `limit` facts of a key up to position `to`, in business order."""
+    """Return the last `limit` facts of a key up to place `to`, in business order."""
     sql = f"{_FACT} WHERE f.place <= %(to)s ORDER BY f.place DESC LIMIT %(limit)s"
     return select(sql, {"key": inv_key, "limit": limit, "to": to or _LAST_PLACE}, Fact)[::-1]
 
@@ -92,7 +91,7 @@ class _Split:
 
 
 def stock_facts(inv_key: str) -> StockFacts:
-    """Return the last count, the causes since and the open documents of a key."""
+    """Return a key's last count, the movements since then by cause, and its open documents."""
     rows = select("SELECT * FROM retail.stock_split(%(key)s)", {"key": inv_key}, _Split)
     count = next(
         (
@@ -118,7 +117,7 @@ def stock_facts(inv_key: str) -> StockFacts:
 
 @dataclass(frozen=True, slots=True)
 class _Author:
-    """The author of a row."""
+    """The author of a row of the ledger."""
 
     table_name: str
     row_id: int
@@ -137,14 +136,14 @@ UNION ALL
 
 
 def authors(inv_key: str, reorder_id: str | None) -> list[Source]:
-    """Return the rows of prices, policy and the last decision on a need, with their authors."""
+    """Return the authors of a key's prices and policy, and of the last decision on a need."""
     found = select(_AUTHORS, {"key": inv_key, "reorder": reorder_id}, _Author)
     return [Source(row.table_name, row.row_id, row.actor) for row in found]
 
 
 @dataclass(frozen=True, slots=True)
 class Item(Covered):
-    """The read model's level of one key, with the names of item and location.
+    """The read model's row of one key, with the names of item and location.
 
     `_minor` means minor currency units, `_micro` millionths of a unit per day, and `_us`
     microseconds since 1970 UTC. `as_of_us` is the commit time up to which the key's partition is
@@ -184,7 +183,7 @@ class Item(Covered):
 
 
 def item(inv_key: str) -> Item | None:
-    """Return the level of a key, or None if the read model has none."""
+    """Return the row of a key, or None if the read model has none."""
     return select_one(
         f"""
         SELECT s.inv_key, s.location, s.sku, coalesce(p.name, s.sku) AS name,
@@ -227,7 +226,7 @@ class InboundDocument:
 def inbound(inv_key: str) -> list[InboundDocument]:
     """Return a key's documents with units on order or in transit.
 
-    Their units add up to the key's figures on order and in transit.
+    The sums of their units are the key's figures on-order and in-transit.
     """
     sql = "SELECT * FROM retail.inbound_documents(%(key)s)"
     return select(sql, {"key": inv_key}, InboundDocument)
@@ -235,7 +234,11 @@ def inbound(inv_key: str) -> list[InboundDocument]:
 
 @dataclass(frozen=True, slots=True)
 class LookupHints:
-    """Known locations and SKUs that are similar to location and SKU of an unknown key."""
+    """Help for an unknown key: if its location is known, and lists of up to five entries.
+
+    `sku_locations` range the SKU. `similar_skus` of the location differ in case only. `locations`
+    are the first known ones.
+    """
 
     location_known: bool
     sku_locations: list[str]
@@ -244,7 +247,7 @@ class LookupHints:
 
 
 def lookup_hints(location: str, sku: str) -> LookupHints:
-    """Return known locations and SKUs that are similar to location and SKU of an unknown key."""
+    """Return help for an unknown key, without locations outside the person's scope."""
     sql = "SELECT * FROM retail.whereabouts(%(location)s, %(sku)s)"
     asked = {"location": location, "sku": sku}
     found = select_one(sql, asked, LookupHints) or LookupHints(False, [], [], [])  # noqa: FBT003 -- an empty answer
@@ -258,7 +261,7 @@ def lookup_hints(location: str, sku: str) -> LookupHints:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One ten-minute window."""
+    """Sales and returns of one key in one ten-minute window."""
 
     start_us: int
     sold_units: int
@@ -271,7 +274,7 @@ class Window:
 
 
 def windows(inv_key: str, *, limit: int = WINDOWS_SHOWN) -> list[Window]:
-    """Return the newest windows with any line, oldest first."""
+    """Return the newest `limit` windows with a sale or return line, the oldest first."""
     sql = """
         SELECT start_us, sold_units, returned_units, sale_lines, return_lines, revenue_minor,
                late_lines, window_revision
@@ -290,7 +293,7 @@ class _Sold:
 
 
 def sold_units(inv_key: str, *, from_us: int) -> dict[int, int]:
-    """Return the units sold by window start in microseconds, from `from_us` on."""
+    """Return {start of a window in microseconds: units sold}, from `from_us` on."""
     sql = """
         SELECT start_us, sold_units FROM read_model.sales_window
         WHERE inv_key = %(key)s AND start_us >= %(from)s AND sold_units > 0

@@ -1,7 +1,7 @@
-"""Convert the figures of one key to texts for pages: of a read-model row or a changelog record.
+"""Convert the figures of one key to texts for pages.
 
-The status rule is defined once here. Lists filter by it in SQL (`STATUS_SQL`), and a test compares
-both forms at every boundary.
+The figures come from a row of the read model or from a record of the changelog. `status_of` has the
+rule for the status. `STATUS_SQL` is the same rule for lists; a test compares the two at each limit.
 """
 
 from typing import Final
@@ -61,12 +61,12 @@ STATUS_SQL: Final = """CASE
     WHEN s.on_hand_units > s.order_up_to_units THEN 'over'
     ELSE 'ok' END"""
 
-# A level has the price at its last record. A later price takes effect without a record, so an item
-# without sales would show the old one for up to a day.
+# A row has the price at the last record of its key. A later price takes effect without a record, so
+# an item without sales would show the old price for up to a day.
 PRICE_SQL: Final = """coalesce((
     SELECT force.price_minor FROM retail.price_at(s.inv_key, statement_timestamp()) AS force),
     s.price_minor)"""
-# The time at which the price was read; it may be later than the figures of its row.
+# The time at which the price was read. It may be later than the as-of time of the row.
 PRICED_AT_SQL: Final = "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint"
 
 
@@ -120,9 +120,9 @@ def is_beyond_a_year(centidays: int | None) -> bool:
 
 
 def cover_text(centidays: int | None) -> str:
-    """Return a cover like `0.4 d` or `12 d`, rounded down, "no demand" or "hardly sells".
+    """Return a cover, rounded down: `0.4 d`, `12 d`, "no demand", "hardly sells" above a year.
 
-    Beyond a year the number of days is not reliable: one sale more would halve it.
+    A cover of more than a year is not reliable: one more sale would halve it.
     """
     if centidays is None:
         return gettext("no demand")

@@ -1,7 +1,7 @@
 """Products with their units in every store, for the pages Find and Scan.
 
 A person sees the available units of all stores, so that they can send a customer there or ask for a
-transfer (decision 0046). Everything else, like prices and policies, stays within their own stores.
+transfer (decision 0046). They see prices, policies and all other data of their own stores only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,8 +41,8 @@ _SORTS: Final = {
 class StoreUnits:
     """The available units of one product in one store, with the sum over all stores.
 
-    `near` is True for a store of the same region as the person's store. `total` leaves out stores
-    that sold more than they had.
+    `near` is True for a store in the region of the person's store. Negative units count as 0 in
+    `total`.
     """
 
     sku: str
@@ -55,7 +55,7 @@ class StoreUnits:
     holding: int
 
 
-# `rank` orders the stores of a product; the card shows the person's own store apart.
+# `rank` orders the stores of a product. The card shows the person's own store separately.
 _STORES: Final = """
 WITH units AS (
     SELECT s.sku, s.location, coalesce(l.name, s.location) AS name,
@@ -80,9 +80,9 @@ FROM ranked WHERE rank <= %(most)s ORDER BY sku, rank
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A product, its row in the person's store, and its units in others in the chosen order.
+    """A product: its row in the person's store, and its units in other stores as sorted.
 
-    `matched` is the code that the person searched for, None for an SKU or words.
+    `matched` is the code that the person searched for, None after a search for an SKU or words.
     """
 
     sku: str
@@ -119,7 +119,8 @@ NOTHING: Final = Cards((), similar=False, more=False)
 def find(text: str, *, mine: str, sort: str = NEAREST) -> Cards:
     """Return up to 12 products for a search, with their units in the stores.
 
-    Products with exactly this code are first. Only words find similar products, codes do not.
+    Products with exactly this code are first. If nothing matches, words without digits also find
+    products with similar names.
     """
     found, codes = _hits(text, *products_query(text, most=MOST_CARDS + 1))
     similar = False
@@ -132,9 +133,9 @@ def find(text: str, *, mine: str, sort: str = NEAREST) -> Cards:
 
 
 def exact(code: str, *, mine: str) -> Card | None:
-    """Return the product with this SKU in upper or lower case, or with this code, or None.
+    """Return the product with this SKU, as given or in upper case, or with this code.
 
-    None also for a number that several suppliers use for different products.
+    Return None if there is no such product, or if suppliers use the code for several products.
     """
     found, codes = _hits(code, _BY_SKU, {"code": code})
     is_sku = bool(found) and found[0].sku.upper() == code.upper()
@@ -144,9 +145,9 @@ def exact(code: str, *, mine: str) -> Card | None:
 
 
 def why_not_found(text: str) -> str:
-    """Return the sentence for a code that names no item: what it is, and the next step.
+    """Return a sentence with the reason why a code finds no item, and the next step.
 
-    It is empty for a text that isn't like a code.
+    Return an empty text if `text` doesn't look like a code.
     """
     problem = problem_of(text, matches(text))
     if problem == UNKNOWN:
@@ -178,7 +179,8 @@ def _hits(
 ) -> tuple[list[Found], list[CodeMatch]]:
     """Return the products of a search, each once, and the active codes that equal the text.
 
-    The product with this SKU is first, then those of the codes, then those of `products`.
+    The product with this SKU is first, then products with the codes, then those of the statement
+    `products`.
     """
     given = {**parameters, **match_parameters(text)}
     rows = select(_HITS.format(products=products), given, _Hit)

@@ -52,7 +52,7 @@ FROM retail.price_change WHERE inv_key = %(key)s ORDER BY effective_from, id
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One fact; `is_counted` is True if it or an earlier fact is a count."""
+    """One fact; `is_counted` is True if this fact or an earlier one is a count."""
 
     place: int
     table_name: str
@@ -85,7 +85,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The facts of a key in the whole days [`from_us`, `until_us`), and its stock before."""
+    """The facts of a key in the whole days [`from_us`, `until_us`), and its stock before them."""
 
     inv_key: str
     from_us: int
@@ -98,7 +98,7 @@ class History:
         return stock_days(self.opening.units, self.facts, (self.from_us, self.until_us))
 
     def demand(self, state: KeyState) -> tuple[DemandDay, ...]:
-        """Return the demand of each complete day by the policy and prices of `state`."""
+        """Return the demand of each complete day, by the policy in `state` and the key's prices."""
         span = self.from_us, max(self.from_us, self.until_us - DAY_US)
         rules = rules_of(state.policy, timeline(self.inv_key))
         return demand_days(self.opening, self.facts, span, rules)
@@ -107,7 +107,7 @@ class History:
 def history(inv_key: str, end_us: int) -> History:
     """Return the facts of the 90 days that end with the day of `end_us`.
 
-    A key that is younger begins with the day of its first fact.
+    If the key's first fact is later, the result begins with the day of that fact.
     """
     last_us = end_us // DAY_US * DAY_US
     first_us = last_us - (DAYS_SHOWN - 1) * DAY_US
@@ -136,9 +136,9 @@ def timeline(inv_key: str) -> price_timeline.Timeline:
 
 
 def prices_by_day(prices: price_timeline.Timeline, now_us: int) -> tuple[PriceDay, ...]:
-    """Return price and lowest price of 30 days for the 90 days that end with `now_us`.
+    """Return each day's price and its lowest price of 30 days, for the 90 days up to `now_us`.
 
-    A timeline that is younger begins with the day of its first price.
+    If the first price is later, the result begins with the day of that price.
     """
     until_us = now_us // DAY_US * DAY_US + DAY_US
     began_us = prices[0].effective_from_us // DAY_US * DAY_US if prices else until_us

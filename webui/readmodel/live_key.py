@@ -9,7 +9,7 @@ __all__ = ["LiveKey", "PartitionMap", "live_key", "partition_map", "worker_urls"
 
 
 def worker_urls() -> dict[str, str]:
-    """Return the URL of each worker that may be running, by its name."""
+    """Return {name: URL} of the workers that may be running."""
     return workers.worker_urls(settings.CONNECTIONS)
 
 

@@ -1,4 +1,4 @@
-"""The switch that stops rule-made prices."""
+"""The kill switch, which stops rule-made prices."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ SELECT price_kill_switch AS is_stopped, updated_by, updated_at FROM app.setting 
 
 @dataclass(frozen=True, slots=True)
 class PriceStop:
-    """The state of the switch, with person and time of the last change of any setting."""
+    """The state of the kill switch, with person and time of the last change of any setting."""
 
     is_stopped: bool
     updated_by: str | None
@@ -21,5 +21,5 @@ class PriceStop:
 
 
 def price_stop() -> PriceStop | None:
-    """Return the switch, or None in a database without settings."""
+    """Return the state of the kill switch, or None in a database without settings."""
     return select_one(_STOP, {}, PriceStop)

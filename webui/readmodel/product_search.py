@@ -27,7 +27,7 @@ class Found:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a query, at most 6, as `retail.search_words` returns those of a name."""
+    """Return the first 6 words of a query, split as `retail.search_words` splits a name."""
     letters = unicodedata.normalize("NFKD", text.lower())
     kept = (letter for letter in letters if not "\u0300" <= letter <= "\u036f")
     spaced = "".join(letter if letter.isalnum() else " " for letter in kept)
@@ -37,7 +37,7 @@ def words_of(text: str) -> list[str]:
 def product_condition(words: list[str], *, similar: bool = False) -> tuple[str, dict[str, Any]]:
     """Return the SQL condition for rows `p` of `retail.product`, with its parameters.
 
-    `words` come from `words_of`, so they need no escapes. Without words, it selects no product.
+    `words` come from `words_of`, so they need no escapes. Without words, the condition is false.
     """
     template = _SIMILAR if similar else _EXACT
     parts: list[str] = []
@@ -56,7 +56,7 @@ LIMIT %(most)s
 
 
 def find_products(text: str, *, most: int, similar: bool = False) -> list[Found]:
-    """Return up to `most` products that match: that code first, then names that begin like it."""
+    """Return up to `most` matching products; first the SKU `text`, then names that begin so."""
     return select(*products_query(text, most=most, similar=similar), Found)
 
 

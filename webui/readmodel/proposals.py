@@ -200,10 +200,10 @@ _BEFORE: Final = """NOT EXISTS (SELECT FROM app.reorder_proposal WHERE reorder_i
 def reorder_proposals(
     *, view: str, location: str = "", supplier: str = "", after: str = "", rows: int = DESK_ROWS
 ) -> list[ReorderProposal]:
-    """Return the proposals that follow proposal `after`: by supplier, or closed ones newest first.
+    """Return the proposals after proposal `after`, by supplier; closed ones newest first.
 
     The page starts after a proposal and not after a number of rows. So approving the proposals of
-    one page doesn't shift the next one.
+    one page doesn't shift the next page.
     """
     where = reorder_conditions(view, location, supplier)
     if after:
@@ -235,7 +235,7 @@ def counted_reorders(*, view: str, location: str = "", supplier: str = "", most:
 
 
 def reorder_conditions(view: str, location: str, supplier: str) -> list[str]:
-    """Return the conditions of a view on `app.reorder_proposal r`.
+    """Return the SQL conditions of a view, for rows `r` of `app.reorder_proposal`.
 
     Their parameters are `location` and `supplier`.
     """

@@ -1,4 +1,4 @@
-"""Queries of rejected records and the decisions on them."""
+"""Queries of rejected records, and of the marks with which people settle them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ BYTES_SHOWN: Final = 4000
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecord:
-    """A record without effect, with the decision that settled it, if any."""
+    """A rejected record, with the mark that settled it, if any."""
 
     id: str
     reason: str
@@ -97,7 +97,7 @@ def listed(wanted: RejectedFilter, before_id: str = "") -> list[RejectedRecord]:
 
 
 def reasons() -> list[ReasonCount]:
-    """Return the waiting records by reason, most frequent first."""
+    """Return the number of waiting records for each reason, the most frequent first."""
     return select(_REASONS, {"most": COUNTED_TO}, ReasonCount)
 
 

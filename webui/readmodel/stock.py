@@ -22,7 +22,7 @@ from webui.readmodel.stock_filters import (
 )
 
 PAGE_ROWS: Final = 50
-# Sums and orders other than the key's read every row: this many take about 0.1 s.
+# Sums, and sort orders other than by key, read every row: 10,000 rows take about 0.1 s.
 MOST_SUMMED: Final = 10_000
 
 
@@ -31,7 +31,7 @@ class StockRow(Covered):
     """One key on the stock list; `status` is one of `figures.STATUSES`.
 
     `as_of_us` is the commit time up to which the key's partition is known, heartbeats included. The
-    price is read from the ledger and in force at `priced_at_us`, which is usually a little later.
+    price is read from the ledger and in force at `priced_at_us`, usually a little after `as_of_us`.
     """
 
     inv_key: str
@@ -82,7 +82,7 @@ START: Final = Place()
 
 @dataclass(frozen=True, slots=True)
 class StockPage:
-    """Rows in the order of the list, and whether rows follow and precede them."""
+    """Rows in list order; `has_next` and `has_previous` are True if rows follow or precede."""
 
     rows: list[StockRow]
     has_next: bool
@@ -90,7 +90,7 @@ class StockPage:
 
     @property
     def next_after(self) -> str | None:
-        """The key of the last row if rows follow it."""
+        """The key of the last row if rows follow it, else None."""
         return self.rows[-1].inv_key if self.has_next and self.rows else None
 
 
@@ -110,8 +110,8 @@ LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key
 
 
 # The inner query selects the 50 keys, then their other values are joined. Sorting by a column reads
-# every key, so the inner query uses only columns of the index `stock_list`. `inv_key` is none of
-# them.
+# every key, so the inner query uses only columns of the index `stock_list`. `inv_key` is no
+# column of this index.
 _PAGE: Final = f"""
 WITH shown AS (
     SELECT {KEY_SQL} AS inv_key FROM read_model.stock s {{joined}}
@@ -126,7 +126,7 @@ _POLICY: Final = "LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key"
 def stock_page(
     filters: Filters, *, order: Order = BY_KEY, place: Place = START, rows: int = PAGE_ROWS
 ) -> StockPage:
-    """Return at most `rows` rows after `place` in this sort order, or before it.
+    """Return at most `rows` rows after `place` in this sort order, or before it if backwards.
 
     Rows with the same value are ordered by location and SKU.
     """
@@ -174,7 +174,7 @@ def _cover(row: StockRow) -> int:
     return UNBOUNDED if row.cover_centidays is None else row.cover_centidays
 
 
-# The values of `ORDERS`, from a row.
+# The value by which each sort order of `ORDERS` sorts a row.
 _VALUES: Final[Mapping[str, Callable[[StockRow], object]]] = {
     "": lambda _: "",
     "item": lambda row: row.name,
@@ -188,7 +188,7 @@ _VALUES: Final[Mapping[str, Callable[[StockRow], object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over the rows that pass the filters, over the first 10,001 at most."""
+    """Sums over the rows that pass the filters, at most 10,001 of them."""
 
     items: int
     on_hand_units: int
@@ -203,7 +203,7 @@ class Totals:
 
     @property
     def is_complete(self) -> bool:
-        """True if the sums cover every row, and the list may be sorted."""
+        """True if the sums cover every row. Only then may a page sort the list by a column."""
         return self.items <= MOST_SUMMED
 
 
@@ -240,7 +240,7 @@ class _Sold:
     units: int
 
 
-# An hour is six windows, not an hour of the clock. The last one ends with the last full window.
+# An hour is six windows, not an hour of the clock. The last hour ends with the last full window.
 _HOURS: Final = """
 SELECT shown.inv_key, (w.start_us - shown.end_us + %(span_us)s) / %(hour_us)s AS hour,
        sum(w.sold_units)::bigint AS units
@@ -252,7 +252,7 @@ GROUP BY 1, 2
 
 
 def sold_by_hour(rows: Sequence[StockRow]) -> dict[str, list[int]]:
-    """Return per key the units sold in each of the 24 hours before its last window edge.
+    """Return per key the units sold in each of the 24 hours up to its last full window.
 
     Hours are ordered from the oldest to the newest.
     """

@@ -1,6 +1,6 @@
 """Filters and sort orders of the stock list, as conditions and expressions of SQL.
 
-Rows are `s` of `read_model.stock`, `p` of `retail.product` and `il` of `retail.item_location`.
+Table aliases: `s` is `read_model.stock`, `p` `retail.product`, and `il` `retail.item_location`.
 Expressions use only columns of the index `stock_list`, so that Postgres reads no row of the table
 for the keys that a page doesn't show.
 """
@@ -26,7 +26,7 @@ _COVER_SQL: Final = f"""coalesce(
     (greatest(0, s.available_to_sell_units) + greatest(0, s.in_transit_units)) * 100000000
     / nullif({RATE_SQL}, 0), {UNBOUNDED})"""
 
-# Columns that the list can be sorted by, with the expression of the value and its type.
+# Columns that the list can be sorted by, with the SQL expression of the value and its type.
 ORDERS: Final[Mapping[str, tuple[str, str]]] = {
     "item": ("coalesce(p.name, s.sku)", "text"),
     "on_hand": ("s.on_hand_units", "bigint"),
@@ -74,7 +74,7 @@ def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
     return " AND ".join(where) or "true", parameters
 
 
-# Conditions that a status implies: each is that of the index `stock_…` with the status's name.
+# Conditions that each status implies. The partial index `stock_STATUS` has the same condition.
 _RARE: Final = {
     "negative": "s.on_hand_units < 0",
     "out": "s.available_to_sell_units <= 0",
@@ -108,7 +108,7 @@ _OF_PRODUCTS: Final = """s.sku IN (
 def _search(text: str) -> tuple[list[str], dict[str, Any]]:
     """Return the conditions for the words of a search, in code, name and location.
 
-    The search also finds the beginning of a SKU that no product has, and whole codes of products.
+    The search also finds beginnings of SKUs without a product, and whole codes of products.
     """
     words = words_of(text)
     places = _places(words)
@@ -132,7 +132,7 @@ def _search(text: str) -> tuple[list[str], dict[str, Any]]:
 
 
 def _places(words: list[str]) -> dict[str, list[str]]:
-    """Return the codes of locations by the word that occurs in their code or name."""
+    """Return {word: codes of locations with it in code or name}, without words of products."""
     found: dict[str, list[str]] = {}
     for place in select(_PLACES, {"words": words}, Choice) if words else []:
         found.setdefault(place.code, []).append(place.name)

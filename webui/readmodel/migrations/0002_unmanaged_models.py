@@ -1,4 +1,4 @@
-"""Nothing. Its name stays, because databases have recorded it.
+"""Empty migration. Its name stays, because databases have recorded it.
 
 Earlier versions declared Django models here that no page used.
 """

@@ -1,4 +1,4 @@
-"""The logic revision that decides: the newest row. Rows are only added, so they are the history.
+"""Logic revisions that decide or have decided: the newest row decides, no row is changed.
 
 A database that has decisions already continues with the revision that made them.
 """

@@ -1,7 +1,7 @@
 """The requested state of change capture, and the publication that captured the present log.
 
-The table has one row. `publication` is null until a capture streams; a new generation of the log
-resets it.
+The table has one row. `publication` is null until a capture streams. A new generation of the log
+sets it to null again.
 """
 
 from django.db import migrations

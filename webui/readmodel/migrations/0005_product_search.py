@@ -2,9 +2,10 @@
 
 `search_terms` has the words of a product's code and name, and the ends of each word from three
 letters on, so that `kessel` finds `teekessel`. A query asks for the beginning of a term.
-`search_shapes` has each word without one of its letters. Two words that differ by one letter, or by
-two letters that changed places, have a shape in common: `kettle` and `ketle` have `ketle`. Words
-with digits are codes, and a code with another digit is another product, so they have no shapes.
+`search_shapes` has each word, and each word without one of its letters. Two words that differ by
+one letter, or by two letters that changed places, have a shape in common: `kettle` and `ketle` have
+the shape `ketle`. Words with digits have no shapes, because a code with another digit is another
+product.
 
 Postgres' own `pg_trgm` would need a superuser or a trusted extension, and the packaged server
 doesn't have it (decision 0046).

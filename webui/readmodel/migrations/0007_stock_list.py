@@ -1,11 +1,11 @@
-"""Indexes of the stock list that hold its figures, so that it reads an index and no row.
+"""Indexes of the stock list that hold its figures, so that the list reads no row of the table.
 
 A row of `read_model.stock` is 2 KB with its `state`: four of them fill a page of Postgres, and the
 10,000 rows of a store lie on 10,000 pages. `stock_list` has the same figures in 140 pages, ordered
 like the list. Each status that is rare has its own small index in the same order (decision 0052).
 
-An index is read without its table only where vacuum has marked the page. The list needs vacuum
-after 2 % of the rows have changed, and not after 20 %.
+Postgres reads an index without its table only where vacuum has marked the page of the table. So
+vacuum runs after 2 % of the rows have changed, and not after the default of 20 %.
 """
 
 from django.db import migrations

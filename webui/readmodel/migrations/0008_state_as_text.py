@@ -17,7 +17,7 @@ EXCEPTION WHEN feature_not_supported THEN
     NULL;
 END $$;
 """
-# A new type resets the compression of a column, so that comes last.
+# A new type resets the compression of a column, so `_LZ4` comes last.
 FORWARD = (
     """
 ALTER TABLE read_model.stock SET (toast_tuple_target = 2700);
