@@ -1,9 +1,9 @@
 """Middleware that sends texts compressed: pages, scripts, styles, JSON and CSV.
 
 An attacker who can add text to a page and see its compressed size could guess a secret in it
-(BREACH). Two things prevent that: Django masks the CSRF token differently on every page, and its
-middleware adds up to 100 random bytes to every response. Other secrets, such as a new token, are on
-pages that respond to one form and show nothing that another person has sent.
+(BREACH). Two measures prevent this: Django masks the CSRF token differently on every page, and
+its GZip middleware adds up to 100 random bytes to every response. Other secrets, such as a new
+token, are on pages that respond to one form and show nothing that another person has sent.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator
@@ -46,7 +46,7 @@ class CompressTexts(GZipMiddleware):
         kind = response.headers.get("Content-Type", "")
         if kind.startswith(EVENTS) or not kind.startswith(_TEXTS):
             return response
-        # A part of a file has offsets into the uncompressed text.
+        # This response is a range of bytes of the uncompressed file.
         if response.status_code == 206:  # noqa: PLR2004 -- partial content
             return response
         if isinstance(response, StreamingHttpResponse) and _is_file(response):
@@ -56,7 +56,7 @@ class CompressTexts(GZipMiddleware):
 
 
 def _is_file(response: StreamingHttpResponse) -> bool:
-    """Return True for a file of the project: it is small, and its length is known."""
+    """Return True for a file of the project, which is small and has a known length."""
     return response.is_async and "Content-Length" in response.headers
 
 

@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from cdc.settings import Connections
 from webui.shell.moments import zone_of
 
-# Unqualified names resolve to Django's own tables first, then to facts, then to the read model.
+# A table name without a schema is searched in `app` first, then in `retail`, then in `read_model`.
 SEARCH_PATH = "app,retail,read_model"
 
 
@@ -21,7 +21,7 @@ class WebEnvironment(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
 
     # Without a configured key, sessions end with the process. A single command needs no key. A
-    # server needs one, because a restart would log everybody out.
+    # server needs a key, because a restart would log everybody out.
     secret_key: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(48)))
     demo: bool = False
     https: bool = False
@@ -32,19 +32,19 @@ class WebEnvironment(BaseSettings):
     # A session ends after `idle_minutes` without a request, and after `session_hours` in any case.
     idle_minutes: int = Field(default=30, ge=1, le=1_440)
     session_hours: int = Field(default=12, ge=1, le=168)
-    # Roles that need a second factor. The default names those that can change orders, prices or the
+    # Roles that need a second factor. The default: roles that can change orders, prices or the
     # system for all stores. A demo requires no second factor unless this is set.
     second_factor_roles: str = Field(default="lead,pricing,operator", max_length=200)
     database_role: Literal["app", "owner"] = "app"
     # 0 = one connection per request. A server sets a pool size; short commands need no pool
     # threads.
     database_pool: int = 0
-    # The buyer on purchase orders. `|` separates the lines of the address.
+    # Name and address of the buyer on purchase orders. `|` separates the lines of the address.
     company_name: str = Field(default="Example Retail", min_length=1, max_length=200)
     company_address: str = Field(default="", max_length=500)
     # An ISO 4217 code. Amounts have two decimals for every currency.
     currency: str = Field(default="EUR", pattern="^[A-Z]{3}$")
-    # Webhooks reach public addresses only. True also allows loopback and private ones.
+    # Webhooks reach public addresses only. True also allows loopback and private addresses.
     webhook_private_targets: bool = False
     webhook_timeout_s: float = Field(default=10.0, gt=0, le=60)
     # IANA name of the time zone in which pages say "today 02:31".
@@ -62,7 +62,7 @@ class WebEnvironment(BaseSettings):
 
     @property
     def company_lines(self) -> str:
-        """Return the address with one line break between two lines."""
+        """Return the lines of the company's address, separated by line breaks."""
         return "\n".join(line.strip() for line in self.company_address.split("|"))
 
     @property

@@ -64,7 +64,7 @@ def handle_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse
 
 
 def _reason(exception: Exception) -> str:
-    """Return the text of an exception as it was given, which may be a `Message`."""
+    """Return the text with which an exception was raised; it may be a `Message`."""
     given = exception.args[0] if exception.args else ""
     return given if isinstance(given, str) else str(exception)
 

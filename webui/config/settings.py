@@ -100,7 +100,7 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": database(CONNECTIONS, ENVIRONMENT)}
-# `app.action_log` records what the admin changes, so its own log has no table (decision 0031).
+# `app.action_log` records changes in the admin, so Django's admin log has no table (decision 0031).
 MIGRATION_MODULES = {"admin": None}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 PASSWORD_HASHERS = [

@@ -10,8 +10,8 @@ _CHARSETS = frozenset({"utf-8", "utf8", "us-ascii"})
 class RefuseZeros(MiddlewareMixin):
     """Middleware that answers 400 to zero characters, because a Postgres text can't hold them.
 
-    It also rejects a character set other than UTF-8. Django would decode with any codec of Python.
-    `base64`, for example, is no character set and raises LookupError.
+    It also rejects character sets other than UTF-8 and ASCII. Django would decode with any codec of
+    Python. `base64`, for example, is no character set and raises LookupError.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:

@@ -19,11 +19,11 @@ _HEADER: Final = (
 
 
 def updated(text: str, found: Collection[Found]) -> str:
-    """Return a catalogue with exactly the found message ids, and the texts that it had."""
+    """Return the catalogue `text` with exactly the message ids `found`; keep their texts."""
     header, entries = read_po(text) if text else (_HEADER, [])
     had = {(entry.id, entry.plural): entry.texts for entry in entries}
     wanted = dict.fromkeys((one.id, one.plural) for one in sorted(found))
-    # An entry with a plural is also found by its id alone.
+    # `gettext` finds an entry with a plural by its id, too, so this id needs no second entry.
     plurals = {one for one, many in wanted if many}
     kept = [key for key in wanted if key[1] or key[0] not in plurals]
     return write_po(header, [Entry(*key, had.get(key, ())) for key in kept])

@@ -1,7 +1,7 @@
 """Compiled catalogues: the `.mo` files that `gettext` reads, made from the `.po` files.
 
-Loading the settings makes those that are missing or older, so no GNU program is needed. A process
-that may not write them leaves them out, and its pages are in English.
+Loading the settings compiles each catalogue whose `.mo` file is missing or older, so no GNU program
+is needed. If a process may not write a missing file, its pages are in English.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The language of a request: chosen by the person, or else that of the browser."""
+"""The language of a request: the person's choice, or else the language of the browser."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ _PROGRAMS: Final = "/api/"
 class Language(LocaleMiddleware):
     """Activate the language of the cookie or of the header `Accept-Language`.
 
-    The API is for programs, which compare texts. Its responses are in English.
+    Responses of the API are in English, because programs compare texts.
     """
 
     @override

@@ -1,10 +1,10 @@
-"""Nouns that pages count; `webui.readmodel.figures.counted_text` shows a number with one."""
+"""Nouns that `webui.readmodel.figures.counted_text` shows with a number, like `3 items`."""
 
 from typing import Final
 
 
 def plural_noop(one: str, many: str) -> tuple[str, str]:
-    """Mark two message ids, for one and for any other number, and return them."""
+    """Mark the message ids for the number 1 and for any other number, and return both."""
     return one, many
 
 

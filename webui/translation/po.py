@@ -29,7 +29,7 @@ class Entry:
 
 
 def read_po(text: str) -> tuple[str, list[Entry]]:
-    """Return the header and the entries of a catalogue; raise `ValueError` for another line."""
+    """Return the header and the entries of a catalogue; raise `ValueError` if a line isn't PO."""
     entries = list(_entries(text))
     if not entries or entries[0].id:
         message = "a catalogue begins with its header, whose message id is empty"
@@ -80,7 +80,7 @@ def _block(entry: Entry) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text in quotes; a long one on several lines, cut after blanks."""
+    """Return a text in quotes; a long text has several lines, cut after blanks."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     if len(escaped) <= _WIDTH - 8:
         return f'"{escaped}"' if not text.endswith("\n") else _rows(escaped.split("\\n"), "\\n")

@@ -1,7 +1,8 @@
 """Message ids of the sources: of templates, of Python modules and of scripts.
 
-Templates and Python use the names of Django. In Python, the rule of a refusal and the text of a
-`Conflict` are message ids as well, because pages translate them when they show them.
+Templates and Python modules mark message ids with the names of Django, like `gettext`. In Python,
+the rule of a refusal and the text of a `Conflict` are message ids as well, because pages translate
+both when they show them.
 """
 
 import ast
@@ -15,7 +16,7 @@ from django.utils.translation.template import templatize
 
 from webui.translation.words import WORDS
 
-# Number of the argument that is the message id; a plural is the argument after it.
+# Functions with the position of the message id in their arguments, counted from 0.
 _SINGULAR: Final = {
     **dict.fromkeys(("gettext", "gettext_noop", "gettext_lazy", "Message", "translate"), 0),
     "refuse": 2,
@@ -81,7 +82,7 @@ def _of_call(call: ast.Call) -> Iterator[tuple[str, str]]:
 
 
 def _literals(node: ast.expr) -> Iterator[str]:
-    """Yield the literal, or both literals of `a if … else b`."""
+    """Yield a string literal, or both string literals of a conditional expression."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.IfExp):

@@ -1,7 +1,8 @@
 """Message ids of codes and of texts of the rules, which pages show as words.
 
 Codes belong to the database, files and the API, so their definitions don't mark them as message
-ids. The rules of `inventory` don't depend on Django. Pages translate both when they show them.
+ids. The rules of `inventory` don't depend on Django. Pages translate codes and texts when they
+show them.
 """
 
 from typing import Final
@@ -45,7 +46,7 @@ _FIELDS: Final = (
     *("product", "location", "supplier", "reason", "quantity", "url", "events", "scopes", "how"),
     "number",
 )
-# Notes of the rules' explanations.
+# Notes in explanations of the rules.
 _NOTES: Final = (
     *("never counted", "no policy", "replenishment is off", "no reorder point"),
     *("not arrived yet, or rejected", "no price was ever set", "not priced by rules", "no signal"),

@@ -52,7 +52,7 @@ function isBusy(desk) {
   if (isPaused() || (desk.contains(at) && !at.matches(CARD))) return true;
   if (desk.querySelector("details[open]:not([data-section]), [role=alert], [aria-busy=true], [aria-expanded=true]")) return true;
   return [...desk.querySelectorAll("input")].some((input) =>
-    // Compare boxes by `checked`: one without a value has the value "on", but the default value "".
+    // Compare checkboxes by `checked`. Without a value attribute, their value is "on", but their default value "".
     ["checkbox", "radio"].includes(input.type)
       ? input.checked !== input.defaultChecked
       : input.value !== input.defaultValue,

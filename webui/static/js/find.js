@@ -35,7 +35,7 @@ function startRecent(person) {
       show(key);
     }
   });
-  // A search replaces the results. If it leaves a single product, the person has looked that one up.
+  // A search replaces the results. A single remaining product counts as looked up.
   new MutationObserver(() => {
     const cards = document.querySelectorAll("article.found");
     if (cards.length === 1) remember(key, cards[0].dataset);
@@ -51,7 +51,7 @@ function remembered(key) {
     const items = JSON.parse(localStorage.getItem(key) ?? "[]");
     return Array.isArray(items) ? items.filter(({ sku }) => typeof sku === "string") : [];
   } catch {
-    return []; // another program wrote here
+    return []; // another program wrote this entry
   }
 }
 

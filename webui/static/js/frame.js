@@ -6,15 +6,15 @@ const LOOK_MS = 5_000;
 const NAMES = "inventory-names"; // the people of a shared device, newest first; absent on a device of one person
 const MOST_NAMES = 6;
 
-// Texts of scripts in the language of the page; a page in English has none, and its ids are the texts.
+// Texts of scripts in the language of the page, by message id. A page in English shows the ids themselves.
 const TEXTS = new Map(Object.entries(JSON.parse(document.getElementById("texts")?.textContent ?? "{}")));
 
-/** Return a text in the language of the page, with `values` in its places like {age}. */
+/** Return a text in the language of the page, with `values` for its placeholders like {age}. */
 export function text(id, values = {}) {
   return filled(TEXTS.get(id) ?? id, values);
 }
 
-/** Return the text for a number, which is also the value {number}. */
+/** Return the singular or plural text for `number`, which replaces the placeholder {number}. */
 export function counted(one, many, number) {
   const [singular, plural] = TEXTS.get(one) ?? [one, many];
   return filled(number === 1 ? singular : plural, { number });
@@ -40,7 +40,7 @@ export function names() {
   return kept === null ? null : kept.split("\n").filter(Boolean);
 }
 
-/** Keep these names, newest first. Null makes it a device of one person and deletes them. */
+/** Keep these names, newest first. Null deletes them: the device is of one person again. */
 export function keepNames(people) {
   if (people === null) localStorage.removeItem(NAMES);
   else localStorage.setItem(NAMES, people.slice(0, MOST_NAMES).join("\n"));
@@ -170,7 +170,7 @@ function startInstalled() {
   if (!("serviceWorker" in navigator) || !document.getElementById("pill")) return;
   addEventListener("load", () => {
     navigator.serviceWorker.register("/service-worker.js").catch(() => {
-      // Without it the pages work, but not offline.
+      // Without a service worker the pages work, but not offline.
     });
   });
 }

@@ -124,7 +124,7 @@ class Queue {
 
   async settle() {
     if (this.kept && (await swap(location.href, "#tallies"))) showSum();
-    // Entries scanned while the tallies loaded are being sent; `send` then calls this again.
+    // `send` is sending entries that were scanned while the tallies loaded. It calls `settle` again afterwards.
     if (!this.isEmpty || !this.whenEmpty) return;
     const then = this.whenEmpty;
     this.whenEmpty = null;

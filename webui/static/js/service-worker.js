@@ -1,8 +1,8 @@
 // Responses for this device without a network: the frame's files, the last stock list, and a page
 // about the lost connection. With a network every response comes from the server.
 //
-// The server marks what may be kept by the header Keep-Offline. Logging out, and any visit of the
-// login, deletes it, so that the next person at this device doesn't see it.
+// The header Keep-Offline marks responses that may be stored. A logout or a visit of the login page
+// deletes them, so that the next person at this device doesn't see them.
 
 const FILES = "files-1";
 const LIST = "list-1";

@@ -1,4 +1,4 @@
-// Hide the fields that the rules don't read with the current choices of a form. Hidden fields are
+// Hide fields of a form that the rules don't read with its current choices. Hidden fields are
 // not sent, so their columns keep the default. Without this script every field is shown, which is
 // harmless.
 
