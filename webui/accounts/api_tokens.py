@@ -194,7 +194,7 @@ def tokens_of(person_id: int) -> list[ApiToken]:
 
 
 def end_token(*, person: User, number: int, actor: str) -> bool:
-    """End the person's token `number`; return False if it has ended or isn't theirs."""
+    """End a person's token; return False if they have no token `number` or it has ended."""
     with ledger_transaction():
         ended = _end("AND id = %s", person.pk, actor, number)
         if ended:

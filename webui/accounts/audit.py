@@ -20,7 +20,7 @@ _REFUSED: Final = {
 
 
 def note(action: str, user: User | None, *, source: str, **detail: object) -> None:
-    """Log an event of a login; count an action of `_REFUSED` as a refusal.
+    """Log an event of a login. Count the event as a refusal if `_REFUSED` has its action.
 
     Without `user` the account is unknown. Then a refusal is counted and not logged, because a
     person who guesses names could fill the log. The log keeps every entry permanently.

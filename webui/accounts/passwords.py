@@ -81,7 +81,7 @@ class NoDecoratedCommon(CommonPasswordValidator):
         return bool(text) and (text in self.passwords or text == text[0] * len(text))
 
     def _is_of_two(self, text: str) -> bool:
-        """Return True if `text` is two common passwords, or repeats up to eight characters."""
+        """Return True if `text` is two common passwords, or a repeated part of up to 8 letters."""
         cuts = range(4, len(text) - 3)
         halves = any(text[:cut] in self.passwords and text[cut:] in self.passwords for cut in cuts)
         periods = range(1, min(_LONGEST_PATTERN, len(text) // 2) + 1)

@@ -65,7 +65,7 @@ def picture_of(address: str) -> str:
 
 
 def step_of(secret: str, code: str) -> int | None:
-    """Return the present, previous or next 30-second step if it has this code, else None."""
+    """Return the 30-second step with this code (present, previous or next), or None."""
     now, totp = int(time.time()), pyotp.TOTP(secret)
     for drift in _DRIFT_STEPS:
         at = now + drift * STEP_S

@@ -88,7 +88,7 @@ class Aged(Schema):
 
 
 def described(schema: type[S], row: object, **further: Any) -> S:  # noqa: ANN401 -- fields of the schema
-    """Return a `schema` object: equally named attributes of `row`, and the values `further`."""
+    """Return a `schema` object. A field is from `further`, or from the attribute of `row`."""
     names = schema.model_fields.keys() - further.keys()
     values = {name: getattr(row, name) for name in names if hasattr(row, name)}
     return schema(**values, **further)

@@ -71,7 +71,7 @@ class CountsRecorded(Schema):
 
 
 class WaitingCount(Schema):
-    """A waiting count with the units expected at that time; money is null without a known cost.
+    """A waiting count. `expected_units` is for its time; `value_minor` is null without a cost.
 
     A count with `needs_recount` can't be approved: a second blind count of the item replaces it.
     """

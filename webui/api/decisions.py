@@ -189,7 +189,8 @@ def _position(after: str) -> int:
     """Return the id after which events are wanted; 0 means all events.
 
     Raises:
-        Problem: events after the cursor were deleted, or no event has its id yet (status 410).
+        Problem: events after the cursor were deleted, or the cursor is after the newest event
+            (status 410).
     """
     if after == NEWEST:
         return newest_event()

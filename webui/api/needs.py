@@ -135,7 +135,7 @@ class InPacks(Given):
 
 
 class SplitPart(Given):
-    """One order line of a split approval. Give supplier and day only if they are unusual."""
+    """One order line of a split approval. Without supplier or day, the usual one is used."""
 
     units: Units
     supplier: Text | None = None

@@ -25,7 +25,7 @@ def store_names() -> dict[str, str]:
 
 
 def partners() -> list[Choice]:
-    """Return all named locations, also outside the scope: a transfer shows its other end."""
+    """Return all named locations, also outside the scope, for the other end of a transfer."""
     with within(EVERYWHERE):
         return locations()
 

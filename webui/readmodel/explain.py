@@ -236,8 +236,8 @@ def inbound(inv_key: str) -> list[InboundDocument]:
 class LookupHints:
     """Help for an unknown key: if its location is known, and lists of up to five entries.
 
-    `sku_locations` range the SKU. `similar_skus` of the location differ in case only. `locations`
-    are the first known ones.
+    `sku_locations` have a policy for the SKU. `similar_skus` have a policy at the location, and
+    differ from the SKU in case only. `locations` are the first known locations.
     """
 
     location_known: bool

@@ -136,7 +136,7 @@ def timeline(inv_key: str) -> price_timeline.Timeline:
 
 
 def prices_by_day(prices: price_timeline.Timeline, now_us: int) -> tuple[PriceDay, ...]:
-    """Return each day's price and its lowest price of 30 days, for the 90 days up to `now_us`.
+    """Return the price and the 30-day lowest price of each day, for the 90 days to `now_us`.
 
     If the first price is later, the result begins with the day of that price.
     """

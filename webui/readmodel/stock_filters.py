@@ -132,7 +132,7 @@ def _search(text: str) -> tuple[list[str], dict[str, Any]]:
 
 
 def _places(words: list[str]) -> dict[str, list[str]]:
-    """Return {word: codes of locations with it in code or name}, without words of products."""
+    """Return {word: codes of locations with it in code or name}; skip words of product names."""
     found: dict[str, list[str]] = {}
     for place in select(_PLACES, {"words": words}, Choice) if words else []:
         found.setdefault(place.code, []).append(place.name)
