@@ -50,7 +50,7 @@ StopCommand = Annotated[StopPrices | ReleasePrices, Field(discriminator="action"
     operation_id="getPriceStop",
 )
 def get_price_stop(request: HttpRequest) -> PriceStopState:
-    """Return whether rule-made prices are stopped, and who changed that last and when."""
+    """Return whether rule-made prices are stopped, and who changed a setting last and when."""
     return _state()
 
 
