@@ -33,9 +33,9 @@ def write_memberships(
     regions: tuple[str, ...] = (),
     granted_by: str | None = None,
 ) -> None:
-    """Replace the memberships of a person; with no argument the person has no store.
+    """Replace a person's memberships; without `everywhere`, stores and regions, no store is left.
 
-    `granted_by` is the user name of the person who grants them, None for a program.
+    `granted_by` is the user name of the person who grants the memberships, None for a program.
     """
     rows = [("everywhere", "")] if everywhere else []
     rows += [("store", code) for code in stores] + [("region", code) for code in regions]

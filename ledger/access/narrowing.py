@@ -1,7 +1,7 @@
 """Limit the SELECT statements of a page to the stores of the person who requests it.
 
 A page's SELECT names its tables as `retail.stock_count c`. For a person with a limited scope,
-`narrowed` replaces each by `(SELECT * FROM retail.stock_count WHERE location = ANY(...)) c`.
+`narrowed` replaces each table by `(SELECT * FROM retail.stock_count WHERE location = ANY(...)) c`.
 Postgres flattens that subquery, so indexes still work.
 
 Every table that a page uses must be declared here: in `CONDITIONS` with the condition that selects
@@ -41,7 +41,7 @@ _LOCATED: Final = (
     *("app.price_proposal", "app.reorder_proposal", "app.purchase_order", "app.scorecard"),
     *("app.decision_event", "app.pending_item"),
 )
-# By relation: the condition that selects the rows of the stores in %(scope_stores)s.
+# Maps a relation to the condition that selects the rows of the stores in %(scope_stores)s.
 CONDITIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(_LOCATED, _BY_LOCATION),
     "retail.location": f"code {_MINE}",
@@ -59,12 +59,12 @@ CONDITIONS: Final[Mapping[str, str]] = {
     "app.count_entry": f"""EXISTS (SELECT FROM app.count_sheet s WHERE s.id = sheet_id
         AND s.{_BY_LOCATION})""",
     # A waiting send may have needs and orders of several stores. Only people who work for all of
-    # these stores see it.
+    # these stores see the send.
     "app.pending_send": f"""NOT EXISTS (SELECT FROM app.pending_item i WHERE i.send_id = id
         AND NOT i.{_BY_LOCATION})""",
     "app.task": f"{_BY_LOCATION} OR kind = 'pipeline_stale'",
-    # The subject of an audit entry may be a location, a key or an order. A person sees the entries
-    # of an order only if all its lines are for the person's stores.
+    # The subject of an audit entry may be a location, a key or an order. A person sees an entry
+    # about an order only if all lines of that order are for the person's stores.
     "app.action_log": f"""split_part(subject, '|', 1) {_MINE} OR (
         EXISTS (SELECT FROM retail.purchase_order_line o WHERE o.order_ref = subject)
         AND NOT EXISTS (SELECT FROM retail.purchase_order_line o WHERE o.order_ref = subject
@@ -86,8 +86,8 @@ _NAMED: Final = re.compile(
 )
 
 
-# Postgres also finds a relation without its schema, through the search path of the pages' role.
-# `narrowed` refuses such a name, because it wouldn't be limited.
+# Postgres also finds a relation that a query names without its schema, through the search path of
+# the pages' role. `narrowed` refuses such a query, because its rows wouldn't be limited to stores.
 _BARE_NAMES: Final = frozenset(name.partition(".")[2] for name in (*COMPANY, *CONDITIONS))
 _BARE: Final = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+(?P<name>[a-z_]\w*)\b(?!\s*[.(])")
 
@@ -98,9 +98,9 @@ class UndeclaredRelation(LookupError):
 
 @lru_cache(maxsize=512)
 def narrowed(sql: str) -> str:
-    """Return the statement with the relations of `CONDITIONS` limited to stores.
+    """Return the SELECT statement with each table of `CONDITIONS` limited to a list of stores.
 
-    The caller executes it with the list of store codes as parameter `scope_stores`.
+    The caller executes the returned statement with the store codes as parameter `scope_stores`.
 
     Raises:
         UndeclaredRelation: a table or function is not declared, or a table is named without schema.
@@ -138,7 +138,7 @@ def _refuse_undeclared(kind: str, text: str) -> NoReturn:
 def scoped(sql: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return statement and parameters, limited to the current scope.
 
-    A scope of all stores changes neither of them.
+    For a scope of all stores, return both unchanged.
 
     Raises:
         OutOfScope: parameter `key` or `location` names a store outside the scope.

@@ -1,7 +1,7 @@
 """The roles of people. Each role is a Django group whose name is the role's code.
 
 `webui.accounts.roles` has the rights of each role, because pages check them. `ORDERING` is here,
-because `ledger.automation.sends` checks it too.
+because the job `ledger.automation.sends` needs it too.
 """
 
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ LEAD: Final = "lead"
 PRICING: Final = "pricing"
 ANALYST: Final = "analyst"
 OPERATOR: Final = "operator"
-# Roles that may approve needs and send orders. A send waits ten seconds; the job that then executes
-# it checks the person's roles again.
+# Roles that may approve needs and send orders. A send waits ten seconds. Before a job executes the
+# send, it checks the person's roles again.
 ORDERING: Final = frozenset({BUYER, LEAD})
 
 

@@ -21,7 +21,7 @@ from django.db import connection
 
 from ledger.messages import Message, gettext_noop
 
-if TYPE_CHECKING:  # services are imported before Django is set up, models can't be
+if TYPE_CHECKING:  # models can't be imported before Django is set up, but services are
     from django.contrib.auth.models import AnonymousUser, User
 
 T = TypeVar("T")
@@ -94,7 +94,8 @@ def grants_of(person: User | AnonymousUser) -> Grants:
         everywhere = everywhere or person.is_superuser
         scope = EVERYWHERE if everywhere else Scope(everywhere=False, stores=frozenset(stores))
         known = Grants(frozenset(roles), scope)
-        # Each request loads its person again, so a change takes effect with the next request.
+        # Each request loads its person again, so changed roles and stores apply from the next
+        # request on.
         setattr(person, _KNOWN, known)
     return known
 
@@ -110,7 +111,7 @@ def current() -> Scope:
 
 
 def enter(scope: Scope) -> None:
-    """Set the scope of the current context (thread or task) to `scope` until it is set again."""
+    """Set the scope of the current context (thread or task), until the next call."""
     _CURRENT.set(scope)
 
 
@@ -127,7 +128,7 @@ def within(scope: Scope) -> Iterator[None]:
 def bound(parts: Iterator[T], scope: Scope) -> Iterator[T]:
     """Yield the items of `parts`; compute each of them within `scope`.
 
-    The body of a streamed response is computed after the request and its scope have ended.
+    Streamed responses need this: their body is computed after the scope of the request has ended.
     """
     while True:
         with within(scope):
@@ -141,8 +142,8 @@ def bound(parts: Iterator[T], scope: Scope) -> Iterator[T]:
 def require_store(location: str, *, field: str = "location") -> None:
     """Raise `OutOfScope` for a location that is not in the current scope.
 
-    With `field`, the message contains the location; use it only if the request itself contained
-    the location. With `field=""` the message doesn't reveal whose record it is, and the error is
+    With `field`, the message contains the location; use it only if the request itself contained the
+    location. With `field=""` the message doesn't reveal the store, and the error is
     `RowOutOfScope`.
     """
     if not current().allows(location):

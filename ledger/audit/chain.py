@@ -2,11 +2,12 @@
 
 Each entry of the chain has a number (`place`: 1, 2, 3 …), the hash of its predecessor, and the hash
 of its own log entry (`app.action_log`). `verify` checks that no place is missing, that each entry
-has its predecessor's hash, and that each log entry still has its hash. It also checks that the
-chain still contains the head: the newest place and hash, in a file outside of Postgres.
+has its predecessor's hash, and that each log entry still has the hash in the chain. It also checks
+that the chain still contains the head, which is the newest place and hash that a file outside of
+Postgres has.
 
-The SELECT statement below computes the hashes. It doesn't call the function of the database that
-wrote them, because an owner of the database could have replaced that function.
+The SELECT statement below computes the hashes. It doesn't call the database function with which the
+chain was written, because an owner of the database could have replaced that function.
 """
 
 from collections.abc import Iterator
@@ -52,8 +53,8 @@ class Break:
     """A defect of the chain, described by `found`.
 
     `place` is the number of the chain's entry, None for a log entry that the chain lacks.
-    `action_id` is the id of the log entry, None if the chain lacks the head in the file outside of
-    Postgres.
+    `action_id` is the id of the log entry. It is None if the chain lacks the head that the file
+    outside of Postgres has.
     """
 
     place: int | None
@@ -70,10 +71,10 @@ class Verdict:
 
 
 def verify(connection: psycopg.Connection, outside: Head) -> Verdict:
-    """Verify the complete chain in one snapshot, and that it still contains the head `outside`.
+    """Verify the complete chain, and that the chain still contains the head `outside`.
 
-    Read `outside` from its file before this call. The snapshot doesn't contain a head that was
-    written later, so `verify` would report that head as removed.
+    All reads use one Postgres snapshot. Read `outside` from its file before this call: a head that
+    was written after the snapshot isn't in it, and `verify` would report that head as removed.
     """
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -109,7 +110,7 @@ def _verify_chain(connection: psycopg.Connection, outside: Head) -> tuple[Head, 
 
 
 def _lost(last: Head, outside: Head) -> Break:
-    """Return the break for a chain that doesn't contain the head `outside` of the file."""
+    """Return the break for a chain that ends with `last` and doesn't contain the head `outside`."""
     if outside.place > last.place:
         found = f"the chain ends at place {last.place}: its end was removed"
     else:

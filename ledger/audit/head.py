@@ -2,7 +2,7 @@
 
 The owner of the database can remove the newest entries of the audit log and of its chain together.
 The file then names a place that the chain no longer has. The heartbeat service updates the file
-only while the chain still contains the head in it, so the file keeps the evidence of damage.
+only while the chain still contains the file's head, so the file keeps the evidence of damage.
 """
 
 import json
@@ -30,7 +30,7 @@ VALUES (%s, 'audit_accepted', 'action_log', %s)
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A place (1, 2, 3 …) of the chain and its hash in hexadecimal; 0 and "" if there is none."""
+    """A place (1, 2, 3 …) of the chain and its hash in hexadecimal; 0 and "" for an empty chain."""
 
     place: int = 0
     hash: str = ""
@@ -46,7 +46,7 @@ def path_of(settings: Connections) -> Path:
 
 
 def kept(path: Path) -> Head:
-    """Return the head in the file, or the empty chain's head if there is no file.
+    """Return the head in the file; without a file, return the head of an empty chain.
 
     Raises:
         UnreadableHead: the file is damaged.
@@ -87,7 +87,7 @@ def write(path: Path, head: Head) -> None:
 
 
 def follow(connection: psycopg.Connection, path: Path) -> Head | None:
-    """Write the newest place and hash of the chain to the head file; return them.
+    """Write the newest place and hash of the chain to the head file, and return both.
 
     If the chain no longer contains the head in the file, leave the file unchanged and return None.
 
@@ -104,5 +104,5 @@ def follow(connection: psycopg.Connection, path: Path) -> Head | None:
 
 
 def log_accepted(connection: psycopg.Connection, actor: str, detail: Mapping[str, object]) -> None:
-    """Append an entry to the audit log: `actor` has accepted the log as it is, damage included."""
+    """Append to the audit log that `actor` has accepted the log with its damage."""
     connection.execute(_ACCEPTED, (actor, Jsonb(dict(detail))))

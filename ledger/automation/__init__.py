@@ -2,6 +2,6 @@
 
 They approve reorders and prices that the rules allow without a person, send orders, open and clear
 tasks, and measure suppliers. Nothing here computes stock. Each job reads the workers' decisions and
-the limits that people set, and calls the same services as the pages. A row has no actor, unless the
-job executes a send that a person requested.
+the limits that people set, and calls the same services as the pages. Rows that a job writes have no
+actor, except in a send that a person requested.
 """

@@ -53,7 +53,7 @@ def jobs() -> dict[str, Job]:
 
 
 def run(due: Mapping[str, Job], stop: threading.Event, *, pause_s: float = PAUSE_S) -> None:
-    """Run each job when it is due, until `stop` is set. Each round begins with a heartbeat row."""
+    """Run each job when it is due, until `stop` is set. Each round first writes a heartbeat row."""
     from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 
     done: dict[str, int] = dict.fromkeys(due, 0)

@@ -178,9 +178,9 @@ WHERE a.leg = 'transfer_in' AND {stuck_sql("%(now)s")}
 GROUP BY side.inv_key, side.location, side.sku
 """  # noqa: S608 -- constants of this project
 
-# A need that is open for 24 hours. The 24 hours count from its opening or its last decision, and
-# after a snooze from the end of the snooze: the chosen time (7 days if none), or `updated_at` if
-# the workers ended the snooze earlier because the policy changed.
+# The task opens for a need that is open for 24 hours. They count from its opening or its last
+# decision. After a snooze they count from the end of the snooze. This is the chosen time (7 days if
+# none), or `updated_at` if the workers ended the snooze earlier because the policy changed.
 STUCK_SIGNAL: Final = """
 SELECT DISTINCT ON (p.inv_key) p.inv_key AS subject, p.inv_key, p.location, p.sku,
     jsonb_build_object('reorder', p.reorder_id, 'quantity_units', p.quantity_units,
@@ -244,8 +244,8 @@ WHERE i.status = 'active' AND i.price_mode <> 'off' AND i.regular_minor IS NOT N
   AND coalesce(s.price_minor, i.regular_minor) < lowest.minor AND force.price_minor < lowest.minor
 """
 
-# A fact is ahead if its own time is more than 300 s after its write (`recorded_at`). Three facts
-# ahead within an hour open the task. It stays open while the last hour has at least one.
+# A fact is ahead if its own time is more than 300 s after its write (`recorded_at`). Three such
+# facts within an hour open the task. It stays open while the last hour has at least one such fact.
 SOURCE_CLOCK: Final = """
 SELECT f.source AS subject, NULL AS inv_key,
     CASE WHEN min(f.location) = max(f.location) THEN min(f.location) END AS location, NULL AS sku,
@@ -280,8 +280,8 @@ HAVING count(*) >= CASE WHEN EXISTS (
 """
 
 # Take the complete hours without a sale line up to now, at most the last 24. Sum the sale lines of
-# the same hours on each of the seven days before. The task opens at 49 lines, an average of 7 a
-# day.
+# the same hours on each of the seven days before. The task opens if the sum is 49 or more, an
+# average of 7 lines a day.
 STALE_SOURCE: Final = """
 SELECT last.location AS subject, NULL AS inv_key, last.location, NULL AS sku,
     jsonb_build_object(
@@ -314,9 +314,10 @@ WHERE NOT EXISTS (SELECT FROM app.rejected_mark m WHERE m.record_id = r.id)
 GROUP BY r.subject
 """
 
-# The task opens if the newest heartbeat of a partition is more than 60 s old, or if a partition has
-# none. A missing heartbeat counts only after 60 beats, and only while the heartbeat service runs.
-# If no partition has a heartbeat, the service need not run.
+# The task opens if, in the read model, the newest heartbeat of a partition is more than 60 s old,
+# or if a partition has none. A missing heartbeat counts only after the ledger has more than 60
+# beats of that partition, and only while the heartbeat service runs. If the read model has no
+# heartbeat at all, the service need not run.
 PIPELINE_STALE: Final = """
 SELECT 'pipeline' AS subject, NULL AS inv_key, NULL AS location, NULL AS sku,
     jsonb_build_object('as_of', CASE WHEN never.partitions = 0 THEN heard.as_of END,

@@ -3,14 +3,14 @@
 Run it with `python -m ledger.automation.heartbeat`. The workers read no clock, because a
 recomputation would then give other results. This service writes two kinds of facts instead.
 
-* Heartbeat: once a second it updates one row per partition. Its commit time shows every reader the
-  age of the newest state, also on a partition without other records.
+* Heartbeat: once a second it updates one row per partition. The row's commit time shows every
+  reader the age of the newest state, also on a partition without other records.
 * Review: once per UTC day it sets `reviewed_at` of each live key. That record triggers the rules
   that depend on the day, for example order days.
 
 Every 10 s it also copies the newest place of the audit chain to a file outside of Postgres
-(`ledger.audit.head`). After a restart of Postgres it continues. Reviews aren't repeated, because
-`reviewed_at` shows which keys are done.
+(`ledger.audit.head`). After a restart of Postgres the service continues. It repeats no reviews,
+because `reviewed_at` shows which keys were reviewed today.
 """
 
 import os
@@ -69,7 +69,7 @@ log = structlog.get_logger()
 
 
 def heartbeat_numbers(partitions: int) -> tuple[int, ...]:
-    """Return one number per partition: the smallest n whose key `~heartbeat|n` belongs to it."""
+    """Return for each partition the smallest n whose key `~heartbeat|n` is in that partition."""
     found: dict[int, int] = {}
     for n in count():
         found.setdefault(partition_of(f"{HEARTBEAT_LOCATION}|{n}".encode(), partitions), n)
@@ -95,14 +95,15 @@ def beat(connection: psycopg.Connection, keys: list[str]) -> None:
 def review(connection: psycopg.Connection, most: int = REVIEWED_PER_BEAT) -> int:
     """Set `reviewed_at` of up to `most` live keys that have no review on this UTC day.
 
-    Return the number of keys. Keys that another transaction has locked wait for the next call.
+    Return the number of reviewed keys. Keys that another transaction has locked wait for the next
+    call.
     """
     with connection.transaction():
         return connection.execute(REVIEW, {"most": most}).rowcount
 
 
 def run(connections: Connections, stop: threading.Event) -> None:
-    """Write heartbeats and reviews until `stop`. Reconnect to a lost database."""
+    """Write heartbeats and reviews until `stop` is set. Reconnect after a lost connection."""
     work_in_database(
         connections.database_url.get_secret_value(),
         "inventory-jobs",
@@ -114,8 +115,8 @@ def run(connections: Connections, stop: threading.Event) -> None:
 def keep_head(connection: psycopg.Connection, settings: Connections) -> None:
     """Update the head file of the audit chain; log a critical event if that is impossible.
 
-    It is impossible if the chain no longer contains the head in the file, or if the file can't be
-    read or written. Without a home directory, do nothing.
+    The update is impossible if the chain no longer contains the file's head, or if the file can't
+    be read or written. Without a home directory, do nothing.
     """
     path = head.path_of(settings)
     if not path.parent.is_dir():

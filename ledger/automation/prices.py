@@ -1,8 +1,8 @@
 """Automatic approval of price proposals, for items with `price_mode = auto`.
 
 `why_not` has the conditions (docs/domain.md 6.4 and 7), for example a change within the item's
-limit, and stock figures that are at most 60 s old. The job checks them twice, the second time under
-the locks of the approval, because a person may change the policy in between.
+limit, and stock figures that are at most 60 s old. The job checks the conditions twice, because a
+person may change the policy in between. The second check is under the locks of the approval.
 """
 
 import time
@@ -122,7 +122,7 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
 
 
 def write_due(*, limit: int = 200) -> int:
-    """Approve up to `limit` proposals that meet every condition; return the number of prices.
+    """Approve up to `limit` proposals that meet every condition; return the number written.
 
     A proposal is skipped if a person or another process decides on it first.
     """
@@ -136,7 +136,7 @@ def write_due(*, limit: int = 200) -> int:
 
 
 def objections_to(proposals: list[str]) -> dict[str, str]:
-    """Return by proposal id why each of these open proposals waits, as a clause for people."""
+    """Return the reason why each open proposal waits, by proposal id, as a clause for people."""
     return {
         candidate.proposal_id: why or gettext_noop("the rules will write it within seconds")
         for candidate, why in _judged(_NAMED, proposals)
@@ -144,7 +144,7 @@ def objections_to(proposals: list[str]) -> dict[str, str]:
 
 
 def _judged(sql: str, proposals: Sequence[str] = ()) -> list[tuple[Candidate, str | None]]:
-    """Return the candidates of a query, each with its reason to wait, or None if it has none."""
+    """Return a query's candidates, each with its reason to wait, or None if nothing prevents it."""
     # A price that is written now starts at this time or later.
     begins = next_window_start(database_now())
     found = select(sql, {"next_window": begins, "proposals": list(proposals)}, Candidate)
@@ -163,7 +163,7 @@ def _write(candidate: Candidate) -> int:
     try:
         with ledger_transaction():
             locked_proposal(PRICES, candidate.proposal_id)
-            # Before the item: `set_price_kill_switch` locks in this order, too.
+            # Lock the kill switch before the item, as `set_price_kill_switch` does.
             refuse_while_killed()
             locked_item(location=location, sku=sku)
             if [why for _, why in _judged(_NAMED, [candidate.proposal_id])] != [None]:

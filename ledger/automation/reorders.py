@@ -24,7 +24,7 @@ def approve_due(*, limit: int = MOST_A_CALL) -> int:
     """Order the needs that meet every condition and send the orders; return the number of needs.
 
     A group is all needs for one supplier and location. Only complete groups are ordered, because a
-    part of one could be below the supplier's minimum. At most `limit` needs are ordered. If the
+    part of a group could be below the supplier's minimum. At most `limit` needs are ordered. If the
     first group alone has more than `limit` needs, it is ordered all the same, up to 500 needs.
     """
     # Check without locks first: most calls find nothing, and locks would block other transactions.

@@ -24,7 +24,8 @@ MOST_PAIRS: Final = 20
 MOST_ITEMS: Final = 500
 
 # Pairs with an order in the last 180 days, even without a receipt, and pairs that already have a
-# scorecard. A pair with a replayed key is left out: while an import runs, its data are incomplete.
+# scorecard. A pair with a replayed item is left out, because its data are incomplete while an
+# import runs.
 _DUE: Final = """
 SELECT pair.supplier, pair.location
 FROM (SELECT DISTINCT supplier, location FROM retail.purchase_order_line

@@ -97,7 +97,7 @@ def send_due(*, limit: int = MOST_A_CALL) -> int:
 def _execute(send_id: int) -> int:
     with ledger_transaction():
         send = read_one(_Send, _LOCKED, LAPSES_AFTER, send_id)
-        if send is None:  # cancelled meanwhile, or another process executes it
+        if send is None:  # a person has cancelled it, or another process executes it
             return 0
         items = read_all(_Item, _ITEMS, send_id)
         outcomes = _lapsed(items) if send.is_too_late else _outcomes(send, items)
@@ -150,7 +150,7 @@ def _needs(send: _Send, items: Sequence[_Item]) -> list[_Outcome]:
     try:
         with ledger_transaction():
             done = approve_and_send(commands, approver)
-    except LedgerError as refusal:  # a database constraint that no check covers
+    except LedgerError as refusal:  # the rows violate a database constraint that no check covers
         return [_Outcome(item.place, None, refusal_reason(refusal)) for item in items]
     return [_need_outcome(item.place, outcome) for item, outcome in zip(items, done, strict=True)]
 

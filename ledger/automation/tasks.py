@@ -6,8 +6,8 @@ tasks whose condition is no longer true. It may run at any time and in several p
 lets one process at a time evaluate a kind, and a unique index allows one open task per kind and
 subject.
 
-People end a task by changing what its condition reads, for example with a count. Only the variance
-of a count is acknowledged directly (`ledger.tasks.service`).
+People end a task by changing the data that its condition reads, for example with a count. Only a
+task about the variance of a count can be ended directly (`ledger.tasks.service`).
 """
 
 from collections.abc import Iterable
@@ -98,8 +98,8 @@ INSERT INTO app.inbox_mark (name, value) SELECT 'sale_line', max(id) FROM batch 
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 
-# The oldest open task `phantom_suspect` of an item that was counted again after the task had
-# opened, if that count found units.
+# Selects the oldest open task `phantom_suspect` that a later count of the item has refuted, because
+# the count found units.
 _FALSE_ALARMS: Final = """
 SELECT t.id, s.location, s.sku, i.phantom_lambda_micro, found.units
 FROM app.task t

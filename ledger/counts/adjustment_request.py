@@ -1,4 +1,4 @@
-"""Locked rows of `app.adjustment_request`, and the decision on one."""
+"""Locked rows of `app.adjustment_request`, and decisions on these requests."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,7 +28,7 @@ class WaitingRequest:
 
     @property
     def decision_time(self) -> str:
-        """The time of the decision, for a sentence; empty if there is none."""
+        """The time of the decision as text; empty while the request waits."""
         return "" if self.decided_at is None else moment_text(self.decided_at)
 
     @property
@@ -40,7 +40,8 @@ class WaitingRequest:
 def locked_request(request_id: int) -> WaitingRequest:
     """Return a waiting request, locked until the transaction ends.
 
-    Raise `ServiceError` if there is none, `Conflict` if it was approved or refused already.
+    Raise `ServiceError` for an unknown id, `Conflict` if the request was approved or refused
+    already.
     """
     sql = "SELECT * FROM app.adjustment_request WHERE id = %s FOR UPDATE"
     request = read_one(WaitingRequest, sql, request_id)

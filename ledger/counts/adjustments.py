@@ -135,7 +135,8 @@ def _outcome(asked: _Asked) -> Booked | Waiting:
 def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None = None) -> int:
     """Book a waiting request with its own business time; return the adjustment's id.
 
-    Raise `ServiceError` if `actor` requested it, `Conflict` if it was decided already.
+    Raise `ServiceError` if `actor` made the request, `Conflict` if it was approved or refused
+    already.
     """
 
     def work() -> Written:
@@ -166,9 +167,9 @@ def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:
 
 
 def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | None = None) -> None:
-    """Set the limit in minor units up to which an adjustment needs no approval, inclusive.
+    """Set the largest value, in minor units, of an adjustment that needs no approval.
 
-    With 0 every adjustment needs one. Raise `Conflict` if the limit in force differs from
+    With 0 every adjustment needs an approval. Raise `Conflict` if the limit in force differs from
     `shown_minor`.
     """
     checks.integer("limit_minor", limit_minor, 0, AMOUNT_MAX)
@@ -230,8 +231,8 @@ def _wait(wanted: Adjust, value_minor: int | None, actor: str) -> int:
             wanted.sku,
             wanted.reason,
             wanted.quantity_units,
-            # A device's clock may be ahead, so lower a future business time to the present. At the
-            # approval that time may have passed, and then no check would find it.
+            # A device's clock may be ahead, so lower a future business time to the present. A check
+            # at the approval wouldn't find it, because the time may have passed by then.
             min(wanted.occurred_at or now, now),
             value_minor,
             wanted.note,

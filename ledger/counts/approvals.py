@@ -41,9 +41,9 @@ def approve_waiting_count(
     shown_expected_units: int | None = None,
     command_id: UUID | None = None,
 ) -> Approved:
-    """Approve a draft. On-hand becomes its units plus all movements after its time.
+    """Approve a draft. On-hand becomes the counted units plus all movements after the count's time.
 
-    The time of a count is exact to the second.
+    The count's time is exact to the second.
 
     Raises:
         ServiceError: no such count, or `actor` has counted it.

@@ -61,7 +61,7 @@ def locked_sheet(sheet_id: int, actor: str) -> OpenSheet:
 
 
 def open_tallies(sheet_id: int) -> Sequence[Tally]:
-    """Return the items on a sheet whose entries have not become counts yet, by SKU."""
+    """Return one sum per item over the sheet's entries that aren't counts yet, ordered by SKU."""
     return read_all(
         Tally,
         "SELECT sku, sum(units)::bigint AS units, max(counted_at) AS counted_at"

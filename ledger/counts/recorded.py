@@ -17,7 +17,7 @@ from ledger.kernel.transactions import fetch_all
 
 @dataclass(frozen=True, slots=True)
 class CountedItem:
-    """Units of an item on the shelf; `counted_at` None means now. Units of equal SKUs add up."""
+    """Units of an item on the shelf; `counted_at` None means now. Entries of one SKU add up."""
 
     sku: str
     units: int

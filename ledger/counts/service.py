@@ -24,7 +24,7 @@ LONGEST_NOTE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class ApproveCount:
-    """A count to write as approved: units on the shelf at `occurred_at`, by default at present."""
+    """A count to write as approved: units on the shelf at `occurred_at`, where None means now."""
 
     location: str
     sku: str
@@ -75,7 +75,7 @@ def approve_count(
 ) -> int:
     """Write an approved count; return its id.
 
-    On-hand becomes its units plus all later movements.
+    On-hand becomes the counted units plus all later movements.
     """
     inv_key = command.check()
 
@@ -108,7 +108,7 @@ def void_count(
     """Void a draft of any age, or an approved count of the last 48 h.
 
     Pages show the reason (up to 200 characters) beside the count, and the audit log stores it.
-    Raise `ServiceError` for an older approved count, `Conflict` for a count that is void.
+    Raise `ServiceError` for an older approved count, `Conflict` for a count that is void already.
     """
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
 

@@ -1,11 +1,11 @@
 """Blind counting sheets: a person counts items and doesn't see the expected units.
 
 An entry is one scan. Entries of an item add up, because people find the same item on two shelves.
-Submitting writes one draft count per item; its time is that of the item's newest entry.
+Submitting writes one draft count per item. The draft has the time of the item's newest entry.
 
 A new count of an item voids the item's waiting drafts. The new count is a second count if one of
-these drafts needed a second count: its difference was above the tolerance, or a person had asked
-for one.
+these drafts needed a second count, because its variance was above the tolerance or a person had
+asked for a second count.
 """
 
 from collections.abc import Sequence
@@ -40,8 +40,8 @@ MOST_ENTRIES: Final = 500
 class Entry:
     """One scan: an item and its units. The scanning device generates `entry_id`.
 
-    `sku` may be another code of the item; then its SKU is stored. With the code of an outer case,
-    `units` are cases. `counted_at` None means now.
+    `sku` may be another code of the item; the item's SKU is stored then. With the code of an outer
+    case, `units` are cases. `counted_at` None means now.
     """
 
     entry_id: UUID
@@ -195,7 +195,7 @@ def _store(sheet: OpenSheet, entry: Entry, now: datetime) -> None:
         sheet.id,
         item.sku,
         units,
-        # The device's clock may be fast, and a count can't be in the future.
+        # The device's clock may be ahead, and a count can't be in the future.
         min(counted_at, now),
     )
 
@@ -237,10 +237,10 @@ def _draft(sheet: OpenSheet, tally: Tally, now: datetime, actor: str) -> int:
 
 
 def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
-    """Void the drafts of a key; return the id of the newest that needed a second count, or None.
+    """Void the drafts of a key; return the id of the newest one that needed a second count.
 
-    The new count is then the second count of that draft, and the tolerance doesn't apply to it. A
-    draft that could be approved, or that is too old for approval, is not returned. Otherwise any
+    The caller's new count is the second count of that draft, so the tolerance doesn't apply to the
+    new count. Return None if each draft could be approved or is too old for approval. Otherwise any
     old draft would exempt a wrong new count from the tolerance.
     """
     execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
@@ -275,5 +275,5 @@ def _kind(inv_key: str, first: int | None) -> str:
         inv_key,
     )
     if not counted:
-        return "opening"  # without an earlier count, the variance is no shrink
+        return "opening"  # a first count has no earlier stock, so its variance is no shrink
     return "cycle" if first is None else "recount"

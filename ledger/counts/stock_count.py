@@ -1,4 +1,4 @@
-"""Locked rows of `retail.stock_count`, and the change that voids one."""
+"""Locked rows of `retail.stock_count`, and the change that voids a count."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -32,7 +32,8 @@ class WaitingDraft:
     def counter(self) -> str | None:
         """The name of the person who counted.
 
-        If a count of another system lacks this name, it is the name of the writer.
+        A count from another system may lack this name; the person who wrote its row is returned
+        then.
         """
         return self.counted_by or self.recorded_by
 

@@ -15,7 +15,7 @@ from ledger.kernel.transactions import fetch_value
 
 @dataclass(frozen=True, slots=True)
 class DecisionEvent:
-    """One change of a proposal, or one sent order; `proposal` holds its columns at the commit."""
+    """A changed proposal or a sent order; `proposal` has the columns of its row at the commit."""
 
     id: int
     at: datetime
@@ -39,9 +39,9 @@ ORDER BY id LIMIT %(rows)s
 def decision_events(
     *, after: int, location: str = "", kind: str = "", rows: int
 ) -> list[DecisionEvent]:
-    """Return at most `rows` events of the person's stores with an id above `after`, by id.
+    """Return at most `rows` events of the person's stores with an id above `after`, ordered by id.
 
-    Location or kind "" means every location or kind.
+    `location` or `kind` "" means every location or kind.
     """
     given = {"after": after, "location": location, "kind": kind, "rows": rows}
     return select(_EVENTS, given, DecisionEvent)

@@ -36,7 +36,7 @@ _ROUNDED: Final = re.compile(r"[0-9][.,][0-9]+E\+[0-9]+\Z")
 
 
 class CodeRow(NamedTuple):
-    """A valid row, and its last line in the file, counted from 1."""
+    """A valid row, and the number of its last line in the file, from 1."""
 
     line: int
     command: DescribeCode

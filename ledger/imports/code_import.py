@@ -33,7 +33,7 @@ from ledger.kernel.transactions import execute, fetch_all, fetch_column, log_act
 
 @dataclass(frozen=True, slots=True)
 class ImportedCodes:
-    """The numbers of codes that were added, changed, and found with the same values."""
+    """The numbers of codes that were added, that were changed, and that needed no change."""
 
     added: int
     changed: int
@@ -155,7 +155,7 @@ def _changeable(command: DescribeCode) -> dict[str, object]:
 
 
 def _letters(command: DescribeCode) -> str:
-    """Return the code for comparisons: the case of a supplier's number makes no difference."""
+    """Return the code for comparisons, a supplier's number in upper case."""
     return command.code if isinstance(command, DescribeGtin) else _capitals(command.code)
 
 
@@ -166,7 +166,7 @@ def _capitals(code: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The existing rows that a file refers to: codes with their columns, SKUs and suppliers."""
+    """The existing rows that a file names: columns by code, SKUs, and codes of suppliers."""
 
     codes: Mapping[str, Mapping[str, object]]
     skus: frozenset[str]
@@ -200,7 +200,7 @@ class _Known:
         )
 
     def problem_of(self, command: DescribeCode, before: Mapping[str, object] | None) -> str:
-        """Return the reason why a row can't be imported, or an empty text."""
+        """Return the reason why a row can't be imported, or an empty text if it can."""
         if before is not None and before["sku"] != command.sku:
             return taken_text(command, str(before["sku"]), is_active=bool(before["is_active"]))
         if command.sku not in self.skus:

@@ -51,7 +51,7 @@ _NEXT_STEP: Final = (
 
 
 class Imported(NamedTuple):
-    """The progress of an import: `done` of `of`. `what` is "items" first and "lines" later."""
+    """The progress of an import: `done` of `of` `what`, first "items" and later "lines"."""
 
     what: str
     done: int
@@ -175,7 +175,7 @@ def _check(stores: str, rate: float | None, limit: int | None) -> None:
 def _range_keys(
     file: RetailFile, report: ImportReport, reporter: _Reporter, limit: int | None
 ) -> None:
-    """Read the file once: count its rows, list the refused ones, range the keys of the others."""
+    """Read the file once: count its rows, list the refused rows, range the keys of valid rows."""
     names: dict[str, str] = {}
     keys: dict[tuple[str, str], None] = {}
     for row in islice(file.rows(report.stores), limit):

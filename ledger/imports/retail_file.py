@@ -50,7 +50,7 @@ DATE_FORMATS: Final = (
     "%m/%d/%Y %H:%M:%S",
 )
 _SHOWN: Final = 200  # characters of a wrong header in a message
-_GOT: Final = ", got "  # separates the rule from the value of the row
+_GOT: Final = ", got "  # in a reason, separates the rule from the value of the row
 WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}\Z")
 DECIMAL: Final = re.compile(r"([+-]?)([0-9]{0,18})(?:\.([0-9]{0,18}))?\Z")
 
@@ -71,7 +71,7 @@ class Line(NamedTuple):
 
 
 class BadRow(NamedTuple):
-    """A row that breaks a rule: its last line in the file, counted from 1, and the reason."""
+    """A row that breaks a rule: the number of its last line in the file, from 1, and the reason."""
 
     line: int
     reason: str
@@ -209,7 +209,7 @@ def _layout(header: list[str], stores: str) -> _Layout:
 
 
 def _header(reader: "Iterator[list[str]]") -> list[str]:
-    """Return the titles of the columns, or [] if the file is empty or the line is no CSV."""
+    """Return the titles of the columns, or [] if the file is empty or its first line is no CSV."""
     try:
         return next(reader, [])
     except csv.Error:

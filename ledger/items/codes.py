@@ -42,7 +42,7 @@ class DescribeGtin:
         checks.integer("pack_units", self.pack_units, 1, MOST_PACK_UNITS)
 
     def require_rows(self) -> None:
-        """Raise `ServiceError` if no product has `sku`, or the digits are another product's SKU."""
+        """Raise `ServiceError` if no product has `sku`, or if the GTIN is another product's SKU."""
         require_product(self.sku)
         forms = [self.code[-length:] for length in LENGTHS]
         sql = "SELECT min(code) FROM retail.product WHERE code = ANY(%s) AND code <> %s"
@@ -104,11 +104,12 @@ def require_product(sku: str) -> None:
 
 
 def refuse_taken(command: DescribeCode) -> None:
-    """Raise `ServiceError` if there is a row of this code; name its product and state."""
+    """Raise `ServiceError` if the code exists; the message names the code's product."""
     table = command.TABLE
     found = fetch_one(f"SELECT sku, is_active FROM {table} WHERE code = %s", command.code)  # noqa: S608 -- a name of the contract
     if found is None and isinstance(command, DescribeSupplierCode):
-        # The same letters in another case would be ambiguous for a person who types them.
+        # Two numbers that differ only in upper and lower case would be ambiguous for a person who
+        # types one.
         sql = (
             "SELECT sku, is_active FROM retail.supplier_code"
             " WHERE supplier = %s AND upper(number) = upper(%s)"
@@ -120,7 +121,7 @@ def refuse_taken(command: DescribeCode) -> None:
 
 
 def taken_text(command: DescribeCode, sku: str, *, is_active: bool) -> str:
-    """Return the text that refuses a code which product `sku` has already, with the next step."""
+    """Return the text that refuses a code of product `sku`, with the next step."""
     state = "" if is_active else Message(", deactivated")
     if sku == command.sku:
         return Message(
@@ -144,7 +145,7 @@ def sku_text(sku: str) -> str:
 def name_codes(commands: Sequence[DescribeCode]) -> int:
     """Add codes in bulk; return the number of new ones. Existing rows are kept.
 
-    Seeds and imports use it. It writes no audit entry.
+    Seeds and imports call this function. It writes no audit entry.
     """
     for command in commands:
         command.check()

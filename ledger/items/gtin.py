@@ -13,7 +13,7 @@ from ledger.messages import Message
 
 LENGTH: Final = 14
 LENGTHS: Final = (8, 12, 13, LENGTH)
-# A number in a form for people, like `4 006381 333931`.
+# A GTIN with spaces, as packages show it: `4 006381 333931`.
 _SPACED: Final = re.compile(r"[0-9][0-9 -]*\Z")
 # An element string of GS1-128 or DataMatrix begins with application identifier 01 and the GTIN.
 # Scanners may put a symbology identifier like `]C1` in front; programs put parentheses around 01.

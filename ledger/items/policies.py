@@ -40,12 +40,12 @@ def set_policy(
 def set_policies(
     *, keys: Sequence[str], changes: Mapping[str, object], actor: str | None = None
 ) -> int:
-    """Set the same columns on many keys in one statement; return the number of keys."""
+    """Set columns to the same values for many keys, in one statement; return the number of keys."""
     values = checked_policy(changes)
     if not values or not keys:
         return 0
-    # The check that explains a refusal uses defaults for the other columns, because these columns
-    # have different values for different keys.
+    # If Postgres refuses the statement, this check explains the refusal. It uses defaults for all
+    # columns that don't change, because their values differ between keys.
     with checks.named_policies([{"status": "active", **values}]), ledger_transaction():
         return _update(list(keys), values, actor)
 

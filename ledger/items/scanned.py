@@ -1,8 +1,8 @@
 """The product of a scanned or typed code: SKU, GTIN or number of a supplier.
 
 A known SKU comes first, then a GTIN, then suppliers' numbers in upper or lower case. A GTIN may be
-part of an element string or link (`ledger.items.gtin`). Codes must be equal: one with a wrong digit
-never finds the product with the most similar code.
+part of an element string or link (`ledger.items.gtin`). A code must match exactly: a code with a
+wrong digit never finds the product with the most similar code.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ LONGEST_SCAN: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class CodeMatch:
-    """A row of a code; `supplier` is empty for a GTIN. Name and department are the product's."""
+    """A GTIN or a supplier's code, with its product; `supplier` is empty for a GTIN."""
 
     code: str
     supplier: str
@@ -34,7 +34,7 @@ class CodeMatch:
 
     @property
     def shown(self) -> str:
-        """The code as the package or the supplier's paper has it."""
+        """The code as the package or the supplier's paper shows it."""
         return self.code if self.supplier else shortest(self.code)
 
 
@@ -65,7 +65,7 @@ def gtin_in(text: str) -> str:
 
 
 def matches(text: str) -> list[CodeMatch]:
-    """Return the rows whose code is the text, also inactive ones: the GTIN, then by supplier."""
+    """Return the codes equal to the text, also inactive codes: a GTIN first, then by supplier."""
     sql = f"{MATCHES_SQL} ORDER BY supplier, sku"
     return select(sql, match_parameters(text), CodeMatch) if text.strip() else []
 

@@ -1,6 +1,7 @@
 """Ranging of items at locations, with their policies (`retail.item_location`).
 
-The workers decide about a key only if it has a row in this table, and use the values of that row.
+The workers decide about a key only if the key has a row in this table. They use the values of that
+row.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
 """Checks of input against the limits of docs/domain.md 0 and 2.6.
 
 A check raises `ServiceError` with field, value and rule. SQL has the same limits as CHECK
-constraints. They are repeated here, so that a person reads a sentence instead of a constraint's
-name. If a limit is missing here, SQL still refuses the row and nothing is written.
+constraints. The checks here repeat these limits, so that a person reads a sentence instead of a
+constraint's name. If a limit is missing here, SQL still refuses the row and nothing is written.
 """
 
 import re
@@ -27,7 +27,7 @@ LONGEST_REASON: Final = 200  # characters of a person's reason; forms have the s
 # A fact older than 48 h can't be corrected: the fold retains only three days (docs/domain.md 2.4),
 # and people have already acted on the fact (docs/domain.md 7).
 CORRECTABLE_FOR: Final = timedelta(hours=48)
-# Above this difference a source's clock is wrong (docs/domain.md 2.1, 8).
+# A clock that is ahead by more than this is wrong (docs/domain.md 2.1, 8).
 CLOCKS_DIFFER_BY: Final = timedelta(seconds=300)
 _REJECTION: Final = re.compile(r"(?P<column>\w+) must be (?P<rule>.*), got ", re.DOTALL)
 
@@ -148,7 +148,8 @@ def named_policies(rows: Sequence[Mapping[str, object]]) -> Iterator[None]:
     """Replace a refusal of SQL inside the block by one that names column, value and rule.
 
     SQL's error names only a constraint. So this function runs the fold's validation on `rows`, and
-    raises an error for the first value that breaks a rule. If there is none, it raises SQL's error.
+    raises an error for the first value that breaks a rule. If no value breaks a rule, it raises
+    SQL's error.
     """
     try:
         yield

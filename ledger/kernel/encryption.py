@@ -1,4 +1,4 @@
-"""Encryption of secrets that processes must read again; a copy of the database doesn't show them.
+"""Encryption of secrets that processes must read again; a database copy doesn't reveal them.
 
 Each purpose has a separate key, derived from Django's secret key with HKDF (RFC 5869). So a secret
 copied into another row can't be decrypted. Fernet encrypts with AES-128 and authenticates with

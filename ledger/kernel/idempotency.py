@@ -40,7 +40,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class _FirstUse:
-    """The row of `app.command` of an id that was used before.
+    """The row of `app.command` for a command id that was used before.
 
     `content` is the hash of the command's values, None if an earlier version wrote the row.
     `result` is JSON, as text or parsed.
@@ -114,8 +114,8 @@ def content_hash(content: object) -> str:
     The order of a mapping doesn't matter, and a dataclass is hashed as a mapping of its fields.
 
     Values whose name begins with `shown` are left out. They are the values that the page displayed,
-    for detecting changes by others. If an answer was lost and the person sends the command again,
-    the page may display newer values by then. The command is still the same.
+    for detecting changes by others. If a response was lost and the person sends the command again,
+    the page may display newer values by then. It is still the same command.
     """
     text = json.dumps(_plain(content), sort_keys=True, default=str)
     return sha256(text.encode()).hexdigest()

@@ -8,7 +8,7 @@ from ledger.kernel.refusal_text import moment_text, person
 
 @dataclass(frozen=True, slots=True)
 class LastChange:
-    """The time and actor of a write; the actor is None for rules and imports."""
+    """The time and actor of a write; `actor` is None for rules and imports."""
 
     at: datetime
     actor: str | None

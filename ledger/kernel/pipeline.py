@@ -1,12 +1,12 @@
-"""The age of the pipeline's heartbeats. Automatic approvals stop if it exceeds 60 s."""
+"""The age of the pipeline's heartbeats. Automatic approvals stop if this age exceeds 60 s."""
 
 from typing import Final
 
 OLDEST_US: Final = 60_000_000
 
 # Common table expressions for a query. `moment.now` is the database's time. `life.age_us` is the
-# age in microseconds of the oldest heartbeat among those of all partitions and of the actuator. It
-# is null if one of them is missing.
+# age in microseconds of the oldest heartbeat among those of all partitions and of the actuator.
+# `age_us` is null if one of these heartbeats is missing.
 LIFE: Final = """
 moment AS (SELECT clock_timestamp() AS now),
 life AS (

@@ -56,10 +56,10 @@ class Proposal(Keyed):
 
 @dataclass(frozen=True, slots=True)
 class NeedProposal(Proposal):
-    """A reorder proposal (need); `quantity_units` is None once it is closed.
+    """A reorder proposal (need); `quantity_units` is None once the need is closed.
 
-    `decided_units` are the units that an approval ordered. It is None if there is no approval, or
-    if a transfer answers the need.
+    `decided_units` are the units that an approval ordered, None if there is no approval or a
+    transfer answers the need.
     """
 
     supplier: str | None

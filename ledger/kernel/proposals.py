@@ -23,7 +23,7 @@ LONGEST_SNOOZE: Final = timedelta(days=90)
 
 
 class Decision(NamedTuple):
-    """A decision on a proposal, and the revision that the person saw (None for any).
+    """A decision on a proposal, and the revision that the person saw (None for no check).
 
     `action` is approve, reject, snooze or resume. `until_at` is the end of a snooze.
     """
@@ -66,7 +66,7 @@ def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ..
 
     Conflicts are an earlier approval or rejection, a status that is not in `allowed`, and another
     revision. A resume or snooze that the workers have not processed yet is a conflict too, because
-    the person's page didn't show it. Only a resume may follow such a snooze.
+    the person's page didn't show it. One exception: a resume may follow such a snooze.
     """
     if row.decided_action in FINAL:
         message = Message(
@@ -118,7 +118,7 @@ def refuse_other_revision(row: Proposal, decision: Decision) -> None:
 
 
 def last_decision(desk: Desk[Proposal], proposal: str) -> tuple[str, str]:
-    """Return person and time of the last decision on a proposal, both as text."""
+    """Return the person and the time of the last decision on a proposal, both as text."""
     last = read_one(
         _LastDecision,
         f"SELECT decided_by, decided_at FROM app.{desk.table} WHERE {desk.id_column} = %s",  # noqa: S608 -- names of the two desks

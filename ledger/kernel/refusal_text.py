@@ -96,7 +96,7 @@ def _short(text: str) -> str:
 
 
 def _inside(field: str, translate: Translate) -> str:
-    """Return a label for the middle of a sentence: lower case, but a translation as it is."""
+    """Return a label for use inside a sentence: English in lower case, translations unchanged."""
     plain, name = label(field), label(field, translate)
     return plain.lower() if name == plain else name
 
@@ -107,7 +107,7 @@ def names_text(fields: Iterable[str], translate: Translate = untranslated) -> st
 
 
 def changes_text(now: Mapping[str, object], seen: Mapping[str, object]) -> str:
-    """Return the values that differ from those a person saw: `minimum order is 10.00, was 0.00`.
+    """Return each value that differs from the one a person saw: `minimum order is 10.00, was 0.00`.
 
     The text is empty if none differs.
     """

@@ -39,8 +39,8 @@ UNIQUE_MESSAGES: Final = {
 def ledger_transaction() -> Iterator[None]:
     """Commit the statements of the block together, or roll them all back.
 
-    Raise `Conflict` for a unique index in `UNIQUE_MESSAGES`. Raise `ServiceError` for any other
-    violated constraint, and for a value that its column can't store.
+    Raise `Conflict` if a row violates a unique index in `UNIQUE_MESSAGES`. Raise `ServiceError` for
+    any other violated constraint, and for a value that its column can't store.
     """
     try:
         with transaction.atomic():
@@ -61,7 +61,7 @@ def _translated(refusal: IntegrityError) -> Exception:
     constraint = cause.diag.constraint_name or ""
     if constraint in UNIQUE_MESSAGES:
         return Conflict(UNIQUE_MESSAGES[constraint])
-    # The text of Postgres contains the complete row, so it is only in the cause of the error.
+    # Postgres' error text contains the complete row, so it isn't shown: only `__cause__` has it.
     field = cause.diag.column_name or constraint
     return ServiceError(field, None, "not allowed by this rule of the database")
 

@@ -1,8 +1,8 @@
 """SELECT statements of commands, with typed rows of every store.
 
 A command locks a row and then calls `require_store`. It can refuse a row of another store only if
-it finds this row. Pages use `ledger.kernel.rows.select`, which returns only rows of the person's
-stores.
+its SELECT finds this row. Pages use `ledger.kernel.rows.select`, which returns only rows of the
+person's stores.
 """
 
 from collections.abc import Mapping
@@ -24,8 +24,8 @@ R = TypeVar("R", bound=Dataclass)
 def typed(row: type[R], values: Mapping[str, Any]) -> R:
     """Return an instance of `row` with the values of its fields.
 
-    Values without a field are ignored. A field without a value gets its default; raise `TypeError`
-    if it has none.
+    Values without a field are ignored. A field without a value gets its default. Raise `TypeError`
+    for a field without value and default.
     """
     names = (field.name for field in fields(row))
     return row(**{name: values[name] for name in names if name in values})
