@@ -116,7 +116,7 @@ def cancel_order_units(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Cancel the open units of a line and close it; return the number cancelled."""
+    """Cancel the open units of a line and close it; return the number of cancelled units."""
 
     def change(line: OrderLine, open_units: int) -> LineChanges:
         return LineChanges(cancelled_units=line.cancelled_units + open_units)
@@ -134,10 +134,11 @@ def restore_order_units(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> LineChanged:
-    """Put cancelled units of a closed line on order again; the line is then open.
+    """Put cancelled units of a closed line on order again, which opens the line.
 
     Raise `ServiceError` if `units` exceeds the cancelled units, or without `reopening_allowed`.
-    Callers set it only for the purchasing lead. Raise `Conflict` if the line is not closed.
+    Callers set this option only for the purchasing lead. Raise `Conflict` if the line is not
+    closed.
     """
     checks.integer("units", units, 1)
     if not reopening_allowed:
@@ -179,7 +180,7 @@ def _due_day(line: OrderLine, due_on: date | None) -> date | None:
     """
     if due_on is None:
         return None
-    if line.status == "draft":  # it is ordered on the day on which it is sent
+    if line.status == "draft":  # a draft is ordered on the day on which it is sent
         checks.not_past("due_on", due_on, database_now())
     elif due_on < line.ordered_at.date():
         refuse(

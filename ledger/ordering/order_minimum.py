@@ -13,7 +13,7 @@ def below_minimum(
 ) -> dict[tuple[str, str], ServiceError]:
     """Return a refusal for each order whose value is below its supplier's minimum.
 
-    An order is identified by supplier and location. `worth` has its value at cost in minor units.
+    `worth` has the value of each order at cost, in minor units, by supplier and location.
     """
     refused = {}
     for (code, location), value in worth.items():

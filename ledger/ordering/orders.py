@@ -50,8 +50,8 @@ VALUES (%s, %s, %s, clock_timestamp(), %s) RETURNING order_ref
 def draft_order(*, supplier: str, location: str, actor: str | None) -> str:
     """Return the `order_ref` of the draft order of a supplier and location; create one if missing.
 
-    Its row stays locked until the transaction ends. Sending takes the same lock, so a line is
-    either part of the order that is sent, or of the next one.
+    The order's row stays locked until the transaction ends. Sending takes the same lock, so a new
+    line is part either of the order that is sent, or of the next order.
     """
     # An INSERT that finds a draft would still use up an order number, so a SELECT comes first.
     found = fetch_column(_DRAFT, supplier, location)
@@ -59,15 +59,15 @@ def draft_order(*, supplier: str, location: str, actor: str | None) -> str:
 
 
 def automatic_order(*, supplier: str, location: str) -> str:
-    """Create an order that is sent at once, by the rules; return its `order_ref`."""
+    """Create an order that the rules send at once; return its `order_ref`."""
     return str(fetch_value(_OPEN_SENT, supplier, location, None, None))
 
 
 def sent_order(*, supplier: str, location: str, actor: str | None) -> str:
     """Create an order that a person sends at once; return its `order_ref`.
 
-    It contains only what the person has seen. The draft of this supplier and location stays as it
-    is, because other people may have collected lines in it.
+    The order gets only lines that the person has seen. The draft of this supplier and location
+    stays unchanged, because other people may have collected lines in it.
     """
     return str(fetch_value(_OPEN_BY_PERSON, supplier, location, actor, actor))
 
@@ -131,7 +131,7 @@ def send_order(
 
 @dataclass(frozen=True, slots=True)
 class ToSend:
-    """A draft order that can be sent now; nothing was written. `value_minor` is its cost."""
+    """A draft order that can be sent now. `value_minor` is its value at cost in minor units."""
 
     order_ref: str
     location: str
@@ -144,8 +144,8 @@ class ToSend:
 def check_order(*, order_ref: str, below_minimum_allowed: bool, shown_version: str) -> ToSend:
     """Return lines, units and value that `send_order` would send now; write nothing.
 
-    It raises the errors of `send_order`. Call this inside `ledger_transaction`; the lines stay
-    locked until it ends.
+    Raise the errors that `send_order` would raise. Call this inside `ledger_transaction`; the lines
+    stay locked until the transaction ends.
     """
     lines, _now = _sendable(order_ref, shown_version, allowed=below_minimum_allowed)
     first = lines[0]

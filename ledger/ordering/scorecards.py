@@ -48,7 +48,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The number of order lines without open units, their expected and their received units."""
+    """Order lines without open units: their number, expected units and received units."""
 
     lines: int
     expected_units: int
@@ -57,7 +57,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A scorecard that was computed now; `lead` is None without a receipt that had goods."""
+    """A scorecard that was computed now; `lead` is None if no receipt had goods."""
 
     lead: LeadTime | None
     settled: Settled
@@ -69,7 +69,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A scorecard as the scorecard job stored it on `on_day`; spans in hundredths of days."""
+    """A scorecard as the scorecard job stored it on `on_day`; lead times in hundredths of days."""
 
     supplier: str
     supplier_name: str

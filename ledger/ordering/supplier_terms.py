@@ -64,7 +64,7 @@ class LockedSupplier:
 
 
 def terms_of(codes: Collection[str]) -> dict[str, Terms]:
-    """Return the terms of each of these suppliers by code; defaults for one without a row."""
+    """Return suppliers' terms by code; a supplier without a row has the defaults."""
     found = read_all(
         Terms,
         "SELECT code, name, is_active, minimum_order_minor, order_days_mask, lead_time_centidays"
@@ -96,7 +96,7 @@ class SetSupplierTerms:
     address: str | None = None
 
     def changes(self) -> dict[str, object]:
-        """Return the terms to change, by column; raise `ServiceError` for one beyond its limit."""
+        """Return the terms to change, by column; raise `ServiceError` for a term out of range."""
         given = {name: value for name, value in asdict(self).items() if name in COLUMNS}
         changes = {name: value for name, value in given.items() if value is not None}
         _check(changes)

@@ -17,7 +17,7 @@ from ledger.kernel.unscoped_rows import read_one
 from ledger.messages import Message
 
 FACTOR: Final = 2
-# Largest ratio of regular price to cost. It is checked if no other location has a regular price.
+# Largest ratio of regular price to cost, for an item that has no regular price at another location.
 FACTOR_OF_COST: Final = 10
 _ELSEWHERE: Final = """
 SELECT min(cost_minor) FILTER (WHERE cost_minor > 0) AS least_cost_minor,
@@ -33,7 +33,7 @@ REGULAR: Final = "regular_minor"
 
 @dataclass(frozen=True, slots=True)
 class _Elsewhere:
-    """The range of costs and regular prices of an item at other locations; None without any."""
+    """The lowest and highest cost and regular price of an item at other locations, or None."""
 
     least_cost_minor: int | None = None
     most_cost_minor: int | None = None
@@ -55,12 +55,12 @@ def is_implausible(price_minor: int, *, least_minor: int, most_minor: int) -> bo
 
 
 def usual_minor(last_minor: int | None, regular_minor: int | None) -> int | None:
-    """Return the price to compare a new one with: the last price, else the regular price."""
+    """Return the price to compare a new price with: the last price, else the regular price."""
     return regular_minor if last_minor is None else last_minor
 
 
 def require_plausible(price_minor: int, usual: int | None) -> None:
-    """Raise `ImplausiblePrice` for a price below half or above twice `usual`; None allows any."""
+    """Raise `ImplausiblePrice` for a price below half or above twice `usual`, if that is given."""
     if usual is not None and is_implausible(price_minor, least_minor=usual, most_minor=usual):
         rule = Message(
             "at most twice and at least half of the last price, %(usual)s, %(ask)s",

@@ -34,8 +34,8 @@ from ledger.pricing.timeline import PriceStep, TimelineRow, newest_price, step_b
 
 MOST_PRICE: Final = 1_000_000_000
 MOST_STEP: Final = 2**31 - 1  # limit of the column, an `int`
-NO_PRICE: Final = 0  # `shown_price_id` of a page that showed an item without a price
-KINDS: Final = ("initial", "manual", "emergency")  # `roll_back_price` writes rollbacks
+NO_PRICE: Final = 0  # the `shown_price_id` of a page that showed no price
+KINDS: Final = ("initial", "manual", "emergency")  # kinds that `set_price` writes
 
 
 def next_window_start(now: datetime) -> datetime:
@@ -85,7 +85,7 @@ def set_price(
 ) -> int:
     """Write a price; return its id.
 
-    Raise `Conflict` if `shown_price_id` is given and is not that of the newest price, or for an
+    Raise `Conflict` if `shown_price_id` is given and isn't the id of the newest price, or for an
     initial price of an item that has prices.
     """
     command.check()
@@ -278,7 +278,7 @@ def _refuse_if_undone(newest: TimelineRow | None) -> None:
 
 
 def _predecessor(item: LockedItem, newest: TimelineRow | None) -> PriceStep:
-    """Return price and step before the newest row; raise `Conflict` if there are none."""
+    """Return price and step before the newest row; raise `Conflict` if no price precedes it."""
     before = None if newest is None else price_before(item, newest)
     if before is None:
         message = Message(

@@ -35,7 +35,7 @@ ORDER BY inv_key, p.effective_from
 class PricesStopped:
     """The result of the switch: the number of scheduled prices that it rolled back."""
 
-    rolled_back: int = 0  # results that an earlier release stored have no number
+    rolled_back: int = 0  # 0 for a stored result of an earlier release, which has no number
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ def set_price_kill_switch(
 ) -> PricesStopped:
     """Stop or allow rule-made prices in every store.
 
-    While they are stopped, price proposals still open and change, but none can be approved. A stop
-    also rolls back each rule-made price that is not in force yet. The end of a stop restores none.
+    During a stop, price proposals still open and change, but none can be approved. A stop also
+    rolls back each rule-made price that is not in force yet. Its end restores none of these prices.
     The rules may propose again after twice the cool-down of the item.
     """
     require_company()
@@ -88,8 +88,8 @@ def refuse_while_killed() -> None:
 def _roll_back_scheduled(actor: str | None) -> tuple[int, list[str]]:
     """Replace each scheduled rule-made price at its own start by the price before it.
 
-    Return the number of replaced prices, and the keys whose price stays because there is nothing
-    before it. The caller holds the lock on the switch, so no approval adds a price meanwhile.
+    Return the number of replaced prices, and the keys whose price stays because no price precedes
+    it. The caller holds the lock on the switch, so no approval adds a price meanwhile.
     """
     found = read_all(_Scheduled, _SCHEDULED, next_window_start(database_now()))
     # Every write of a price holds the lock on its item, so the second reading is final.

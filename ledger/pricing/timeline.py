@@ -40,7 +40,7 @@ class TimelineRow(PriceStep, Stamped):
 
 
 def newest_price(inv_key: str) -> TimelineRow | None:
-    """Return the row with the latest `effective_from` (then id), even a future one, or None."""
+    """Return the price with the latest `effective_from`, even a future one; None without prices."""
     return read_one(
         TimelineRow,
         "SELECT id, price_minor, step, kind, effective_from, recorded_by, recorded_at"
@@ -51,7 +51,7 @@ def newest_price(inv_key: str) -> TimelineRow | None:
 
 
 def step_before(inv_key: str, row: TimelineRow) -> PriceStep | None:
-    """Return price and step of the row before `row` in the timeline, or None."""
+    """Return price and step of the row before `row` in the timeline, None if `row` is the first."""
     return read_one(
         PriceStep,
         "SELECT price_minor, step FROM retail.price_change"

@@ -30,7 +30,7 @@ SELECT coalesce(
 
 
 def proven_runs(code: str, revision: int, *, limit: int) -> list[str]:
-    """Return the names of up to `limit` runs that were equal to the live state, newest first.
+    """Return the names of up to `limit` runs whose states equalled the live ones, newest first.
 
     `code` is the digest of the rules' sources, `revision` the logic revision.
     """
@@ -38,7 +38,7 @@ def proven_runs(code: str, revision: int, *, limit: int) -> list[str]:
 
 
 def is_full_proof_due(code: str, revision: int) -> bool:
-    """Return True unless these rules had a full proof without a difference in the last 7 days.
+    """Return True unless these rules had a full proof without a difference on the last 7 UTC days.
 
     A full proof recomputes history from its first record.
     """
@@ -46,7 +46,7 @@ def is_full_proof_due(code: str, revision: int) -> bool:
 
 
 def differing_runs() -> list[str]:
-    """Return the name of the newest run that differed from the live state, in a list, or []."""
+    """Return a list with the name of the newest run that differed from the live state, or []."""
     return [str(run) for run in fetch_column(_DIFFERING)]
 
 

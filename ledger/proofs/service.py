@@ -16,10 +16,11 @@ VALUES (%s, %s, %s, %s, %s::jsonb, %s, %s, %s, %s, %s::jsonb, %s, %s)
 
 @dataclass(frozen=True, slots=True)
 class RecordProof:
-    """The result of a comparison of the live state with a recomputation, up to offsets `ends`.
+    """The result of a comparison of the live state with the recomputation `run`.
 
-    `base` is the run from whose states the recomputation started, None if it started from the first
-    record. `differences` has the first differing keys and decisions. `digest` covers all states.
+    `ends` maps each partition to the offset before which both end. `base` is the run from whose
+    states the recomputation started, None if it started at the first record. `differences` has the
+    first differing keys and decisions. `digest` is a hash of all recomputed states.
     """
 
     run: str

@@ -1,7 +1,7 @@
 """Writes of receipts, common to deliveries of suppliers and to transfers.
 
 One update of one row records a receipt. It changes on-hand, unavailable, on-order and in-transit
-with a single record, so the workers never decide on a part of it.
+with a single record, so the workers never decide on a part of the receipt.
 """
 
 from dataclasses import dataclass

@@ -25,8 +25,8 @@ def order_all(
     A `LedgerError` in the result is the reason why this need was not ordered. Call this inside
     `ledger_transaction`. Raise `ServiceError` unless there are 1 to 500 approvals.
 
-    A need of another store raises `OutOfScope`. With `is_bulk` it counts as unknown, so that it
-    doesn't stop the others.
+    A need of another store raises `OutOfScope`. With `is_bulk` such a need counts as unknown, so
+    that it doesn't stop the other needs.
     """
     known = known_rows(approvals, is_bulk=is_bulk)
     found = plans_of(approvals, approver, known)

@@ -93,10 +93,10 @@ def known_rows(approvals: Sequence[ApproveReorder], *, is_bulk: bool) -> Known:
 def plans_of(
     approvals: Sequence[ApproveReorder], approver: Approver, known: Known
 ) -> list[Plan | OrderedBefore | LedgerError]:
-    """Return a plan, an earlier order, or the reason of a refusal for each approval.
+    """Return for each approval a plan, an earlier order, or the error that refuses it.
 
-    If the approver sends the orders, needs whose order would be below the supplier's minimum are
-    refused, unless `below_minimum_allowed`.
+    If the approver sends the orders, refuse needs whose order would be below the supplier's
+    minimum, unless `below_minimum_allowed`.
     """
     found: list[Plan | OrderedBefore | LedgerError] = []
     seen: set[str] = set()
@@ -225,9 +225,10 @@ def _parts(
 
 
 def _first_approval(row: NeedProposal, approval: ApproveReorder, known: Known) -> OrderedBefore:
-    """Return the order line of an earlier approval.
+    """Return the order line that an earlier approval wrote.
 
-    Raise `Conflict` if that was a transfer, or if another quantity was ordered than asked for now.
+    Raise `Conflict` if a transfer answered the need, or if the quantity ordered then differs from
+    the one asked for now.
     """
     line = known.ordered.get(row.id)
     if line is None and row.decided_units is None:  # a transfer answered the need

@@ -22,8 +22,8 @@ class Part:
 class ApproveReorder:
     """A request to order the need `reorder_id`; the person saw its revision `shown_revision`.
 
-    `units` is the quantity to order, None for the proposed quantity. `parts` None orders it as one
-    line. Otherwise there is one line per part, and the parts must add up to the quantity.
+    `units` is the quantity to order, None for the proposed quantity. With `parts` None, one line
+    orders it. Otherwise there is one line per part, and the parts must add up to the quantity.
     """
 
     reorder_id: str
@@ -96,7 +96,7 @@ ApprovalOutcome = Ordered | OrderedBefore | NotOrdered
 
 @dataclass(frozen=True, slots=True)
 class ToOrder:
-    """A need that can be ordered now; nothing was written. `value_minor` is its cost."""
+    """A need that can be ordered now. `value_minor` is its value at cost in minor units."""
 
     reorder_id: str
     location: str

@@ -3,8 +3,9 @@
 The job that approves needs and the desk of the buyer use the same functions, so the desk shows the
 reasons that stop the job.
 
-A group is all needs for one supplier and location. Its value is the sum over the needs that have no
-other reason to wait. If this sum is below the supplier's minimum, all needs of the group wait.
+A group is all needs for one supplier and location. Its value is the sum of the values of needs that
+have no other reason to wait. If this sum is below the supplier's minimum, all needs of the group
+wait.
 """
 
 from collections import defaultdict

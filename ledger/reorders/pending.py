@@ -6,8 +6,8 @@ decision and no order line. The automation executes the row after its deadline
 (`ledger.automation.sends`), so no page has to stay open. Until the execution, `cancel_send` can
 release all items.
 
-A unique index allows a need or order in only one waiting send. A transaction first locks the row of
-the send, then the rows that `ledger.reorders.approval` locks.
+A unique index allows each need or order in at most one waiting send. A transaction first locks the
+row of the send, then the rows that `ledger.reorders.approval` locks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ class _Item:
 
 @dataclass(frozen=True, slots=True)
 class _Other:
-    """A waiting send that has one of the subjects already."""
+    """A need or order that is in a waiting send already, and the person who made that send."""
 
     subject: str
     made_by: str | None
@@ -103,7 +103,7 @@ def send_needs(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Announced:
-    """Record that needs are to be approved and sent in ten seconds, each at its shown revision.
+    """Store a request to approve and send needs in ten seconds, each at its shown revision.
 
     A need that can't be ordered is refused with its reason and doesn't stop the others. The needs
     of one supplier and location become a new order, which doesn't include the lines of a draft.
@@ -137,7 +137,7 @@ def send_orders(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Announced:
-    """Record that draft orders are to be sent in ten seconds, each as it was shown.
+    """Store a request to send draft orders in ten seconds, each as it was shown.
 
     An order that can't be sent is refused with its reason and doesn't stop the others. Raise
     `ServiceError` unless there are 1 to 200 orders.
@@ -175,7 +175,7 @@ def _checked(order: DraftOrder, *, allowed: bool) -> ToSend | NotOrdered:
         )
     except LedgerError as refusal:
         return NotOrdered(order.order_ref, refusal_reason(refusal))
-    except OutOfScope:  # in bulk, an order of another store counts as unknown
+    except OutOfScope:  # treat another store's order as unknown
         return NotOrdered(order.order_ref, gettext_noop("No such order"))
 
 
@@ -231,9 +231,9 @@ def _announce(
 
 
 def _taken(items: Sequence[_Item]) -> dict[str, str | None]:
-    """Return the people whose waiting sends already have some of `items`, by subject.
+    """Return the ids of `items` that are in waiting sends, each with the person who made the send.
 
-    The caller has locked the subjects, so no other send can add one of them meanwhile.
+    The caller has locked these needs or orders, so no other send can add one meanwhile.
     """
     found = read_all(
         _Other,

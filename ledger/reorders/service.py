@@ -201,11 +201,11 @@ def resume_reorder(
 ) -> int:
     """End a hold now; return the decision's id (docs/domain.md 5.3).
 
-    A hold is a snooze, or the time after a rejection or an order of too few units. A snoozed need
-    opens again with the same id if the item still needs units. A rejected or ordered need stays
-    closed; if the item still needs units, the rules open a new one.
+    A hold follows a snooze, a rejection, or an order of too few units. A snoozed need opens again
+    with the same id if the item still needs units. A rejected or ordered need stays closed; if the
+    item still needs units, the rules open a new one.
 
-    Raise `ServiceError` for an unknown need, `Conflict` if its hold has ended or it has none.
+    Raise `ServiceError` for an unknown need, `Conflict` for a need without a hold.
     """
     decision = Decision(REORDERS, reorder_id, "resume", shown_revision, actor)
 
@@ -223,7 +223,7 @@ def resume_reorder(
 
 
 def _refuse_if_not_held(row: NeedProposal, decision: Decision) -> None:
-    """Raise `Conflict` unless this closed need still prevents a new one."""
+    """Raise `Conflict` unless this closed need still prevents a new need of its item."""
     if row.decided_action == "resume" and row.is_unanswered:
         message = Message(
             "%(decider)s has already resumed it, %(decision_time)s",

@@ -15,7 +15,7 @@ from ledger.requests.queries import Request, request_with
 
 KEPT_COMPARISONS: Final = 20
 LONGEST_PROBLEM: Final = 4_000
-# Proofs and runs that a person starts in a terminal may run at the same time; they use other locks.
+# Proofs and runs that a person starts in a terminal use other locks, so they may run meanwhile.
 _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('history-executor', 0))"
 _NEXT: Final = """
 UPDATE app.history_request SET started_at = clock_timestamp(), progress = 'starts'
@@ -63,10 +63,10 @@ ON CONFLICT (id) DO UPDATE SET at = clock_timestamp(), document = excluded.docum
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The end of a request: exit code (None if it was interrupted) and text of a problem.
+    """The end of a request: the exit code of its command, and the text of a problem or "".
 
-    `result` is the JSON that the command printed. `rows` has the rows of a comparison by kind, in
-    the order of their ranks.
+    `exit_code` is None if the command was interrupted. `result` is the JSON that the command
+    printed. `rows` has the differences that a comparison found, by kind and ordered by rank.
     """
 
     exit_code: int | None
@@ -86,7 +86,7 @@ def may_execute() -> bool:
 def fail_interrupted() -> int:
     """End the requests whose process has ended; return their number.
 
-    Call `may_execute` first: only the session with the lock may end them.
+    Call `may_execute` first: only the session with the lock may end requests.
     """
     return execute(_INTERRUPTED, _AGAIN)
 
@@ -109,7 +109,7 @@ def write_progress(number: int, text: str) -> None:
 
 
 def finish(number: int, ended: Ended) -> None:
-    """Record the end of a request with its result. Rows of older comparisons are deleted."""
+    """Record the end of a request with its result. Delete the differences of old comparisons."""
     result = None if ended.result is None else json.dumps(ended.result)
     with ledger_transaction():
         problem = ended.problem.replace("\0", "")[:LONGEST_PROBLEM]
@@ -120,5 +120,5 @@ def finish(number: int, ended: Ended) -> None:
 
 
 def write_snapshot(document: Mapping[str, Any]) -> None:
-    """Replace the snapshot of archive and runs."""
+    """Replace the stored state of archive and runs."""
     execute(_SNAPSHOT, json.dumps(dict(document)))

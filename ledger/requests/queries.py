@@ -1,4 +1,4 @@
-"""Requests of the analyst desk with their state, and the snapshot of archive and runs."""
+"""Requests of the analyst desk with their state, and the stored state of archive and runs."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ DONE: Final = "done"
 FAILED: Final = "failed"
 CANCELLED: Final = "cancelled"
 
-# Exit codes of commands that have done their work. 1 means that they found a difference.
+# Exit codes of commands that have done their work. With 1, the command found a difference.
 _ENDS: Final = frozenset({0, 1})
 _COLUMNS: Final = """
 SELECT id, kind, arguments::text AS arguments, requested_by, requested_at, confirmed_by,
@@ -43,7 +43,7 @@ _SNAPSHOT: Final = "SELECT at, document::text AS document FROM app.history_snaps
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request of the analyst desk. `arguments` is JSON; `exit_code` is that of its command."""
+    """A request of the analyst desk; `arguments` is JSON, `exit_code` the command's exit code."""
 
     id: int
     kind: str
@@ -86,14 +86,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Archive and runs at a time, as `inventory backfill status --json` prints them."""
+    """The state of archive and runs, as `inventory backfill status --json` printed it at `at`."""
 
     at: datetime
     document: Mapping[str, Any]
 
 
 def request_with(number: int) -> Request | None:
-    """Return one request, or None."""
+    """Return the request with this id, or None."""
     return read_one(Request, _ONE, number)
 
 
@@ -103,7 +103,7 @@ def newest_requests(kinds: list[str], most: int) -> list[Request]:
 
 
 def same_request(kind: str, arguments: Mapping[str, str]) -> Request | None:
-    """Return the newest request with these arguments that is open or has a result, or None."""
+    """Return the newest equal request that is open or has a result, None without such a request."""
     return read_one(Request, _SAME, kind, json.dumps(dict(arguments)))
 
 
@@ -120,6 +120,6 @@ def comparison_with(digest: str) -> int | None:
 
 
 def snapshot() -> Snapshot | None:
-    """Return archive and runs as the prover last saw them, or None before its first snapshot."""
+    """Return the state of archive and runs that the prover stored last, or None without any."""
     found = fetch_one(_SNAPSHOT)
     return None if found is None else Snapshot(found["at"], json.loads(found["document"]))

@@ -1,8 +1,8 @@
 """Ask for a command of the analyst desk, confirm the request, or cancel it.
 
-Analysts and operators ask. A request that can change the deciding revision waits until an operator
-confirms it, who must be another person. When the command runs, it checks its own conditions: an
-approved difference, equal rules, workers that have caught up.
+Analysts and operators ask. A request that can change the deciding revision waits until another
+person, who is an operator, confirms it. The command itself checks when it runs that the difference
+is approved, the rules are equal and the workers have caught up.
 """
 
 import json
@@ -22,7 +22,7 @@ from ledger.requests.queries import Request, request_with
 from ledger.reviews.service import REVIEWERS
 
 ASKERS: Final = frozenset({ANALYST, OPERATOR})
-# Reviewers may also ask for the explanation of a key, because they approve its differences.
+# Reviewers may also ask for the explanation of a key, because they approve differences of keys.
 _EXPLAIN: Final = "explain"
 MOST_OPEN: Final = 20
 _ADD: Final = """
@@ -55,7 +55,7 @@ def ask_history(wanted: AskHistory, *, actor: str, command_id: UUID | None = Non
     """Record a request and return its id.
 
     Raises:
-        ServiceError: the person may not ask for it, or an argument breaks its rule.
+        ServiceError: the person may not ask for this command, or an argument breaks its rule.
         Conflict: 20 requests are open already.
     """
     if wanted.kind not in FORMS:
@@ -86,8 +86,8 @@ def confirm_request(number: int, *, actor: str, command_id: UUID | None = None) 
     """Confirm a request that needs a second person, so that it may run.
 
     Raises:
-        ServiceError: the person is no operator, or has asked for it.
-        Conflict: the request is decided or started already, or there is none.
+        ServiceError: the person is no operator, or made the request.
+        Conflict: the request was confirmed, cancelled or started already, or doesn't exist.
     """
     require_role(actor, {OPERATOR})
 
@@ -109,7 +109,7 @@ def cancel_request(number: int, *, actor: str, command_id: UUID | None = None) -
 
     Raises:
         ServiceError: the person may not cancel it.
-        Conflict: the request has started or ended already, or there is none.
+        Conflict: the request has started or ended already, or doesn't exist.
     """
     require_role(actor, REVIEWERS)
 

@@ -86,7 +86,7 @@ def reviews_with(digest: str) -> list[Review]:
 
 
 def review_with(number: int) -> Review | None:
-    """Return one review by its id, or None."""
+    """Return the review with this id, or None."""
     return read_one(Review, _BY_ID, number)
 
 

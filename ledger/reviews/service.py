@@ -2,7 +2,7 @@
 
 An approval is for one difference, identified by its digest, and for the rules with one hash. It
 covers the keys of that difference. When the revision is promoted, `deploy.revisions.approval`
-compares them with the keys that differ at that moment.
+compares these keys with the keys that differ at that moment.
 """
 
 import json
@@ -27,7 +27,7 @@ from ledger.reviews.queries import (
     review_of,
 )
 
-# Analysts compare revisions. The other roles are responsible for the decisions that change.
+# Analysts compare revisions. The other roles are responsible for the needs and prices that change.
 REVIEWERS: Final = frozenset({ANALYST, LEAD, PRICING, OPERATOR})
 _ADD: Final = """
 INSERT INTO app.diff_review (digest, former, revision, code, runs, summary, requested_by)

@@ -1,1 +1,1 @@
-"""The kinds of tasks of the inbox, and the decisions of people that end one."""
+"""The kinds of tasks of the inbox, and the decisions by which people end tasks."""

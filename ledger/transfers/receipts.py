@@ -18,7 +18,7 @@ from ledger.receiving.shipment_line import ShipmentLine, locked_shipment
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
-    """The stored result: units lost in transit, negative if more arrived than were shipped."""
+    """The stored result: units lost in transit, below 0 if more arrived than were shipped."""
 
     lost: int
 

@@ -31,7 +31,7 @@ WHERE i.inv_key = %s
 
 @dataclass(frozen=True, slots=True)
 class _Stock:
-    """The on-hand units of a key, and those promised to customers and planned transfers."""
+    """The on-hand units of a key, and the units promised to customers and planned transfers."""
 
     on_hand_units: int
     promised_units: int
@@ -39,7 +39,7 @@ class _Stock:
 
 @dataclass(frozen=True, slots=True)
 class _Whereabouts:
-    """`sku_locations` has up to five locations that have the SKU."""
+    """True if the location exists, and up to five locations that range the SKU."""
 
     location_known: bool
     sku_locations: list[str]
@@ -47,7 +47,7 @@ class _Whereabouts:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A transfer to make: `units` of an item from source to destination, due on a day or None."""
+    """A transfer to make: `units` of an item from source to destination; `due_on` is optional."""
 
     source: str
     destination: str

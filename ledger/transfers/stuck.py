@@ -7,9 +7,9 @@ from typing import Final
 
 STUCK_AFTER_DAYS: Final = 3
 
-# The due day is the agreed day. Without one, it is the UTC day of shipping plus the destination's
-# lead time, rounded up to days. `a` is the arriving row, `il` the destination's row of
-# item_location, null if there is none.
+# The due day is the agreed day. Without an agreed day, it is the UTC day of shipping plus the
+# destination's lead time, rounded up to days. `a` is the arriving row, `il` the destination's row
+# of item_location, null if there is none.
 TRANSFER_DUE_ON: Final = """coalesce(a.due_on,
     (retail.business_at(a.shipped_at, a.recorded_at) AT TIME ZONE 'UTC')::date
         + ((coalesce(il.lead_time_centidays, 0) + 99) / 100)::int)"""

@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 
 class Sender:
-    """The loop of the process; `sending` has the unfinished task of each webhook, by its id."""
+    """The loop of the process; `sending` has the unfinished tasks by webhook id."""
 
     def __init__(self, stop: threading.Event) -> None:
         self.stop = stop
@@ -67,14 +67,14 @@ class Sender:
                 self.sending[webhook_id] = pool.submit(self._drain, webhook_id, sender.send_next)
 
     def _collect(self) -> None:
-        """Remove ended tasks; raise the error that ended one."""
+        """Remove ended tasks; raise the error of a task that failed."""
         for webhook_id, done in [*self.sending.items()]:
             if done.done():
                 del self.sending[webhook_id]
                 self.sent += done.result()
 
     def _drain(self, webhook_id: int, send_next: Callable[[int], bool]) -> int:
-        """Send up to 50 messages of one webhook; return their number."""
+        """Attempt to send up to 50 messages of one webhook; return the number of attempts."""
         from django.db import connection  # noqa: PLC0415 -- after setup
 
         tried = 0

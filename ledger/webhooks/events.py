@@ -27,10 +27,10 @@ class Message:
 
 
 def event_message(event: DecisionEvent, currency: str) -> Message:
-    """Return the message of an event, the same at each call.
+    """Return the message of an event; each call returns the same message.
 
-    Its id is made from the event's id and time. The event's id alone isn't unique: after the
-    restore of a backup, new events get ids that earlier events had.
+    The message's id is made from the event's id and time. The event's id alone isn't unique: after
+    the restore of a backup, new events get ids that earlier events had.
     """
     message_id = f"evt_{uuid5(NAMESPACE_URL, f'{event.id}@{event.at.isoformat()}').hex}"
     kind = f"{event.kind}.{event.change}"
@@ -40,13 +40,13 @@ def event_message(event: DecisionEvent, currency: str) -> Message:
 
 
 def test_message(now: datetime) -> Message:
-    """Return a message without an event, with which a person tries a receiver."""
+    """Return a message without an event, by which a person tests a receiver."""
     message_id = f"test_{uuid4().hex}"
     return Message(message_id, message_id, TEST, _body(message_id, TEST, now, None, {}))
 
 
 def gap_message(now: datetime, *, after: int, oldest: int) -> Message:
-    """Return the message about a gap: events after `after` and before `oldest` were deleted."""
+    """Return the message about a gap: the events with `after` < id < `oldest` were deleted."""
     message_id = f"gap_{uuid4().hex}"
     data = {"after": cursor(str(after)), "continues_before": cursor(str(oldest))}
     return Message(message_id, message_id, GAP, _body(message_id, GAP, now, None, data))

@@ -49,7 +49,7 @@ class Limits:
 
 @dataclass(slots=True)
 class _Deadline:
-    """Shuts the socket down after `timeout_s`, unless the block has ended before."""
+    """Shuts the socket down after `timeout_s`, unless the `with` block has ended before."""
 
     connected: socket.socket
     timeout_s: float
@@ -67,12 +67,12 @@ class _Deadline:
 
     def _end(self) -> None:
         self.is_over = True
-        with suppress(OSError):  # the connection is closed already
+        with suppress(OSError):  # the connection may be closed already
             self.connected.shutdown(socket.SHUT_RDWR)
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -> Answer:
-    """Send `body` as JSON; return the answer, or the problem if there is none in time."""
+    """Send `body` as JSON; return the receiver's answer, or the problem that prevented one."""
     try:
         return _answer(_status(url, body, headers, limits))
     except TimeoutError:
@@ -85,7 +85,7 @@ def _status(url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -
     parts = urlsplit(url)
     host, default = parts.hostname or "", _PORTS[parts.scheme]
     connection = HTTPConnection(host, parts.port or default)
-    connection.default_port = default  # the header Host has the port only if it is another one
+    connection.default_port = default  # the header Host has the port only if it isn't this default
     allowed = limits.private_allowed
     connected = connect(host, connection.port, limits.timeout_s, private_allowed=allowed)
     if parts.scheme == "https":
@@ -103,7 +103,7 @@ def _status(url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -
             if deadline.is_over:
                 raise TimeoutError from failure
             raise
-        if deadline.is_over:  # headers that the deadline has cut off look complete
+        if deadline.is_over:  # if the deadline cuts headers off, they look complete
             raise TimeoutError
         return status
 

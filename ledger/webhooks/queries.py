@@ -9,7 +9,7 @@ from ledger.kernel.unscoped_rows import read_all
 
 MOST_COUNTED: Final = 1000
 MOST_DEAD: Final = 50
-BY_A_PERSON: Final = "stopped by "  # start of the reason of a stop by a person
+BY_A_PERSON: Final = "stopped by "  # start of `stop_reason` if a person stopped the webhook
 
 # `waiting` also counts events of a stopped webhook that have not become messages yet. It includes
 # events of stores that the account doesn't see, which will never become messages.
@@ -52,7 +52,7 @@ FROM (SELECT count(*)::int AS messages, min(few.failed_at) AS oldest FROM (
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Problems that a person has to solve: stopped webhooks and dead messages.
+    """Problems that a person has to solve: halted webhooks and dead messages.
 
     `halted` counts webhooks that the sender stopped. `messages` counts dead messages, at most
     1,000; `oldest` is the earliest time at which one of them failed.
@@ -105,10 +105,10 @@ def trouble() -> Trouble:
 
 
 def webhooks(*, person_id: int | None = None, webhook_id: int | None = None) -> list[Webhook]:
-    """Return up to 500 webhooks, newest first; None means every account or webhook."""
+    """Return up to 500 webhooks, newest first; a parameter that is None matches all."""
     return read_all(Webhook, _WEBHOOKS, person_id, person_id, webhook_id, webhook_id)
 
 
 def dead_messages(webhook_ids: Sequence[int]) -> list[DeadMessage]:
-    """Return the oldest 50 dead messages of each webhook, by webhook and age."""
+    """Return the oldest 50 dead messages of each webhook, ordered by webhook, oldest first."""
     return read_all(DeadMessage, _DEAD, list(webhook_ids))

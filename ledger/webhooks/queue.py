@@ -42,7 +42,7 @@ def queue_all() -> int:
 def _queue(webhook_id: int) -> int:
     with ledger_transaction():
         hook = read_one(_Hook, _LOCKED, webhook_id)
-        if hook is None:  # stopped meanwhile, or another sender queues its events
+        if hook is None:  # the webhook was stopped meanwhile, or another sender queues its events
             return 0
         queued = _queue_gap(hook)
         newest = newest_event()  # read first: each event up to it is visible to the next statement

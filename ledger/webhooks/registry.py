@@ -1,8 +1,8 @@
 """Commands on webhooks: register, rotate the secret, stop, resume, delete, test, replay.
 
 A webhook belongs to an account, and gets events of that account's stores. The API changes webhooks
-of its caller; the page of operators changes all. A secret is returned once, by the call that made
-it: neither `app.command` nor the audit log has it.
+of its caller; the operators' page changes webhooks of all accounts. A secret is returned once, by
+the call that made it: neither `app.command` nor the audit log has it.
 """
 
 from collections.abc import Callable
@@ -80,7 +80,7 @@ class RegisterWebhook:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A new webhook, or one with a new secret. `secret` is None if the command is repeated."""
+    """A webhook with its new secret; `secret` is None if the command is repeated."""
 
     id: int
     secret: str | None
@@ -109,7 +109,7 @@ class _Locked:
 def register_webhook(
     command: RegisterWebhook, owner: Owner, *, command_id: UUID | None = None
 ) -> Registered:
-    """Register an address; it receives the events after the newest one.
+    """Register an address; it receives only events that are newer than this command.
 
     Raises:
         ServiceError: the address, a kind or the location is not valid.
@@ -161,7 +161,8 @@ def stop_webhook(which: Which) -> None:
 def resume_webhook(which: Which, *, token_id: int | None = None) -> None:
     """Resume a webhook; its waiting events are sent.
 
-    It stops again if `token_id` is ended. With None, it depends on no token.
+    The webhook stops again when a person ends the token `token_id`. With None, it depends on no
+    token.
     """
 
     def work(hook: _Locked) -> None:

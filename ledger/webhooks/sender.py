@@ -1,8 +1,8 @@
 """The steps of the sender: end webhooks, send messages. `queue` turns events into messages.
 
-Each step is one transaction on locked rows, so several senders may run at once, and a killed one
-loses nothing. If a sender is killed between the request and its commit, the message is sent again
-with the same id: receivers get each message at least once.
+Each step is one transaction on locked rows, so several senders may run at once, and a killed sender
+loses no message. If a sender is killed between the request and its commit, the message is sent
+again with the same id: receivers get each message at least once.
 """
 
 import time
@@ -83,7 +83,7 @@ class _Next:
 
 
 def end_revoked() -> int:
-    """Stop the webhooks of ended tokens and disabled accounts; return their number."""
+    """Stop the webhooks of ended tokens and disabled accounts; return the number stopped."""
     return execute(_REVOKE)
 
 
@@ -98,7 +98,7 @@ def due_webhooks() -> list[int]:
 
 
 def send_next(webhook_id: int) -> bool:
-    """Send the next due message of a webhook; return False if none was sent.
+    """Attempt to send the next due message of a webhook; return False without an attempt.
 
     The message's row stays locked until the answer is stored. A webhook whose secret can't be
     decrypted is stopped.

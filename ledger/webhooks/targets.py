@@ -1,8 +1,9 @@
 """Addresses that webhooks may have, and the check of each connection.
 
-Whoever registers an address could make the sender reach services that only this machine or network
-can reach (server-side request forgery). So a registered URL is checked for its form. The IP address
-is checked when the sender connects, because the answer of a name server may change in between.
+A person who registers an address could make the sender reach services that only this machine or
+network can reach (server-side request forgery). So a registered URL is checked for its form. The IP
+address is checked when the sender connects, because the answer of a name server may change in
+between.
 """
 
 import ipaddress
@@ -26,14 +27,14 @@ IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class TargetRefused(OSError):
-    """The name of a target has an address that webhooks may not reach; nothing was sent."""
+    """The host of a target has an IP address that webhooks may not reach; nothing was sent."""
 
 
 def check_url(url: str, *, private_allowed: bool) -> str:
     """Return a URL that a webhook may have; raise `ServiceError` with the rule that it breaks.
 
-    A URL has no user name or password, because pages show it. Unless `private_allowed`, its host
-    is neither `localhost` nor an IP address that is not public.
+    Pages show the URL, so it must not contain a user name or password. Unless `private_allowed`,
+    its host must not be `localhost` or an IP address that isn't public.
     """
     if len(url) > LONGEST_URL or not url.isascii() or not url.isprintable() or " " in url:
         refuse("url", url, f"at most {LONGEST_URL} printable ASCII characters without spaces")
