@@ -50,7 +50,7 @@ def write_memberships(
 
 
 def write_region(location: str, region: str) -> None:
-    """Assign a location to a region; a location has one region, so an earlier one is replaced."""
+    """Assign a location to a region; an earlier region of the location is replaced."""
     with connection.cursor() as cursor:
         cursor.execute(_SET_REGION, [location, region])
 
@@ -58,7 +58,7 @@ def write_region(location: str, region: str) -> None:
 def seed_demo_users(password: str | None = None, *, everywhere: bool = False) -> dict[str, str]:
     """Create or reset one person per role, named like the role; return passwords by user name.
 
-    Without `password`, each person gets a new random one, so that no demo has a publicly known
+    Without `password`, each person gets a new random password, so that no demo has a publicly known
     login. The associate works in BERLIN-1. The manager works in region DE, which is BERLIN-1 and
     HAMBURG-1. All other roles work in every store. `everywhere` gives every person all stores.
     """

@@ -1,8 +1,8 @@
 """A copy of the audit chain's newest place and hash (the head), in a file outside of Postgres.
 
 The owner of the database can remove the newest entries of the audit log and of its chain together.
-The file then names a place that the chain no longer has. The heartbeat service updates the file
-only while the chain still contains the file's head, so the file keeps the evidence of damage.
+Then the file has a place that the chain no longer has. The heartbeat service updates the file only
+while the chain still contains the file's head, so the file keeps the evidence of damage.
 """
 
 import json

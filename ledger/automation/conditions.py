@@ -1,9 +1,10 @@
 """The conditions of tasks, one SQL query for each kind of task (docs/domain.md 8).
 
-Each query returns the subjects that need a task now, with key, location, SKU and, in `detail`, the
-numbers that a person needs. Nothing here opens or clears a task; `ledger.automation.tasks` does
-that, in the same way for all kinds. `%(now)s` is the time of the evaluation. Quotients use `div`
-over integral numerics, so they are exact. Tests check both sides of each boundary.
+Each query returns the subjects that need a task now, with key, location and SKU. Column `detail`
+has the figures that the task shows to a person. Nothing here opens or clears a task;
+`ledger.automation.tasks` does that, in the same way for all kinds. `%(now)s` is the time of the
+evaluation. Quotients use `div` over integral numerics, so they are exact. Tests check both sides of
+each boundary.
 """
 
 from typing import Final, NamedTuple
@@ -162,7 +163,7 @@ WHERE o.status IN ('sent', 'confirmed') AND due.open_units > 0
 GROUP BY o.inv_key, o.location, o.sku
 """
 
-# The goods may be at the source or at the destination, so both get a task.
+# The goods may be at the source or at the destination, so each of the two locations gets a task.
 STUCK_TRANSFER: Final = f"""
 SELECT side.inv_key AS subject, side.inv_key, side.location, side.sku,
     jsonb_build_object('due_on', min({TRANSFER_DUE_ON}), 'shipped_units', sum(a.shipped_units),

@@ -1,7 +1,7 @@
 """Automatic approval of reorder needs, by the rules of docs/domain.md 7.
 
-Two processes may run this job at once. Each locks the needs and checks them a second time under the
-lock. Approving a need that is already ordered orders nothing.
+Two processes may run this job at once. Each process locks the needs and checks them a second time
+under the lock. Approving a need that is already ordered orders nothing.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 
 def approve_due(*, limit: int = MOST_A_CALL) -> int:
-    """Order the needs that meet every condition and send the orders; return the number of needs.
+    """Order the needs that meet every condition and send the orders; return how many were ordered.
 
     A group is all needs for one supplier and location. Only complete groups are ordered, because a
     part of a group could be below the supplier's minimum. At most `limit` needs are ordered. If the
@@ -33,7 +33,7 @@ def approve_due(*, limit: int = MOST_A_CALL) -> int:
     with ledger_transaction():
         locked = {case.reorder_id for case in _due(limit)}
         _lock(sorted(locked))
-        # Skip needs that appeared meanwhile: locking one now would break the lock order.
+        # Skip needs that appeared meanwhile: locking such a need now would break the lock order.
         due = [case for case in _due(limit) if case.reorder_id in locked]
         if not due:
             return 0

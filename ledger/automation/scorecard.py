@@ -1,8 +1,8 @@
 """The scorecard job, which writes measured supplier lead times into the policies of items.
 
 It measures each pair of supplier and location once per UTC day, over the last 180 days. If the pair
-has at least five receipts, its items get the measured mean and standard deviation. An item whose
-policy differs from these by 10 % or less keeps its values (docs/domain.md 7).
+has at least five receipts, its items get the measured mean and standard deviation. An item keeps
+the values in its policy if they differ from the measured ones by 10 % or less (docs/domain.md 7).
 
 Each item is one transaction. The scorecard is written after the last item and marks the pair as
 done for the day. So a stopped job continues with the items that it has not changed yet.

@@ -82,7 +82,7 @@ class _Item:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The reference of the order that was sent for an item, or the reason why none was."""
+    """The reference of the order that was sent for an item, or the reason why no order was sent."""
 
     place: int
     order_ref: str | None

@@ -1,10 +1,10 @@
 """Open, update and clear the tasks of the inbox (`app.task`).
 
 Tasks are level-triggered: a task is open while the condition of its kind is true for its subject.
-`refresh` evaluates the conditions, opens missing tasks, updates the numbers of open ones and clears
-tasks whose condition is no longer true. It may run at any time and in several processes. A lock
-lets one process at a time evaluate a kind, and a unique index allows one open task per kind and
-subject.
+`refresh` evaluates the conditions, opens missing tasks, updates the figures that open tasks show,
+and clears tasks whose condition is no longer true. It may run at any time and in several processes.
+A lock lets one process at a time evaluate a kind, and a unique index allows one open task per kind
+and subject.
 
 People end a task by changing the data that its condition reads, for example with a count. Only a
 task about the variance of a count can be ended directly (`ledger.tasks.service`).

@@ -1,9 +1,9 @@
-"""Adjustments requested by people: small ones are booked at once, large ones need two people.
+"""Adjustments that people request. Small ones are booked at once, large ones need two people.
 
 The reason decides whether units are added or removed; people never type a sign. The value of an
 adjustment is its units times the item's cost. If the value is above the limit, or the cost is
-unknown, the request waits in `app.adjustment_request`. It changes stock when another person
-approves it.
+unknown, the request waits in `app.adjustment_request`. The request changes stock when another
+person approves it.
 """
 
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _LimitInForce:
-    """The limit in minor units, and the last change of the settings."""
+    """The adjustment limit in minor units, and author and time of the last change of settings."""
 
     adjustment_limit_minor: int
     updated_by: str | None

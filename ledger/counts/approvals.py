@@ -101,7 +101,7 @@ def _refuse_approver(count: WaitingDraft, actor: str) -> None:
 
 
 def _refuse_if_moved(count: WaitingDraft, shown_expected_units: int | None) -> None:
-    """Refuse a draft older than 48 h, or one whose expected units have changed."""
+    """Refuse a draft older than 48 h, or with other expected units than the person saw."""
     if not checks.is_correctable(count.business_at, database_now()):
         message = Message(
             "count %(id)s is older than 48 h and can't be approved: have the item counted again",
@@ -137,7 +137,7 @@ def _approve(count: WaitingDraft, actor: str) -> None:
 def _check_second_count(count: WaitingDraft) -> None:
     """Raise `Conflict` if the draft needs a second count.
 
-    It needs one if a person requested one, or if the variance is above the tolerance of
+    A draft needs it if a person has requested it, or if the variance is above the tolerance of
     max(2, ceil(expected / 10)) units. The tolerance applies to a first count of an item whose stock
     is known (docs/domain.md 8).
     """

@@ -23,7 +23,7 @@ class OpenSheet:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The sum of an item's entries on a sheet, and the time of the newest one."""
+    """The sum of an item's entries on a sheet, and the time of the newest entry."""
 
     sku: str
     units: int
@@ -33,8 +33,8 @@ class Tally:
 def locked_sheet(sheet_id: int, actor: str) -> OpenSheet:
     """Return a sheet, locked until the transaction ends.
 
-    Raise `ServiceError` if it doesn't exist or `actor` hasn't opened it, `Conflict` if it was
-    submitted.
+    Raise `ServiceError` if the sheet doesn't exist or another person opened it, `Conflict` if it
+    was submitted already.
     """
     sql = "SELECT * FROM app.count_sheet WHERE id = %s FOR UPDATE"
     sheet = read_one(OpenSheet, sql, sheet_id)

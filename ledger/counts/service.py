@@ -1,7 +1,7 @@
 """Writes of counts and adjustments without approval, and the voiding of counts.
 
-Pages use `ledger.counts.approvals` and `ledger.counts.adjustments`, which require a second person
-if the rules require one.
+Pages use `ledger.counts.approvals` and `ledger.counts.adjustments`, which ask for a second person
+where the rules require it.
 """
 
 from dataclasses import dataclass

@@ -4,8 +4,8 @@ An entry is one scan. Entries of an item add up, because people find the same it
 Submitting writes one draft count per item. The draft has the time of the item's newest entry.
 
 A new count of an item voids the item's waiting drafts. The new count is a second count if one of
-these drafts needed a second count, because its variance was above the tolerance or a person had
-asked for a second count.
+these drafts needed a second count. A draft needs it if its variance is above the tolerance, or if a
+person has asked for it.
 """
 
 from collections.abc import Sequence
@@ -240,8 +240,8 @@ def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
     """Void the drafts of a key; return the id of the newest one that needed a second count.
 
     The caller's new count is the second count of that draft, so the tolerance doesn't apply to the
-    new count. Return None if each draft could be approved or is too old for approval. Otherwise any
-    old draft would exempt a wrong new count from the tolerance.
+    new count. Return None if there is no such draft. A draft that could be approved, or that is too
+    old for approval, doesn't count, because it would exempt a wrong new count from the tolerance.
     """
     execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
     # One statement reads and voids: an approval could commit between two statements.

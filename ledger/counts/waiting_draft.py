@@ -32,14 +32,13 @@ class WaitingDraft:
     def counter(self) -> str | None:
         """The name of the person who counted.
 
-        A count from another system may lack this name; the person who wrote its row is returned
-        then.
+        A count from another system may lack this name. Then return the name of its row's writer.
         """
         return self.counted_by or self.recorded_by
 
     @property
     def variance_units(self) -> int:
-        """The counted units minus the expected ones."""
+        """The counted units minus the expected units."""
         return self.units - self.expected_units
 
 

@@ -16,7 +16,7 @@ from ledger.kernel.transactions import execute, fetch_value, ledger_transaction,
 
 
 class PastOrder(NamedTuple):
-    """A confirmed order line. Each line needs its own `order_ref`, by which receipts find it."""
+    """A confirmed order line. Its `order_ref` must be unique: receipts find the line by it."""
 
     location: str
     sku: str

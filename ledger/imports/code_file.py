@@ -1,4 +1,4 @@
-"""Reader of CSV files with codes of products: `sku,code,supplier,units,active`. Pure functions.
+"""Pure functions that read CSV files with codes of products: `sku,code,supplier,units,active`.
 
 If a row names a supplier, `code` is this supplier's article number. Otherwise it is a GTIN. Each
 row becomes a `CodeRow`, or a `BadRow` with its line and the reason. No row is repaired or dropped.

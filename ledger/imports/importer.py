@@ -43,7 +43,7 @@ POLICY: Final = {"clock_mode": "replayed", "replenish_family": OFF.code, "price_
 
 
 # The digest of the file and the number of the row identify a line. A corrected copy of the file has
-# another digest, so all its lines would be new ones.
+# another digest, so all its lines would be new.
 _NEXT_STEP: Final = (
     "\nnext: import the corrected rows as a file of their own;"
     " a corrected copy of the whole file would count the other rows twice"

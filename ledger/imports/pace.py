@@ -1,6 +1,6 @@
 """Open-loop pacing: items are due at times planned in advance.
 
-A sender that is late sends without waiting until it has caught up, and skips nothing.
+A late sender sends without a pause until it has caught up, and skips no item.
 """
 
 import time

@@ -96,7 +96,7 @@ class RetailFile:
     def rows(self, stores: str) -> Iterator[Line | BadRow]:
         """Yield every data row in file order; `stores` is single or country.
 
-        Raise `ServiceError` if the first line lacks a column or names one twice.
+        Raise `ServiceError` if the first line lacks a column or names a column twice.
         """
         with _opened(self.path) as raw, _text(raw, self.encoding) as lines:
             reader = csv.reader(lines)

@@ -53,7 +53,7 @@ class DescribeGtin:
 
 @dataclass(frozen=True, slots=True)
 class DescribeSupplierCode:
-    """The number of a product at a supplier, as it is on the supplier's papers.
+    """The number of a product at a supplier, as the supplier's papers show it.
 
     `code` is `supplier|number`, as `inv_key` is `location|sku`.
     """
@@ -143,7 +143,7 @@ def sku_text(sku: str) -> str:
 
 
 def name_codes(commands: Sequence[DescribeCode]) -> int:
-    """Add codes in bulk; return the number of new ones. Existing rows are kept.
+    """Add codes in bulk; return the number of new codes. Existing rows are kept.
 
     Seeds and imports call this function. It writes no audit entry.
     """

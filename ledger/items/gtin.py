@@ -1,6 +1,6 @@
 """GTINs, the numbers in barcodes: lengths, check digit, and GTINs inside other barcodes.
 
-A GTIN has 8, 12, 13 or 14 digits; the last one is a check digit (GS1 General Specifications 7.9).
+A GTIN has 8, 12, 13 or 14 digits; the last digit is a check digit (GS1 General Specifications 7.9).
 Symbols like EAN-8, UPC-A and EAN-13 are short forms: with zeros in front, all have 14 digits. The
 SQL function `retail.is_gtin` repeats the rule for 14 digits in a CHECK. A test compares it with
 this module. All functions are pure.

@@ -13,7 +13,7 @@ UNKNOWN: Final = "not in the catalogue: ask for the item to be added"
 
 
 def name_products(*, names: Mapping[str, str], department: str = "") -> int:
-    """Add products, given as names by SKU; return the number of new ones.
+    """Add products, given as names by SKU; return the number of new products.
 
     An empty name is replaced by the SKU.
     """
@@ -21,12 +21,12 @@ def name_products(*, names: Mapping[str, str], department: str = "") -> int:
 
 
 def name_locations(*, names: Mapping[str, str], kind: str = "store") -> int:
-    """Add locations of one kind, given as names by code; return the number of new ones."""
+    """Add locations of one kind, given as names by code; return the number of new locations."""
     return _name("location", names, "kind", value=kind)
 
 
 def name_suppliers(*, names: Mapping[str, str]) -> int:
-    """Add active suppliers, given as names by code; return the number of new ones."""
+    """Add active suppliers, given as names by code; return the number of new suppliers."""
     return _name("supplier", names, "is_active", value=True)
 
 

@@ -20,7 +20,7 @@ from ledger.kernel.transactions import (
 def set_policy(
     *, location: str, sku: str, changes: Mapping[str, object], actor: str | None = None
 ) -> Moved:
-    """Change policy columns of one key; return the changed ones as {column: [before, after]}.
+    """Change policy columns of one key; return changed columns as {column: [before, after]}.
 
     A column that already has its new value is left out.
     """

@@ -1,7 +1,8 @@
 """Commands of operators that add or change one product, location, supplier or code of a product.
 
 Each command writes one entry to the audit log. A code never changes and no row is deleted, because
-facts contain the codes. Imports use `ledger.items.names`, which adds many rows and changes none.
+facts contain the codes. Imports use `ledger.items.names`, which adds many rows and changes no
+existing row.
 """
 
 from collections.abc import Mapping
@@ -131,11 +132,11 @@ def change_reference(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Moved:
-    """Set the columns of an existing row; return the changed ones as {column: [before, after]}.
+    """Set the columns of an existing row; return changed columns as {column: [before, after]}.
 
-    `shown` has the values that the person saw, by column. If one has changed since, nothing is
-    written and the `Conflict` names it. If all columns have their new values already, no entry is
-    written to the audit log.
+    `shown` has the values that the person saw, by column. If one of them has changed since, nothing
+    is written and the `Conflict` names it. If all columns have their new values already, no entry
+    is written to the audit log.
     """
     command.check()
     require_company()

@@ -145,7 +145,7 @@ def text(field: str, value: str | None, *, longest: int | None = None) -> str:
 
 @contextmanager
 def named_policies(rows: Sequence[Mapping[str, object]]) -> Iterator[None]:
-    """Replace a refusal of SQL inside the block by one that names column, value and rule.
+    """Replace SQL's refusal in the block by an error that names column, value and rule.
 
     SQL's error names only a constraint. So this function runs the fold's validation on `rows`, and
     raises an error for the first value that breaks a rule. If no value breaks a rule, it raises

@@ -1,7 +1,7 @@
 """Idempotent commands: a command takes effect once, however often its id is received.
 
 Each form of a page has a command id. If a double tap sends the form twice, the second call waits
-for the first call at the primary key of `app.command`, and then returns the first call's result.
+for the first call at the primary key of `app.command`. Then it returns the first call's result.
 
 A person may also go back in the browser, change the values, and send the form again with the same
 id. Such a call raises `FormReused`, because the first result would hide that the new values had no

@@ -17,7 +17,7 @@ from ledger.messages import Message
 
 @dataclass(frozen=True, slots=True)
 class Proposal(Keyed):
-    """The columns that both reorder and price proposals have; `decided_*` is the last decision."""
+    """The columns common to reorder and price proposals; `decided_*` describe the last decision."""
 
     id: str
     inv_key: str
@@ -99,7 +99,7 @@ P_co = TypeVar("P_co", bound=Proposal, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Desk(Generic[P_co]):
-    """The tables and columns of one kind of proposals and of the decisions on them."""
+    """The tables and columns of one kind of proposal, and of decisions on such proposals."""
 
     row: type[P_co]
     table: str

@@ -1,7 +1,7 @@
 """Decisions on reorder and price proposals.
 
-A decision locks the proposal, compares its revision with the one that the person saw, and inserts a
-row into the table of decisions.
+A decision locks the proposal, compares its revision with the revision that the person saw, and
+inserts a row into the table of decisions.
 """
 
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ..
 
 
 def refuse_other_revision(row: Proposal, decision: Decision) -> None:
-    """Raise `Conflict` if the person saw another revision than the newest one."""
+    """Raise `Conflict` if the revision that the person saw isn't the newest."""
     if decision.shown_revision is not None and decision.shown_revision != row.revision:
         message = Message(
             "%(proposal)s has changed: you saw revision %(shown_revision)s, now it is "

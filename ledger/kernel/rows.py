@@ -12,7 +12,7 @@ from django.db import connection
 from ledger.access.narrowing import scoped
 
 T = TypeVar("T")
-_JSONB: Final = 3802  # Django leaves jsonb as text, because its own fields parse it
+_JSONB: Final = 3802  # Django returns jsonb as text, because Django's own fields parse it
 
 Parameters = Mapping[str, Any]
 

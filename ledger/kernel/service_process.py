@@ -30,7 +30,7 @@ def limit_connections(service: str, *, statement_s: int) -> None:
 
 
 def report_alive(service: str, detail: Mapping[str, int]) -> None:
-    """Write the service's heartbeat row, with its numbers in `detail`."""
+    """Write the service's heartbeat row, with figures of the service in `detail`."""
     from django.db import connection  # noqa: PLC0415 -- after setup
 
     with connection.cursor() as cursor:

@@ -241,7 +241,8 @@ def apply(command: LineCommand, change: Change, content: object) -> LineChanged:
 def allowed_line(command: LineCommand) -> OrderLine:
     """Return the line of a command, locked.
 
-    Raise `Conflict` if it has changed since it was shown, or if its status forbids the action.
+    Raise `Conflict` if the line has changed since the person saw it, or if its status forbids the
+    action.
     """
     line = locked_line(command.line_id)
     if command.shown_version is not None and command.shown_version != line.version:
@@ -256,7 +257,7 @@ def allowed_line(command: LineCommand) -> OrderLine:
 
 
 def describe(line: OrderLine) -> str:
-    """Return the current values of a line as text, for a person who saw other values."""
+    """Return a line's current values as text, for a person who saw other values."""
     left = Message(
         "last written by %(writer)s at %(write_time)s, now %(status)s",
         writer=line.writer,
@@ -304,7 +305,7 @@ def follow_receipts(line_id: int, actor: str | None) -> None:
 
 
 def log_line(command: LineCommand, line: OrderLine, **detail: object) -> None:
-    """Append an action on a line to the audit log, with its key and its order."""
+    """Append an action on a line to the audit log, with the line's key and order."""
     log_action(
         actor=command.actor,
         action=f"{command.action}_order",

@@ -101,9 +101,9 @@ def send_order(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> OrderSent:
-    """Send every draft line of an order, with the present time as its time of order.
+    """Send every draft line of an order, and set the time of order of these lines to now.
 
-    A line without a due day gets the one that follows from its lead time, if there is one.
+    A line without a due day gets the day that follows from its lead time, if there is one.
 
     Raises:
         ServiceError: no draft line, an inactive supplier, a due day that is past, or a value below
@@ -223,7 +223,7 @@ def _refuse_moved(order_ref: str, lines: Sequence[OrderLine], shown_version: str
 def _last_change(order_ref: str, lines: Sequence[OrderLine]) -> LastChange:
     """Return the last change of an order's lines, from the rows and from the audit log.
 
-    A deleted line is only in the audit log. A line that another system wrote is only a row.
+    Only the audit log has a deleted line. Only the rows have a line that another system wrote.
     """
     logged = read_all(
         LastChange,

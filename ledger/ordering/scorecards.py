@@ -109,8 +109,8 @@ WHERE o.supplier = %(supplier)s AND (%(location)s = '' OR o.location = %(locatio
 ORDER BY happened.at DESC, i.id DESC
 """
 
-# Expected units are the confirmed ones, else the ordered ones. Cancelled units stay expected, so
-# units that never arrived lower the fill rate.
+# Expected units are the confirmed units or, if none are confirmed, the ordered units. Cancelled
+# units stay expected, so units that never arrived lower the fill rate.
 _SETTLED: Final = """
 SELECT count(*) AS lines, coalesce(sum(expected_units), 0)::bigint AS expected_units,
        coalesce(sum(order_units), 0)::bigint AS order_units

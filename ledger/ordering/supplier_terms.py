@@ -110,10 +110,10 @@ def set_supplier_terms(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Moved:
-    """Change terms of a supplier; return the changed ones as {column: [before, after]}.
+    """Change terms of a supplier; return the changed terms as {column: [before, after]}.
 
     Lines that are ordered already keep their due day. `shown` has the terms that the person saw, by
-    column. If one has changed since, nothing is written and the `Conflict` names it.
+    column. If one of them has changed since, nothing is written and the `Conflict` names it.
     """
     changes = command.changes()
     require_company()
@@ -127,7 +127,7 @@ def set_supplier_terms(
 def _change(
     code: str, changes: Mapping[str, object], shown: Mapping[str, object], actor: str | None
 ) -> Moved:
-    """Lock the supplier, write the columns of `changes` that differ, and return them."""
+    """Lock the supplier; write and return the columns of `changes` that differ from its row."""
     before = _locked_supplier(code)
     _refuse_moved(before, shown)
     moved = moved_columns(before.terms, changes)

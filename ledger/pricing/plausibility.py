@@ -73,7 +73,7 @@ def require_plausible(price_minor: int, usual: int | None) -> None:
 def require_plausible_policy(sku: str, inv_key: str, policy: Mapping[str, object]) -> None:
     """Raise `ImplausiblePrice` for a cost or regular price far from those of other locations.
 
-    An amount is far if it is below half of their lowest or above twice their highest value. If no
+    An amount is far if it is below half of the lowest or above twice the highest value there. If no
     other location has a regular price, the regular price must be at most ten times the cost.
     """
     known = read_one(_Elsewhere, _ELSEWHERE, sku, inv_key) or _Elsewhere()

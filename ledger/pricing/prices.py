@@ -214,7 +214,8 @@ def set_first_prices(*, prices: Sequence[FirstPrice], actor: str | None = None) 
 
 def _refuse_if_priced(keys: Sequence[str]) -> None:
     twice = [inv_key for inv_key, number in Counter(keys).items() if number > 1]
-    # Every write of a price takes this lock, so prices that others are writing are found below.
+    # Every write of a price takes this lock, so the query below also finds prices that other
+    # transactions are writing now.
     execute(
         "SELECT FROM retail.item_location WHERE inv_key = ANY(%s) ORDER BY inv_key FOR UPDATE",
         list(keys),
@@ -239,8 +240,8 @@ def roll_back_price(
 
     Return the id of the new row.
 
-    If no price precedes the newest one, the item returns to its regular price, step 0. A price that
-    is now below the floor becomes the floor.
+    If no price precedes the newest price, the item returns to its regular price, step 0. A price
+    that is now below the floor becomes the floor.
 
     The new row takes effect with the next window. If the newest price is scheduled for later, the
     new row gets the same time. Of two rows with the same time, the row with the greater id is in

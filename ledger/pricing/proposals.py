@@ -60,7 +60,8 @@ def approve_price(
     """Approve a proposal and write its price, in one transaction.
 
     The price starts at the proposal's time or with the next window, whichever is later. If the
-    proposal was approved before, nothing is written and the price of that approval is returned.
+    proposal was approved before, write nothing and return the price that the earlier approval
+    wrote.
 
     Raises:
         ServiceError: the price is below the item's floor.

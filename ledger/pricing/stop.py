@@ -1,4 +1,4 @@
-"""The kill switch of prices: it stops all rule-made prices, also scheduled ones.
+"""The kill switch of prices. It stops all rule-made prices, also scheduled prices.
 
 The rule is in docs/domain.md 6.4.
 """
@@ -18,8 +18,8 @@ from ledger.pricing.prices import Price, next_window_start, price_before, write_
 from ledger.pricing.timeline import TimelineRow
 
 REASON: Final = "rule-made prices were stopped"
-# A row that another one replaces at its own `effective_from` never takes effect. Items that are no
-# longer ranged are left out: no rule and no till reads their price.
+# A price never takes effect if a later row has the same `effective_from`. Items that are no longer
+# ranged are left out: no rule and no till reads their price.
 _SCHEDULED: Final = """
 SELECT inv_key, p.location, p.sku, p.id, p.price_minor, p.step, p.kind, p.effective_from,
        p.recorded_by, p.recorded_at
@@ -77,7 +77,8 @@ def set_price_kill_switch(
 def refuse_while_killed() -> None:
     """Raise `Conflict` while rule-made prices are stopped.
 
-    The switch stays locked until the transaction ends, so nobody can turn it on before the commit.
+    The switch stays locked until the transaction ends, so nobody can turn the switch on before the
+    commit.
     """
     is_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR SHARE")
     if is_on:
@@ -86,10 +87,11 @@ def refuse_while_killed() -> None:
 
 
 def _roll_back_scheduled(actor: str | None) -> tuple[int, list[str]]:
-    """Replace each scheduled rule-made price at its own start by the price before it.
+    """Replace each scheduled rule-made price by the price before it or, if higher, by the floor.
 
-    Return the number of replaced prices, and the keys whose price stays because no price precedes
-    it. The caller holds the lock on the switch, so no approval adds a price meanwhile.
+    The new row has the start of the replaced price. Return the number of replaced prices, and the
+    keys whose price stays because no price precedes it. The caller holds the lock on the switch, so
+    no approval adds a price meanwhile.
     """
     found = read_all(_Scheduled, _SCHEDULED, next_window_start(database_now()))
     # Every write of a price holds the lock on its item, so the second reading is final.

@@ -5,8 +5,8 @@ from typing import Final
 
 from ledger.kernel.transactions import fetch_column, fetch_value
 
-# Calendar days in UTC, so that a nightly schedule makes its full proof on the same weekday each
-# week, even if it starts some minutes earlier or later.
+# Calendar days in UTC: a nightly schedule then makes its full proof on the same weekday each week,
+# even if a night's proof starts some minutes earlier or later.
 DAYS_PER_FULL_PROOF: Final = 7
 _EQUAL: Final = "keys_differing = 0 AND decisions_differing = 0"
 _PROVEN: Final = f"""

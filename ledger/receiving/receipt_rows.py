@@ -25,7 +25,7 @@ class Delivered:
 
     @property
     def arrived_units(self) -> int:
-        """The units that arrived, damaged ones included."""
+        """The units that arrived, including damaged units."""
         return self.received_units + self.damaged_units
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""Shipments of suppliers, and the receipt of their goods for an order line."""
+"""Shipments of suppliers, and receipts of goods for an order line."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +21,7 @@ from ledger.receiving.shipment_line import ShipmentLine, locked_shipment
 
 @dataclass(frozen=True, slots=True)
 class _NewestReceipt(Stamped):
-    """The newest receipt of an order line: its author, time and units, damaged ones included."""
+    """The newest receipt of an order line: author, time, and units including damaged units."""
 
     recorded_by: str | None
     recorded_at: datetime

@@ -3,8 +3,8 @@
 Every approval takes its locks in the same order: proposals by id, then their items by key, then the
 orders that get the lines. So concurrent approvals wait for each other without a deadlock.
 
-All proposals are checked before the first write. Those that pass are then written together, in a
-few statements.
+All proposals are checked before the first write. The order lines of all valid proposals are then
+written together, in a few statements.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ def order_all(
 ) -> list[Ordered | OrderedBefore | LedgerError]:
     """Order each need that can be ordered; return the outcomes in the order of `approvals`.
 
-    A `LedgerError` in the result is the reason why this need was not ordered. Call this inside
+    A `LedgerError` in the result is the reason why that need was not ordered. Call this inside
     `ledger_transaction`. Raise `ServiceError` unless there are 1 to 500 approvals.
 
     A need of another store raises `OutOfScope`. With `is_bulk` such a need counts as unknown, so

@@ -227,8 +227,8 @@ def _parts(
 def _first_approval(row: NeedProposal, approval: ApproveReorder, known: Known) -> OrderedBefore:
     """Return the order line that an earlier approval wrote.
 
-    Raise `Conflict` if a transfer answered the need, or if the quantity ordered then differs from
-    the one asked for now.
+    Raise `Conflict` if a transfer answered the need, or if that approval ordered another quantity
+    than `approval` asks for.
     """
     line = known.ordered.get(row.id)
     if line is None and row.decided_units is None:  # a transfer answered the need

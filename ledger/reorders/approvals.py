@@ -37,8 +37,8 @@ class Approver:
     """The actor of an approval, and the options of the approval.
 
     `odd_units_allowed` accepts units that are no multiple of the pack. Lines join the drafts of
-    their suppliers and locations. With `sends` or `automatic` they join new orders instead, which
-    are sent at once; `automatic` means that the rules approve.
+    their suppliers and locations. With `sends` or `automatic` the lines join new orders instead,
+    which are sent at once; `automatic` means that the rules approve.
 
     With `sends`, needs whose order would be below the supplier's minimum are refused, unless
     `below_minimum_allowed`. Automatic approvals compare the minimum beforehand
@@ -72,7 +72,7 @@ class Ordered:
 
 @dataclass(frozen=True, slots=True)
 class OrderedBefore:
-    """The first order line of an earlier approval of the same need; the new one wrote nothing.
+    """The first order line of an earlier approval of the need; the new approval wrote nothing.
 
     `units` is the whole quantity that the earlier approval ordered.
     """

@@ -1,4 +1,4 @@
-"""The conditions of automatic orders (docs/domain.md 7), and a reason for each one that fails.
+"""The conditions of automatic orders (docs/domain.md 7), and a reason for each failed condition.
 
 The job that approves needs and the desk of the buyer use the same functions, so the desk shows the
 reasons that stop the job.

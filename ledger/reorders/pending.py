@@ -2,7 +2,7 @@
 
 `send_needs` and `send_orders` make the same checks as the execution. They write one row of
 `app.pending_send`, and one item for each need or draft order that can be sent. They write no
-decision and no order line. The automation executes the row after its deadline
+decision and no order line. The automation executes the send after its deadline
 (`ledger.automation.sends`), so no page has to stay open. Until the execution, `cancel_send` can
 release all items.
 
@@ -44,7 +44,7 @@ class DraftOrder:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """A send that waits: its id, its number of items, and what was refused at once.
+    """A send that waits: its id, its number of items, and the items that were refused at once.
 
     `send_id` is None if everything was refused. For a draft order in `refused`, `reorder_id` is its
     `order_ref`.
@@ -233,7 +233,7 @@ def _announce(
 def _taken(items: Sequence[_Item]) -> dict[str, str | None]:
     """Return the ids of `items` that are in waiting sends, each with the person who made the send.
 
-    The caller has locked these needs or orders, so no other send can add one meanwhile.
+    The caller has locked these needs or orders, so no other send can add one of them meanwhile.
     """
     found = read_all(
         _Other,
@@ -292,7 +292,7 @@ def cancel_send(
     """Cancel a waiting send; nothing is ordered or sent. Return the number of released items.
 
     The deadline itself doesn't matter: a send that the automation has not executed yet can be
-    cancelled. Raise `Conflict` for a send that has ended, `ServiceError` for an unknown one.
+    cancelled. Raise `Conflict` for a send that has ended, `ServiceError` for an unknown send.
     """
 
     def work() -> Cancelled:

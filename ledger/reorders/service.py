@@ -203,7 +203,7 @@ def resume_reorder(
 
     A hold follows a snooze, a rejection, or an order of too few units. A snoozed need opens again
     with the same id if the item still needs units. A rejected or ordered need stays closed; if the
-    item still needs units, the rules open a new one.
+    item still needs units, the rules open a new need.
 
     Raise `ServiceError` for an unknown need, `Conflict` for a need without a hold.
     """

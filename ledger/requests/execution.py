@@ -1,4 +1,4 @@
-"""Execution of requests, for the process `prover`: take the next one, and record its result.
+"""Execution of requests, for the process `prover`: take the next request, and record its result.
 
 Only one process executes requests at a time: its session in Postgres holds an advisory lock.
 """

@@ -109,7 +109,8 @@ def decide_review(
 
     Raises:
         ServiceError: the person may not decide, or requested the review.
-        Conflict: the review is decided already, or another one of this revision is for other rules.
+        Conflict: the review is decided already, or an open review of this revision is for other
+            rules.
     """
     require_role(actor, REVIEWERS)
     if decision.verdict == APPROVED and actor == review.requested_by:
@@ -204,7 +205,7 @@ def _write(request: RequestReview, actor: str) -> None:
     values = (request.digest, request.former, request.revision, request.code)
     added = fetch_column(_ADD, *values, list(request.runs), json.dumps(request.summary), actor)
     if not added:
-        return  # this difference waits for a decision, or has one
+        return  # a review of this difference is waiting or decided
     execute(_ADD_KEYS, added[0], list(kinds), list(keys))
     detail = {"digest": request.digest, "revision": request.revision, "keys": len(keys)}
     subject = f"logic revision {request.revision}"

@@ -90,7 +90,7 @@ def record_sales(commands: Sequence[RecordSale], *, actor: str | None = None) ->
 
 
 def _insert(commands: Sequence[RecordSale], actor: str | None) -> int:
-    """Insert checked lines in one statement; return the number of new ones."""
+    """Insert checked lines in one statement; return the number of new lines."""
     if any(command.occurred_at is None for command in commands):
         now = database_now()
         commands = [

@@ -103,7 +103,8 @@ def refuse_beyond_stock(
     A key that is no longer ranged is not checked. The item's row stays locked until the transaction
     ends.
     """
-    # Lock in a separate statement: the next one then sees what others committed before the lock.
+    # Lock in a separate statement, so that the next statement sees what others committed before the
+    # lock.
     execute("SELECT id FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
     stock = read_one(_Stock, _STOCK, besides, inv_key)
     if stock is None:

@@ -1,8 +1,8 @@
 """Plans, shipments, cancellations and due days of transfers between locations.
 
-A transfer is two rows of `retail.shipment_line`, one with the key of the source and one with that
-of the destination. They are always written in one transaction. The source's row ends with status
-shipped, the destination's with received (`ledger.transfers.receipts`).
+A transfer is two rows of `retail.shipment_line`, one with the key of the source and one with the
+key of the destination. Both rows are always written in one transaction. The source's row ends with
+status shipped, the destination's with received (`ledger.transfers.receipts`).
 """
 
 from collections.abc import Mapping

@@ -18,7 +18,7 @@ GAP: Final = "webhook.gap"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message with its body as JSON. Messages with one `ordering_key` are sent in order."""
+    """A message with its body as JSON. Messages with the same `ordering_key` are sent in order."""
 
     message_id: str
     ordering_key: str

@@ -136,7 +136,7 @@ def register_webhook(
 
 
 def rotate_secret(which: Which) -> Registered:
-    """Give a webhook a new secret; the former one also signs for 24 hours."""
+    """Give a webhook a new secret; the former secret also signs messages for 24 hours."""
     fresh: list[str] = []
 
     def work(hook: _Locked) -> None:
@@ -200,7 +200,7 @@ def send_test(which: Which) -> None:
 
 
 def replay_messages(which: Which, *, message_id: str = "") -> int:
-    """Queue the dead messages of a webhook again, or one of them; return their number."""
+    """Queue the dead messages of a webhook again, or only `message_id`; return their number."""
     queued: list[int] = []
 
     def work(hook: _Locked) -> None:

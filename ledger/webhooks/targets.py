@@ -86,7 +86,7 @@ def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 
 
 def connect(host: str, port: int, timeout_s: float, *, private_allowed: bool) -> socket.socket:
-    """Return a connection to the first address of `host` that accepts one.
+    """Return a connection to the first IP address of `host` that accepts it.
 
     The name is resolved once, and the connection goes to an address that was checked.
 

@@ -4,8 +4,8 @@ Django creates its own table `django_migrations` before the first migration runs
 belongs in `app`, not in `public`.
 
 The command also revokes the default rights that earlier versions granted to `app_rw`. A new table
-therefore has no rights. The migration that creates it grants those that the application's
-statements need (docs/security.md).
+therefore has no rights. The migration that creates the table grants the rights that the
+application's statements need (docs/security.md).
 """
 
 from typing import Any
