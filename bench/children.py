@@ -12,7 +12,7 @@ _LOG_CHARS: Final = 600
 
 
 def stop(process: Popen[bytes], *, terminate: bool = True) -> None:
-    """Wait for the process, after SIGTERM if `terminate`. After 40 s kill its process group."""
+    """Wait for the process; if `terminate`, send SIGTERM first. After 40 s kill its group."""
     if terminate and process.poll() is None:
         process.terminate()
     try:

@@ -1,10 +1,10 @@
-"""`inventory bench fold`: records per second of one core, and the cost of each step of a record.
+"""`inventory bench fold`: records per second of one core, and the CPU time of each processing step.
 
 It needs no service. The bench makes a log of change events in memory. It processes the log in
 chunks of one partition each, as a worker does while it catches up. It decodes a record, checks it
 with the dedupe ring, folds it, and encodes the changelog records. A reference of plain dictionaries
-counts the same records. Its rate depends only on the machine. So ratios to it can be compared
-between machines.
+counts the same records. The rate of this reference depends only on the machine. So ratios to the
+reference can be compared between machines.
 """
 
 import os
@@ -43,7 +43,7 @@ ReportProgress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One log: CPU microseconds per record of each step, and the resulting sizes."""
+    """Measurements of one log: CPU microseconds per record for each step, and state sizes."""
 
     name: str
     keys: int
@@ -64,7 +64,7 @@ class Case:
 
     @property
     def whole_us(self) -> float:
-        """CPU microseconds per record from received bytes to bytes to send, without the broker."""
+        """CPU microseconds per record from received to encoded bytes, without the broker."""
         return self.decode_us + self.apply_us + self.encode_us
 
     def as_json(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class FoldReport:
 
     @property
     def growth(self) -> float | None:
-        """CPU time per record of the last retailer, divided by the first's; None without two."""
+        """CPU time per record: last retailer divided by first; None if there are fewer than two."""
         of_retailer = [case for case in self.cases if case.name == "retailer"]
         if len(of_retailer) < 2:  # noqa: PLR2004 -- nothing to compare
             return None
@@ -121,7 +121,7 @@ class FoldReport:
 class _Lane:
     """One partition, and a second dedupe ring for the same records.
 
-    The second ring exists so that its time can be measured separately.
+    The second ring exists so that the time of dedupe can be measured separately.
     """
 
     partition: Partition = field(default_factory=lambda: Partition(GENERATION))
@@ -245,7 +245,7 @@ def run(
     retailers: Retailers,
     progress: ReportProgress = lambda _text: None,
 ) -> FoldReport:
-    """Measure the file, if there is one, and a retailer of each number of keys."""
+    """Measure the sales file, if given, then one generated retailer for each number of keys."""
     collect_rarely()  # as a worker does
     cases = []
     if file is not None:
@@ -271,7 +271,7 @@ def _of_retailer(keys: int, retailers: Retailers) -> Case:
 
 
 def _chunks(events: Iterable[Event]) -> Iterator[tuple[int, list[Event]]]:
-    """Yield chunks as a worker that catches up gets them: each full, of one partition."""
+    """Yield partition and chunk: full ones, as in a worker that catches up, then smaller ones."""
     waiting: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         place = partition_of(event.key)

@@ -21,8 +21,8 @@ Stores = Literal["single", "country"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_COMMIT_US: Final = 1_795_000_000_000_000
-# Time between two commits. The ring remembers 120 s, so it then holds 120,000 records at most. A
-# much smaller gap would exceed its limit of 500,000.
+# Time between two commits. The dedupe ring covers 120 s, so with this gap it holds 120,000 records
+# at most. A much smaller gap would exceed the ring's limit of 500,000 records.
 _IMPORT_GAP_US: Final = 1_000
 _LSN_STEP: Final = 200
 
@@ -36,7 +36,7 @@ _POLICY_COLUMNS: Final[Row] = {
 
 
 class Event(NamedTuple):
-    """One record with key and value as the broker delivers it."""
+    """Key and value of one record, as the broker delivers them."""
 
     key: bytes
     value: bytes
@@ -57,7 +57,7 @@ class Log:
     _rows: dict[str, int] = field(default_factory=dict)
 
     def row(self, table: str, key: str, columns: Row) -> Row:
-        """Return a new row of `table`: its id, the columns of every table, and `columns`."""
+        """Return a new row of `table`: an id, the columns that all tables have, and `columns`."""
         number = self._rows.get(table, 0) + 1
         self._rows[table] = number
         location, _, sku = key.partition("|")
@@ -117,7 +117,7 @@ def _source(table: str, lsn: int, commit_us: int) -> Row:
 
 
 def file_events(path: Path, stores: Stores, limit: int | None) -> Iterator[Event]:
-    """Yield the events of an import of the file: one policy for each key, then the valid lines."""
+    """Yield the change events of a file import: one policy for each key, then the valid lines."""
     file = open_retail_file(path)
     lines = [row for row in file.rows(stores) if isinstance(row, Line)][:limit]
     source = f"sha256:{file.digest}"

@@ -48,7 +48,7 @@ class Retailer:
             yield self._new("stock_count", key, {**count, "occurred_at": iso(self.log.now_us)})
 
     def trading(self, rounds: int) -> Iterator[Event]:
-        """Yield `rounds` records per key on average, with random keys."""
+        """Yield `rounds` records per key on average, each for a random key."""
         actions, shares = zip(*_ACTIONS, strict=True)
         drawn = self._random
         for action in drawn.choices(actions, shares, k=self.keys * rounds):
@@ -70,7 +70,7 @@ class Retailer:
         return self.log.event("sale_line", None, self._sale_row(key, -1, self.log.now_us))
 
     def corrected(self, key: str) -> Event:
-        """Return a change of the newest line of any key: another quantity, or its deletion."""
+        """Return a correction of the newest sale line of any key: a new quantity or a deletion."""
         if not self._sales:
             return self.sale(key)
         before = self._sales.pop()
@@ -160,7 +160,7 @@ def _number(key: str) -> int:
 
 
 def _policy(number: int) -> Row:
-    """Return a policy: computed levels for two of three keys, advised prices for every second."""
+    """Return a policy. Two of three keys have computed levels; every second has advised prices."""
     return {
         "replenish_family": MIN_MAX.code,
         "levels": "fixed" if number % 3 == 0 else "computed",

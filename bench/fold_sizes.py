@@ -14,10 +14,10 @@ _SAMPLE: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes of a key in bytes: averages over a sample, and those of the key with most windows.
+    """Sizes in bytes: averages over a sample of keys, and sizes of the key with most windows.
 
-    `windows` and `largest_windows` are numbers of window rows. A level record contains one window
-    row, as if its chunk had changed one.
+    `windows` (the average over all keys) and `largest_windows` are numbers of window rows. A level
+    record contains one window row, as if its chunk had changed one.
     """
 
     memory: int
@@ -29,7 +29,7 @@ class Sizes:
 
 
 def sizes(states: Iterable[KeyState]) -> Sizes:
-    """Return the average sizes over a sample of about 1,000 keys, and those of the largest key."""
+    """Return the average sizes of a sample of keys, and the sizes of the key with most windows."""
     known = list(states)
     sample = list(islice(known, 0, None, max(1, len(known) // _SAMPLE)))
     seen: set[int] = set()
@@ -52,7 +52,7 @@ def sizes(states: Iterable[KeyState]) -> Sizes:
 
 
 def _deep(found: object, seen: set[int]) -> int:
-    """Return the bytes of an object and everything below it; shared objects count once."""
+    """Return the bytes of an object and all objects in it; shared objects count once."""
     if id(found) in seen:
         return 0
     seen.add(id(found))

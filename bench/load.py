@@ -41,8 +41,8 @@ class Load:
     def markers(self, partitions: int) -> dict[str, int]:
         """Return one SKU per partition.
 
-        The values are the partitions. The caller writes one line of each SKU after all others. Its
-        arrival proves that all earlier lines of its partition arrived.
+        The result maps SKUs to partitions. The caller writes one line of each SKU after all other
+        lines. When this line arrives, all earlier lines of its partition have arrived.
         """
         found: dict[str, int] = {}
         number = 0

@@ -41,7 +41,8 @@ class Plan:
 
     `processes` maps names of services to pids. `rest_s` is the time in seconds for which their CPU
     time at rest is measured. Before that, lines at the lowest rate warm the services up for
-    `warm_up_s`. Otherwise the JVM's compilers would take more CPU time than the first lines.
+    `warm_up_s`. Without this warm-up, the compilers of the JVMs would take more CPU time than the
+    first lines.
     """
 
     rates: Sequence[int] = RATES
@@ -92,7 +93,7 @@ def run(
 
 
 def _wait_until_shown(settings: Connections) -> None:
-    """Write a line in each partition, and return when the read model shows all of them.
+    """Write a line in each partition, and return when the read model shows all these lines.
 
     Raises:
         BenchFailed: the read model lags behind for more than 300 s.
@@ -140,7 +141,7 @@ def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Su
 
 
 def measure_latency(settings: Connections, *, rate: int, seconds: float) -> Latency:
-    """Commit single lines at `rate`. Measure when each is acknowledged and in the read model."""
+    """Commit single lines at `rate`. Measure when each is acknowledged and when a row shows it."""
     url = settings.database_url.get_secret_value()
     committed: dict[str, float] = {}
     with (

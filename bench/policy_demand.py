@@ -1,7 +1,7 @@
 """Items for `inventory bench policy`, and a year of their customers' demand. Pure and seeded.
 
-Items have four classes, because a rule that suits one class may fail for another: fast and steady,
-slow, intermittent (long gaps, then several units at once) and seasonal. The year begins on Monday,
+Items have four classes: fast and steady, slow, intermittent (long gaps, then several units at
+once), and seasonal. A rule that suits one class may fail for another. The year begins on Monday,
 2026-01-05.
 """
 

@@ -29,7 +29,7 @@ CYCLE_DAYS: Final = 14
 REVIEW_DAYS: Final = 7
 SPARE_DAYS: Final = 3
 ORDER_COST_MINOR: Final = 250
-HOLDING_PERMILLE: Final = 200  # yearly cost of a unit on the shelf, in thousandths of its cost
+HOLDING_PERMILLE: Final = 200  # yearly cost of keeping a unit, in thousandths of its purchase cost
 
 
 def span(item: Item, days: int) -> int:
@@ -74,7 +74,7 @@ def _par(item: Item) -> Columns:
 
 
 def _learned(item: Item, family: Family, **columns: object) -> Columns:
-    """Return columns for computed levels, as domain.md 5.1 advises for this kind of demand."""
+    """Return columns for computed levels, as domain.md 5.1 advises for the demand class."""
     is_rare = item.kind in (SLOW, INTERMITTENT)
     return {
         "replenish_family": family.code,

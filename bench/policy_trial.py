@@ -165,7 +165,7 @@ class PolicyTrial:
         return units - missing
 
     def _write(self, table: str, before: Row | None, after: Row, at: int) -> None:
-        """Append a record to the log and fold it; `log.opened` gets the needs that it opens."""
+        """Append and fold a record of `table`. Needs that the fold opens go to `log.opened`."""
         applied_or_raise(self.log.write(table, before, after, at), self.log, table)
 
 

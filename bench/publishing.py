@@ -30,8 +30,8 @@ Publish = Callable[[Connections, str], int]  # publishes a run, returns the numb
 class Step:
     """One step: its name, unit and number of units, seconds, and CPU seconds of this process.
 
-    The CPU seconds of `recompute` include its pool of processes; those of the broker are not
-    included.
+    The CPU seconds of the step `recompute` include its pool of processes. No step includes the CPU
+    time of the broker.
     """
 
     name: str
@@ -94,7 +94,7 @@ def run(size: Size, bootstrap: str, scratch: Path, publish: Publish, progress: P
 
 @contextmanager
 def _timed(steps: list[Step], name: str, unit: str) -> Iterator[Callable[[int], None]]:
-    """Measure the block and add it to `steps`. Yield a function that takes the block's count."""
+    """Measure the block and add it to `steps`. Yield a function that takes the number of units."""
     counts: list[int] = []
     began, before = time.monotonic(), os.times()
     yield counts.append

@@ -88,7 +88,7 @@ class SyntheticLog:
         return (0, self.keys) if topic != STOCK_EVENTS else (0, 1 << 40)
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
-        """Return the names as ids: no topic is ever deleted here."""
+        """Return the names as ids, because no topic is ever deleted here."""
         return {topic: topic for topic in topics}
 
     async def read(
@@ -98,7 +98,7 @@ class SyntheticLog:
         start: int,
         end: int,
     ) -> AsyncIterator[Sequence[LogRecord]]:
-        """Yield batches of records made on demand; none of the source, as the ring needs none."""
+        """Yield batches of changelog records, and no source record: the ring needs none."""
         if topic == STOCK_EVENTS:
             return
         make = self._levels if topic == ON_HAND_CHANGELOG else self._windows
@@ -171,7 +171,7 @@ def _timed(
 
 
 def _resident_mb() -> float:
-    """Return the resident memory of the process in MB, after a garbage collection."""
+    """Return the resident memory of the process in MiB, after a garbage collection."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * resource.getpagesize() / MEGABYTE
@@ -183,7 +183,7 @@ def _cpu_s() -> float:
 
 
 def _templates(seed: int) -> list[tuple[str, bytes, list[tuple[int, bytes]]]]:
-    """Return levels and rows of keys that have traded for a while."""
+    """Return key, level record and window rows of keys that have traded for a while."""
     partition, retailer = Partition(GENERATION), Retailer(_TEMPLATES, seed)
     events = [*retailer.opening(), *retailer.trading(6)]
     for offset, event in enumerate(events):

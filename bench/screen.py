@@ -70,7 +70,7 @@ class Pixels:
 
 
 def measure_screen(url: str, screen: Screen, *, rate: int, seconds: float) -> Pixels:
-    """Commit single lines at `rate` under the 50 rows of an open page; return the paint latencies.
+    """Commit single lines at `rate` for the 50 rows of an open page; return the paint latencies.
 
     Raises:
         BenchFailed: the page did not show the last lines.

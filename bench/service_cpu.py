@@ -1,8 +1,8 @@
 """CPU time of each service of a running stack: at rest, and per line of a load.
 
 A service at rest polls, writes heartbeats and answers probes. This CPU time grows with the duration
-of a run and not with its lines. In a slow run each line would seem more expensive. It is
-measured alone, before the load, and subtracted from the CPU time of the load.
+of a run and not with its lines. In a slow run each line would seem more expensive. So the CPU time
+at rest is measured alone, before the load, and subtracted from that of the load.
 """
 
 import time

@@ -1,8 +1,8 @@
 """`inventory bench simulate`: simulation of the stream engine under random faults.
 
 Each seed is a short history of trade and faults on a broker in memory, run by the engine's own
-code. The results are compared with a single pass over the same records (docs/testing.md). Needs no
-stack.
+code. The results are compared with a single pass over the same records (docs/testing.md). It needs
+no stack.
 """
 
 import signal
@@ -16,7 +16,7 @@ from typing import Any, Final
 from bench.simulation.batches import failing_batches, replay
 from bench.simulation.shrink import Found
 
-MOST_FOUND: Final = 5  # failing seeds that are shortened; further ones are probably the same defect
+MOST_FOUND: Final = 5  # failing seeds that are shortened; more probably show the same defect
 _BATCH: Final = 250
 _REPORT_SEEDS: Final = 1_000
 _REPORT_S: Final = 60.0
@@ -37,7 +37,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if no seed failed, 1 if one failed, 130 if the run was interrupted."""
+        """Return 0 if no seed failed, 1 if any failed, 130 if the run was interrupted."""
         return 130 if self.is_cut_off else int(self.failed > 0)
 
     def as_json(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _run(
 
 @contextmanager
 def _signals() -> Iterator[Sequence[int]]:
-    """Yield a list of the signals that have arrived. A second signal of a kind raises at once.
+    """Yield a list of the signals that have arrived. A second SIGINT or SIGTERM raises at once.
 
     The first signal raises no exception: if it arrived during a destructor, Python would only print
     the exception and continue.

@@ -21,7 +21,7 @@ _CHUNK: Final = 10_000  # records between two readings of the CPU clock
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A retailer with `keys` keys (an item at a location each), and the number of its records."""
+    """Size of a generated archive: `records` change events of `keys` keys, drawn from `seed`."""
 
     records: int
     keys: int
@@ -42,7 +42,7 @@ class Generated:
 
 
 def generate(directory: Path, size: Size) -> Generated:
-    """Write the archive into `directory`. Equal sizes and seeds give equal records."""
+    """Write the archive into `directory`. Equal values of `size` give equal records."""
     writers = open_writers(directory, partitions=PARTITIONS, generation=GENERATION)
     made, written_s = events(size), 0.0
     while chunk := list(islice(made, _CHUNK)):

@@ -1,7 +1,7 @@
 """One measured recomputation in a separate process: `python -m bench.backfill.engine`.
 
-Arguments: the directory of a run and, for Spark, the address of its master. Without an address, the
-local engine computes the run.
+Arguments: the directory of a run, and optionally the address of a Spark master. Without an address,
+the local engine computes the run.
 """
 
 import json
@@ -15,7 +15,7 @@ from analytics.engines.spark import LOCAL, Cluster
 
 
 def main() -> None:
-    """Compute the run. Print records, digest, seconds of its units and seconds in all, as JSON."""
+    """Compute the run. Print records, digest, seconds of all units and total seconds as JSON."""
     directory, master = Path(sys.argv[1]), sys.argv[2:]
     cluster = Cluster(master[0]) if master else LOCAL
     began = time.monotonic()

@@ -2,10 +2,10 @@
 
 Usage: `python -m bench.backfill.rivals NAME DIR`.
 
-The part: units sold per key. Each sale-line record that is no duplicate adds the units of its
-after-image and subtracts those of its before-image. No tool here folds decisions or writes states,
-and only `dict` compares the files with the manifest. So a complete recomputation with the same tool
-would be slower.
+This part is the sum of units sold per key. Each sale-line record that is no duplicate adds the
+units of its after-image and subtracts those of its before-image. No tool here folds decisions or
+writes states, and only `dict` compares the files with the manifest. So a complete recomputation
+with the same tool would be slower.
 """
 
 import json
@@ -28,7 +28,7 @@ _WHERE: Final = "\"table\" = 'sale_line' AND admission = 'new'"
 
 
 def python_sums(archive: Path) -> Sums:
-    """Sum with a dictionary in one process."""
+    """Sum the units per key with a dictionary in one process."""
     manifest, sums = Manifest(archive), defaultdict[str, int](int)
     for file in manifest.all_files():
         for row in checked_rows(manifest.storage, file.source):
@@ -84,7 +84,7 @@ RIVALS: Final[dict[str, tuple[Callable[[Path], Sums], str]]] = {
 
 
 def missing(name: str) -> str:
-    """Return the name of the package that a rival needs and that is not installed, else ""."""
+    """Return the package that a rival needs but that is not installed; "" if none is missing."""
     needed = RIVALS[name][1]
     return needed if needed and find_spec(needed) is None else ""
 

@@ -58,7 +58,7 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One computation: seconds as its program measured them, and the cost of all its processes."""
+    """One computation: seconds by the program's own clock, and the cost of all its processes."""
 
     name: str
     records: int
@@ -72,7 +72,7 @@ class Trial:
 
     @property
     def core_rate(self) -> float:
-        """Records per second of a computing process's CPU time."""
+        """Records per CPU second of the computing processes; 0 if none was measured."""
         return self.records / self.cost.computing_s if self.cost.computing_s else 0.0
 
     def as_json(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Trial:
 
 @dataclass(slots=True)
 class Sized:
-    """All trials over one history. `digest` is the result of every engine."""
+    """All trials over one history. `digest` is that of the results, equal for all engines."""
 
     size: Size
     archive_bytes: int
@@ -99,7 +99,7 @@ class Sized:
 
     @property
     def fold(self) -> Fold:
-        """Return the mean of `bench fold` before and after the engines."""
+        """Return the mean rates of the `bench fold` runs before and after the engines."""
         number = len(self.folds)
         applied = sum(each.applied for each in self.folds) / number
         return Fold(applied, sum(each.whole for each in self.folds) / number)
@@ -124,7 +124,7 @@ class Sized:
 class Plan:
     """Sizes, engines and directories of a measurement.
 
-    `archive` is the directory for generated archives. A later run uses an archive found there.
+    `archive` is the directory for generated archives. A run uses an archive that exists there.
     """
 
     sizes: Sequence[Size]
@@ -144,7 +144,7 @@ def run(plan: Plan, clusters: Clusters, progress: Progress) -> list[Sized]:
 
 
 def machine() -> str:
-    """Return processor, cores, Python and commit."""
+    """Return a line with processor, number of cores, Python version and commit."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     done = subprocess.run(git, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed

@@ -22,15 +22,15 @@ class Cost:
 
     @property
     def orchestration(self) -> float:
-        """Return the driver's and all JVMs' share of the CPU time, 0 to 1."""
+        """Return the share of the driver and all JVMs in the CPU time, from 0 to 1."""
         return 1 - self.computing_s / self.cpu_s if self.cpu_s else 0.0
 
 
 @dataclass(slots=True)
 class Sampler:
-    """A sampler of the driver's and the cluster's process trees until the driver ends.
+    """A sampler of the process trees of the driver and the cluster.
 
-    The CPU time of a process is that of its last sample.
+    It runs until the driver ends. Each process counts with the CPU time of its last sample.
     """
 
     driver: int

@@ -15,7 +15,7 @@ _CHANGED: Final = "7777"
 
 
 def connector_faults() -> Iterator[Fault]:
-    """Yield the faults of the connector, which the process `capture` repairs by itself."""
+    """Yield the connector faults that the process `capture` repairs by itself."""
     away = Expected(_connector_away, mentions("connector", "capture"))
     changed = Expected(_config_differs, mentions("connector", "capture"))
     yield Fault("pause connector", _connect_request("PUT", "/pause"), lambda _: away)
@@ -25,7 +25,7 @@ def connector_faults() -> Iterator[Fault]:
 
 
 def source_faults() -> Iterator[Fault]:
-    """Yield the faults after which the log lacks changes. Only a new generation repairs them."""
+    """Yield faults that leave gaps in the log. The repair is always a new generation of the log."""
     yield _fault("drop publication", _drop_publication, _no_publication, "publication")
     yield _fault("drop slot", _drop_slot, _no_slot, "slot")
 

@@ -91,7 +91,8 @@ def _wait_until_shown(
 ) -> bool:
     """Poll `status` for up to 5 s after the fault, until it shows the damage or all is repaired.
 
-    `began` is the monotonic time of the fault. Return True if the stack then has no problem.
+    `began` is the monotonic time of the fault. Return True if the stack has no problem when the
+    polling ends.
     """
     before = ""
     while True:
@@ -99,7 +100,7 @@ def _wait_until_shown(
         seconds = time.monotonic() - began
         is_repaired = expected.is_broken is not never_broken and not _is_broken(stack, expected)
         is_well = seen["exit_code"] == 0 and (is_repaired or expected.is_broken is never_broken)
-        # A repaired fault needs no more: `status` may still show its consequences for a while.
+        # After a repair any answer is right: `status` may still show consequences of the fault.
         is_right = expected.is_shown(seen) or is_repaired
         if is_right:
             outcome.status_s, outcome.shown = seconds, _shown(seen)
@@ -121,7 +122,7 @@ def _shown(status: Status) -> str:
 
 
 def _is_broken(stack: StackUnderTest, expected: Expected) -> bool:
-    """Return True if the damage is there; a part that doesn't answer is broken."""
+    """Return True if the damage exists, or if the check raises an error because a part is down."""
     try:
         return expected.is_broken(stack)
     except Exception:  # noqa: BLE001 -- its client may raise any error
@@ -150,7 +151,7 @@ def _wait_until_repaired(
 
 
 def _repair(stack: StackUnderTest, fault: Fault, outcome: Outcome) -> FinishedCommand | None:
-    """Run the first printed command unchanged; return None if there is none."""
+    """Run the first printed repair unchanged; return its result, or None without a repair."""
     printed = fault.repairs_of(stack) if fault.repairs_of else _printed(stack.doctor())
     if not printed:
         outcome.problems.append("no repair is printed")
@@ -166,7 +167,7 @@ def _repair(stack: StackUnderTest, fault: Fault, outcome: Outcome) -> FinishedCo
 
 
 def _printed(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the commands of failing rows, or those of warnings if no row fails."""
+    """Return the repair commands of failing `doctor` rows, or of its warnings if no row fails."""
     failing = [row for row in rows if row["verdict"] == "failure"] or rows
     return [str(row["repair"]) for row in failing if row["repair"]]
 

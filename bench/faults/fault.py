@@ -43,7 +43,7 @@ class Fault:
 
 
 def mentions(*words: str) -> Callable[[Status], bool]:
-    """Return a check: `status` has failed, and one of its messages contains one of these texts."""
+    """Return a check that `status` failed with a message that contains one of `words`."""
 
     def is_shown(status: Status) -> bool:
         problems = [f"{row['name']}: {row['found']}" for row in status.get("problems", ())]

@@ -27,7 +27,7 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Return True if the fault caused no problem."""
+        """Return True if the stack met every requirement."""
         return not self.problems
 
     def line(self) -> str:

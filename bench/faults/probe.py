@@ -38,7 +38,7 @@ def sell(settings: Connections, location: str, skus: list[str], run: str) -> Non
 
 
 def one_per_partition(location: str) -> list[str]:
-    """Return one SKU per partition, sorted: the partition is that of its key at this location."""
+    """Return sorted SKUs whose keys at this location lie in different partitions, one in each."""
     found: dict[int, str] = {}
     number = 0
     while len(found) < PARTITIONS:
@@ -50,7 +50,7 @@ def one_per_partition(location: str) -> list[str]:
 
 @dataclass(slots=True)
 class Probe:
-    """The probe keys of one run, and the number of sales of each."""
+    """The probe keys of one run, and the number of units sold of each."""
 
     settings: Connections
     location: str

@@ -1,8 +1,8 @@
 """Random kills and freezes of a running stack's parts under load: `inventory bench faults`.
 
-After each fault, the bench sells one key per partition and measures the time until workers show all
-new numbers. With an interval, faults follow each other without this check. At the end `verify`
-compares everything with the facts in Postgres.
+After each fault, the bench sells one key per partition and measures the time until workers show the
+new stock of all these keys. If the plan has an interval, faults follow each other without this
+check. At the end `verify` compares everything with the facts in Postgres.
 """
 
 import os
@@ -66,7 +66,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Report:
-    """Seconds until all keys were fresh after each fault, by kind, and the final comparison."""
+    """Seconds from fault until all keys were fresh, by kind of fault; and the final `verify`."""
 
     seed: int
     fresh_s: dict[str, list[float | None]] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Return True if nothing differs from the facts."""
+        """Return True if `verify` found no difference from the facts."""
         return bool(self.verified.get("ok"))
 
     def as_json(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _cell(seconds: float | None) -> str:
 
 
 def run(stack: Stack, plan: Plan, progress: Progress) -> Report:
-    """Trade, cause the faults, and compare.
+    """Trade, cause the planned faults, then compare the stock with the facts.
 
     Raises:
         NotFresh: the workers did not show new numbers within 120 s after a fault.
@@ -139,9 +139,9 @@ def run(stack: Stack, plan: Plan, progress: Progress) -> Report:
 
 
 def _cause_and_measure(stack: Stack, fault: Fault, plan: Plan, probe: Probe) -> float | None:
-    """Cause the fault. Return the seconds until all keys were fresh; None if they aren't checked.
+    """Cause the fault. Return the seconds until all keys were fresh; None if `plan.every_s` is set.
 
-    The time of a freeze begins when the process continues.
+    After a freeze, the time begins when the process continues.
     """
     pids = [_pid(stack, name) for name in fault.victims]
     began = time.monotonic()

@@ -109,7 +109,7 @@ class StackUnderTest:
         return {str(name): int(port) for name, port in runtime["ports"].items()}
 
     def topic_id(self, name: str) -> str | None:
-        """Return the id that the broker gave the topic, None without such a topic."""
+        """Return the broker's id of the topic, or None if the broker doesn't return one."""
         try:
             admin = self.admin  # a reference, because futures fail once their client is deleted
             found = admin.describe_topics(TopicCollection([name]), request_timeout=5)
@@ -145,7 +145,7 @@ def wait_for(
     """Return the first true result of `condition`.
 
     Raises:
-        ConditionTimeout: there was none within `timeout_s` seconds.
+        ConditionTimeout: no result was true within `timeout_s` seconds.
     """
     deadline = time.monotonic() + timeout_s
     while not (seen := condition()):
@@ -157,7 +157,7 @@ def wait_for(
 
 
 def state_of(pid: int) -> str:
-    """Return the state letter from /proc: R, S, T (stopped), Z and others; "" without a process."""
+    """Return the state letter from /proc: R, S, T (stopped), Z and others; "" if it has ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except (FileNotFoundError, ProcessLookupError):

@@ -21,7 +21,7 @@ _PIECES: Final = (64 << 20, 1 << 20, 1 << 12)
 
 
 def state_faults() -> Iterator[Fault]:
-    """Yield the faults whose lost data other stores still hold."""
+    """Yield faults of data that can be restored from another store."""
     at_work = Expected(never_broken, is_well)
     yield Fault("damage snapshots", _damage_snapshots, lambda _: at_work)
     yield Fault("remove group", _remove_group, lambda _: Expected(_halts, mentions(*_WORKERS)))
@@ -35,7 +35,7 @@ def state_faults() -> Iterator[Fault]:
 
 
 def topic_faults() -> Iterator[Fault]:
-    """Yield the faults that delete a changelog, and `stock.events`."""
+    """Yield one fault that deletes a changelog, and one that deletes `stock.events`."""
     yield _remove_topic("changelog", ON_HAND_CHANGELOG)
     yield _remove_topic("stock.events", STOCK_EVENTS)
 
@@ -72,7 +72,8 @@ def _halts(stack: StackUnderTest) -> bool:
 def _remove_group(stack: StackUnderTest) -> None:
     """Delete the workers' group while both workers are suspended.
 
-    The broker deletes only a group without members, so their sessions have to time out first.
+    The broker deletes only a group without members, so the sessions of both workers have to time
+    out first.
     """
     pids = [stack.pid(name) for name in _WORKERS]
     admin = stack.admin
@@ -120,7 +121,7 @@ def _discarded(logs: Path) -> int:
 
 
 def _damage_archive(stack: StackUnderTest) -> None:
-    """Flip a byte of the newest archive file. A backfill before makes the archiver write a file."""
+    """Run a backfill, so that the archiver writes a file. Then flip a byte of the newest file."""
     stack.inventory("backfill", "run")
     folder = stack.home / "archive"
     files: list[Path] = wait_for(lambda: sorted(folder.rglob("*.parquet")), f"a file in {folder}")
@@ -135,7 +136,7 @@ def _archive_damaged(stack: StackUnderTest) -> bool:
 
 
 def _archive_repairs(stack: StackUnderTest) -> list[str]:
-    """Return the command in the error of the backfill that reads the damaged file."""
+    """Run a backfill over the damaged file; return the last command in its error, if any."""
     return _COMMAND.findall(stack.inventory("backfill", "run").text)[-1:]
 
 

@@ -22,7 +22,7 @@ FROM generate_series(1, 10) AS n
 
 @dataclass(slots=True)
 class Load:
-    """Transactions that Postgres committed, and those that it refused or didn't answer."""
+    """Numbers of transactions that Postgres committed, and that it refused or didn't answer."""
 
     committed: int = 0
     refused: int = 0

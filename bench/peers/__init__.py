@@ -5,6 +5,6 @@ ten-minute window of business time (grace ten minutes). Store on-hand and window
 a changelog or another durable store. The bench compares the outputs of each peer with an
 independent computation, and shows figures only for correct outputs.
 
-The bench measures time itself. A peer's own clock would not treat start-up, garbage collection and
-the last commit alike for all peers. The broker's CPU time is a separate figure.
+The bench measures time itself. The clocks of the peers themselves would treat start-up, garbage
+collection and the last commit differently. The broker's CPU time is a separate figure.
 """

@@ -75,7 +75,7 @@ def fresh_worker(context: PeerContext) -> None:
 
 
 def _worker_begun(context: PeerContext) -> Callable[[], bool]:
-    """Return a condition: the changelog has grown, because a worker creates no file `first`."""
+    """Return a condition: the changelog has grown. A worker doesn't create the file `first`."""
     bootstrap = context.services.bootstrap
     before = sum(ends(bootstrap, ON_HAND_CHANGELOG).values())
     return lambda: sum(ends(bootstrap, ON_HAND_CHANGELOG).values()) > before
@@ -170,8 +170,8 @@ PEERS: Final = (
         command=lambda _: _module("faust_tables"),
         position=_group_position,
         outputs=lambda context: outputs.of_faust(context.services.bootstrap, context.name),
-        # Create its topics before: if Faust creates them, its metadata may lack them at first, and
-        # Faust then stops.
+        # Create the topics in advance. If Faust created them, its metadata might lack them at
+        # first, and Faust would stop.
         prepare=_changelogs,
         most_records=20_000,
     ),

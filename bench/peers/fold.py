@@ -1,7 +1,7 @@
-"""The job in this project's peer programs: parse a line, add it up, collect changed rows.
+"""The job in this project's peer programs: parse a sale line, add its units, collect changed rows.
 
-Each row has the offset of the last record that it includes. If a record is read again after a
-crash, it changes nothing, and its row is only written again.
+Each row has the offset of the last record that it includes. A record that is read again after a
+crash doesn't change its row; the row is only written again.
 """
 
 import struct
@@ -82,9 +82,9 @@ class PartitionSums:
             self._changed_windows.add((key, start_s))
 
     def changed(self) -> tuple[list[tuple[bytes, bytes]], list[tuple[bytes, bytes]]]:
-        """Return the on-hand and window records changed since the last call. Close old windows.
+        """Return changelog records of rows changed since the last call. Then close old windows.
 
-        Each changed key has one record.
+        The first list is for on-hand, the second for windows. Each changed row has one record.
         """
         levels = [(key, encode_row(self.on_hand[key])) for key in self._changed]
         windows = [
@@ -102,7 +102,8 @@ class PartitionSums:
     def restore_window(self, name: bytes, value: bytes) -> None:
         """Restore a row of the changelog of windows; rows come oldest first."""
         key, start_s = split_window_key(name)
-        # A line of this window was read, so the newest business time was its start or later.
+        # A line of this window was read, so the newest business time is the window's start or
+        # later.
         self.newest_s = max(self.newest_s, start_s)
         if start_s + WINDOW_S + GRACE_S > self.newest_s:
             self.windows.setdefault(start_s, {})[key] = decode_row(value)

@@ -28,7 +28,7 @@ def _forgotten(bootstrap: str, group: str) -> bool:
 def wake_groups(bootstrap: str) -> None:
     """Make the broker create its topic of committed offsets.
 
-    librdkafka 2.16 crashes the process if it requests a group's offsets before that topic exists.
+    librdkafka 2.16 crashes a client that requests a group's offsets before that topic exists.
     """
     consumer = clients_consumer(bootstrap, "bench-peers")
     until(lambda: _coordinated(consumer), "there is no coordinator of groups")
@@ -44,7 +44,7 @@ def _coordinated(consumer: Consumer) -> bool:
 
 
 def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
-    """Return the committed offset of each partition that has one; {} without the group."""
+    """Return the committed offset of each partition that has one; {} if the group doesn't exist."""
     client = shared_admin(bootstrap)
     try:
         answer = client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
@@ -55,7 +55,7 @@ def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
 
 
 def step_back(bootstrap: str, group: str, topic: str) -> None:
-    """Commit one record less in each partition, so that a restarted peer has a record to process.
+    """Set each committed offset back by one, so that a restarted peer has records to process.
 
     Raises:
         BenchFailed: the group kept its members.

@@ -32,7 +32,7 @@ def of_rows(bootstrap: str, name: str) -> Sums:
 
 
 def of_worker(bootstrap: str, opening: dict[bytes, int]) -> Sums:
-    """Return the worker's outputs: on-hand minus opening count by key, and net units by window."""
+    """Return a worker's outputs: on-hand minus opening count, and net units of each window."""
     levels = (decode_level(v)[0] for v in latest(bootstrap, ON_HAND_CHANGELOG).values())
     rows = (decode_window(v) for v in latest(bootstrap, SALES_WINDOWS_CHANGELOG).values())
     on_hand = {state.inv_key.encode(): state.stock.on_hand_units for state in levels}
@@ -100,9 +100,9 @@ def of_tables(url: str) -> Sums:
 def of_quix(bootstrap: str, name: str, topic: str) -> Sums:
     """Return the outputs of Quix's stores.
 
-    A key of on-hand is JSON, a bar and the state's name. A key of a window is JSON, then start and
-    end in eight bytes each, with a separator byte before each. Internal entries, whose names begin
-    with two underscores, are left out.
+    An on-hand key is JSON, a bar and the state's name. A window key is JSON, then start and end in
+    eight bytes each, with a separator byte before each. Internal entries, whose names begin with
+    two underscores, are left out.
     """
     prefix = f"changelog__{name}--{topic}--"
     levels = latest(bootstrap, f"{prefix}default")

@@ -13,7 +13,7 @@ SALES: Final = "peers.sales"
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The services of a benchmark: broker, Postgres if needed, and a function that starts a child.
+    """The services of a benchmark: broker, optional Postgres, and a starter of child processes.
 
     `launchers` has the first words of a command line per environment ("ours", "quix", …). An
     environment that could not be created is in `missing` instead, with the reason.
@@ -33,7 +33,8 @@ class Services:
 class PeerContext:
     """The input, group and directory of one run of a peer.
 
-    `name` is its consumer group and the prefix of its topics; `keys` is the number of drawn keys.
+    `name` is the peer's consumer group and the prefix of its topics. Sales are drawn from `keys`
+    keys.
     """
 
     services: Services
@@ -54,7 +55,7 @@ def first_record_marked(context: PeerContext) -> Callable[[], bool]:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """One engine.
+    """One engine that the benchmark compares.
 
     `position` returns the number of records whose effect is committed. `begun`, called before the
     start, returns a condition for the arrival of the first record. `restored` returns a condition

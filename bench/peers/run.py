@@ -1,4 +1,4 @@
-"""Run one peer at a time, every second block in reverse order, and report all runs."""
+"""Run the peers one at a time in blocks, every second block in reverse order; report all runs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

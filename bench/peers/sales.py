@@ -28,7 +28,7 @@ _SEED: Final = 7
 
 @dataclass(slots=True)
 class Sums:
-    """The expected outputs: on-hand by key, units by key and window start in seconds."""
+    """Expected or read outputs: on-hand by key, units by key and window start (s since 1970)."""
 
     on_hand: dict[bytes, int] = field(default_factory=dict)
     windows: dict[tuple[bytes, int], int] = field(default_factory=dict)

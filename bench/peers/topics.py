@@ -51,7 +51,7 @@ def produce(bootstrap: str, topic: str, records: Iterable[tuple[bytes, bytes]]) 
     """Create `topic` and write `records` into it, partitioned as the connector does it.
 
     Raises:
-        BenchFailed: the broker has not acknowledged all of them.
+        BenchFailed: the broker has not acknowledged all records.
     """
     create(bootstrap, [topic], _KEPT)
     producer = Producer(
@@ -125,7 +125,7 @@ def until(condition: Callable[[], bool], problem: str, timeout_s: float = 90.0) 
 
 @cache
 def shared_admin(bootstrap: str) -> AdminClient:
-    """Return one shared client, because queries run ten times a second."""
+    """Return one admin client for all calls, because callers poll ten times a second."""
     return admin_client(bootstrap)
 
 
@@ -168,6 +168,7 @@ def _to_the_end(
 def latest(bootstrap: str, topic: str) -> dict[bytes, bytes]:
     """Return the last value of every key.
 
-    Tombstones are left out: engines write them for old windows.
+    Tombstones are ignored, because engines write them for old windows. So such a window keeps its
+    last value.
     """
     return {key: value for _, key, value in records(bootstrap, topic) if value is not None}

@@ -43,7 +43,7 @@ class Figures:
 class Trial:
     """The result of one run; `figures` is None unless the outputs were correct.
 
-    `problem` is empty, or the reason for missing figures.
+    `problem` is empty, or the reason why figures or the restore time are missing.
     """
 
     peer: str

@@ -14,14 +14,14 @@ _USER, _SYSTEM, _CHILDREN_USER, _CHILDREN_SYSTEM, _RESIDENT = 11, 12, 13, 14, 21
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU seconds since the start, ended children included, and resident bytes now."""
+    """CPU seconds since the start of one or more processes, and their resident bytes now."""
 
     cpu_s: float
     resident_bytes: int
 
 
 def usage(pid: int) -> Usage:
-    """Return the usage of the process tree of `pid`; zero if the process has ended."""
+    """Return the usage of the process tree of `pid`, with ended children; zero if it has ended."""
     ticks = resident = 0
     for each in _tree(pid):
         fields = _stat(each)

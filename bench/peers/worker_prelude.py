@@ -1,7 +1,7 @@
 """Records before the sales in the worker's own input: policy, price and first count of each key.
 
-Without them the rules would have nothing to decide. The input of the other peers has no such
-records, because these peers process sale lines only.
+Without these records the rules would have nothing to decide. The input of the other peers has no
+such records, because these peers process sale lines only.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from bench.fold_retailer import Retailer
 
 
 def opening(keys: int) -> Iterator[tuple[bytes, bytes]]:
-    """Yield key and value of three records per key."""
+    """Yield key and value of three opening records per key."""
     return ((event.key, event.value) for event in Retailer(keys, seed=1).opening())
 
 

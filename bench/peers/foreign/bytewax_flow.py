@@ -56,7 +56,7 @@ class Collector(DynamicSink[Output]):
 
 
 def count(state: State | None, line: Line) -> tuple[State, tuple[int, int, int]]:
-    """Add one sale line of a key to its state."""
+    """Add a sale line to the state of its key; return the new state and the output."""
     on_hand, newest_s, windows = state or (0, 0, {})
     units, at_s = line
     start_s = at_s - at_s % WINDOW_S

@@ -52,7 +52,7 @@ class Partitions:
         self._sums = {}
 
     async def assign(self, numbers: Iterable[int]) -> None:
-        """Fence former owners of the partitions `numbers`, and restore their state."""
+        """Fence former owners of partitions `numbers`; restore the state of these partitions."""
         owned = sorted(numbers)
         await self.producers.own(owned)
         async with KafkaLog(self._options.bootstrap) as reader:

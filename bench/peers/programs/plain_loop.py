@@ -96,7 +96,7 @@ def refuse_failure(error: KafkaError | None, _message: object) -> None:
 
 
 def commit(consumer: Consumer, messages: list[Message]) -> None:
-    """Commit the offsets after a batch."""
+    """Commit the offset after the last message of each partition in a batch."""
     ends = {(m.topic(), m.partition()): m.offset() + 1 for m in messages}
     places = [TopicPartition(topic, number, end) for (topic, number), end in ends.items()]
     consumer.commit(offsets=places, asynchronous=False)
