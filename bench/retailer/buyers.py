@@ -70,7 +70,7 @@ class Habits(NamedTuple):
     """Minimum age of a proposal, decisions per round, and the share left to people.
 
     At most `most_left` needs and `most_left` prices are left to people, the newest ones. So the
-    lists don't grow while nobody decides.
+    lists don't grow while no person decides.
     """
 
     patience_s: float
@@ -89,13 +89,13 @@ class Need(NamedTuple):
 
 
 def is_left_to_people(proposal: str, habits: Habits) -> bool:
-    """Return True if the proposal is left to people at the pages."""
+    """Return True if the proposal is left to people who use the pages."""
     random = Random(f"left:{proposal}")  # noqa: S311 -- traffic, not a secret
     return random.randrange(1000) < habits.left_permille
 
 
 def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
-    """Return the proposals to decide in this round, at most `at_once`. Oldest come first."""
+    """Return up to `at_once` proposals to decide. The oldest of those left to people come last."""
     judged = [(one, is_left_to_people(one[0], habits)) for one in found]
     mine = [one for one, is_left in judged if not is_left]
     left = [one for one, is_left in judged if is_left]
@@ -103,7 +103,7 @@ def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
 
 
 def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
-    """Decide open needs. Then send the drafts of purchase orders to which approvals add lines."""
+    """Decide open needs. Then send the buyer's draft orders, to which approvals add lines."""
     # Fetch more than needed: the proposals left to people are the oldest and would fill the list.
     found = rows(_OPEN_NEEDS, [habits.patience_s, 10 * habits.at_once])
     for need in to_decide([Need(*row) for row in found], habits):

@@ -76,7 +76,7 @@ def _write(shop_floor: ShopFloor, missing: list[tuple[Shop, int]]) -> None:
 
 
 def cut_prices(shop_floor: ShopFloor) -> None:
-    """Write promotion prices for hot items, from the next window on; skip those below the floor."""
+    """Write promotion prices of hot items from the next window on; skip prices below the floor."""
     cut = shop_floor.scenario.hot_cut_permille
     if not cut:
         return

@@ -1,6 +1,6 @@
 """The demo retailer's items, locations and suppliers. Pure.
 
-2,400 items in 12 departments, 12 stores and 2 distribution centres, 40 suppliers.
+It has 2,400 items in 12 departments, 40 suppliers, 12 stores and 2 distribution centres.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Counts of a live run: associates count blind on sheets, a manager approves.
 
-A count finds the units on the shelf at that second, so it reveals thefts and phantom stock. If the
+A count finds the units on the shelf at that moment, so it reveals thefts and phantom stock. If the
 difference exceeds the tolerance, the item is counted again before the approval, as on the pages.
 """
 
@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 
 class Found(NamedTuple):
-    """The units that an associate counted on a shelf; `identity` names the action."""
+    """The units that an associate counted on a shelf; `identity` is the id of the planned count."""
 
     location: str
     sku: str
@@ -81,7 +81,7 @@ class Counting:
             del self._waiting[location]
 
     def _sheet(self, location: str, items: list[Found], *, is_second: bool = False) -> None:
-        """Submit one sheet; count items again on a second sheet if they differ too much."""
+        """Submit one sheet; count items again on a second sheet if their variance is too large."""
         round_ = "second" if is_second else "first"
         sheet = open_sheet(
             location=location, actor=STAFF, command_id=command_id(items[0].identity, round_)

@@ -1,7 +1,7 @@
 """Deliveries of a live run: suppliers confirm and ship, trucks unload, store staff receive.
 
-A day of lead time takes 2 s here. Unloaded goods are on the shelf at once. The ledger has them when
-the simulated staff, or a person at the pages, records the receipt.
+A day of lead time takes 2 s here. Unloaded goods are on the shelf at once. The ledger has them only
+after the simulated staff, or a person at the pages, has recorded the receipt.
 """
 
 from collections.abc import Callable
@@ -180,7 +180,7 @@ class Deliveries:
             self._attempt(cancel_order_units, line_id=line, actor=BUYER, command_id=identity)
 
     def _unload_received_by_people(self) -> None:
-        """Put the units that people received at the pages on the shelf, too."""
+        """Unload also shipments whose receipt people recorded on the pages."""
         for shipment, inv_key, units in rows(_RECEIVED_BY_OTHERS, [STAFF, self.since]):
             self._unload(shipment, inv_key, units)
 
@@ -191,7 +191,7 @@ class Deliveries:
             self.shelves.put(inv_key, units)
 
     def _not_on_strike(self, found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return the rows of suppliers that are not on strike, as many as a round takes."""
+        """Return the first `at_once` rows of suppliers that are not on strike."""
         return [row for row in found if not self.is_on_strike(row[1])][: self.at_once]
 
     def _rates(self, supplier: str) -> tuple[int, int, int]:
@@ -217,7 +217,7 @@ class Deliveries:
         return random.randrange(1000) < permille
 
     def _attempt(self, service: Callable[..., object], *command: object, **given: object) -> bool:
-        """Return True if the service succeeded. It refuses if another actor was faster."""
+        """Return True if the service succeeded, False if it refused: another actor was faster."""
         try:
             service(*command, **given)
         except LedgerError as refusal:

@@ -27,7 +27,7 @@ UNITS_PER_LINE: Final = 1.34
 
 
 class PlannedLine(NamedTuple):
-    """A sale or return of the key with this index; `shift_s` moves its time (negative: earlier)."""
+    """A sale or return. `key` is an index; `shift_s` moves the time (negative: earlier)."""
 
     key: int
     units: int
@@ -88,7 +88,7 @@ class Demand:
         return expected
 
     def is_offline(self, store: str, number: int) -> bool:
-        """Return True if the store's tills are offline at a tick; seed and tick decide."""
+        """Return True if the store's tills are offline at tick `number`; seed and tick decide."""
         share = self._scenario.offline_permille
         if not share:
             return False

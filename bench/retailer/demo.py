@@ -1,8 +1,9 @@
-"""Seed the demo retailer through the services: replayed history first, then live.
+"""Seed the demo retailer through the services: replayed history, then the switch to live.
 
 While history is written, `clock_mode` is replayed: the clock follows the times in the facts
-(docs/domain.md 3.1). Then one update per key switches to live, and commit time is the clock. A
-warehouse key without facts in these ninety days is ranged live, with a count of last night.
+(docs/domain.md 3.1). Then one update per key switches to live mode, in which the clock is the
+commit time. A warehouse key without facts in these ninety days is ranged live, with an opening
+count of the last evening.
 """
 
 from collections import defaultdict
@@ -50,7 +51,8 @@ def seed_demo(
 ) -> bool:
     """Write the retailer once; return False if it exists. An interrupted run continues.
 
-    Equal seed, size and midnight (the end of the history; default: the last one) give equal facts.
+    Equal seed, size and midnight (the end of the history; by default the last midnight) give equal
+    facts.
     """
     if is_seeded():
         return False
@@ -77,7 +79,7 @@ def seed_demo(
 
 
 def history_ends() -> datetime:
-    """Return the midnight at which the history ends; a continued run keeps its first one."""
+    """Return the midnight that ends the history; a continued run keeps that of its first start."""
     written: datetime | None = fetch_value(
         "SELECT max(occurred_at) FROM retail.stock_count"
         " WHERE kind = 'opening' AND location = ANY(%s)",
@@ -110,7 +112,7 @@ def _range(keys: list[PlannedKey], history: History, ends: datetime) -> None:
 
 
 def _moved(history: History) -> set[str]:
-    """Return the warehouse keys that have a history."""
+    """Return the keys that have sent, ordered or counted goods in the history."""
     days = history.days.values()
     sent = {f"{row.source}|{row.sku}" for day in days for row in day.transfers}
     bought = {f"{row.location}|{row.sku}" for day in days for row in day.orders}

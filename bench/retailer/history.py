@@ -74,7 +74,7 @@ class _Chain:
 
 
 def plan_history(seed: int, midnight: datetime, keys: list[PlannedKey]) -> History:
-    """Return the chain's last ninety days; they end at `midnight`."""
+    """Return the history of the chain in the ninety days before `midnight`."""
     chain = _chain(seed, midnight, keys)
     openings = {key: shelf.in_book for key, shelf in chain.shelves.items()}
     for number in range(HISTORY_DAYS):
@@ -112,7 +112,7 @@ def _chain(seed: int, midnight: datetime, keys: list[PlannedKey]) -> _Chain:
 
 
 def _agenda(planned: list[_Planned]) -> list[set[int]]:
-    """Return the indexes of the keys with events by day. On most days a key has none."""
+    """Return for each day the indexes of the keys with events. On most days a key has no event."""
     agenda: list[set[int]] = [set() for _ in range(HISTORY_DAYS)]
     for place, one in enumerate(planned):
         for day in (*one.demand, *one.thefts, *one.damaged, *one.counted):
@@ -135,7 +135,7 @@ def _leaflet_of(seed: int, key: PlannedKey, leaflets: list[Promotion]) -> int | 
 def _factors(
     first: datetime, leaflets: list[Promotion], keys: list[PlannedKey]
 ) -> dict[tuple[str, int | None], list[float]]:
-    """Return by season and promotion the factor of each day, summed up from the first day."""
+    """Return running sums of the daily demand factors, by season and promotion number."""
     days = [(first + timedelta(days=number)).date() for number in range(HISTORY_DAYS)]
     found: dict[tuple[str, int | None], list[float]] = {}
     for season in {key.item.season for key in keys}:
@@ -198,7 +198,7 @@ def _simulate_day(chain: _Chain, number: int) -> None:
 
 
 def _evening(chain: _Chain, place: int, number: int, today: Day, begins: datetime) -> None:
-    """Apply the mishaps of the key, and reorder it if its book changed."""
+    """Apply the day's losses and counts of the key, and reorder it if its book changed."""
     key = chain.keys[place]
     shelf = chain.shelves[key.inv_key]
     _losses_and_counts(chain, key, number, today, begins)
@@ -221,7 +221,7 @@ def _offline(chain: _Chain, number: int) -> set[str]:
 
 
 def _mark_prices(chain: _Chain, begins: datetime, today: Day) -> None:
-    """Write promotion prices on the first day, and regular prices after the last day."""
+    """Write promotion prices on the first day of a promotion, and regular prices after its last."""
     day = begins.date()
     for leaflet in chain.leaflets:
         if day not in (leaflet.begins, leaflet.ends):
@@ -299,7 +299,7 @@ def _line(
 
 
 def _bring_back(chain: _Chain, key: PlannedKey, begins: datetime, price: int) -> None:
-    """Plan the return of one unit some days later, mostly fit for sale."""
+    """Plan the return of one unit 1 to 5 days later; 80 % of these units are fit for sale."""
     random = chain.planned[key.inv_key].random
     day = begins + timedelta(days=random.randrange(1, 6))
     if day >= chain.midnight:
@@ -312,7 +312,7 @@ def _bring_back(chain: _Chain, key: PlannedKey, begins: datetime, price: int) ->
 
 
 def _file_lines(chain: _Chain, begins: datetime, lines: list[RecordSale], *, is_late: bool) -> None:
-    """Add lines to their day. Lines of an offline evening go to the next day, if `is_late`."""
+    """Add sale lines to their day. If `is_late`, evening lines go to the next day."""
     for line in lines:
         sold_at = line.occurred_at
         held = is_late and sold_at is not None and sold_at.hour >= EVENING_HOUR
@@ -353,7 +353,7 @@ def _count(chain: _Chain, key: PlannedKey, today: Day, begins: datetime) -> None
 
 
 def _miscount_openings(chain: _Chain, openings: dict[str, int]) -> None:
-    """Lower some opening counts, so that these books end below zero until the next count."""
+    """Lower the opening counts of `miscounted` keys, so that their books end below zero."""
     for key in chain.keys:
         if key.fate != "miscounted":
             continue

@@ -18,7 +18,7 @@ from ledger.services import (
 
 @dataclass(slots=True)
 class Day:
-    """The facts of one day, in the order in which they are written: morning, shop, evening."""
+    """The facts of one day. `demo_history` defines the order in which they are written."""
 
     prices: list[PastPrice] = field(default_factory=list)
     receipts: list[PastReceipt] = field(default_factory=list)

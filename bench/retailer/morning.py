@@ -2,8 +2,8 @@
 
 * A handheld was offline for five days and sends two counts. The workers reject them with reason
   `count_beyond_horizon`: the horizon is part of a key's state, so no constraint can check it.
-* A supplier has raised the cost of an item on promotion. Its price is now below its floor, so the
-  rules propose a higher price. Its regular price after the promotion is already scheduled.
+* A supplier has raised the cost of an item on promotion. The item's price is now below its floor,
+  so the rules propose a higher price. The regular price after the promotion is already scheduled.
 """
 
 from datetime import datetime, timedelta
@@ -56,7 +56,7 @@ def begin_morning(*, seed: int = 1, size: str = "demo") -> bool:
 
 
 def _send_counts(keys: list[PlannedKey], at: datetime) -> int:
-    """Write two approved counts of `at`, each one unit below the book of that time."""
+    """Write two approved counts of the time `at`, each one unit below the recorded stock."""
     sent = 0
     for key in keys:
         if key.location != HANDHELD_STORE or key.fate != "ordinary" or sent == COUNTS:

@@ -87,7 +87,7 @@ class Resupply:
             self._unload(transfer, today)
 
     def reorder(self, key: PlannedKey, number: int) -> None:
-        """Reorder a key in the evening if its book and its units on order are low."""
+        """Reorder a key if its book plus its units on order are at most the reorder point."""
         shelf = self._shelves[key.inv_key]
         position = max(0, shelf.in_book) + shelf.on_order
         if position > key.reorder_point_units or key.fate == "too_much":
@@ -112,7 +112,7 @@ class Resupply:
             ]
 
     def _send(self, key: PlannedKey, missing: int, number: int) -> None:
-        """Ship from the warehouse, limited by its shelf; the goods leave the same evening."""
+        """Ship at most the units on the warehouse shelf. The goods leave the same evening."""
         source = self._shelves.get(f"{key.item.warehouse}|{key.item.sku}")
         units = min(missing, 0 if source is None else source.on_shelf)
         if source is None or units < 1:

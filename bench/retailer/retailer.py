@@ -1,8 +1,8 @@
 """The demo retailer as values: ranged items, their locations and policies. Pure.
 
 Every distribution centre holds its half of the 2,400 items. A store ranges the best sellers of the
-chain and a sample of the rest, so most items are in some stores and none in all. `demo` is small,
-because people wait until its history is written, captured and folded.
+chain and a sample of the rest. The size `demo` is small, because people wait until its history is
+written, captured and folded.
 """
 
 from collections.abc import Iterator
@@ -39,9 +39,11 @@ ADVISED_PERCENT: Final = 15
 # its price.
 ADVISED_SLOW_PERCENT: Final = 25
 SLOW_BELOW: Final = 0.35
-# Below this demand the estimate begins with the expected rate and follows the sales slowly.
+# Below this demand (units a day) the estimate begins with the expected rate and follows the sales
+# slowly.
 SELDOM_BELOW: Final = 0.1
-# Below this demand a store keeps one unit on the shelf, and orders the next one when it is sold.
+# Below this demand (units a day) a store keeps one unit on the shelf, and orders the next one when
+# that unit is sold.
 SOLD_IN_A_MONTH: Final = 1 / 30
 # Share of the stores' keys whose routine needs the rules approve, and the largest value of a need.
 AUTOMATIC_PERCENT: Final = 85
@@ -70,7 +72,7 @@ SIZES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PlannedKey:
-    """One item at one location. `daily_units` only shapes random demand; no rule reads it."""
+    """One item at one location. `daily_units` is its expected demand, also used for its policy."""
 
     location: str
     item: Item
@@ -85,7 +87,7 @@ class PlannedKey:
 
     @property
     def is_slow(self) -> bool:
-        """Return True below 0.35 units a day. Such an item gets other planning methods."""
+        """Return True below 0.35 units a day. A slow item gets other planning methods."""
         return self.daily_units < SLOW_BELOW
 
     @property

@@ -11,9 +11,9 @@ class Scenario:
     """Shares of the sale lines, and other events per hundred lines.
 
     With `is_limited`, customers buy only the units on the shelf, and goods are bought in before the
-    run (`bought_in`: least and most of the expected units, in permille). Simulated buyers,
-    suppliers, store staff and managers work during the run. Without it nobody works, counts are not
-    submitted, and stock may fall below zero.
+    run (`bought_in`: least and greatest share of the expected units, in permille). Simulated
+    buyers, suppliers, store staff and managers work during the run. Without `is_limited` nobody
+    works, counts are not submitted, and stock may fall below zero.
     """
 
     about: str

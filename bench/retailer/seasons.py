@@ -36,7 +36,7 @@ class Promotion:
         return self.begins <= day < self.ends
 
     def includes(self, sku: str, seed: int) -> bool:
-        """Return True if the promotion includes this item: about a third of the items are in it."""
+        """Return True if `sku` is in the promotion; about a third of the department's items are."""
         random = Random(f"{seed}:promotion:{self.number}:{sku}")  # noqa: S311 -- traffic
         return random.randrange(1000) < PROMOTED_PERMILLE * len(DEPARTMENTS) // 2
 
@@ -70,7 +70,7 @@ def season_factor(season: str, day: date) -> float:
 
 
 def day_factor(season: str, day: date) -> float:
-    """Return the factor of weekday and season; about 1 over a year and a chain."""
+    """Return the product of the factors of weekday and season; over a year it is about 1."""
     return WEEKDAYS[day.weekday()] * season_factor(season, day)
 
 

@@ -1,8 +1,8 @@
 """The real units on the shelves of a live run; the books are the recorded units.
 
 The books are the sums of the facts in Postgres. The shelf starts with the book's units, minus
-unrecorded differences. A sale takes units from it. A theft takes units without a fact. A count sets
-the book to the units on the shelf.
+unrecorded differences. A sale takes units from the shelf. A theft takes units without a fact. A
+count sets the book to the units on the shelf.
 """
 
 import threading
@@ -92,7 +92,7 @@ class Shelves:
 
 
 def real_shelves(seed: int) -> Shelves:
-    """Return the present recorded stock minus the seed's unrecorded differences."""
+    """Return shelves with the recorded stock minus the unrecorded differences of the seed."""
     books = rows(_BOOKS, {"locations": [*STORES, *WAREHOUSES]})
     return Shelves({key: max(0, units - unrecorded_units(seed, key)) for key, units in books})
 

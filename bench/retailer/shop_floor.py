@@ -1,8 +1,8 @@
 """Customers and other planned actions of a run.
 
-`prepare_tick` takes the goods of a tick from the shelf, once. The call that it returns writes lines
-and commands, and is repeated if the answer is lost. Run and tick determine the id of each line and
-command, so a repetition writes nothing twice.
+`prepare_tick` takes the goods of a tick from the shelf, once. The function that it returns writes
+lines and commands. The caller repeats this function if the database's answer is lost. Run and tick
+determine the id of each line and command, so a repetition writes nothing twice.
 """
 
 from collections.abc import Callable
@@ -72,7 +72,7 @@ class ShopFloor:
         self.shops = shops_of_demo() or self.shops
 
     def prepare_tick(self, tick: Tick) -> Callable[[], None]:
-        """Take the goods of a tick from the shelves; return the call that writes the facts."""
+        """Take the goods of a tick from the shelves; return a function that writes the facts."""
         now = database_now() if tick.lines or tick.actions else None
         if now is None:
             return partial(self._write, tick, [], [])
@@ -90,13 +90,13 @@ class ShopFloor:
         return partial(self._write, tick, sold, commands)
 
     def prepare_held(self) -> Callable[[], None]:
-        """Return the call that writes all held lines, at the end of the run."""
+        """Return a function that writes all held lines, for the end of the run."""
         held = [row for store in sorted(self.held) for row in self.held[store]]
         self.held = {}
         return partial(self._record, held)
 
     def _sale(self, tick: Tick, place: int, line: PlannedLine, now: datetime) -> RecordSale | None:
-        """Return the sale of a line, at most the units on the shelf.
+        """Return the sale of a planned line, with at most the units on the shelf.
 
         Return None if there are no units, or if the store's tills are offline and hold the line.
         """

@@ -1,4 +1,4 @@
-"""Counts of a run; they print as one line while it runs and as a table at its end."""
+"""Counts of a run, printed as one line during the run and as a table at its end."""
 
 from dataclasses import asdict, dataclass
 
@@ -7,7 +7,7 @@ from typing_extensions import override
 
 @dataclass(slots=True)
 class Traded:
-    """Counts of a run. Sales and staff run in two threads; only one of them writes each field."""
+    """Counts of a run. Each is written by the sales or the staff thread; both write `refused`."""
 
     scenario: str = "normal"
     seed: int = 1

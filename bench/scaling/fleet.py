@@ -36,7 +36,7 @@ class Fleet:
         return sum(usage(process.pid).cpu_s for process in self._processes)
 
     def owners(self) -> set[str]:
-        """Return the names of the owners if every partition is RUNNING, else an empty set."""
+        """Return the workers that own partitions; an empty set unless all are RUNNING."""
         headers = {"Authorization": f"Bearer {self.token}"}
         try:
             answer = httpx.get(f"{self.urls[0]}/iq/v1/partitions", headers=headers, timeout=5)
@@ -68,7 +68,7 @@ class Fleet:
             time.sleep(_POLL_S)
 
     def stop(self) -> None:
-        """Send SIGTERM to all at once, then wait for each."""
+        """Send SIGTERM to all workers, then wait until each has ended."""
         for process in self._processes:
             process.terminate()
         for process in self._processes:

@@ -17,8 +17,8 @@ _TIMEOUT_S: Final = 30.0
 class QueryLoad:
     """Queries for `keys` in turn, in a thread, until the end of the block.
 
-    `waited_s` has the seconds of each successful answer. `unanswered` counts the others, for
-    example the immediate refusals of a restoring worker.
+    `waited_s` has the seconds of each successful answer. `unanswered` counts all other queries, for
+    example those that a restoring worker refuses.
     """
 
     def __init__(self, url: str, token: str, keys: Sequence[str]) -> None:

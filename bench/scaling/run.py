@@ -1,9 +1,9 @@
-"""One worker and two, in turn, on the same log: A B B A.
+"""Runs of one worker and of two on the same log, in the order 1, 2, 2, 1.
 
 Most of the log exists before the workers start. Up to 5,000 more lines follow when every partition
 has an owner and queries are answered. So records remain to be measured even if a worker starts
-late. The measured time runs from then to the commit of the last record. A wrong key or window is an
-error.
+late. The measured time begins with these lines and ends with the commit of the last record. A wrong
+key or window in the outputs is an error.
 """
 
 import os
@@ -45,7 +45,7 @@ class Plan:
     timeout_s: float
 
     def order(self) -> Iterator[int]:
-        """Yield the numbers of workers of all runs; every second block has the reverse order."""
+        """Yield the number of workers of each run; every second block has the reverse order."""
         for block in range(self.rounds):
             yield from COUNTS if block % 2 == 0 else reversed(COUNTS)
 
@@ -94,7 +94,7 @@ class Report:
         return {"keys": self.keys, "windows": self.windows, "gain": self.gain, "runs": runs}
 
     def as_text(self) -> str:
-        """Return a table with a row for each run, all of them compared and correct."""
+        """Return a table with one row per run. All runs had correct outputs."""
         lines = ["workers   records records/s  CPU-s/M  answers  p99 ms longest ms  load"]
         lines += [
             f"{run.workers:>7} {run.records:>9,} {run.rate:>9,.0f} "

@@ -1,4 +1,4 @@
-"""Simulation of seeds, in this process or in children."""
+"""Simulation of seeds, in this process or in child processes."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ def sizes(seed: int) -> tuple[int, int]:
 
 
 def replay(seed: int, kept: Kept | None = None) -> Found | None:
-    """Return the shortest failure of a seed, or the one reduced to `kept`; None if it passes."""
+    """Return a seed's failure in the shortest history, or in history `kept`; None if it passes."""
     with silent(), Disk() as disk:
         return shortest(seed, disk, kept)
 
@@ -44,7 +44,7 @@ def _failing_on(disk: Disk, batch: tuple[int, int]) -> list[int]:
 
 
 def first_found(start: int, seeds: int) -> Found | None:
-    """Return the first failing seed, shortened; None if none of them fails."""
+    """Return the first failing seed with its shortest history; None if no seed fails."""
     with silent(), Disk() as disk:
         for seed in range(start, start + seeds):
             if violation_of(draw_plan(seed), disk)[0] is not None:

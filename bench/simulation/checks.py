@@ -1,8 +1,8 @@
 """Checks of the guarantees in docs/delivery.md and docs/domain.md 4, at each visible state.
 
-Committed transactions are visible, and so are states that a worker publishes to queries. Each is
-compared with the result of a single pass (`Truth`) at the position that it states. So a defect is
-reported at the step where it happens.
+Committed transactions are visible, and so are states that a worker publishes to queries. Each state
+is compared with the result of a single pass (`Truth`) at the position that the state contains. So a
+defect is reported at the step where it happens.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ _STAGES: Final = {
     PRICE_EVENTS: 2,
 }
 
-_PARTITION: Final = InvKey("")  # pseudo key: `shown` has the published offset under it
+_PARTITION: Final = InvKey("")  # pseudo key for the partition's published offset in `shown`
 
 Sends = Sequence[tuple[str, LogRecord]]
 
@@ -210,7 +210,7 @@ class Visible:
             violated(f"level of {key} carries its rows, {sorted(written)}", sorted(carried))
 
     def _check_progress(self, progress: Progress) -> None:
-        """Check that exactly the results before the progress are visible, and check its marks."""
+        """Check that exactly the results below the progress are visible, and check its marks."""
         at = progress.next_offset
         if at < self.progress:
             violated("progress never goes back", at)

@@ -1,7 +1,7 @@
 """The snapshot directories of simulated workers, and faults of their files.
 
-The files are real, written and read by the engine's own code. They are in memory if the machine has
-a memory file system, because the engine waits for the disk.
+The files are real, written and read by the engine's own code. They are in a memory file system if
+the machine has one, because the engine waits for the disk.
 """
 
 import shutil
@@ -34,7 +34,7 @@ _OTHER_GENERATION: Final = GENERATION - 1
 
 
 class Disk:
-    """One directory per worker, which outlives the worker's processes; a context manager.
+    """Snapshot directories, one per worker, that outlive worker processes; a context manager.
 
     Within the context the engine has the small limits of `scale`.
     """
@@ -69,20 +69,20 @@ class Disk:
         return self._root / f"worker-{slot}"
 
     def remember(self, slot: int) -> None:
-        """Save the worker's first files for later faults. Call this before the worker writes."""
+        """Save the worker's first snapshots for later faults. Call this before it writes."""
         for path in self.directory(slot).glob("*.snapshot"):
             if path not in self._first:
                 self._first[path] = path.read_bytes()
 
     def load(self, slot: int, partition: int) -> Snapshot | None:
-        """Return the snapshot that the worker in that slot finds; None if it refuses the file."""
+        """Return the snapshot that the worker in that slot loads; None without a valid file."""
         try:
             return load(self.directory(slot), partition, GENERATION)
         except SnapshotRefused:
             return None
 
     def damage(self, slot: int, kind: str) -> None:
-        """Apply the fault to every file of the worker."""
+        """Apply a fault of this kind to every snapshot file of the worker."""
         paths = sorted(self.directory(slot).glob("*.snapshot"))
         contents = [path.read_bytes() for path in paths]
         for path, content, other in zip(paths, contents, reversed(contents), strict=True):
@@ -116,7 +116,7 @@ class Disk:
 
 
 def _frame_ends(content: bytes) -> list[int]:
-    """Return the end offsets of the file's frames, as far as it is complete."""
+    """Return the end offsets of the frames in the content of a snapshot file."""
     ends = [len(_MAGIC)]
     while ends[-1] + _FRAME.size <= len(content):
         length, _ = _FRAME.unpack_from(content, ends[-1])

@@ -21,7 +21,7 @@ from streams.engine.store import OwnedPartition
 
 
 class EndChecks:
-    """Topics and snapshots that all workers of a history have left behind."""
+    """Checks of the topics and snapshots that the workers of a history have left behind."""
 
     def __init__(self, broker: MemoryBroker, disk: Disk, loop: StepLoop) -> None:
         self._broker = broker
@@ -66,7 +66,7 @@ class EndChecks:
     def _check_position(
         self, restored: OwnedPartition, truth: Truth, base: Snapshot | None
     ) -> None:
-        """Check the restored offsets, the as-of time, and the rows to send again."""
+        """Check the restored offsets, the as-of time, and the window rows to send again."""
         end = len(truth.verdicts)
         offsets = (
             restored.next_offset,
@@ -89,7 +89,7 @@ class EndChecks:
             )
 
     def _carried(self, partition: int, start: int) -> dict[InvKey, tuple[int, ...]]:
-        """Return the starts of the rows in the last level of each key, from offset `start` on."""
+        """Return the window starts in the last level record of each key, from offset `start` on."""
         carried: dict[InvKey, tuple[int, ...]] = {}
         for record in self._broker.topics[ON_HAND_CHANGELOG, partition]:
             level = orjson.loads(record.value or b"")
@@ -104,7 +104,7 @@ class EndChecks:
         owed.check(broker.sends)
 
     def _snapshots(self, partition: int) -> Iterator[Snapshot]:
-        """Yield the worker's snapshots, each loaded for one restore: a restore modifies it."""
+        """Yield all workers' snapshots of a partition, loaded for one restore: it modifies them."""
         for slot in range(SLOTS):
             snapshot = self._disk.load(slot, partition)
             if snapshot is not None:

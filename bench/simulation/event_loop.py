@@ -61,7 +61,7 @@ class StepLoop:
     def call_later(
         self, _delay: float, callback: Callable[..., object], *args: object
     ) -> asyncio.Handle:
-        """Queue a step for when the scheduler ends the sleep; the delay is ignored."""
+        """Queue a step that runs when the scheduler ends the sleep; the delay is ignored."""
         handle = asyncio.Handle(callback, args, self.as_loop)
 
         def wake(_slept: object) -> None:

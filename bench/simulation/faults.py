@@ -44,7 +44,7 @@ LOSSES: Final = (
     CUT_ROWS,
     CUT_LEVELS,
 )  # permanent: a worker that needs the lost records must halt
-DAMAGES: Final = (TEAR, FLIP, AGE, SWAP, SPOOF)  # the worker is killed and restarts with these
+DAMAGES: Final = (TEAR, FLIP, AGE, SWAP, SPOOF)  # the killed worker restarts with these snapshots
 _KINDS: Final = {
     KILL: 6,
     SLEEP: 4,
@@ -64,12 +64,12 @@ _KINDS: Final = {
 }
 # Weights of faults in histories that delete changelogs. Snapshots then outlive their changelogs.
 _REBUILDING: Final = {WIPE: 2, KILL: 1, MOVE: 1, AGE: 1, COMPACT: 1, SLEEP: 1}
-# Faults that are dangerous in sequence. Independent faults rarely give such a sequence: in one of
-# 20,000 histories, two workers slept one after the other at a critical moment. The first letter is
-# the target of the fault (a: the worker with most partitions at first, b: the other worker). The
-# second letter is the worker that has all partitions afterwards.
+# Faults that are dangerous in sequence. Independent faults rarely give such a sequence: only 1 of
+# 20,000 histories had two workers that slept one after the other at a critical moment. The first
+# letter is the target of the fault (a: the worker with most partitions at first, b: the other
+# worker). The second letter is the worker that has all partitions afterwards.
 _CHAINS: Final = (
-    ((SLEEP, "ab"), (MOVE, "aa")),  # misses a rebalance and wakes up in the next one
+    ((SLEEP, "ab"), (MOVE, "aa")),  # the worker misses a rebalance and wakes up in the next one
     ((SLEEP, "ab"), (SLEEP, "ba")),
     ((SLEEP, "ab"), (SLEEP, "ba"), (MOVE, "ab")),
     ((SLEEP, "ab"), (KILL, "ba")),
@@ -104,10 +104,10 @@ HALVES: Final = 2
 class Fault:
     """An event before the scheduler's step `at`, which affects the worker in a slot.
 
-    `to` is the owner of each partition after a rebalance. `quarter` sets the group's offset to this
-    number of quarters of the log, before or after the end of the changelog's state. `steps` is the
-    number of steps for which a worker sleeps or an effect is delayed. `part` is the number of
-    quarters of a topic that are truncated, or of halves that get another order.
+    `to` has the owner of each partition after a rebalance. `quarter` sets the group's offset to
+    this number of quarters of the log, which may be below or above the offset of the changelogs.
+    `steps` is the number of steps for which a worker sleeps or an effect is delayed. `part` is the
+    number of quarters of a topic that are truncated, or of halves that a recreated source has.
     """
 
     at: int
@@ -162,18 +162,18 @@ def draw_keeping(random: Random, *, first: int) -> tuple[Fault, ...]:
 
 
 def draw_loss(random: Random) -> Fault:
-    """Return a permanent loss: a worker halts at it, unless it no longer needs the records."""
+    """Return a permanent loss: a worker halts unless it no longer needs the lost records."""
     kind = random.choice(LOSSES)
     return Fault(random.randrange(10, _LATEST), kind, part=random.randint(1, QUARTERS))
 
 
 def draw_fetch(random: Random, *, slot: int) -> Fault:
-    """Return a fault: a fetch of the worker in that slot lacks a record or repeats records."""
+    """Return a fault that makes a fetch of the worker in `slot` lack a record or repeat records."""
     return Fault(_early(random), random.choice(FETCHES), slot)
 
 
 def _chain(random: Random, *, first: int) -> list[Fault]:
-    """Return one chain; `first` is the slot of its first worker."""
+    """Return one chain of faults; `first` is the slot of worker "a" in `_CHAINS`."""
     at = _early(random)
     faults: list[Fault] = []
     for kind, (whom, whose) in random.choice(_CHAINS):

@@ -121,9 +121,10 @@ def _drawn(random: Random, number: int, kind: str, partitions: int, before: list
 
 
 def _another(random: Random, kind: str, partition: int, before: list[Step]) -> int | None:
-    """Return the step that a resend or a deletion refers to, or None.
+    """Return the number of the step that a resend or a deletion refers to, or None without one.
 
-    A connector sends one of the newest records again; a cashier deletes any sale once.
+    A connector sends one of the newest four records again. A cashier deletes any sale, but only
+    once.
     """
     here = [step for step in before if step.partition == partition]
     if kind == "resend":

@@ -1,4 +1,4 @@
-"""The broker of a simulation: it shows committed records, and can lose topics permanently.
+"""The broker of a simulation: it checks committed records, and can lose records permanently.
 
 Truncated or replaced records can't be restored. So a worker that needs them halts permanently. A
 worker that doesn't need them continues, and everything that it writes is still correct.
@@ -37,7 +37,7 @@ class WatchedBroker(MemoryBroker):
         self._visible[transaction.partition].committed(transaction.sent)
 
     def lose(self, topic: str, quarters: int) -> None:
-        """Delete the first `quarters`/4 of the records of each partition of `topic`."""
+        """Delete the first `quarters`/4 of each partition's records in `topic`."""
         for partition in range(len(self._visible)):
             first = self.next_offset((topic, partition)) * quarters // QUARTERS
             if first > 0:
@@ -45,10 +45,10 @@ class WatchedBroker(MemoryBroker):
                 self.has_lost = True
 
     def remake_source(self, halves: int) -> bool:
-        """Recreate the source, with this many halves of its records in another order.
+        """Recreate the source with `halves`/2 as many records in reverse order.
 
         A partition without folded records gets the same records in the same order. If no partition
-        has any, nothing happens and the result is False.
+        has folded records, nothing happens and the result is False.
         """
         folded = {visible.number for visible in self._visible if visible.progress}
         for partition in range(len(self._visible) if folded else 0):

@@ -28,8 +28,8 @@ class Truth:
 
     `states` has each state by key and offset. `marks[n]` describes the dedupe ring after n records:
     newest commit time, highest LSN, whether the snapshot is over, and the offset from which a
-    replay rebuilds it. `rows` has every changed window row by key, start and offset. `outputs` has
-    decisions by id and offset. `beats` has heartbeats by offset.
+    replay rebuilds the ring. `rows` has every changed window row by key, start and offset.
+    `outputs` has decisions by id and offset. `beats` has heartbeats by offset.
     """
 
     partition: Partition = field(default_factory=lambda: Partition(GENERATION))

@@ -75,7 +75,7 @@ def draw_plan(seed: int) -> Plan:
 
 
 def with_loss(plan: Plan, loss: Fault) -> Plan:
-    """Return the same history with a loss in it, after which changelogs are not rebuilt."""
+    """Return the plan with a loss of records, and with no deletion of changelogs after the loss."""
     kept = [fault for fault in plan.faults if fault.kind != WIPE or fault.at < loss.at]
     return _with_fault(replace(plan, faults=tuple(kept)), loss)
 

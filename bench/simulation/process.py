@@ -1,7 +1,7 @@
 """One worker process from start to end: its real runtime, driven by a simulated Faust.
 
-The simulation makes the calls that `streams.worker` registers with Faust, in the same order: join,
-fetch, hand over, commit the group's offset, leave. Any failure ends the process.
+The simulation calls the functions that `streams.worker` registers with Faust, in the same order:
+join, fetch, hand over, commit the group's offset, leave. Any failure ends the process.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _SNAPSHOT_EFFECTS: Final = {SLEEP: REST, "load": "load snapshot", "write": "writ
 
 
 class BrokerFailed(Exception):
-    """The broker did not answer, or it refused. The process can't know if it has committed."""
+    """The broker did not answer or refused. The process can't know if its transaction committed."""
 
 
 class Stopped(Exception):
@@ -155,7 +155,7 @@ class Process:
         await self._worker.snapshot_writer.write_changed()
 
     async def stop(self) -> None:
-        """Stop as a worker does on SIGTERM: finish the current chunk, save, release all partitions.
+        """Stop like a worker on SIGTERM: finish the chunk, save snapshots, release all partitions.
 
         Raises:
             Stopped: always, once all partitions are released.
@@ -204,7 +204,7 @@ class Process:
             raise BrokerFailed(effect)
 
     def _check_published(self) -> None:
-        """Check everything that is published."""
+        """Check all states that the worker publishes to queries."""
         for partition, owned in self.ownership.ready.items():
             if partition not in self.ownership.assigned:
                 violated("nothing is shown of a partition that is not assigned", partition)
@@ -251,7 +251,7 @@ class Process:
                 self.run(self.write_snapshots())
 
     def _fetched(self, partition: int, start: int) -> list[SourceRecord]:
-        """Return the next records. If those at `start` were truncated, begin at the first left."""
+        """Return the next records from `start` on, without those that were truncated."""
         records = self._environment.broker.topics[STOCK_EVENTS, partition]
         found = [SourceRecord(r.offset, r.key, r.value) for r in records if r.offset >= start]
         chunk = found[: self._environment.chunk_size()]

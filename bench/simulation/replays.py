@@ -62,7 +62,7 @@ def owed_for_replay(chunk: Iterable[SourceRecord], owned: OwnedPartition) -> Owe
 
 
 def owed_by_timer(owned: OwnedPartition) -> Owed:
-    """Return every open decision of the partition."""
+    """Return the decisions that the timer must send again: all open ones of the partition."""
     return Owed(set(), set(), set(_decided(list(owned.published.values()), "open")))
 
 

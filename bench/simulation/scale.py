@@ -1,8 +1,8 @@
 """Limits and times for simulations, so small that a dozen records reach each of them.
 
 A history has about twelve records and no clock. With the engine's own limits, a restore would
-always read the whole source, and the fold would never yield within a chunk. With its own clock, a
-seed would run differently on a busy and on a quiet machine.
+always read the whole source, and the fold would never yield within a chunk. With the engine's own
+clock, a seed would run differently on a busy and on a quiet machine.
 """
 
 from collections.abc import Iterator

@@ -80,9 +80,10 @@ def shortest(seed: int, disk: Disk, kept: Kept | None = None) -> Found | None:
 
 
 def _shorter(steps: tuple[int, ...], faults: tuple[int, ...]) -> Iterator[Kept]:
-    """Yield every history with one fault or step less, then with two less, faults before steps.
+    """Yield each history without one fault or step, then without two; leave out faults first.
 
-    Leaving out one step changes all later interleavings. So a pair may work where one doesn't.
+    Leaving out one step changes all later interleavings. So the failure may remain without two of
+    them, even if it disappears without one.
     """
     things = [(True, fault) for fault in faults] + [(False, step) for step in reversed(steps)]
     for gone in (*combinations(things, 1), *combinations(things, 2)):

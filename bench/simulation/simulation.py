@@ -41,7 +41,7 @@ from streams.engine.records import Fenced
 from streams.engine.restore import CHANGELOGS
 
 MOST_STEPS: Final = 5_000
-_BEATS_FROM: Final = 1_000  # numbers of the steps that close a history
+_BEATS_FROM: Final = 1_000  # first number of the steps that close a history
 
 
 @dataclass(slots=True)
@@ -174,8 +174,8 @@ class Simulation:
         if due:
             self._run_effect(due[0 if self._in_order else int(self._random.random() * len(due))])
             return True
-        # Half of the time, let a process sleep through the next fault: it then wakes up in another
-        # state.
+        # Half of the time, let a process sleep through the next fault, after which it wakes up in
+        # another state.
         if self._faults and not self._in_order and self._random.random() < 1 / 2:
             return self._force_next()
         return self._wake() or self._force_next()
@@ -206,7 +206,7 @@ class Simulation:
         return bool(idle)
 
     def _force_next(self) -> bool:
-        """Trigger the next fault now; after the last one send the last records."""
+        """Trigger the next fault. After all faults send the last records, then run the timers."""
         if self._faults:
             self._inject(self._faults.pop())
             return True
@@ -263,7 +263,7 @@ class Simulation:
                 self.broker.compact(topic, partition)
 
     def _wipe(self) -> None:
-        """Delete changelogs and kill all processes: a running one would not rewrite all records."""
+        """Delete changelogs and kill all processes: running ones would not rewrite all records."""
         self._changelogs_are_complete = False
         for topic in CHANGELOGS:
             for partition in range(len(self.truths)):
@@ -274,7 +274,7 @@ class Simulation:
             self._end(process, "killed")
 
     def _remake(self, halves: int) -> None:
-        """Recreate the source and kill all processes: a running one checks topic ids by a timer."""
+        """Recreate the source and kill all processes: running ones check topic ids by a timer."""
         if self._watched.remake_source(halves):
             for process in self.processes:
                 self._end(process, "killed")

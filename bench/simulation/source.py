@@ -27,7 +27,7 @@ _HORIZON_US: Final = 120 * SECOND_US
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_US: Final = 1_780_000_000 * SECOND_US
 _ON_ARRIVAL: Final = {"wrong_key": "rejected:key_mismatch", "zero": "rejected:limit"}
-# Topic keys of garbage records by `units` of the step, which has no other use for garbage.
+# Keys of garbage records, by the `units` of their step. Such a step has no other use for `units`.
 _STRANGE_KEYS: Final[dict[int, bytes | None]] = {7: None, 8: b"\xff\xfe", 9: b""}
 _POLICY: Final[Row] = {
     "status": "active",
@@ -54,7 +54,7 @@ class SentRecord(NamedTuple):
     """One record as the broker has it.
 
     `verdict` is None if the rules of the key decide. `clock_us` is the time to which the record
-    moves the clock of its key if it is applied: None for heartbeats and snapshot rows.
+    moves the clock of its key if it is applied; it is None for heartbeats and snapshot rows.
     """
 
     number: int
@@ -106,7 +106,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Change:
-    """A change as it was sent; `fate` is the fold's verdict if the ring admits it, None if open."""
+    """A sent change. `fate` is the fold's verdict if the ring admits it; None: the key decides."""
 
     key: str
     table: str
@@ -140,7 +140,7 @@ class SourceWriter:
         self._changes: dict[int, _Change] = {}
 
     def write(self, step: Step) -> SentRecord | None:
-        """Return the record of the step; None if the step that it refers to was left out."""
+        """Return the record of the step; None if the step refers to one that was left out."""
         self._now_us += step.gap_us
         at_ms = self._now_us // 1000 + 5 + step.skew_ms
         if step.kind in ("garbage", "tombstone"):

@@ -26,7 +26,7 @@ _METRICS: Final = Metrics()  # shared by all workers and never read
 
 
 class Client(Fencing, Protocol):
-    """The broker interface of a simulated process; `sent` has each partition's last sends."""
+    """The broker interface of a simulated process; `sent` has the last sends by partition."""
 
     sent: dict[int, list[Send]]
 

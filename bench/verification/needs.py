@@ -1,4 +1,4 @@
-"""Decisions on an open need. Workers send each again every minute, which restores its proposal."""
+"""Wait for a repeated need: workers send open needs every minute, which restores proposals."""
 
 import time
 from typing import Final
@@ -17,7 +17,8 @@ _POLL_S: Final = 1.0
 def wait_repeated(target: Target, key: str) -> None:
     """Wait until the newest decision on the key is at most 20 s old, and all sinks have applied it.
 
-    Workers send the decision again at the earliest 40 s later. Return after 120 s in any case.
+    So workers send the decision again in 40 s at the earliest. Stop waiting for a newer decision
+    after 120 s.
     """
     deadline = time.monotonic() + _LONGEST_S
     while _age_s(target, key) > _FRESH_S and time.monotonic() < deadline:
@@ -26,7 +27,7 @@ def wait_repeated(target: Target, key: str) -> None:
 
 
 def _age_s(target: Target, key: str) -> float:
-    """Return the age of the newest decision on the key in seconds, by its topic time."""
+    """Return the age of the newest decision on the key in seconds, by its Kafka timestamp."""
     bootstrap, partitions = target.settings.kafka_bootstrap, target.settings.partitions
     with target.reading() as connection:
         topic = output_topics(deciding_revision(connection)).reorder_events

@@ -1,8 +1,8 @@
 """One planted wrong row at a time: in the read model, in a worker's state, among the proposals.
 
 The bench plants a wrong row, runs `verify`, and then restores the row. Before the restore,
-`is_there` returns True if the row was wrong all the time. If a sale would replace the row, its key
-is not sold during the round.
+`is_there` returns True if the row was wrong all the time. If a sale would replace the row, the
+bench doesn't sell its key during the round.
 """
 
 from collections.abc import Iterator
@@ -83,7 +83,7 @@ def _writing(target: Target) -> psycopg.Connection:
 
 @contextmanager
 def _hot_level(target: Target, sku: str) -> Iterator[Planted]:
-    """Write a wrong level of a hot key. Its sales pause, because the next one would replace it."""
+    """Write a wrong level of a hot key. Sales of the key pause, or the next would replace it."""
     with target.shop.without_sales(sku):
         target.wait_until_now()
         with _row(LEVEL_COUNTER, target, sku) as row:

@@ -13,7 +13,7 @@ LONGEST_SHOWN: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Parameters of a run. Every `plant_every`th round has a wrong row; its kinds take turns."""
+    """Parameters of a run. Every `plant_every`th round has a wrong row. The kinds take turns."""
 
     rounds: int
     load: int
@@ -94,7 +94,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """Return 1 after a wrong answer, 2 if a round is undecided, 0 otherwise."""
+        """Return 1 if `verify` was wrong, 2 if a comparison is undecided, 0 otherwise."""
         if self.at_rest == 1 or any(one.is_wrong for one in self.rounds):
             return 1
         is_open = self.problem is not None or any(one.is_undecided for one in self.rounds)
@@ -116,7 +116,7 @@ class Report:
         }
 
     def rows(self) -> list[tuple[object, ...]]:
-        """Return one row per kind, as `COLUMNS` names them."""
+        """Return one table row per kind of wrong row, with the columns `COLUMNS`."""
         return [tuple(counts.values()) for counts in self.as_json()["kinds"].values()]
 
     def _counted(self, kind: str) -> dict[str, object]:

@@ -1,7 +1,8 @@
 """Wrong rows of the database: a level, a window row, a proposal with another id.
 
 A row version of Postgres has an address (`ctid`) and the transaction that wrote it (`xmin`). While
-both are those of the wrong row, no write has replaced it, so every snapshot in between holds it.
+both are unchanged, no write has replaced the wrong row, so every database snapshot since then
+contains it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +49,7 @@ class Counter:
     order: LiteralString
 
     def change(self) -> sql.Composed:
-        """Return the statement that adds one."""
+        """Return the statement that adds 1 to the column."""
         return sql.SQL(
             "UPDATE {table} SET {column} = {column} + 1 WHERE ctid = (SELECT ctid FROM {table}"
             " WHERE inv_key = %(key)s ORDER BY {order} DESC LIMIT 1 FOR UPDATE)"
@@ -79,7 +80,7 @@ _PROPOSALS: Final = Counter(("app", "reorder_proposal"), "revision", "revision")
 
 @contextmanager
 def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterator[Planted]:
-    """Add 1 to a number within the block. The row keeps its offset; the next upsert replaces it."""
+    """Add 1 to the column within the block. The row keeps its offset; an upsert replaces it."""
     found = connection.execute(which.change(), {"key": key}).fetchone()
     if found is None:
         problem = f"{'.'.join(which.table)} has no row of {key}"

@@ -43,8 +43,8 @@ SELECT %(location)s, %(run)s || '-' || n, %(location)s || '|' || sku, %(location
     clock_timestamp()
 FROM unnest(%(skus)s::text[]) WITH ORDINALITY line (sku, n)
 """
-# Order lines that change at once: `verify` must also handle the old values of changed rows in
-# flight.
+# An order line that is confirmed right after its insert: `verify` must also handle the old values
+# of changed rows in flight.
 _ORDER: Final = """
 INSERT INTO retail.purchase_order_line (inv_key, location, sku, order_ref, supplier, status,
     ordered_units, ordered_at)
@@ -108,7 +108,7 @@ class Shop:
         """Check that the thread that sells is running.
 
         Raises:
-            PlantFailed: the thread that sells has ended by an error.
+            PlantFailed: the thread that sells has ended.
         """
         if self._thread is None or not self._thread.is_alive():
             problem = f"the thread that sells at {self.location} ended after {self.lines} lines"

@@ -1,4 +1,4 @@
-"""Wrong states: a record of a changelog, and the memory of a worker that restored such a record."""
+"""Wrong states: in a changelog record, and in a worker that restored such a record."""
 
 import os
 import signal
@@ -60,7 +60,7 @@ class Target:
 
     @contextmanager
     def reading(self) -> Iterator[psycopg.Connection]:
-        """Connect as a reader."""
+        """Connect to Postgres with read-only rights."""
         url = self.settings.read_database_url.get_secret_value()
         with psycopg.connect(url, autocommit=True) as connection:
             yield connection
@@ -96,8 +96,8 @@ def changelog_window(target: Target, key: str) -> Iterator[Planted]:
 def worker_state(target: Target, sku: str) -> Iterator[Planted]:
     """Make a worker restore a wrong level. It continues from that level until the block ends.
 
-    The key is sold within the block. No sale repairs the state, because each changes the number
-    that the worker has.
+    The key is sold within the block. No sale repairs the state, because each sale changes the wrong
+    number by one unit.
     """
     _restore(target, sku, units=1, surplus=1)
     try:
@@ -108,7 +108,7 @@ def worker_state(target: Target, sku: str) -> Iterator[Planted]:
 
 
 def _restore(target: Target, sku: str, *, units: int, surplus: int) -> None:
-    """Make the key's worker restore a level with `units` more, and check that it continues from it.
+    """Make the key's worker restore a level with `units` more; check that it uses this level.
 
     The worker is killed right after the record is written. A worker that stops in order would write
     a snapshot of its memory, and the next start would read only later records.
@@ -185,7 +185,7 @@ def _after(settings: Connections, topic: str, partition: int, offset: int | None
 def _record(
     settings: Connections, topic: str, key: str, record: tuple[bytes, bytes]
 ) -> Iterator[Callable[[], bool]]:
-    """Write a record; yield a function that returns True while it is the newest of its key."""
+    """Write a record; yield a function that returns True while no newer record has its key."""
     offset = _write(settings, topic, key, record)
     partition = partition_of(key.encode(), settings.partitions)
 

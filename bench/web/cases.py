@@ -22,7 +22,7 @@ class Case:
 
 
 def cases(retailer: Retailer) -> list[Case]:
-    """Return every page to measure. The store with the most items is the one that is sorted."""
+    """Return every page to measure. The sorted lists show the store with the most items."""
     store = max(retailer.stores, key=lambda one: one.items)
     product = ranged(retailer, store)
     item = f"/items/{store.code}/{quote(product.code)}"
@@ -44,7 +44,7 @@ def ranged(retailer: Retailer, store: Store) -> Product:
 
 
 def _middle(retailer: Retailer) -> str:
-    """Return the key in the middle of the list."""
+    """Return the key in the middle of the stock list."""
     stores = sorted(retailer.stores, key=lambda store: store.code)
     store = stores[len(stores) // 2]
     return f"{store.code}|{ranged(retailer, store).code}"

@@ -130,7 +130,7 @@ def _status(number: int) -> str:
 
 
 def _state(drawn: random.Random, status: str, now_us: int) -> KeyState:
-    """Return a key that was counted a month ago and has sold since."""
+    """Return the state of a key that was counted a month ago and has sold since."""
     point, up_to = (low := drawn.randrange(4, 40)), low * drawn.randrange(3, 6)
     on_hand = {
         "negative": -drawn.randrange(1, 9),

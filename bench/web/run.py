@@ -82,7 +82,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The measurements of a run with machine, commit and load, before and after the requests."""
+    """The measurements of a run, with machine, commit, and load before and after the requests."""
 
     plan: Plan
     commit: str

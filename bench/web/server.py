@@ -15,7 +15,7 @@ from cdc.logs import configure_logging
 from webui import __main__ as web
 from webui.live.stream import HUB
 
-# Each line names a key and has its level record as text.
+# Fields of an input line: a key, and its level record as text.
 KEY: Final = "key"
 LEVEL: Final = "level"
 
@@ -24,7 +24,7 @@ class InputFeed:
     """A feed that publishes the level records of standard input to the hub."""
 
     def begin_at(self, offsets: dict[int, int]) -> None:
-        """Ignore the read model's offsets: the input has only changes after the read model."""
+        """Ignore the read model's offsets, because the input has only later changes."""
 
     async def run(self) -> None:
         """Publish each line until the input ends, so that the server ends with the bench."""

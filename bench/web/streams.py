@@ -99,7 +99,7 @@ async def _measure(
 
 
 async def _opened(url: str, address: str, cookies: str, number: int) -> list[_Stream]:
-    """Open the streams, at most 50 at the same time. Each has received its first rows."""
+    """Open the streams, at most 50 at a time. Each has received its first event `age`."""
     place = urlsplit(url)
     request = (
         f"GET {address} HTTP/1.1\r\nHost: {place.netloc}\r\nCookie: {cookies}\r\n"
