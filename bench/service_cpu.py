@@ -53,7 +53,7 @@ class CpuMeter:
         self._began = time.monotonic()
 
     def per_line(self, lines: int) -> tuple[ServiceCpu, ...]:
-        """Return the CPU time since `start` for each service, the largest first, then for all.
+        """Return the CPU time per line since `start`: by service, largest first, then for all.
 
         Raises:
             BenchFailed: a service has ended since `start`.

@@ -16,7 +16,7 @@ from typing import Any, Final
 from bench.simulation.batches import failing_batches, replay
 from bench.simulation.shrink import Found
 
-MOST_FOUND: Final = 5  # failing seeds that are shortened; more probably show the same defect
+MOST_FOUND: Final = 5  # failing seeds to shorten; further ones probably show the same defect
 _BATCH: Final = 250
 _REPORT_SEEDS: Final = 1_000
 _REPORT_S: Final = 60.0
@@ -108,7 +108,7 @@ def _run(
 
 @contextmanager
 def _signals() -> Iterator[Sequence[int]]:
-    """Yield a list of the signals that have arrived. A second SIGINT or SIGTERM raises at once.
+    """Yield a list of the signals that have arrived. If the same signal comes again, it raises.
 
     The first signal raises no exception: if it arrived during a destructor, Python would only print
     the exception and continue.

@@ -35,7 +35,7 @@ class BenchFailed(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Standalone:
-    """A running standalone cluster: the address of its master, and its processes."""
+    """A running standalone Spark cluster: the address of its master, and its process ids."""
 
     master: str
     pids: Sequence[int]

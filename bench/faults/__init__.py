@@ -1,1 +1,1 @@
-"""Random faults on a running stack under load, and checks of its guarantees afterwards."""
+"""Random faults on a running stack under load, and checks of the stack's guarantees afterwards."""

@@ -20,7 +20,7 @@ from bench.faults.stack_under_test import ConditionTimeout, StackUnderTest
 from bench.faults.trade import Load, trading
 
 SHOWN_WITHIN_S: Final = 5.0
-# Time that the stack has to repair itself. Then the bench runs the printed commands.
+# Time limit for the stack's own repair. Afterwards the bench runs the printed commands.
 SELF_REPAIR_S: Final = 60.0
 _REPAIRED_S: Final = 120.0
 _REPAIRS_MOST: Final = 4

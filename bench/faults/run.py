@@ -162,7 +162,7 @@ def _cause_and_measure(stack: Stack, fault: Fault, plan: Plan, probe: Probe) -> 
 
 def _signal(pids: Sequence[int], number: signal.Signals) -> None:
     for pid in pids:
-        with suppress(ProcessLookupError):  # it has ended meanwhile
+        with suppress(ProcessLookupError):  # the process has ended meanwhile
             os.kill(pid, number)
 
 

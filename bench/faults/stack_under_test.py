@@ -157,7 +157,7 @@ def wait_for(
 
 
 def state_of(pid: int) -> str:
-    """Return the state letter from /proc: R, S, T (stopped), Z and others; "" if it has ended."""
+    """Return the state letter of a process: R, S, T (stopped), Z or others; "" if it has ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except (FileNotFoundError, ProcessLookupError):

@@ -27,7 +27,7 @@ UNITS_PER_LINE: Final = 1.34
 
 
 class PlannedLine(NamedTuple):
-    """A sale or return. `key` is an index; `shift_s` moves the time (negative: earlier)."""
+    """A sale or return. `key` is the key's index; `shift_s` moves the time (negative: earlier)."""
 
     key: int
     units: int

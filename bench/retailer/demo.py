@@ -112,7 +112,7 @@ def _range(keys: list[PlannedKey], history: History, ends: datetime) -> None:
 
 
 def _moved(history: History) -> set[str]:
-    """Return the keys that have sent, ordered or counted goods in the history."""
+    """Return the keys with a transfer from them, an order or a count in the history."""
     days = history.days.values()
     sent = {f"{row.source}|{row.sku}" for day in days for row in day.transfers}
     bought = {f"{row.location}|{row.sku}" for day in days for row in day.orders}
@@ -130,7 +130,7 @@ def _range_chunk(
         RangedItem(key.location, key.item.sku, policy_of(key), history.openings[key.inv_key])
         for key in keys
     ]
-    # One transaction: after an interrupted run every ranged item has its price.
+    # One transaction, so that every ranged item has its price even after an interrupted run.
     with ledger_transaction():
         if range_items(items=ranged, occurred_at=counted_at):
             sold = [key for key in keys if key.is_store]

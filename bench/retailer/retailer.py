@@ -45,7 +45,8 @@ SELDOM_BELOW: Final = 0.1
 # Below this demand (units a day) a store keeps one unit on the shelf, and orders the next one when
 # that unit is sold.
 SOLD_IN_A_MONTH: Final = 1 / 30
-# Share of the stores' keys whose routine needs the rules approve, and the largest value of a need.
+# Share of the stores' keys for which rules approve routine needs, in per cent, and the largest
+# value of such a need in minor units.
 AUTOMATIC_PERCENT: Final = 85
 AUTOMATIC_MINOR: Final = 40_000
 # Special fates of store keys in the history, with shares in per cent: a wrong opening count, no
@@ -60,7 +61,7 @@ class Size(NamedTuple):
     core_items: int
     items_per_store: int
     daily_lines: int
-    is_all_stocked: bool = True  # warehouses hold every item, or only those that stores range
+    is_all_stocked: bool = True  # True: warehouses hold every item; False: only those of stores
 
 
 SIZES: Final = {

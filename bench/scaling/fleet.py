@@ -36,7 +36,7 @@ class Fleet:
         return sum(usage(process.pid).cpu_s for process in self._processes)
 
     def owners(self) -> set[str]:
-        """Return the workers that own partitions; an empty set unless all are RUNNING."""
+        """Return the owners' names if every partition is RUNNING, otherwise an empty set."""
         headers = {"Authorization": f"Bearer {self.token}"}
         try:
             answer = httpx.get(f"{self.urls[0]}/iq/v1/partitions", headers=headers, timeout=5)

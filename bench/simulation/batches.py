@@ -89,7 +89,7 @@ def _follow_parent() -> None:
 def _in_child(batch: tuple[int, int]) -> list[int]:
     """Return the failing seeds of a batch; a process that is terminated leaves no files."""
     with silent(), Disk() as disk:
-        # Exit without an exception: during a destructor, Python would only print it and continue.
+        # Exit without an exception, because in a destructor Python would only print the exception.
         signal.signal(signal.SIGTERM, lambda *_: _end_child(disk))
         found = _failing_on(disk, batch)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -60,7 +60,8 @@ def check_rules(sent: Sequence[SentRecord], truth: Truth) -> None:
     """Check the single pass against the definition of idempotence and of a key's clock.
 
     Raises:
-        Violation: a record has another verdict, or moves a clock that it must not move.
+        Violation: a verdict or a clock differs from the definition, or a record without effect
+        decides.
     """
     clocks: dict[InvKey, int | None] = {}
     for offset, record in enumerate(sent):

@@ -75,14 +75,14 @@ _CHAINS: Final = (
     ((SLEEP, "ab"), (KILL, "ba")),
     ((MOVE, "ab"), (MOVE, "aa")),  # the second rebalance begins during the first
     ((MOVE, "ab"), (SLEEP, "ba"), (MOVE, "ab")),
-    ((KILL, "aa"), (SLEEP, "ab"), (MOVE, "aa")),  # sleeps during its restore
+    ((KILL, "aa"), (SLEEP, "ab"), (MOVE, "aa")),  # the worker sleeps during its restore
     ((KILL, "aa"), (KILL, "aa")),
     ((STOP, "ab"), (STOP, "ba")),
 )
-_CHAINED: Final = 1 / 3  # of all histories
-# Faults while a worker writes a snapshot, which short histories rarely hit by chance. While keys
-# are encoded, state changes, the worker stops, or a commit never happens. Then a worker restarts
-# from that file.
+_CHAINED: Final = 1 / 3  # of all histories: faults in sequence
+# Faults while a worker writes a snapshot, which short histories rarely hit by chance. While the
+# keys are encoded, the state changes, the worker stops, or a commit never happens. Then a worker
+# restarts from the snapshot.
 _KEEPING: Final = (
     ((KEEP, "a"), (KEEP, "a"), (KEEP, "a")),
     ((KEEP, "a"), (STOP, "aa")),

@@ -86,7 +86,7 @@ def newest(history: Mapping[int, object], before: int) -> int:
 
 
 def truth_of(sent: Iterable[SentRecord], partition: int) -> Truth:
-    """Fold the records of one partition."""
+    """Fold the records of one partition and return the results."""
     truth = Truth()
     for record in sent:
         if record.partition == partition:

@@ -19,8 +19,8 @@ from bench.simulation.history import PARTITIONS, Step, draw_steps
 _REBUILDING: Final = 1 / 5  # of all histories: changelogs are deleted, which is rare in the others
 _KEEPING: Final = 1 / 8  # of the remaining histories: faults while snapshots are written
 _LOSING: Final = 1 / 12  # of all histories: data is lost, so the history may end early
-_MISFETCHING: Final = 1 / 10  # of all histories
-_RESTING_TOGETHER: Final = 1 / 5  # of all histories
+_MISFETCHING: Final = 1 / 10  # of all histories: a fetch lacks or repeats records
+_RESTING_TOGETHER: Final = 1 / 5  # of all histories: compressed states share blocks
 _KEEPS: Final = (0.0, 0.0, 1 / 4, 3 / 4)
 
 

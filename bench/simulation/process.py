@@ -79,7 +79,7 @@ class Process:
     def __init__(self, environment: Environment, slot: int) -> None:
         self.slot = slot
         self.asleep_until = 0
-        self.held_until: dict[str, int] = {}  # by effect, the step until which it is delayed
+        self.held_until: dict[str, int] = {}  # effect: step until which the effect is delayed
         self._fails_at: str | None = None
         self._misfetches: str | None = None
         self._stopping = False
@@ -174,7 +174,7 @@ class Process:
             self._writers[partition] = self._environment.broker.writer(partition, self._reach)
 
     async def disown(self, partitions: Iterable[int]) -> None:
-        """Close producers."""
+        """Close the producers of these partitions."""
         for partition in partitions:
             self._writers.pop(partition, None)
 
@@ -183,7 +183,7 @@ class Process:
         self._writers.clear()
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Commit in one transaction, and record its sends."""
+        """Commit the sends of all stages in one transaction, and record them in `sent`."""
         self.sent[partition] = [send for stage in stages for send in stage]
         return await self._writers[partition].acknowledged(partition, stages)
 

@@ -26,7 +26,7 @@ class Reader:
         return await self._broker.bounds(topic, partition)
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
-        """Return the ids of topics; each deletion changes them."""
+        """Return the ids of topics; the deletion of a topic changes its id."""
         await self._before_effect("topic ids")
         return await self._broker.topic_ids(topics)
 

@@ -26,7 +26,7 @@ class Owed(NamedTuple):
     decisions: set[str]
 
     def check(self, sends: Sequence[Send]) -> None:
-        """Compare with the sends of a transaction.
+        """Check that the sends of a transaction contain all these outputs.
 
         Raises:
             Violation: a level, a row or a decision was not sent again.

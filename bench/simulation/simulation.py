@@ -122,7 +122,7 @@ class Simulation:
     # The interface to processes.
 
     async def reach(self, process: Process, effect: str) -> None:
-        """Wait until the scheduler selects the effect; it never selects one of an ended process."""
+        """Wait until the scheduler selects the effect. It ignores effects of ended processes."""
         turn = self.loop.create_future()
         if self._is_current(process):
             self._waiting.append(Waiting(process, effect, turn))
@@ -141,7 +141,7 @@ class Simulation:
         return self._random.random() < self._keeps
 
     def process_ended(self, process: Process, error: BaseException) -> None:
-        """Restart the process if its end is expected; record a violation otherwise."""
+        """Restart or halt the process if its end is expected; record a violation otherwise."""
         if isinstance(error, Violation):
             self._violation = self._violation or error
         elif (

@@ -25,7 +25,8 @@ SELECT inv_key FROM app.reorder_proposal
 WHERE inv_key = ANY(%(keys)s) AND status = 'open' AND decided_at IS NULL
 ORDER BY opened_at, inv_key LIMIT 1
 """
-# It also sets `updated_at` to now, because simulated buyers decide only older proposals.
+# This statement also sets `updated_at` to now, because simulated buyers decide only older
+# proposals.
 _RENAME: Final = """
 UPDATE app.reorder_proposal SET reorder_id = %(other)s, updated_at = clock_timestamp()
 WHERE reorder_id = %(is)s RETURNING ctid::text, xmin::text
@@ -34,7 +35,7 @@ WHERE reorder_id = %(is)s RETURNING ctid::text, xmin::text
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A wrong row of the key `what`; `is_there` returns True while nothing replaced it."""
+    """A wrong row of the key `what`; `is_there` returns True while no write replaced it."""
 
     what: str
     is_there: Callable[[], bool]

@@ -20,7 +20,7 @@ class PlantFailed(RuntimeError):
 HOT: Final = tuple(f"H{number}" for number in range(10))
 _OTHERS: Final = tuple(f"T{number}" for number in range(400))
 AT_REST: Final = tuple(f"Q{number}" for number in range(12))
-# Several, because the simulated buyers of a demo order about half of them.
+# Several items with needs, because the simulated buyers of a demo order about half of them.
 NEEDED: Final = tuple(f"N{number}" for number in range(12))
 _BATCHES_A_SECOND: Final = 10
 _FOR_EVER_S: Final = 86_400.0

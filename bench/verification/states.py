@@ -50,7 +50,7 @@ class Target:
         """Return once everything committed before this call is applied and shown.
 
         Raises:
-            PlantFailed: that takes longer than `timeout_s` seconds.
+            PlantFailed: the stack has not caught up after `timeout_s` seconds.
         """
         with self.reading() as connection:
             try:

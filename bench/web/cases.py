@@ -9,7 +9,7 @@ from bench.web.retailer import Product, Retailer, Store
 from webui.readmodel.figures import STATUSES
 from webui.readmodel.stock_filters import ORDERS
 
-# Columns whose first click sorts from the largest value, as on the page.
+# Columns that the page sorts from the largest value at the first click.
 _FROM_LARGEST: Final = ("on_hand", "available", "in_transit", "on_order")
 
 

@@ -85,7 +85,7 @@ def _stock() -> str:
     )
 
 
-# A third of the keys sold in three of the last hours.
+# A third of the keys have sales in three of the last hours.
 _WINDOWS: Final = """
 INSERT INTO read_model.sales_window (inv_key, start_us, sold_units, returned_units, sale_lines,
     return_lines, revenue_minor, late_lines, window_revision, partition, "offset")

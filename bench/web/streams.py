@@ -45,7 +45,7 @@ class _Stream:
         """Wait until `text` has arrived. Return the time in seconds of `time.perf_counter`.
 
         Raises:
-            BenchFailed: the stream ended before that.
+            BenchFailed: the stream ended before `text` arrived.
         """
         while text not in self._buffer:
             more = await self._reader.read(1 << 16)

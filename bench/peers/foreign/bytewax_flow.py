@@ -27,7 +27,7 @@ GRACE_S = 600
 
 Line = tuple[int, int]  # units, business seconds
 State = tuple[int, int, dict[int, int]]  # on-hand, newest business second, open windows
-Output = tuple[str, tuple[int, int, int]]  # key; on-hand, window start, its units
+Output = tuple[str, tuple[int, int, int]]  # key; on-hand, window start, window units
 
 
 class Collected(StatelessSinkPartition[Output]):
