@@ -53,16 +53,16 @@ class Rejected(InventoryError):
 class BrokenInvariant(InventoryError):
     """The log or a key's state is in a condition that the rules exclude.
 
-    The process must stop: records folded after it would get wrong results too.
+    The process must stop, because later records would get wrong results too.
     """
 
 
 def short_text(found: object, most: int = 80) -> str:
     """Return `repr(found)` for an error message, cut to `most` characters.
 
-    `repr` fails for lists nested a thousand deep and for numbers with thousands of digits. For
-    those, return the name of the type. Only the record with that value is then rejected, and the
-    fold continues.
+    `repr` fails for lists nested a thousand deep and for numbers with thousands of digits. For such
+    a value, return a text with its type's name. So only its record is rejected, and the fold
+    continues.
     """
     try:
         return repr(found)[:most]

@@ -15,11 +15,11 @@ def arrival(business_us: int, written_us: int, late_lines: int | None) -> str:
 
     A table row does not hold its commit time, so the caller passes an estimate of the stream time
     as `written_us` (µs since 1970 UTC). For a live key it is the time of the row's last write
-    (`recorded_at`). For a replayed key it is the newest business time of all facts recorded up to
-    the line.
+    (`recorded_at`). For a replayed key it is the newest business time among the facts that were
+    recorded no later than the line.
 
-    `late_lines` counts the late lines of the window, None if the window has no row. If it is 0, the
-    line was on time, even if its last write was a late correction.
+    `late_lines` is the number of late lines in the window, or None if the window has no row. If it
+    is 0, the line was on time, even if its last write was a late correction.
     """
     start_us = window_start(business_us)
     if late_lines == 0 or not is_closed(start_us, written_us):

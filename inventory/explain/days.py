@@ -20,10 +20,11 @@ COUNTED, FIRST, MARKDOWN, OUT = "counted", "first", "markdown", "out"
 class DayFact:
     """One movement or count of a key.
 
-    Facts are in business order: by business time, at an equal time movements before counts.
-    `running_units` is on-hand after the fact in this order. `counted_units` is None for a movement.
-    `delta_units` of a count is its variance. `sold_units` is the quantity of a sale. It is 0 for
-    returns, for sales that no window counts, and for all other facts.
+    Facts are in business order: sorted by business time, with movements before counts of equal
+    time. `running_units` is on-hand after the fact in this order. `counted_units` is None for a
+    movement. `delta_units` is the movement's units, or the count's variance. `sold_units` is the
+    quantity of a sale. It is 0 for returns, for sales that no window counts, and for all other
+    facts.
     """
 
     at_us: int
@@ -40,8 +41,8 @@ class Opening:
     """The stock of a key before the first fact of a span.
 
     `units` is on-hand. `is_counted` is True if the key had a count by then. `began_us` is the start
-    of the day of the key's first fact. The sales of that day are not observed demand (domain.md
-    3.3).
+    of the key's first day, on which its first fact happened. Sales of that day are not observed
+    demand (domain.md 3.3).
     """
 
     units: int
@@ -69,10 +70,11 @@ class StockDay:
 class DemandDay:
     """Units sold and demand observed on a complete day (domain.md 3.3).
 
-    `out_windows` of `trading_windows` were out of stock. `observed_micro` is in micro-units a day.
-    The `reason` of an observed day is `counted`. On a day that is not observed, `observed_micro` is
-    None and `reason` is `first` (the key's first day), `markdown` (the price step was not 0) or
-    `out` (more than three quarters of the trading windows were out of stock).
+    Of the day's `trading_windows` trading windows, `out_windows` were out of stock.
+    `observed_micro` is in micro-units a day. The `reason` of an observed day is `counted`. On a day
+    that is not observed, `observed_micro` is None and `reason` is `first` (the key's first day),
+    `markdown` (the price step was not 0) or `out` (more than three quarters of the trading windows
+    were out of stock).
     """
 
     day_us: int
@@ -98,9 +100,9 @@ class PriceDay:
 def stock_days(
     opening_units: int, facts: Sequence[DayFact], span: tuple[int, int]
 ) -> tuple[StockDay, ...]:
-    """Return the days of `span` = [from, until), whole days in µs since 1970 UTC.
+    """Return one `StockDay` for each day of `span` = [from, until), midnights in µs since 1970 UTC.
 
-    `facts` are those of the span in business order. `opening_units` is on-hand before them.
+    `facts` are all facts of the span in business order. `opening_units` is on-hand before them.
     """
     by_day = {day: tuple(found) for day, found in groupby(facts, lambda fact: _day(fact.at_us))}
     days: list[StockDay] = []
@@ -130,10 +132,10 @@ def demand_days(
     span: tuple[int, int],
     rules: Rules,
 ) -> tuple[DemandDay, ...]:
-    """Return the days of `span` = [from, until), whole and complete days in µs since 1970 UTC.
+    """Return one `DemandDay` for each day of `span`, all of them complete.
 
-    `facts` are those of the span in business order. `rules` apply to every day, also to days on
-    which other rules were in force.
+    `span` is [from, until), midnights in µs since 1970 UTC. `facts` are all facts of the span in
+    business order. `rules` apply to every day, also to days on which other rules were in force.
     """
     rows, counts = _rows(facts), _counts(facts)
     level, is_counted = opening.units, opening.is_counted
@@ -148,7 +150,7 @@ def demand_days(
 
 
 def _rows(facts: Iterable[DayFact]) -> dict[int, list[WindowRow]]:
-    """Return window rows by the start of their day, with units sold and movements by second."""
+    """Return the window rows of each day that has movements, by the start of the day (µs)."""
     sold: dict[int, int] = {}
     moves: dict[int, dict[int, int]] = {}
     for fact in facts:
@@ -189,10 +191,10 @@ def _demand_day(
 
 
 def price_days(timeline: Timeline, span: tuple[int, int], *, now_us: int) -> tuple[PriceDay, ...]:
-    """Return each day of `span` = [from, until), midnights in µs since 1970 UTC.
+    """Return one `PriceDay` for each day of `span` = [from, until), midnights in µs since 1970 UTC.
 
-    The last day counts up to `now_us`, so its price is the one in force at `now_us`. If a day ends
-    at E, `lowest_minor` is the lowest price in [E - 30 d, E): the prior price of a reduction at E.
+    If `now_us` is before the end of a day, the day's price is the price in force at `now_us`. If a
+    day ends at E, `lowest_minor` is the lowest price in [E - 30 d, E).
     """
     days: list[PriceDay] = []
     for day_us in range(*span, DAY_US):

@@ -1,4 +1,4 @@
-"""The arithmetic of one revision of a need, from the terms that its record contains.
+"""The arithmetic of one revision of a need, from the terms in the revision's record.
 
 The terms are a list of names and values. This module makes each term a step, a total or a note. It
 adds the steps that the record leaves out, for example the step from s to S. So `lines.gaps` can
@@ -20,7 +20,7 @@ _STOCK: Final = (
     "on_order_clamp_units",
     "allocated_units",
 )
-# Terms that the sections read by name. `_levels` makes a note of each other term.
+# Terms that the sections read by name. `_levels` makes every other term a note line.
 _SUMMED: Final = frozenset(
     {
         *(*_STOCK, "base_position_units", "protection_demand_units", "safety_stock_units"),

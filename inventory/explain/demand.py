@@ -15,8 +15,8 @@ def demand_section(state: KeyState, *, has_windows: bool) -> Section:
     """Return the section `demand`: rate of final days + changes by later days = learned rate.
 
     With `has_windows`, each complete day from the horizon on has lines of its own, computed from
-    the state's window rows. Otherwise one line has the sum of these days' changes.
-    Rates are in micro-units a day.
+    the state's window rows. Otherwise one line has the sum of the changes of all these days. Rates
+    are in micro-units a day.
     """
     rules = rules_of(state.policy, state.timeline)
     demand, final = state.demand, state.final_demand

@@ -1,7 +1,7 @@
 """Labels and formatted values of explanation lines, the same on pages and in terminals.
 
-A name ends with its unit, which decides how the integer is formatted. Callers pass the function
-that formats times, because this package doesn't use `datetime`.
+A line's name ends with a unit. The unit decides how the line's integer is formatted. Callers pass
+the function that formats times, because this package doesn't use `datetime`.
 """
 
 from collections.abc import Callable
@@ -65,7 +65,7 @@ LABELS: Final = {
 
 
 def units_text(units: int | None) -> str:
-    """Return units as text: `12,345`, `−5`. A dash means unknown."""
+    """Return units as text, for example `12,345` or `−5`. None gives a dash."""
     if units is None:
         return UNKNOWN
     return f"{_sign(units)}{abs(units):,}"
@@ -131,14 +131,15 @@ _ENDS: Final = (*(unit for unit, _ in _PRINTERS), "_us")
 
 
 def visible_lines(section: Section) -> tuple[Line, ...]:
-    """Return the lines to show: those with a value, and those with a reason why there is none."""
+    """Return the lines that have a value or a detail text. All other lines are hidden."""
     return tuple(line for line in section.lines if line.amount not in (None, "") or line.detail)
 
 
 def label(line: Line) -> str:
     """Return the label for the line's name.
 
-    A name that `LABELS` lacks loses its unit and its underscores: `packed_units` is `Packed`.
+    A name that is not in `LABELS` loses its unit and its underscores: `packed_units` gives
+    `Packed`.
     """
     if line.name in LABELS:
         return LABELS[line.name]
@@ -152,7 +153,7 @@ def text(line: Line, time_text: Callable[[int], str]) -> str:
     """Return the line's value as text.
 
     A positive `add` line begins with `+`. A text value is shown with blanks instead of underscores.
-    `time_text` formats the values of `_us` names.
+    `time_text` formats the values of lines whose names end in `_us`.
     """
     amount = line.amount
     if not isinstance(amount, int):
@@ -167,7 +168,7 @@ def text(line: Line, time_text: Callable[[int], str]) -> str:
 
 
 def origin(line: Line) -> str:
-    """Return the row behind the line and its author: `stock_count 12 by ann`."""
+    """Return the line's table row and the row's author, or "": `stock_count 12 by ann`."""
     source = line.source
     if source is None:
         return ""

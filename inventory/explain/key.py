@@ -14,9 +14,8 @@ from inventory.model.value import value
 class Provenance:
     """The origin of a state, for the last section of its explanation.
 
-    The section prints the state's position as the policy position. Up to that offset, the state
-    includes the policy and all other inputs of a decision. `as_of_us` is the partition's as-of
-    time, None if it is unknown.
+    The section shows the state's position as the policy position, because the state includes the
+    policy up to that offset. `as_of_us` is the partition's as-of time, None if it is unknown.
     """
 
     partition: int
@@ -51,10 +50,10 @@ def explain_at(
 ) -> tuple[Section, ...]:
     """Return the explanation of a key at the business time `at_us` (µs since 1970 UTC).
 
-    `facts` and `price` are on-hand and the price in force at that time, as known today. They
-    include facts that arrived later. Demand, levels, quantity and need come from `state`: the key's
-    last state whose stream time was not after `at_us`, with its window rows. Without a state these
-    sections are missing.
+    `facts` has on-hand at that time, and `price` is the price in force then. Both are as known
+    today, with facts that arrived later. Demand, levels, quantity and need come from `state`: the
+    key's last state whose stream time was not after `at_us`, with its window rows. If `state` is
+    None, these four sections are missing.
     """
     price_lines = Section("price", price_in_force(price))
     at = note("business_at_us", at_us)

@@ -12,7 +12,7 @@ Amount = int | str | None
 
 @value
 class Source:
-    """The table row that a line comes from. `actor` wrote it, None if that is unknown."""
+    """The table row that a line comes from. `actor` is the row's author, None if unknown."""
 
     table: str
     id: int
@@ -24,7 +24,7 @@ class Line:
     """One named value. The name ends with its unit.
 
     `part` is the line's role in the sums of its section. `add` is a signed step. `sum` equals the
-    total of all `add` lines above it. `note` takes no part. `detail` is a short text for people.
+    total of all `add` lines above it. `note` is in no sum. `detail` is a short text for people.
     """
 
     name: str
@@ -60,9 +60,9 @@ def _gaps(sections: tuple[Section, ...]) -> Iterator[str]:
 def with_actors(
     sections: tuple[Section, ...], actors: Mapping[tuple[str, int], str | None]
 ) -> tuple[Section, ...]:
-    """Return the sections with actors filled in where a line's source has none.
+    """Return the sections, with the author in each source that had no actor.
 
-    `actors` maps (table, row id) to the author.
+    `actors` maps (table, row id) to the author of the row.
     """
     return tuple(
         Section(section.name, tuple(_with_actor(line, actors) for line in section.lines))

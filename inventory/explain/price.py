@@ -114,7 +114,7 @@ def _market_lines(evaluation: _Evaluation) -> tuple[Line, ...]:
 
 
 def _candidate(state: KeyState, evaluation: _Evaluation) -> tuple[Line, ...]:
-    """Return the lines from the old price through the step's target and clamps to the new price."""
+    """Return the lines that explain the new price: old price, change to the target, clamps."""
     signal, frame = evaluation.signal, evaluation.frame
     if signal is None:
         return (note("signal", None, "no signal"),)

@@ -1,8 +1,8 @@
 """Lines from the last count to the base position B (domain.md 2.4, 5, 11.10).
 
 The state has on-hand, the last count and the sum of all movements after it. Only Postgres has the
-cause of each movement and the documents on order. Callers with access to Postgres pass them as
-`StockFacts`.
+cause of each movement and the documents on order. Callers with access to Postgres pass causes and
+documents as `StockFacts`.
 """
 
 from inventory.explain.lines import Line, Section, Source, add, note, total
@@ -68,7 +68,7 @@ class StockFacts:
 def stock_section(state: KeyState | None, facts: StockFacts | None) -> Section:
     """Return the section `stock`: the steps from the last count to B.
 
-    All sums are those of the state. If the facts have another sum, one more line shows the
+    The sums equal the state's numbers. If the facts give another sum, one more line shows the
     difference. The fold has then not read the records of some facts yet, or has rejected them.
     Without a state the lines end at the on-hand sum of the facts. Without facts one line has the
     sum of all movements since the count.

@@ -12,8 +12,8 @@ def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, i
     """Return the clock mode and the stream time (µs since 1970 UTC, or None) after the record.
 
     Live: max(old stream time, `commit_us`). Replayed: the greatest of the old stream time, the
-    business times of both images, and `reviewed_at` if the record raises it. A snapshot row
-    leaves the stream time as it is. None means that no record of the key set it yet.
+    business times of both images, and `reviewed_at` if the record raises it. A snapshot row leaves
+    the stream time as it is. None means that no record of the key has set one yet.
     """
     after = change.after
     mode = after.clock_mode if isinstance(after, ItemLocation) else state.clock_mode
@@ -33,7 +33,7 @@ def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, i
 
 
 def raises_review(before: Fact | None, after: Fact | None) -> bool:
-    """Return True if the record raises `reviewed_at`. A first value counts, also in a new row."""
+    """Return True if the record raises `reviewed_at` or sets its first value, also in a new row."""
     if not isinstance(after, ItemLocation) or after.reviewed_at_us is None:
         return False
     if not isinstance(before, ItemLocation) or before.reviewed_at_us is None:

@@ -36,9 +36,9 @@ _EVALUATE = PricingTrigger(evaluate=True)
 _NO_TRIGGER = ReplenishmentTrigger()
 _NOTHING: Final[tuple[Output, ...]] = ()
 
-# Rows of these tables can trigger a change of a need by themselves: they answer or decide it, raise
-# `reviewed_at` or change a replenishment column. Rows of other tables act on a need only through
-# the base position B.
+# Rows of these tables can change a need even if the base position B stays the same. They answer a
+# need, decide on it, raise `reviewed_at` or change a replenishment column. Rows of other tables
+# change a need only through B.
 _NEED_FACTS = (ItemLocation, PurchaseOrderLine, ShipmentLine, ReorderDecision)
 
 
@@ -47,8 +47,8 @@ def levels_after(
 ) -> tuple[int, int | None, int | None]:
     """Return safety stock SS, reorder point s and order-up-to level S after the record.
 
-    They depend on policy and demand only (domain.md 5.1). If neither changed, the old levels are
-    returned.
+    All three depend only on policy and demand (domain.md 5.1). If policy and demand are unchanged,
+    the result is the old levels.
     """
     if policy is before.policy and demand is before.demand:
         return before.safety_stock_units, before.reorder_point_units, before.order_up_to_units
@@ -59,10 +59,10 @@ def levels_after(
 def decide(
     before: KeyState, after: KeyState, change: Change
 ) -> tuple[KeyState, tuple[Output, ...]]:
-    """Return the state after the decisions about need and price, and their outputs.
+    """Return the state after the decisions about need and price, and the outputs of both.
 
-    There are at most two outputs: first that of the need, then that of the price proposal. A
-    snapshot row and a key without stream time decide nothing (domain.md 2.2, 11.3).
+    There are at most two outputs: first the need's, then the price proposal's. No decision is taken
+    on a snapshot row, or for a key without stream time (domain.md 2.2, 11.3).
     """
     now_us = after.stream_time_us
     if change.op == "r" or now_us is None:
@@ -103,8 +103,8 @@ def _may_need(state: KeyState, change: Change) -> bool:
     """Return True if the record can change the episode (domain.md 5.3).
 
     The check saves time. An idle key whose base position is above its reorder point stays idle
-    after most records. A person's answer (`ReorderDecision`) can change even an idle episode,
-    because answers to another need are counted.
+    after most records. A `reorder_decision` row can change even an idle episode: `stale_decisions`
+    counts such rows if they name another need and don't approve it.
     """
     episode = state.episode
     if episode.state != IDLE or isinstance(change.after, ReorderDecision):
@@ -165,7 +165,8 @@ def _differ(before: Fact | None, after: Fact | None, columns: tuple[str, ...]) -
 def _is_priced(state: KeyState, change: Change) -> bool:
     """Return True if the record can change the price episode.
 
-    A person's answer (`PriceDecision`) always can: answers to another proposal are counted.
+    An inserted `price_decision` row can, because `stale_decisions` counts such rows if they name
+    another proposal and don't approve it.
     """
     if state.price_episode.id is not None:
         return True

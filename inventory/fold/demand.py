@@ -27,7 +27,7 @@ class Rules:
     timeline: tuple[PriceRow, ...]
 
     def trading_before(self, window: int) -> int:
-        """Return the number of trading windows among the day's windows 0 … `window` - 1."""
+        """Return the number of trading windows among the first `window` windows of the day."""
         first, over = self.trading_from_window, self.trading_from_window + self.trading_windows
         wrapped = min(window, max(0, over - WINDOWS_PER_DAY))
         return wrapped + max(0, min(window, over, WINDOWS_PER_DAY) - first)
@@ -35,7 +35,7 @@ class Rules:
 
 Days = tuple[DayEnd, ...]
 
-# Rows and counts by the start of their day (µs). Counts keep their order.
+# Window rows and counts by the start of their day (µs). Counts keep their order.
 Facts = dict[int, tuple[list[WindowRow], list[Count]]]
 
 # Rate, deviation, and p and z of method `tsb`. p is in millionths, the others in micro-units a day.
@@ -61,9 +61,9 @@ def last_day_end(
 ) -> DayEnd:
     """Return demand and stock at the end of the last day of `span`.
 
-    `span` is [from, until) in µs since 1970 UTC, whole days. Its start must be the horizon, because
-    `stock.opening_units` are on-hand there. For a key without a horizon it is the day of its oldest
-    fact.
+    `span` is [from, until) in µs since 1970 UTC, whole days. It must start at the horizon, because
+    `stock.opening_units` is on-hand at the horizon. For a key without a horizon, `span` starts with
+    the day of the key's oldest fact.
     """
     day_end = opening(demand, stock)
     return continue_days(day_end, facts_of(stock, windows, span), span, rules)
@@ -96,7 +96,7 @@ def facts_of(stock: Stock, windows: Windows, span: tuple[int, int]) -> Facts:
 
 
 def continue_days(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> DayEnd:
-    """Return the end of the last day of `span`. `day_end` is the end of the day before it."""
+    """Return demand and stock at the end of `span`, from `day_end` of the day before `span`."""
     day_us, end_us = span
     for fact_day_us in sorted(facts):
         if day_us <= fact_day_us < end_us:
@@ -107,7 +107,7 @@ def continue_days(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: R
 
 
 def days_from(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> Days:
-    """Return the end of every day of `span`, in order. `day_end` is the end of the day before."""
+    """Return the day end of each day of `span`, in order. `day_end` is that of the day before."""
     days: Days = ()
     for day_us in range(*span, DAY_US):
         known = facts.get(day_us)
@@ -158,7 +158,7 @@ def _days_of_one_price(timeline: tuple[PriceRow, ...], day_us: int, until_us: in
 def _unsold(rates: _Rates, days: int, rules: Rules) -> _Rates:
     """Return the rates after `days` observed days without a sale.
 
-    The loop stops early once one more day leaves all rates equal.
+    The loop stops early once a further day doesn't change the rates.
     """
     for _ in range(days):
         after = _observe(rates, 0, rules)
@@ -256,7 +256,7 @@ def _observe_day(
     if observed is not None:
         rates = _observe(rates, observed, rules)
         observed_days += 1
-    # Positional arguments and one constructor call, because it is the main cost of a day.
+    # Positional arguments and one constructor call, because this call is the main cost of a day.
     if sold_units > 0:
         return Demand(demand.begun, *rates, observed_days, 0, rates[0])
     quiet_windows = demand.quiet_windows + open_windows
@@ -268,8 +268,8 @@ def observed_micro(sold_units: int, open_windows: int, step: int, rules: Rules) 
     """Return obs = half_even(sold·10^6·N, open windows) in micro-units a day (domain.md 3.3).
 
     N is `rules.trading_windows`, and `open_windows` is N minus the windows that were out of stock.
-    None means that the day is not observed: 4·`open_windows` < N, or the price step at its start is
-    not 0.
+    None means that the day is not observed: 4·`open_windows` < N, or the price step at the start of
+    the day is not 0.
     """
     if 4 * open_windows < rules.trading_windows or step != 0:
         return None

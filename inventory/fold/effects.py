@@ -14,7 +14,7 @@ Effects = tuple[Effect, ...]
 def effects_of(before: Fact | None, after: Fact | None) -> Effects:
     """Return the retracted effect of `before`, then the effect of `after`.
 
-    An image without an effect, for example a draft count, adds none.
+    An image without an effect, for example that of a count, adds nothing.
     """
     old = None if before is None else before.effect(-1)
     new = None if after is None else after.effect(1)

@@ -39,7 +39,7 @@ def pass_days(before: KeyState, now_us: int) -> Passed:
 
     Days before the new horizon are folded into the opening values, oldest first. Demand is learned
     from all complete days. Facts, policy and prices are those of `before`, without the record that
-    moves the time (domain.md 11.1). If the key had no stream time, the first day is that of its
+    moves the time (domain.md 11.1). If the key had no stream time, the first day is the day of its
     oldest fact.
     """
     stock, windows, horizon_at_us = before.stock, before.windows, horizon_us(now_us) or 0
@@ -52,7 +52,7 @@ def pass_days(before: KeyState, now_us: int) -> Passed:
 
 
 def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:
-    """Return the stock without its oldest `folded_counts` counts, now before the horizon.
+    """Return the stock without its `folded_counts` oldest counts, which the horizon has passed.
 
     `opening_units` is on-hand at the new horizon. The newest of these counts becomes
     `opening_count`.
@@ -71,10 +71,10 @@ def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:
 
 
 def _new_day_ends(before: KeyState, span: tuple[int, int]) -> tuple[DayEnd, Days]:
-    """Return the day end at the new horizon, and those of the complete days after it.
+    """Return the day end at the new horizon, and the day ends of the complete days after it.
 
-    `span` is [new horizon, end of the last complete day). The state holds the ends of days that
-    were complete before, so only newly complete days are computed.
+    `span` is [new horizon, end of the last complete day). The state has the day ends of days that
+    were already complete, so only newly complete days are computed.
     """
     horizon_at_us, complete_us = span
     rules = rules_of(before.policy, before.timeline)
@@ -92,8 +92,8 @@ def _new_day_ends(before: KeyState, span: tuple[int, int]) -> tuple[DayEnd, Days
 def _known_ends(before: KeyState, horizon_at_us: int, rules: Rules) -> tuple[int, Days]:
     """Return the start of the oldest retained day (µs), and the day ends that are known already.
 
-    The first day end is that of the day before the oldest retained day. The others are those of
-    the complete days from the oldest retained day on.
+    The first day end belongs to the day before the oldest retained day. The further day ends belong
+    to the complete days from the oldest retained day on.
     """
     stock, windows, old_us = before.stock, before.windows, before.stream_time_us
     first = opening(before.final_demand, stock)

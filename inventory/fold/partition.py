@@ -33,7 +33,7 @@ class Partition:
         return max(ring_us, admitted_us)
 
     def apply(self, record: Record) -> FoldResult:
-        """Judge the record by the ring, fold it into its key's state and store the result.
+        """Get the ring's verdict, fold the record into its key's state and store the new state.
 
         A record at or before its key's position is `Replayed`: only the ring changes.
 
@@ -43,7 +43,7 @@ class Partition:
         return self._fold(record, self.ring.admit(record))
 
     def apply_admitted(self, record: Record, admission: Admission) -> FoldResult:
-        """Fold a record with the ring's verdict that the archive stored. The ring is unchanged.
+        """Fold a record with `admission`, the verdict in the archive. The ring is unchanged.
 
         As in `apply`, a malformed record doesn't change the newest commit time (domain.md 11.2).
         """

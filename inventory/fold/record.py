@@ -59,13 +59,13 @@ class Applied:
 
     @property
     def verdict(self) -> str:
-        """Return `applied`, the name in histories and messages."""
+        """Return `applied`, the text of this verdict in histories and messages."""
         return "applied"
 
 
 @value
 class Resent:
-    """The record is a copy of an earlier one. It moves the key's position and counts as re-sent.
+    """The record is a copy of an earlier one. Only the key's position and `resent` counter change.
 
     `state` is None if no record of the key was applied before.
     """
@@ -74,19 +74,19 @@ class Resent:
 
     @property
     def verdict(self) -> str:
-        """Return `resent`, the name in histories and messages."""
+        """Return `resent`, the text of this verdict in histories and messages."""
         return "resent"
 
 
 @value
 class Replayed:
-    """The record's offset is at or below the key's position. It changes nothing."""
+    """The record's offset is at or below the key's position. The record changes nothing."""
 
     state: KeyState
 
     @property
     def verdict(self) -> str:
-        """Return `replayed`, the name in histories and messages."""
+        """Return `replayed`, the text of this verdict in histories and messages."""
         return "replayed"
 
 
@@ -104,7 +104,7 @@ class Refused:
 
     @property
     def verdict(self) -> str:
-        """Return `rejected:` and the reason, the name in histories and messages."""
+        """Return `rejected:` and the reason, the text in histories and messages."""
         return f"rejected:{self.reason}"
 
 
@@ -142,13 +142,14 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
     horizon_at_us = None if retained is None else retained[0]
     if not effects:
         _check_counts(before.stock, change, horizon_at_us)
-    # Check before the loop over days: a time far outside the range spans millions of them.
+    # Check before the loop over days. For a time far outside the range, the loop would take
+    # millions of steps.
     check_time(now_us)
     is_same_day = retained is None or has_days(before.stream_time_us, retained)
     passed = before if is_same_day else pass_days(before, now_us or 0)
     stock, windows, policy, timeline = passed.stock, passed.windows, before.policy, before.timeline
     changed = _NO_ROWS
-    if effects:  # rows of counts, policies and prices have none
+    if effects:  # images of counts, policies and prices have no effects
         stock = after_movements(stock, effects, horizon_at_us)
         windows, changed = with_effects(windows, effects, horizon_at_us, now_us)
     else:
@@ -218,8 +219,8 @@ def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> No
 def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> Stock:
     """Return the stock with the row's former count replaced by the count of the after-image.
 
-    The former count is found by its id. Its values may differ from the before-image: after a
-    rejected change, the state still holds the older count (domain.md 11.2).
+    The former count is found by its id, because its values may differ from the before-image. After
+    a rejected change, for example, the state still has the older count (domain.md 11.2).
     """
     old, new = approved(change.before), approved(change.after)
     for count in (old, new):

@@ -28,7 +28,7 @@ def late_sale(effects: Effects, horizon_at_us: int) -> LateSale | None:
 def with_effects(
     windows: Windows, effects: Effects, horizon_at_us: int | None, stream_time_us: int | None
 ) -> tuple[Windows, Starts]:
-    """Return the retained rows after `effects`, and the starts of changed rows, ascending.
+    """Return the retained window rows after `effects`, and the starts of changed rows, ascending.
 
     `stream_time_us` is the stream time after the record. If no row changes, the result is the
     dictionary `windows` itself.
@@ -49,7 +49,7 @@ def with_effects(
 def _by_window(effects: Effects, horizon_at_us: int | None) -> tuple[tuple[int, Effects], ...]:
     """Return the effects on retained rows by window start, in ascending order.
 
-    A record has at most two images, so there are at most two rows.
+    A record has at most two images, so its effects belong to at most two windows.
     """
     by_window: tuple[tuple[int, Effects], ...] = ()
     for effect in effects:

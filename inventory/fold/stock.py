@@ -60,7 +60,7 @@ def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -
 
 
 def without_count(stock: Stock, windows: Windows, count_id: int) -> Stock:
-    """Return the stock without the retained counts of row `count_id`, if there are any."""
+    """Return the stock without the retained counts of `stock_count` row `count_id`."""
     indexes = [index for index, count in enumerate(stock.counts) if count.id == count_id]
     for index in reversed(indexes):
         count = stock.counts[index]
@@ -70,7 +70,7 @@ def without_count(stock: Stock, windows: Windows, count_id: int) -> Stock:
 
 
 def with_count(stock: Stock, windows: Windows, count: Count) -> Stock:
-    """Return the stock with an approved count. Later movements are added to the count's units."""
+    """Return the stock after the approved count `count` is inserted."""
     index = bisect_left(stock.counts, _order(count), key=_order)
     counts = (*stock.counts[:index], count, *stock.counts[index:])
     variance = _variance(replace(stock, counts=counts), windows, index)
@@ -103,7 +103,10 @@ def _starts_between(windows: Windows, after_us: int | None, until_us: int) -> li
 
 
 def _variance(stock: Stock, windows: Windows, index: int) -> int:
-    """Return the units of count `index` minus on-hand by all other facts up to its second."""
+    """Return the variance of the count at `index`.
+
+    It is the count's units minus on-hand by all other facts up to and including the count's second.
+    """
     count = stock.counts[index]
     if index == 0:
         before, since_us = stock.opening_units, None

@@ -1,8 +1,8 @@
 """The dedupe ring, which recognises records that the connector sends again (domain.md 4).
 
-It holds the identities of a partition's records whose commit time lies within 120 s of the newest
-commit time so far, both ends included. Until the partition's snapshot is over, no identity expires.
-The ring depends on the log alone, so every replay of a log gives the same verdicts.
+It holds the identities of those records of a partition whose commit time is at most 120 s before
+the newest so far. No identity is removed before the first change after Debezium's snapshot. The
+ring depends on the log alone, so every replay of a log gives the same verdicts.
 """
 
 from collections import deque
@@ -26,8 +26,8 @@ _STREAMED_OPS = frozenset({"c", "u", "d"})
 class Admission(Enum):
     """The ring's verdict on a record, from the earlier records of its partition.
 
-    The archive stores it with the record. `inventory.log.validation` checks table, op and images
-    afterwards.
+    The archive stores the verdict with the record. `inventory.log.validation` checks table, op and
+    images afterwards.
     """
 
     NEW = "new"
@@ -45,7 +45,7 @@ def identity_of(record: Record) -> Identity | None:
     """
     if not -MAX_STORED <= record.commit_us <= MAX_STORED:
         return None
-    # A later step rejects an absent image with its own reason. Until then, primary_key is None.
+    # If an image is absent, primary_key may be None here. `validate` rejects the record later.
     primary_key = None
     for image in (record.before, record.after):
         if image is not None:
@@ -74,11 +74,11 @@ class Ring:
     def __init__(self) -> None:
         self._commits: dict[Identity, int] = {}
         self._arrived: deque[Member] = deque()
-        self._oldest_us: int | None = None  # lowest commit time in the ring; None: no lower end
+        self._oldest_us: int | None = None  # lowest commit time to keep; None: no limit
         self.newest_commit_us: int | None = None
         self.highest_lsn: int | None = None
-        self.streamed = False  # a c, u or d was read: the snapshot is over
-        self.newest_resent_us: int | None = None  # highest commit time of a member sent again
+        self.streamed = False  # True once op c, u or d was read: Debezium's snapshot is over
+        self.newest_resent_us: int | None = None  # highest commit time of a later copy
 
     def __len__(self) -> int:
         """Return the number of stored members. Some may be older than the horizon of 120 s."""
@@ -92,7 +92,7 @@ class Ring:
         return max(0, self.newest_commit_us - self._arrived[0][0])
 
     def replayed_from(self, next_offset: int) -> int:
-        """Return the offset from which a replay rebuilds this ring: that of its first member.
+        """Return the offset from which a replay rebuilds this ring: its first member's offset.
 
         For an empty ring it is `next_offset`, the offset that is read next.
 
@@ -107,8 +107,8 @@ class Ring:
     def admit(self, record: Record) -> Admission:
         """Return the verdict on `record` and add its identity to the ring.
 
-        Malformed and re-sent records, and those older than the horizon, aren't added. Call this
-        for each record of the partition, in offset order.
+        A record that is malformed, re-sent or older than the horizon isn't added. Call this for
+        each record of the partition, in offset order.
 
         Raises:
             BrokenInvariant: the ring has more than `MOST_MEMBERS` members.
@@ -132,9 +132,9 @@ class Ring:
     def note_resent(self, record: Record, known_us: int | None = None) -> None:
         """Update the ring's newest commit time and highest lsn from a record that was re-sent.
 
-        Its identity keeps its first commit time `known_us`. A later commit time is stored in
-        `newest_resent_us`. If `known_us` is None, only a snapshot row is taken as later. The
-        identity of a change contains its lsn, so both copies of a change have the same commit time.
+        The identity keeps the first copy's commit time `known_us`. A later commit time is stored in
+        `newest_resent_us`. If `known_us` is None, every snapshot row counts as later, and no change
+        does. Both copies of a change have the same commit time, because they have the same lsn.
         """
         commit_us = record.commit_us
         is_later = record.op == "r" if known_us is None else commit_us > known_us
@@ -144,7 +144,7 @@ class Ring:
         self._forget()
 
     def replay(self, record: Record) -> None:
-        """Add a record that was judged before a restart. Its verdict is not needed again."""
+        """Add a record that the ring judged before a restart, and ignore the verdict."""
         self.admit(record)
 
     def identities(self) -> tuple[Member, ...]:
@@ -179,7 +179,7 @@ class Ring:
         """Return the verdict on a record whose identity is not in the ring (domain.md 4).
 
         A snapshot row after the first change is `SNAPSHOT_AFTER_START`. A change is
-        `BEFORE_DEDUPE_HORIZON` if its commit time < newest - 120 s and its lsn ≤ the highest so
+        `BEFORE_DEDUPE_HORIZON` if its commit time < newest - 120 s and its lsn ≤ the highest lsn so
         far. The ring is unchanged.
         """
         if record.op == "r":

@@ -1,7 +1,7 @@
 """The checks that turn a record into a change, in the order of the reason codes (domain.md 11.2).
 
-These checks need no state. The fold makes the checks that need it, for example that of a count
-against the horizon.
+These checks need no state. The fold makes the checks that need one, for example the check that a
+count is not before the horizon.
 """
 
 from typing import NoReturn
@@ -39,7 +39,7 @@ _OPS_WITH_BEFORE = ("u", "d")
 
 @value
 class Change:
-    """A record whose images passed every check: the row before and after."""
+    """The operation of a checked record, and its row before and after the change."""
 
     op: str
     before: Fact | None
@@ -49,7 +49,8 @@ class Change:
 def validate(record: Record, admission: Admission, *, is_known_key: bool) -> Change:
     """Return the change in `record`. `admission` is the ring's verdict, any but `RESENT`.
 
-    `is_known_key` True skips the check of the key's pattern: an earlier record passed it.
+    If `is_known_key` is True, an earlier record of the key passed the check of the key's pattern.
+    Only heartbeat keys are then checked again.
 
     Raises:
         Rejected: with the first reason of domain.md 11.2 that applies.
@@ -74,7 +75,7 @@ def validate(record: Record, admission: Admission, *, is_known_key: bool) -> Cha
 def _changed(
     record: Record, parse: Parser, before: dict[str, object], after: dict[str, object] | None
 ) -> Change:
-    """Return the change of a `u` or `d`, whose before-image is `before`."""
+    """Return the change in a record with op `u` or `d`."""
     if after is not None and before["id"] != after["id"]:
         detail = f"id must not change, got {before['id']} and {after['id']}"
         raise Rejected(KEY_MISMATCH, detail)

@@ -1,4 +1,4 @@
-"""Integer division and constants of time (domain.md 0). Its floor(a,b) is `a // b`."""
+"""Integer division and constants of time (domain.md 0). The floor(a,b) of the rules is `a // b`."""
 
 DAY_US = 86_400_000_000
 HOUR_US = 3_600_000_000

@@ -10,10 +10,10 @@ class Episode:
     """The state of a key's replenishment (domain.md 5.3).
 
     `state` is idle, open, held-snoozed, held-rejected or held-short. `id` is the need's id, None in
-    idle; in held-rejected and held-short the need is closed already. `revision` is that of the
-    need, 0 in idle. `quantity_units` is None outside open. `until_us` and `floor_units` are set in
-    the holds only. A worker sends `last_output` again when it reads a record of the key twice, and
-    at regular intervals while the output's status is `open`.
+    state idle. In held-rejected and held-short that need is already closed. `revision` is the
+    need's revision, 0 in idle. `quantity_units` is set only in open, `until_us` and `floor_units`
+    only in the held states. A worker sends `last_output` again when it reads a record of the key
+    twice, and at regular intervals while the output's status is `open`.
     """
 
     state: str = "idle"
@@ -31,15 +31,15 @@ class Episode:
 class PriceEpisode:
     """The state of a key's pricing (domain.md 6.3).
 
-    `id` and `proposal_price_minor` are None while no proposal is open. `revision` is then that of
-    the last proposal.
+    `id` and `proposal_price_minor` are None while no proposal is open. `revision` is then the last
+    proposal's revision.
     """
 
     id: ProposalId | None = None
     revision: int = 0
     proposal_price_minor: int | None = None
     blocked_until_us: int | None = None
-    reason: str | None = None  # of the last closing, or of the last evaluation without a proposal
+    reason: str | None = None  # why the last proposal closed, or why an evaluation gave none
     stale_decisions: int = 0
     last_output: PriceOutput | None = None
 

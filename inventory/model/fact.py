@@ -1,8 +1,8 @@
 """The protocol of facts, and the effect of a row image on its key (domain.md 2.3).
 
 Times (`_us`) are microseconds since 1970 UTC. `business_at_us` is min(occurred, recorded), floored
-to the second (domain.md 2.1). It depends on the image alone, so a retraction has the same time as
-the original.
+to the second (domain.md 2.1). It depends on the image alone, so a retraction has the same business
+time as the original.
 """
 
 from typing import Protocol
@@ -44,7 +44,7 @@ class Fact(Protocol):
         ...
 
     def business_times(self) -> tuple[int, ...]:
-        """Return the business times of this image (µs), in every status (domain.md 11.3)."""
+        """Return the business times of this image (µs), whatever its status (domain.md 11.3)."""
         ...
 
 
@@ -60,7 +60,7 @@ class WithoutEffect:
 
 @value
 class WithoutTimes:
-    """Base of facts of tables that have no business time."""
+    """Base of facts whose table has no business time."""
 
     def business_times(self) -> tuple[int, ...]:
         """Return an empty tuple."""

@@ -1,6 +1,7 @@
 """Positions in the log, and the ids of needs and price proposals (domain.md 1, 4).
 
-An id contains the position of the record that opened it, so every replay gives the same id.
+An id contains the position of the record that opened the need or proposal, so every replay gives
+the same id.
 """
 
 from typing import NewType

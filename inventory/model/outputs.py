@@ -29,8 +29,8 @@ class PriceOutput:
     """One revision of a price proposal (domain.md 6.3). Prices are in minor units.
 
     A closing revision repeats the last open revision, with another status and reason. `prior_minor`
-    is the prior price of a reduction (domain.md 6.2). It is None for a raise, or if the key had no
-    price in those 30 days. `terms` are the inputs in a fixed order, for people.
+    is the prior price of a reduction (domain.md 6.2). It is None for a raise, or if no price was in
+    force in the 30 days before it. `terms` are the inputs in a fixed order, for people.
     """
 
     id: ProposalId
@@ -51,7 +51,7 @@ class PriceOutput:
 
 @value
 class LateSale:
-    """The net of one source record in expired windows, as in `stock.late` (domain.md 3.2).
+    """The net sales of one source record in expired windows, as in `stock.late` (domain.md 3.2).
 
     Units sold are positive, units returned negative.
     """

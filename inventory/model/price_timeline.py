@@ -16,7 +16,7 @@ ROWS_BEFORE_HISTORY = 2
 
 @value
 class PriceRow:
-    """One price, in force from `effective_from_us` until the next row's (µs since 1970 UTC)."""
+    """One price. It is in force from `effective_from_us` (µs since 1970 UTC) until the next row."""
 
     effective_from_us: int
     id: int
@@ -41,12 +41,12 @@ class PricedFact(Protocol):
 
     @property
     def id(self) -> int:
-        """Return the primary key of the row. It orders rows of equal times."""
+        """Return the primary key of the row. Rows with equal times are sorted by it."""
         ...
 
     @property
     def price_minor(self) -> int:
-        """Return the price in minor units, 1…10^9."""
+        """Return the price in minor units, from 1 to 10^9."""
         ...
 
     @property
@@ -61,7 +61,7 @@ class PricedFact(Protocol):
 
 
 def add_row(timeline: Timeline, fact: PricedFact) -> Timeline:
-    """Return the timeline with the row of `fact` inserted. A later id wins at an equal time."""
+    """Return the timeline with the row of `fact`. Of rows with equal times, the highest id wins."""
     row = PriceRow(fact.effective_from_us, fact.id, fact.price_minor, fact.step, fact.kind)
     return tuple(sorted((*timeline, row), key=_order))
 
@@ -126,8 +126,8 @@ def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
 def prior_price(timeline: Timeline, effective_at_us: int, *, progressive: bool) -> int | None:
     """Return the lowest price in force in [end - 30 d, end) before a reduction (domain.md 6.2).
 
-    `end` is `effective_at_us`. With `progressive` it is the first cut of the unbroken run of cuts.
-    None means that no price was in force in the interval.
+    `end` is `effective_at_us`. With `progressive`, `end` is the start of the first cut in the
+    unbroken run of cuts. None means that no price was in force in the interval.
     """
     end_us = effective_at_us
     if progressive:

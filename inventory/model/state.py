@@ -82,7 +82,7 @@ class WindowRow:
 
 @value
 class Demand:
-    """The demand learned from complete days (domain.md 3.3). None is unknown.
+    """The demand learned from complete days (domain.md 3.3). None means unknown.
 
     `begun` is True after the first day with a sale line, movement or count. Rates, deviation and z
     are in micro-units a day, p in millionths. p and z are known only if method `tsb` made the last
@@ -101,7 +101,7 @@ class Demand:
 
 @value
 class DayEnd:
-    """Demand and on-hand at the end of a UTC day, and True if the key was counted by then."""
+    """Demand and on-hand at the end of a UTC day. `is_counted`: the key was counted by then."""
 
     demand: Demand
     on_hand_units: int
@@ -125,9 +125,9 @@ class KeyState:
     `stock.opening_units` and `final_demand`. So `stock`, `windows` and `final_demand` must belong
     to the same horizon. `demand` is `final_demand` after the retained complete days.
 
-    `days` caches the ends of these days, so that each is computed once. It follows from the other
-    fields, so no changelog record contains it and comparisons ignore it. `days` is None in a state
-    that was just restored.
+    `days` caches the day ends of these days, so that each is computed once. It follows from the
+    other fields, so no changelog record contains `days` and comparisons ignore it. `days` is None
+    in a state that was just restored.
     """
 
     inv_key: InvKey
@@ -151,7 +151,7 @@ class KeyState:
 
     @property
     def key(self) -> InvKey:
-        """Return `inv_key`. Other values with a key and a position call it `key` too."""
+        """Return `inv_key`, under the name that other values with a position use for it."""
         return self.inv_key
 
     @property

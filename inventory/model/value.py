@@ -1,7 +1,7 @@
 """The class decorator of all value types: slotted, comparable, and immutable for type checkers.
 
 `dataclass(frozen=True)` would enforce immutability at run time and make construction several times
-as expensive. The fold builds a state per record, so the type checker enforces it instead.
+as expensive. The fold builds a state per record, so only the type checker enforces immutability.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Ten-minute windows and retained days, as functions of a key's stream time.
 
-A window is [start, start + W), aligned to 1970 UTC. Stream time None means that the key has no
-clock yet: nothing is closed and nothing is past the horizon (domain.md 3.1, 3.2).
+A window is [start, start + W) with W = ten minutes, aligned to 1970 UTC. While a key has no stream
+time (None), no window is closed and none is before the horizon (domain.md 3.1, 3.2).
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ _RETAINED_US: Final = RETAINED_DAYS_BEFORE_TODAY * DAY_US
 
 
 def horizon_us(stream_time_us: int | None) -> int | None:
-    """Return (day(stream time) - 3)·DAY: that day and the three days before are retained."""
+    """Return (day(stream time) - 3)·DAY, the start of the oldest of the four retained days."""
     if stream_time_us is None:
         return None
     return (stream_time_us // DAY_US - RETAINED_DAYS_BEFORE_TODAY) * DAY_US
@@ -28,7 +28,7 @@ def retained_days(stream_time_us: int) -> tuple[int, int]:
 
 
 def has_days(old_us: int | None, days: tuple[int, int]) -> bool:
-    """Return True if `days`, the `retained_days` of a later time, are also those at `old_us`.
+    """Return True if `retained_days(old_us)` equals `days`, the retained days of a later time.
 
     They are equal if both times are on the same UTC day, and both before 00:10 or both from 00:10
     on. At 00:10 the grace of the day before ends, so the day before is complete from then on.

@@ -2,7 +2,7 @@
 
 `inventory backfill run --set` copies the sources and rewrites this module in the copy. So changed
 parameters are code with a logic revision of its own. The commands that compute, compare, review and
-publish a logic revision therefore accept them too.
+publish a logic revision therefore accept changed parameters too.
 """
 
 from typing import Final

@@ -15,9 +15,10 @@ Cells = tuple[tuple[str, Cell], ...]  # column and value
 
 
 class OverlayRule(NamedTuple):
-    """Columns to set in each row that has all values of `where`.
+    """A rule that sets the columns `changes` in each row that has all values of `where`.
 
-    `where` may name any column of the row, `location` and `sku` included. Empty means every row.
+    `where` may name any column of the row, `location` and `sku` included. If `where` is empty, the
+    rule applies to every row.
     """
 
     where: Cells
@@ -28,7 +29,7 @@ Overlay = tuple[OverlayRule, ...]
 
 
 def is_affected(row: Mapping[str, object], rule: OverlayRule) -> bool:
-    """Return True if the row image has all values of the rule's conditions."""
+    """Return True if the row image has all values of the rule's `where`."""
     return all(row.get(column) == wanted for column, wanted in rule.where)
 
 

@@ -14,15 +14,15 @@ def net_minor(price_minor: int, tax_bp: int) -> int:
 
 
 def unit_effect_minor(old_minor: int, new_minor: int, tax_bp: int) -> int:
-    """Return the change of the margin of one unit in minor units. The cost of a unit cancels out.
+    """Return by how much one unit's margin changes, in minor units. The unit's cost cancels out.
 
-    Example: from 999 to 849 with a tax of 20 % it is 708 - 832 = -124.
+    Example: a new price of 849 instead of 999, with 20 % tax, gives 708 - 832 = -124.
     """
     return net_minor(new_minor, tax_bp) - net_minor(old_minor, tax_bp)
 
 
 def week_effect_minor(unit_effect: int, rate_micro: int) -> int:
-    """Return the change of the margin of seven days: half_even(effect·7·d, 10^6) in minor units.
+    """Return by how much the margin of a week changes: half_even(effect·7·d, 10^6) in minor units.
 
     `rate_micro` is the demand rate d in micro-units a day. The demand is taken as unchanged, so the
     result is no forecast: a lower price is meant to raise the demand.

@@ -80,7 +80,7 @@ class PricingTrigger:
 
 @value
 class _Candidate:
-    """A price that passed every clamp and gate, with the numbers behind it."""
+    """A price that passed every clamp and gate, with the inputs of its computation."""
 
     new_minor: int
     signal: Signal
@@ -104,8 +104,8 @@ def next_proposal(
 ) -> Step:
     """Return the price episode after the record at `at`, and its output if there is one.
 
-    The first of these that applies decides (domain.md 11.9): accepted, superseded, a person's
-    decision, policy off, expired, evaluation. After a closing there is no evaluation.
+    The first of these that applies decides (domain.md 11.9): accepted, superseded, reject or
+    snooze, policy off, expired, evaluation. After a closing there is no evaluation.
     """
     current = _after_decision(episode, trigger)
     closed = _closed(current, inputs, trigger)
@@ -132,7 +132,7 @@ def _after_decision(episode: PriceEpisode, trigger: PricingTrigger) -> PriceEpis
 
 
 def _closed(episode: PriceEpisode, inputs: PricingInputs, trigger: PricingTrigger) -> Step | None:
-    """Return the step that closes the open proposal for a cause other than an evaluation.
+    """Return the `Step` that closes the open proposal for a cause other than an evaluation.
 
     None means that no proposal is open or that nothing closes it.
     """
@@ -156,7 +156,7 @@ def _closed(episode: PriceEpisode, inputs: PricingInputs, trigger: PricingTrigge
 def _refused(
     episode: PriceEpisode, decision: PriceDecision | None, cooldown_end_us: int
 ) -> Step | None:
-    """Return the step of a decision that closes the proposal, or None.
+    """Return the `Step` after a reject or snooze of the open proposal. Otherwise return None.
 
     A reject blocks new proposals until `cooldown_end_us`, a snooze until its `until_at`. A snooze
     without `until_at` blocks like a reject.
@@ -270,7 +270,7 @@ def _prior_minor(
 
 
 def _proposed(key: InvKey, at: Position, episode: PriceEpisode, found: _Candidate) -> Step:
-    """Return the step that opens a proposal, or amends the open one if the price differs."""
+    """Return the `Step` that opens a proposal, or amends the open one if the price differs."""
     if episode.id is not None and episode.proposal_price_minor == found.new_minor:
         return episode, None
     is_new = episode.id is None
@@ -323,9 +323,9 @@ def _close(
     *,
     blocked_until_us: int | None = None,
 ) -> Step:
-    """Return the step that closes the open proposal.
+    """Return the `Step` that closes the open proposal.
 
-    Its output repeats the last output with the next revision, the final status and the reason.
+    The output repeats the last output with the next revision, the final status and the reason.
     """
     shown = episode.last_output
     if shown is None:

@@ -125,7 +125,7 @@ def raised_to_floor(frame: PriceFrame) -> Clamped:
 
 
 def _clamped(price_minor: int | None, clamps: tuple[str, ...]) -> Clamped:
-    """Return the result, with None instead of a price outside 1…10^9 (domain.md 6.2, Range)."""
+    """Return the result. A price below 1 or above 10^9 becomes None (domain.md 6.2, Range)."""
     is_price = price_minor is not None and PRICE_MIN <= price_minor <= PRICE_MAX
     return Clamped(price_minor if is_price else None, clamps)
 
@@ -151,5 +151,5 @@ def smallest_allowed(frame: PriceFrame, at_least: int) -> int | None:
 
 
 def _endings(frame: PriceFrame) -> list[int]:
-    """Return the endings in 0…99. Others are ignored: no price has them as its last two digits."""
+    """Return the endings from 0 to 99. A price can't end in any other number."""
     return [ending for ending in frame.endings if 0 <= ending < 100]  # noqa: PLR2004 -- two digits

@@ -13,7 +13,7 @@ NO_SUPPLIER, SUPPLIER_INACTIVE = "no_supplier", "supplier_inactive"
 BELOW_ZERO, MAYBE_MISSING = "below_zero", "maybe_missing"
 ODD_UNITS, ABOVE_LIMIT = "odd_units", "above_limit"
 
-# Text for shop staff by code, and by flag of an order quantity.
+# Texts for shop staff, by reason code or by flag of an order quantity.
 SENTENCES: Final[Mapping[str, str]] = {
     NO_SUPPLIER: "has no supplier",
     SUPPLIER_INACTIVE: "its supplier is not active",
@@ -53,7 +53,7 @@ class NeedFacts:
 
 
 def attention(need: NeedFacts) -> tuple[str, ...]:
-    """Return the codes of all reasons to check the need, in fixed order; none if it is routine."""
+    """Return the codes of all reasons to check the need, in fixed order, or () if it is routine."""
     found = (
         (NO_SUPPLIER, not need.supplier),
         (SUPPLIER_INACTIVE, not need.is_supplier_active),

@@ -12,7 +12,7 @@ from inventory.model.policy import ItemLocation
 from inventory.model.value import value
 
 # Shapes of a family's levels. The comments have the limits without which the formulas would be
-# undefined (domain.md 11.8). Those after "typed" apply to typed levels only.
+# undefined (domain.md 11.8). Limits after "typed" apply to typed levels only.
 NO_SHAPE: Final = "no levels"
 LOTS: Final = "s and multiples of Q"  # Q ≥ 1
 TWO_LEVELS: Final = "s and S"  # typed: S > s
@@ -25,7 +25,7 @@ SAFETY_COLUMNS: Final = (
     "service_z_micro",
 )
 
-# Returns S - s in units from the policy, the demand of the span in `batch_column`, and s.
+# Returns S - s in units. Its arguments are the policy, the demand of the span in `batch_column`, s.
 Batch = Callable[[ItemLocation, int, int], int]
 
 
@@ -57,7 +57,7 @@ class Family:
 
     code: str
     label: str  # text of the option in a form
-    summary: str  # shown after the code
+    summary: str  # text after the family's code
     shape: str
     typed: tuple[str, ...] = ()
     computed: tuple[str, ...] = ()

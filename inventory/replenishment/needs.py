@@ -90,17 +90,17 @@ def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
 
 
 def _after_decision(episode: Episode, now: Evaluation) -> Episode:
-    """Return the episode after two effects of the record that are no transition to another state.
+    """Return the episode after the two changes that a record can make before any transition.
 
-    A decision on another id is counted as stale, unless it is an approval. A `resume` and a changed
-    replenishment column end a hold: its `until_us` becomes the stream time.
+    A `reorder_decision` row that names another need is counted as stale, unless it approves. A
+    `resume` or a changed replenishment column ends a hold: `until_us` becomes the stream time.
     """
     decision = now.trigger.decision
     named = decision is not None and decision.reorder_id == episode.id
     if decision is not None and not named and decision.action != "approve":
         episode = replace(episode, stale_decisions=episode.stale_decisions + 1)
     resumed = named and decision is not None and decision.action == "resume"
-    # The state stores the end, so that the hold stays ended while it waits for an order day.
+    # The state stores the end, so that the hold stays ended while the key waits for an order day.
     if episode.until_us is not None and (resumed or now.trigger.columns_changed):
         return replace(episode, until_us=now.inputs.stream_time_us)
     return episode
@@ -152,7 +152,7 @@ def _from_snoozed(episode: Episode, now: Evaluation) -> Step:
 
 
 def _from_closed_hold(episode: Episode, now: Evaluation) -> Step:
-    """Return the step from held-rejected or held-short, whose need is closed already.
+    """Return the `Step` from held-rejected or held-short, whose need is closed already.
 
     The hold only delays the opening of the next need.
     """
@@ -174,10 +174,10 @@ def _from_closed_hold(episode: Episode, now: Evaluation) -> Step:
 
 
 def _ended(episode: Episode, now: Evaluation) -> Step | None:
-    """Return the step of the first column of domain.md 5.3 that ends or holds an open need.
+    """Return the `Step` of the first column in domain.md 5.3 that applies and ends or holds a need.
 
     The columns are answered, not active, reject, snooze and B > s + h. They are the same for the
-    states open and held-snoozed. None means that none of them applies.
+    states open and held-snoozed. None means that none of these columns applies.
     """
     if episode.id in now.trigger.answered_ids:
         return accepted(episode, now)

@@ -38,8 +38,8 @@ def need_units(policy: ItemLocation, level: Levels, base_units: int) -> int:
 def packed_units(policy: ItemLocation, need: int) -> int:
     """Return the need rounded to packs by `pack_rounding`, at least one pack (domain.md 5.2).
 
-    A pallet has f = `pallet_packs`·`pack_units` units, and q are the units rounded to packs. If
-    (q mod f)·1000 ≥ `pallet_permille`·f > 0, q is rounded up to the next multiple of f.
+    A pallet has f = `pallet_packs`·`pack_units` units, and q is the need rounded to packs. If (q
+    mod f)·1000 ≥ `pallet_permille`·f > 0, q is rounded up to the next multiple of f.
     """
     pack = policy.pack_units
     rest = need % pack

@@ -46,8 +46,8 @@ def level_terms(
 ) -> Terms:
     """Return the terms from demand to s and S.
 
-    A key without levels has none of them. Typed levels have only the terms family, kind of levels,
-    rate, s and S.
+    A key without levels has no such terms. Typed levels have only the terms `replenish_family`,
+    `levels`, `demand_rate_micro`, s and S.
     """
     if policy is None or level.reorder_point_units is None:
         return ()

@@ -24,7 +24,7 @@ Step = tuple[Episode, ReorderOutput | None]
 
 
 def idle(episode: Episode, reason: str) -> Episode:
-    """Return the idle episode with this reason: `episode` itself if it is that already."""
+    """Return an idle episode with this reason, or `episode` itself if it already is one."""
     if episode.state == IDLE and episode.reason == reason:
         return episode
     return Episode(
@@ -37,7 +37,7 @@ def idle(episode: Episode, reason: str) -> Episode:
 def opened(
     episode: Episode, now: Evaluation, quantity: Quantity, need_id: ReorderId, revision: int
 ) -> Step:
-    """Return the step that opens a need, or opens it again with another revision."""
+    """Return the `Step` that opens a need, or opens it again with another revision."""
     output = _output(now, need_id, revision, OPEN, quantity=quantity)
     after = Episode(
         state=OPEN,
@@ -51,7 +51,7 @@ def opened(
 
 
 def accepted(episode: Episode, now: Evaluation) -> Step:
-    """Return the step of an answered need: to held-short if B is still ≤ s, else to idle."""
+    """Return the `Step` of an answered need: to held-short if B is still ≤ s, else to idle."""
     output = _output(now, id_of(episode), episode.revision + 1, "accepted")
     if now.policy is None:
         return idle(replace(episode, last_output=output), now.inactive_reason), output
@@ -61,9 +61,10 @@ def accepted(episode: Episode, now: Evaluation) -> Step:
 
 
 def held(episode: Episode, now: Evaluation, decision: NeedDecision, state: str) -> Step:
-    """Return the step into the hold of a reject or snooze (domain.md 5.3, 11.7).
+    """Return the `Step` into the hold of a reject or snooze (domain.md 5.3, 11.7).
 
-    Until = stream time + 7 days, or for a snooze its `until_at`, at most stream time + 90 days.
+    The hold ends at stream time + 7 days. A snooze with `until_at` ends at that time instead, but
+    no later than stream time + 90 days.
     """
     stream_time_us = now.inputs.stream_time_us
     until_us = stream_time_us + HOLD_US
@@ -89,7 +90,7 @@ def _hold(
 
 
 def cancelled(episode: Episode, now: Evaluation, code: str, idle_reason: str) -> Step:
-    """Return the step that closes a need without an answer; `code` is the output's reason."""
+    """Return the `Step` that closes a need without an answer. `code` is the output's reason."""
     output = _output(now, id_of(episode), episode.revision + 1, "cancelled", reason=code)
     return idle(replace(episode, last_output=output), idle_reason), output
 

@@ -1,7 +1,7 @@
 """Hopping windows and selling sessions of a key, computed from its ten-minute windows.
 
-No table or topic stores them, and no rule reads them. They count `sold_units`, so returns never
-lower them.
+No table or topic stores these results, and no rule reads them. They count `sold_units` only, so
+returns never lower a number.
 
 The caller passes the units sold by window start (µs since 1970 UTC). A worker's state has the
 windows of today and of the three days before. The read model has all windows since its first
@@ -84,7 +84,7 @@ def sessions(sold: Sold, gap_us: int = SESSION_GAP_US) -> tuple[Session, ...]:
 
     Two successive windows with units sold belong to one session if the gap between them is less
     than `gap_us`. The gap is from the end of the first to the start of the second. With 30 minutes,
-    two quiet windows between them continue a session and three end it. A session starts and ends at
+    two windows without sales continue a session and three end it. A session starts and ends at
     window edges.
     """
     found: list[Session] = []

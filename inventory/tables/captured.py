@@ -35,8 +35,8 @@ class CapturedTable:
 
     `columns` are its columns in addition to `COMMON`, with their types in SQL, in the order of
     domain.md 2.6. `parse` takes key and image, and returns the fact or raises `Rejected`.
-    `has_movements` is True if its rows can change on-hand or unavailable, `has_inbound` if on-order
-    or in-transit.
+    `has_movements` is True if its rows can change on-hand or unavailable. `has_inbound` is True if
+    they can change on-order or in-transit.
     """
 
     name: str

@@ -19,13 +19,13 @@ FIRST_BUSINESS_US: Final = 946_684_800_000_000  # 2000-01-01
 
 
 def refuse(column: str, rule: str, seen: object) -> NoReturn:
-    """Raise `Rejected` with reason `limit`: `column` must be `rule`, and `seen` is not."""
+    """Raise `Rejected` with reason `limit`: `column` must be `rule`, but its value is `seen`."""
     detail = f"{column} must be {rule}, got {short_text(seen)}"
     raise Rejected(LIMIT, detail)
 
 
 def units(row: Row, column: str, default: int | None = None) -> int:
-    """Return a quantity in 0…10^6. The column is required if there is no `default`."""
+    """Return a quantity from 0 to 10^6. The column is required if there is no `default`."""
     found = row.get(column)
     if found is None:
         found = default
@@ -35,7 +35,7 @@ def units(row: Row, column: str, default: int | None = None) -> int:
 
 
 def optional_units(row: Row, column: str) -> int | None:
-    """Return a quantity in 0…10^6, or None."""
+    """Return a quantity from 0 to 10^6, or None."""
     return None if row.get(column) is None else units(row, column)
 
 
@@ -50,7 +50,7 @@ def at_least(row: Row, column: str, low: int, default: int | None = None) -> int
 
 
 def within(row: Row, column: str, low: int, high: int, default: int | None = None) -> int:
-    """Return an integer in `low`…`high`. The column is required if there is no `default`."""
+    """Return an integer from `low` to `high`. The column is required if there is no `default`."""
     found = row.get(column)
     if found is None:
         found = default
@@ -60,12 +60,12 @@ def within(row: Row, column: str, low: int, high: int, default: int | None = Non
 
 
 def price_minor(row: Row, column: str) -> int:
-    """Return a required price in 1…10^9 minor units."""
+    """Return a required price from 1 to 10^9 minor units."""
     return within(row, column, PRICE_MIN, PRICE_MAX)
 
 
 def optional_price(row: Row, column: str) -> int | None:
-    """Return a price in 1…10^9 minor units, or None."""
+    """Return a price from 1 to 10^9 minor units, or None."""
     return None if row.get(column) is None else price_minor(row, column)
 
 
@@ -96,7 +96,7 @@ def optional_text(row: Row, column: str) -> str | None:
 
 
 def choice(row: Row, column: str, allowed: tuple[str, ...], default: str | None = None) -> str:
-    """Return the text of `allowed` that equals the column, so that all states share one string.
+    """Return the entry of `allowed` that equals the column's text. All states share this string.
 
     The column is required if there is no `default`.
     """

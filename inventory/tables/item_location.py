@@ -48,7 +48,7 @@ from inventory.tables.columns import (
 STATUSES = ("active", "exit", "inactive")
 _FAMILY_CODES: Final = tuple(FAMILIES)
 COST_MAX: Final = 10**9
-ALPHA_MAX: Final = 1000  # permille; above it a rate would overshoot the observation
+ALPHA_MAX: Final = 1000  # permille; above 1000 the rate would overshoot the observed demand
 
 DEMAND_COLUMNS: Final = ("demand_method", "demand_alpha_permille", "initial_rate_micro")
 REPLENISHMENT_COLUMNS: Final = (
@@ -233,7 +233,8 @@ _LISTS: Final = ("ladder_permille", "raise_permille", "endings")
 def _columns() -> Columns:
     """Return the columns in SQL with their types.
 
-    They are the fields of `ItemLocation` in their order. A time has no suffix `_us` in SQL.
+    They are the fields of `ItemLocation` in their order, without `id` and `inv_key`. The name of a
+    time has no suffix `_us` in SQL.
     """
     kinds = {
         **dict.fromkeys(_TEXTS, TEXT),

@@ -19,7 +19,7 @@ from inventory.tables.columns import (
 )
 
 KINDS: Final = ("initial", "rule", "manual", "emergency", "rollback")
-STEP_MIN: Final = -(2**31)  # the only `integer` column; others are `bigint` (domain.md 2.6)
+STEP_MIN: Final = -(2**31)  # `step` is the only number of type `integer`, not `bigint`
 STEP_MAX: Final = 2**31 - 1
 
 

@@ -26,7 +26,7 @@ class ShipmentLine:
     """Goods of one item that come from a supplier, or leave or enter this location by a transfer.
 
     `leg` is `supplier_in`, `transfer_out` or `transfer_in`. A business time is None while its
-    column is null. `order_units` are the units that a receipt takes off its order line.
+    column is null. `order_units` are the units by which a supplier's receipt lowers on-order.
     """
 
     id: int
@@ -42,7 +42,7 @@ class ShipmentLine:
     received_business_at_us: int | None
 
     def effect(self, sign: int) -> Effect | None:
-        """Return the effect of the leg in its status (domain.md 2.3), None if it has none yet."""
+        """Return the effect of leg and status (domain.md 2.3), or None if there is none yet."""
         if self.leg == "transfer_out":
             if self.status == "planned" or self.shipped_business_at_us is None:
                 return None

@@ -35,7 +35,7 @@ REASONS: Final = tuple(SIGNS)
 
 @value
 class StockAdjustment:
-    """Units booked by hand. `SIGNS` of the reason decides whether they are added or removed."""
+    """Units booked by hand. `SIGNS` shows for each reason if the units are added or removed."""
 
     id: int
     reason: str
