@@ -34,7 +34,7 @@ def work_in_database(
 ) -> None:
     """Call `work` with a connection, and again with a new one after each lost connection.
 
-    The connection's `application_name` is `name`, and it commits each statement. `work` should
+    The connection has the `application_name` `name` and commits each statement. `work` should
     return once `stop` is set. Its exceptions other than `psycopg.OperationalError` are raised.
     """
     while not stop.is_set():

@@ -28,7 +28,7 @@ class ServiceError:
 
 
 def record_error(connection: psycopg.Connection[tuple[Any, ...]], error: ServiceError) -> None:
-    """Replace the service's last error and count it, unless the stored one is as new or newer.
+    """Store the service's last error and count it, unless the stored error is as new or newer.
 
     Raises:
         psycopg.Error: Postgres does not answer.

@@ -1,6 +1,6 @@
 """A hash of the source files that can change a result, so that processes can compare their rules.
 
-Runs, reviews and workers store this hash. A tree that lacks some of the packages has a hash, too.
+Runs, reviews and workers store this hash. A source tree without some of the packages has one too.
 """
 
 import hashlib
@@ -28,8 +28,8 @@ def hash_of(tree: Path) -> str:
 def imported_hash() -> str:
     """Return the hash of this process's own sources, as they were at the first call.
 
-    A long-lived process calls it right after its imports. An edited file doesn't change what the
-    process runs, so it must not change the hash either.
+    A long-lived process calls this right after its imports. A later edit of a file doesn't change
+    the code that the process runs, so the hash must not change either.
     """
     return hash_of(_ROOT)
 

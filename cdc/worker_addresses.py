@@ -23,7 +23,7 @@ class WorkerAddresses(BaseSettings):
 def worker_urls(settings: Connections) -> dict[str, str]:
     """Return the URL of each worker that may be running, by name.
 
-    Without `INVENTORY_WORKER_URLS` they come from `runtime.json` of the home, read at each call.
+    Without `INVENTORY_WORKER_URLS` the URLs come from the home's `runtime.json`, read at each call.
     """
     given = WorkerAddresses().worker_urls
     if given:

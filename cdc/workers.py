@@ -1,7 +1,7 @@
 """Live queries to the workers for a key or for the partition map, with a short time limit.
 
-Any worker answers for any key. Callers fall back to the read model with its age, so a late answer
-is useless.
+Any worker answers for any key. Callers don't wait for a late answer, but show the read model with
+its age.
 """
 
 import atexit
@@ -34,14 +34,14 @@ __all__ = [
 ]
 
 TIMEOUT_S: Final = 0.15  # for a page
-MAP_TIMEOUT_S: Final = 1.0  # for a page about workers: the asked worker first asks the others
+MAP_TIMEOUT_S: Final = 1.0  # for a page about workers; the queried worker queries the others
 Answer = TypeVar("Answer")
 _LAST: Final[list[str]] = []  # URL of the worker that answered last
 
 
 @dataclass(frozen=True, slots=True)
 class LiveKey:
-    """A worker's answer for a key, with all its window rows, or the `problem` if none answers."""
+    """A worker's answer for a key, with all window rows, or the `problem` if no worker answers."""
 
     state: KeyState | None
     as_of_us: int | None = None
@@ -63,7 +63,7 @@ class LiveKey:
 class PartitionMap:
     """One worker's view of the owners: a row of `answer_partitions` for each partition.
 
-    `problem` is the reason if there are no rows.
+    If there are no rows, `problem` is the reason.
     """
 
     rows: tuple[dict[str, Any], ...] = ()
@@ -101,12 +101,12 @@ def partition_map(settings: Connections, within_s: float = MAP_TIMEOUT_S) -> Par
 def worker_rules(
     settings: Connections, url: str, within_s: float = MAP_TIMEOUT_S
 ) -> WorkerRules | str:
-    """Return partitions and sources of the worker at `url`, or the reason why it gives none."""
+    """Return partitions and hash of the worker at `url`, or the reason why it doesn't answer."""
     about = _query(settings, f"{url}/iq/v1/partitions?scope=worker", within_s, _own_of)
     if isinstance(about, str):
         return about
-    # The hash is read second. If the worker restarts in between, it is the new process's hash. In
-    # the other order it could be that of a process that has ended.
+    # The hash is read second. If the worker restarts in between, the hash is the new process's. In
+    # the other order it could be the hash of a process that has ended.
     code = _query(settings, f"{url}/iq/v1/revision", within_s, _code_of)
     if isinstance(code, str):
         return code
@@ -149,7 +149,7 @@ def _in_order(urls: Iterable[str]) -> list[str]:
 def _query(
     settings: Connections, url: str, within_s: float, read: Callable[[httpx.Response], Answer | str]
 ) -> Answer | str:
-    """Return the result of `read` on the answer of `url`, or the problem."""
+    """Return the result of `read` on the answer of `url`, or a text with the problem."""
     token = settings.query_token.get_secret_value()
     headers = {"Authorization": f"Bearer {token}"}
     try:
@@ -195,7 +195,7 @@ def _own_of(answer: httpx.Response) -> tuple[str, frozenset[int]] | str:
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """The hash of a worker's code. It is no plain `str`, because a problem is one."""
+    """The hash of a worker's code. A plain `str` in its place is the text of a problem."""
 
     text: str
 

@@ -56,8 +56,8 @@ def committed_offsets(
     """Return the group's committed offset of each partition that has one.
 
     While the broker has no coordinator for the group, as in its first seconds, the request is
-    repeated for `timeout_s`. A consumer sends the request, because librdkafka's admin client would
-    crash the process (SIGSEGV, librdkafka issue 5040).
+    repeated for up to `timeout_s` seconds. A consumer sends the request, because librdkafka's admin
+    client would crash the process (SIGSEGV, librdkafka issue 5040).
 
     Raises:
         KafkaException: the broker doesn't answer in time, or answers with an error.
@@ -99,7 +99,7 @@ def broker_answers(bootstrap: str, *, timeout_s: float = 2.0) -> bool:
 def create_topics(
     bootstrap: str, topics: Iterable[Topic] = TOPICS, *, replication: int = 1
 ) -> tuple[str, ...]:
-    """Create missing topics and correct the settings of existing ones. Return the created names.
+    """Create missing topics and correct the settings of others. Return the created topics' names.
 
     The broker confirms a creation before it lists the topic. The function returns once all created
     topics are listed. It doesn't change the number of partitions of an existing topic.
@@ -133,7 +133,7 @@ def create_topics(
 
 
 def _update_settings(client: AdminClient, topics: Iterable[Topic]) -> None:
-    """Set the settings of existing topics that differ from their definition."""
+    """Correct every setting of an existing topic that differs from the topic's definition."""
     drifted = [
         ConfigResource(
             ResourceType.TOPIC,

@@ -118,10 +118,10 @@ class ConnectClient:
     def register(self, config: Mapping[str, str], *, timeout_s: float = 60.0) -> bool:
         """Register `config` with Connect. Return False if Connect has this configuration already.
 
-        A PUT restarts the connector's task, so it is sent for a different configuration only.
+        A PUT restarts the connector's task, so it is sent only if the configuration is different.
 
         Raises:
-            CaptureError: Connect finds errors in `config`, or refuses it for `timeout_s`.
+            CaptureError: Connect finds errors in `config`, or refuses it for `timeout_s` seconds.
         """
         deadline = time.monotonic() + timeout_s
         if self.current_config() == dict(config):
@@ -158,7 +158,7 @@ class ConnectClient:
         )
 
     def snapshot_ended(self) -> bool:
-        """Return True if the source log has the complete snapshot, so that no restart repeats it.
+        """Return True if the source log has all of Debezium's snapshot, so no restart repeats it.
 
         Connect stores an offset only after the broker has acknowledged its records. So the stored
         offsets show the end of the snapshot. The result is False if Connect doesn't answer.
@@ -171,7 +171,7 @@ class ConnectClient:
         return any("snapshot" not in at or at.get("snapshot_completed") is True for at in found)
 
     def pause(self) -> None:
-        """Pause the task. It then reads nothing, but keeps its connection to the slot."""
+        """Pause the task. A paused task reads nothing, but keeps its connection to the slot."""
         self._http.put(f"/connectors/{CONNECTOR}/pause").raise_for_status()
 
     def stop(self) -> None:

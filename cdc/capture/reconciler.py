@@ -1,8 +1,9 @@
 """`python -m cdc.capture.reconciler`: a process that keeps change capture in its requested state.
 
 Every second it compares the connector with its definition and with `app.capture`. It registers a
-connector that is missing or differs, resumes one that was paused or stopped, and restarts a failed
-task. Connect keeps the offsets of a deleted connector, so a new registration loses no change.
+connector that is missing or differs from its definition. It resumes a connector that was paused or
+stopped, and restarts a failed task. Connect keeps the offsets of a deleted connector, so a new
+registration loses no change.
 
 If publication, replica identity or slot are damaged, it stops the connector. Otherwise changes
 would be missing from the log without any error. Pages and `inventory status` report the stop.
@@ -49,8 +50,8 @@ class Report:
     """The result of the last comparison, stored in `read_model.service_heartbeat.detail`.
 
     `repaired` is the last repair. `repairs` is the number of repairs since the process started.
-    `problem` is damage, or the reason why a repair failed. `error` is Connect's report about a
-    failed task.
+    `problem` is damage in Postgres, or the reason why a repair failed. `error` is the error of a
+    failed connector or task, or that Connect doesn't answer.
     """
 
     connector: str = ""
@@ -67,7 +68,7 @@ class Report:
 
 
 class Reconciler:
-    """Repairs the connector. Restarts of a failed task are limited by `RestartPolicy`."""
+    """The comparison and repair of the connector. `RestartPolicy` limits how often it restarts."""
 
     def __init__(self, client: ConnectClient, config: dict[str, str]) -> None:
         self.report = Report()
@@ -77,7 +78,7 @@ class Reconciler:
         self._error = ""
 
     def new_error(self) -> str:
-        """Return the present error, or "" if there is none or the last call found the same one."""
+        """Return the present error, or "" if there is none or the previous call returned it too."""
         error = self.report.problem or self.report.error
         is_new, self._error = error != self._error, error
         return error if is_new else ""
@@ -136,7 +137,7 @@ class Reconciler:
         try:
             self._client.restart_failed()
         except (httpx.ReadTimeout, httpx.ReadError, httpx.RemoteProtocolError) as lost:
-            # Connect has the request and may carry it out, so it counts towards the limit.
+            # Connect has the request and may restart the task, so the restart counts as one.
             log.warning("capture_restart_unanswered", problem=repr(lost))
         self.restart_policy.count_restart(now)
         self._count("restarted", trace.partition("\n")[0][:300])
@@ -148,7 +149,7 @@ class Reconciler:
 
 
 def _error_of(state: ConnectorState) -> str:
-    """Return the first line of a failed task's trace, or "" if nothing has failed."""
+    """Return an error of Connect, connector or task as one line, or "" if there is none."""
     if state.connector == "UNREACHABLE":
         return "Connect does not answer"
     if not state.failed:
@@ -168,7 +169,7 @@ def config_of(database_url: str) -> dict[str, str]:
 
 
 def run(connections: Connections, stop: threading.Event) -> None:
-    """Compare and repair until `stop`.
+    """Compare and repair until `stop` is set.
 
     While another reconciler runs, or the connection to the database is lost, this one waits.
     """

@@ -10,8 +10,8 @@ _HOUR_S: Final = 3600.0
 class RestartPolicy:
     """The rule for restarts of a failed task: 5 s after its failure, at most five in an hour.
 
-    If the connector can't process a row, every restart fails. Each restart also reads Postgres'
-    write-ahead log again, from the last confirmed position.
+    There is a limit because every restart fails if the connector can't process a row. Each restart
+    also reads Postgres' write-ahead log again, from the last confirmed position.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,8 @@ class RestartPolicy:
     def is_restart_due(self, now: float, *, failed: bool) -> bool:
         """Return True if the task failed ≥ 5 s ago and was restarted < 5 times in the last hour.
 
-        Call this regularly. `failed` is the task's state at `now`, in seconds of a monotonic clock.
+        Call this regularly. `failed` is True if the task is in state FAILED at `now`, in seconds of
+        a monotonic clock.
         """
         if not failed:
             self._failed_since = None

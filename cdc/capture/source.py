@@ -109,7 +109,8 @@ def identity_problem(connection: Connection) -> str:
 def damage_of(connection: Connection) -> Damage | None:
     """Return the first damage to publication, replica identity or slot, or None.
 
-    A missing slot is damage only after a capture has streamed. Before that, Debezium creates it.
+    A missing slot is damage only after a capture has streamed. Before that, Debezium creates the
+    slot.
     """
     problem = publication_problem(connection)
     if problem:
@@ -149,7 +150,7 @@ def paused_by(connection: Connection) -> str:
 
 
 def request_pause(connection: Connection, by: str) -> None:
-    """Request that process `capture` pauses the connector for person `by`, or resumes it for ""."""
+    """Request that process `capture` pauses the connector for person `by`. "" asks for a resume."""
     connection.execute(_PAUSE, {"by": by})
 
 
@@ -182,7 +183,7 @@ def _recorded(connection: Connection) -> Mapping[str, str] | None:
 def _identity(connection: Connection) -> dict[str, str]:
     """Return object id and xmin of the publication and its entries, by name.
 
-    Each ALTER or second CREATE changes one of them.
+    Each ALTER, and each CREATE after a DROP, changes an object id or an xmin.
     """
     rows = connection.execute(_PUBLICATION, (PUBLICATION,)).fetchall()
     tables = connection.execute(_TABLES, (PUBLICATION,)).fetchall()

@@ -11,7 +11,7 @@ from cdc.contracts.versions import check_version, known
 
 Document = dict[str, Any]
 
-# Version of documents without the field `schema`, which an earlier release wrote.
+# Version of documents without the field `schema`. An earlier release wrote such documents.
 _DEFAULT_VERSION: Final = 1
 
 KEY: Final = "answer_key"

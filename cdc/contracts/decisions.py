@@ -1,8 +1,8 @@
 """The records of `reorder.events` and `price.events`.
 
-Each is one revision of a need or of a price proposal. Among the records with one id, the highest
-revision is valid. A consumer may get a revision any number of times, and may miss every revision
-except the last (domain.md 4).
+Each record is one revision of a need or of a price proposal. Among the records with the same id,
+the highest revision is valid. A consumer may get a revision any number of times, and may miss every
+revision except the last (domain.md 4).
 """
 
 import json
@@ -26,10 +26,10 @@ class NotADecision(UnreadableRecord):
 
 @value
 class DecisionContext:
-    """The key of a decision and its origin.
+    """The key and the origin of a decision.
 
-    `origin` is the position of the state that decided. `as_of_us` is the partition's as-of time in
-    µs since 1970 UTC.
+    `origin` is the position of the key's state with this decision. `as_of_us` is the partition's
+    as-of time in µs since 1970 UTC.
     """
 
     inv_key: str
@@ -104,9 +104,9 @@ def decode_reorder(payload: bytes) -> ReorderEvent:
     """Return the event that `encode_reorder` wrote.
 
     Raises:
-        UnknownVersion: written by another version of this code.
-        UnreadableRecord: no JSON object.
-        NotADecision: another kind or status, or a field is missing.
+        UnknownVersion: another version of this code wrote the payload.
+        UnreadableRecord: the payload is no JSON object.
+        NotADecision: the payload has another kind, an unknown status or a missing field.
     """
     row = _loads(payload, "reorder", REORDER_STATUSES)
     try:
@@ -131,9 +131,9 @@ def decode_price(payload: bytes) -> PriceEvent:
     """Return the event that `encode_price` wrote.
 
     Raises:
-        UnknownVersion: written by another version of this code.
-        UnreadableRecord: no JSON object.
-        NotADecision: another kind or status, or a field is missing.
+        UnknownVersion: another version of this code wrote the payload.
+        UnreadableRecord: the payload is no JSON object.
+        NotADecision: the payload has another kind, an unknown status or a missing field.
     """
     row = _loads(payload, "price", PRICE_STATUSES)
     try:

@@ -1,8 +1,8 @@
 """The decoder of `stock.events`: from a record's bytes to a `Record` for the rules.
 
 It refuses only bytes that are no Debezium envelope (domain.md 11.2: `malformed`). Everything else
-is returned, even columns of a wrong type, because the fold rejects those with a reason. So live
-workers and recomputations give the same reason. Timestamps become integer microseconds, never
+is returned, even columns of a wrong type, because the fold rejects such records with a reason. So
+live workers and recomputations give the same reason. Timestamps become integer microseconds, never
 floats.
 """
 
@@ -61,7 +61,7 @@ def _with_integer_times(image: object, columns: tuple[str, ...]) -> object:
 def timestamp_us(text: object) -> int | str:
     """Return µs since 1970 UTC of Debezium's ISO text, such as `2026-11-21T02:48:05.032085Z`.
 
-    For any other value return a text, which the fold rejects as `limit`. That includes a number,
+    For any other value return a text, which the fold rejects as `limit`. A number gives a text too,
     because its unit (seconds, milliseconds or microseconds) is unknown.
     """
     if type(text) is not str:

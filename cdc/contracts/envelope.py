@@ -1,8 +1,8 @@
 """A strict parser of Debezium change events.
 
 It uses orjson, which is four times as fast as Python's `json`. orjson also refuses values that
-`json` accepts: NaN, Infinity, lone surrogates, bytes that are not UTF-8. It returns an integer
-beyond 64 bits as a float, which the rules reject, because they accept integers only.
+`json` accepts: NaN, Infinity, lone surrogates, bytes that are not UTF-8. orjson returns an integer
+beyond 64 bits as a float. The rules reject the float, because they accept integers only.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from inventory.model.value import value
 
 
 class Malformed(ValueError):
-    """No identity can be formed from these bytes (domain.md 11.2, `malformed`)."""
+    """Bytes from which no identity can be formed (domain.md 11.2, `malformed`)."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)

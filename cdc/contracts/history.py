@@ -27,7 +27,8 @@ GENERATION = 1
 def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[str]:
     """Fold the history and yield the output lines, without newlines.
 
-    With `every` = n, the lines of all keys also follow each n-th record, with its offset as "at".
+    With `every` = n, the lines of all keys also follow each n-th record. Their field "at" has the
+    record's offset.
 
     Raises:
         HistoryError: a line is not JSON, or not a record of the format.
@@ -52,7 +53,7 @@ def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[
 
 
 def state_document(state: KeyState) -> dict[str, Any]:
-    """Return the state of one key with the field names of the format."""
+    """Return the state of one key with the field names of this output."""
     stock, episode = state.stock, state.episode
     demand = state.demand
     rate, mad = _rate_and_mad(state)
@@ -157,7 +158,7 @@ def _counters(row: WindowRow) -> list[int]:
 
 
 def _rate_and_mad(state: KeyState) -> tuple[int | None, int | None]:
-    """Return rate and mad in micro-units a day, or their initial values while rate is unknown."""
+    """Return rate and mad in micro-units a day, or the policy's initial values for both."""
     demand = state.demand
     if demand.rate_micro is not None:
         return demand.rate_micro, demand.mad_micro

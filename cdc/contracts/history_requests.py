@@ -23,7 +23,8 @@ PROVE: Final = "prove"
 QUESTION: Final = "question"
 QUERY: Final = "query"
 
-# Kinds that run only after confirmation by an operator other than the person who asked.
+# Requests of these kinds run only after an operator has confirmed them. The person who made the
+# request can't confirm it.
 CONFIRMED: Final = frozenset({PUBLISH, SHADOW, CUTOVER, ROLLBACK})
 LONGEST_STATEMENT: Final = 20_000
 LONGEST_TEXT: Final = 200
@@ -114,7 +115,7 @@ def first_problem(kind: str, arguments: Mapping[str, str]) -> tuple[str, str] | 
 
 
 def given_arguments(kind: str, arguments: Mapping[str, str]) -> dict[str, str]:
-    """Return the arguments of this kind that are not empty, in the order of its form."""
+    """Return the arguments that `kind` takes and that are not empty, in the order of its form."""
     names = FORMS[kind].names()
     return {name: text for name in names if (text := arguments.get(name, ""))}
 
@@ -122,7 +123,7 @@ def given_arguments(kind: str, arguments: Mapping[str, str]) -> dict[str, str]:
 def command_of(
     kind: str, arguments: Mapping[str, str], extra: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    """Return the words after `inventory`; `extra` options come before positional arguments.
+    """Return the words after `inventory`. The options `extra` come before positional arguments.
 
     An option and its value are one word, like `--run=last`. Positional arguments follow `--`. So
     the command-line parser can't take a value for an option.

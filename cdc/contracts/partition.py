@@ -31,5 +31,5 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_of(key: bytes, partitions: int = 12) -> int:
-    """Return the partition of `key`, in 0 … `partitions` - 1."""
+    """Return the partition of `key`, from 0 to `partitions` - 1."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions

@@ -54,7 +54,7 @@ class Progress:
 
 
 def progress_headers(progress: Progress) -> tuple[Header, Header]:
-    """Return the headers of a chunk's last level record."""
+    """Return the headers `progress` and `ring` for a chunk's last level record."""
     ring = encode_ring(progress.ring_from)
     return (HEADER, encode_progress(progress)), (RING_HEADER, ring)
 
@@ -83,7 +83,7 @@ def decode_progress(payload: bytes) -> Progress:
 
 
 def progress_in(headers: Headers) -> Progress | None:
-    """Return the progress in a record's headers, or None if they have none.
+    """Return the progress in a record's headers, or None if no header has a progress.
 
     Raises:
         UnreadableRecord: a header has another version, or is no progress.
@@ -131,7 +131,7 @@ class Beat:
 
 
 def beat_of(record: Record) -> Beat | None:
-    """Return the heartbeat in a record, or None for other tables and deletes."""
+    """Return the heartbeat in a record, or None for a delete and for a record of another table."""
     if record.table != _HEARTBEAT_TABLE or not isinstance(record.after, dict):
         return None
     return Beat(record.after.get("beat") or 0, record.commit_us)
@@ -143,7 +143,7 @@ def encode_beat(beat: Beat) -> bytes:
 
 
 def beat_in(headers: Headers) -> Beat | None:
-    """Return the heartbeat in a record's headers, or None if they have none.
+    """Return the heartbeat in a record's headers, or None if no header has a heartbeat.
 
     Raises:
         UnreadableRecord: the payload has another version, or is no heartbeat.

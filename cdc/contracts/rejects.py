@@ -1,6 +1,6 @@
 """The records of `stock.rejected` and `stock.late`.
 
-A worker writes them in the transaction of the state that caused them, because no later state can
+A worker writes them in the transaction of the source record's chunk, because no later state can
 produce them again (domain.md 4). Their id is the position of the source record. A record that is
 written again has the same id, so consumers upsert.
 """
@@ -13,7 +13,7 @@ from cdc.contracts.versions import built, document_of
 from inventory.model.value import value
 
 SCHEMA = 1
-MOST_BYTES = 500_000  # of a key, and of a value; a record has room for both in base64
+MOST_BYTES = 500_000  # of a key or a value; one record has room for both in base64
 
 
 @value
@@ -50,9 +50,9 @@ class Rejection:
 
 @value
 class Late:
-    """The net of one source record in expired windows (domain.md 3.2).
+    """The net sales of one source record in expired windows (domain.md 3.2).
 
-    Units and amount sold are positive, returned ones negative.
+    Units and amounts are positive for sales and negative for returns.
     """
 
     origin: Origin

@@ -1,8 +1,8 @@
 """The header `retained`: the number of a key's window rows.
 
-Each level that doesn't contain all rows of its key has this header. The rows are in another topic.
-If a row is missing there (deleted by hand or lost by a broker), a restore finds fewer rows than the
-header states.
+Each level that doesn't contain all rows of its key has this header. All rows are in the changelog
+of windows. If a row is missing there (deleted by hand or lost by a broker), a restore finds fewer
+rows than the header states.
 """
 
 from functools import lru_cache

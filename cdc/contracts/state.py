@@ -38,7 +38,8 @@ T = TypeVar("T")
 def window_key(inv_key: InvKey, start_us: int) -> bytes:
     """Return the record key of one window row: `LOCATION|SKU@start_us`.
 
-    Writers choose the partition themselves: that of the level, not that of this key's hash.
+    Writers choose the partition themselves. It is the partition of the level, not that of the hash
+    of this record key.
     """
     return f"{inv_key}@{start_us}".encode()
 
@@ -52,7 +53,7 @@ def encode_level(state: KeyState, changed_rows: Iterable[int]) -> bytes:
 
 
 def encode_changed(state: KeyState, changed_rows: Iterable[int]) -> tuple[bytes, dict[int, bytes]]:
-    """Return the level of `encode_level`, and the window record of each row in it by its start.
+    """Return the result of `encode_level`, and a window record per row in it, by start in µs.
 
     The window records equal those of `encode_window` and are in ascending order. Encoding both at
     once is faster, because each row is encoded only once.
@@ -70,11 +71,11 @@ def encode_changed(state: KeyState, changed_rows: Iterable[int]) -> tuple[bytes,
 
 
 def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
-    """Return the state with only the rows that the level contains, and the dropped starts.
+    """Return the state with only the rows in the level, and the starts of the dropped rows (µs).
 
     Raises:
-        UnknownVersion: written by another version of this code.
-        UnreadableRecord: not a level of that version.
+        UnknownVersion: another version of this code wrote `content`.
+        UnreadableRecord: `content` is not a level of its version.
     """
     document = _document("level", content)
     return built("level", document, lambda found: (_state(found), tuple(found["dropped"])))
@@ -88,11 +89,11 @@ def encode_window(key: InvKey, row: WindowRow, position: Position) -> bytes:
 def read_level(content: bytes, read: Callable[[Document], T]) -> T:
     """Return the result of `read` on the level's document, for readers of a few fields.
 
-    It takes a quarter of the time of `decode_level`. Only the fields that `read` uses are checked.
+    A call takes a quarter of the time of `decode_level`. Only fields that `read` uses are checked.
 
     Raises:
-        UnknownVersion: written by another version of this code.
-        UnreadableRecord: not a level of that version.
+        UnknownVersion: another version of this code wrote `content`.
+        UnreadableRecord: `content` is not a level of its version.
     """
     return built("level", _document("level", content), read)
 
@@ -101,8 +102,8 @@ def decode_window(content: bytes) -> tuple[InvKey, WindowRow, Position]:
     """Return the key, the row and the position in a window record.
 
     Raises:
-        UnknownVersion: written by another version of this code.
-        UnreadableRecord: not a window of that version.
+        UnknownVersion: another version of this code wrote `content`.
+        UnreadableRecord: `content` is not a window of its version.
     """
     return built("window", _document("window", content), _window)
 
@@ -118,8 +119,8 @@ def decode_state(content: bytes) -> KeyState:
     """Return the complete state.
 
     Raises:
-        UnknownVersion: written by another version of this code.
-        UnreadableRecord: not a state of that version.
+        UnknownVersion: another version of this code wrote `content`.
+        UnreadableRecord: `content` is not a state of its version.
     """
     return built("state", _document("state", content), _state)
 

@@ -39,7 +39,7 @@ def canonical(document: Document) -> bytes:
 
 
 def _namer(cls: type) -> Callable[[Any], Document]:
-    """Return a function from a value of `cls` to its fields by name. Nested values stay as is."""
+    """Return a function that maps a value of `cls` to its fields by name, nested values as is."""
     names = sorted(column.name for column in fields(cls))
 
     def named(instance: Any) -> Document:  # noqa: ANN401 -- any value class of the model
@@ -85,7 +85,7 @@ def _policy_json(policy: ItemLocation) -> orjson.Fragment:
     """Return the policy's JSON, encoded once and then cached as long as a state refers to it.
 
     A policy is nearly half of a level and rarely changes. An entry takes about 1.6 kB. A cache of
-    fixed size would have no hits once more keys than its size alternate.
+    fixed size would have no hits if more keys than its size came in turn.
     """
     known = _POLICIES.get(id(policy))
     if known is not None:
@@ -96,8 +96,8 @@ def _policy_json(policy: ItemLocation) -> orjson.Fragment:
     return fragment
 
 
-# Explicit fields: these are built for every record, and a loop over names takes twice as long.
-# Their order is alphabetical, as in `_namer`.
+# These functions list their fields, because they run for every record and a loop over names takes
+# twice as long. The order of the fields is alphabetical, as in `_namer`.
 
 
 def position_document(position: Position) -> Document:

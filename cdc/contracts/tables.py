@@ -11,7 +11,7 @@ from typing import Final, LiteralString
 
 from cdc.contracts.topics import CAPTURED, REFERENCE_TABLES
 
-Columns = Mapping[str, LiteralString]  # types of Postgres by column
+Columns = Mapping[str, LiteralString]  # Postgres types by column name
 
 PRODUCT: Final = "retail.product"
 LOCATION: Final = "retail.location"
@@ -164,7 +164,7 @@ PRICE_PROPOSAL_COLUMNS: Final[Columns] = {
     **_PROPOSAL_COLUMNS,
 }
 
-# The columns that code outside `ledger` builds SQL from.
+# Code outside `ledger` builds SQL from these columns.
 COLUMNS: Final[Mapping[str, Columns]] = {
     STOCK: STOCK_COLUMNS,
     SALES_WINDOW: SALES_WINDOW_COLUMNS,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_TIME_US: Final = re.compile(r"(?<![\w-])1[0-9]{15}(?!\w)")  # of the years 2001 to 2033
+_TIME_US: Final = re.compile(r"(?<![\w-])1[0-9]{15}(?!\w)")  # times of the years 2001 to 2033
 
 
 def us_of(moment: datetime) -> int:
@@ -25,5 +25,5 @@ def time_text(at_us: int) -> str:
 
 
 def with_times(detail: str) -> str:
-    """Return the detail of a rejected record with its times, numbers of 16 digits (µs), as text."""
+    """Return a rejected record's detail. Each time of 16 digits (µs) in it becomes text in UTC."""
     return _TIME_US.sub(lambda found: f"{time_text(int(found[0]))} UTC", detail)

@@ -1,8 +1,8 @@
 """The file format of topic ids, which show whether a topic was deleted and created again.
 
-Such a topic has the same name and, after a while, the same offsets. Only the id that the broker
-gave it differs. Workers store the ids of their topics in `topics.json`. `inventory backfill
-publish` stores them beside the run that it publishes.
+A topic that was created again has the same name and, after a while, the same offsets. Only the id
+that the broker gave to the topic differs. Workers store the ids of their topics in `topics.json`.
+`inventory backfill publish` stores them beside the run that it publishes.
 """
 
 import json
@@ -22,7 +22,7 @@ def decode_topic_ids(content: bytes) -> dict[str, str]:
     """Return the ids of a file, with or without a version.
 
     Raises:
-        UnknownVersion: written by another version of this code.
+        UnknownVersion: another version of this code wrote `content`.
         UnreadableRecord: `content` has no ids.
     """
     unversioned = _unversioned(content)

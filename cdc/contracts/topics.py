@@ -10,7 +10,7 @@ from typing import Final
 from inventory.revision import LOGIC_REVISION
 from inventory.tables import catalogue
 
-PARTITIONS: Final = 12  # fixed within a generation: another number moves most keys
+PARTITIONS: Final = 12  # fixed in a generation: another number would move most keys
 CAPTURED: Final = tuple(table.name for table in catalogue.CAPTURED)
 REFERENCE_TABLES: Final = ("product", "location", "supplier")
 

@@ -23,7 +23,7 @@ _RELEASED: Final[dict[str, tuple[int, ...]]] = {  # kinds with versions other th
 
 
 class UnreadableRecord(ValueError):
-    """Bytes that are no record of this project. `position` is their position, if known."""
+    """Bytes that are no record of this project. `position` is `topic[partition]@offset` or ""."""
 
     def __init__(self, problem: str, position: str = "") -> None:
         super().__init__(f"{position}: {problem}" if position else problem)
@@ -31,7 +31,7 @@ class UnreadableRecord(ValueError):
         self.position = position
 
     def at(self, topic: str, partition: int, offset: int) -> Self:
-        """Return the same error with the position in the topic, which only the reader knows."""
+        """Return the same error with the record's position, which only the topic's reader knows."""
         return type(self)(self.problem, f"{topic}[{partition}]@{offset}")
 
 
@@ -61,7 +61,7 @@ def document_of(
 
     Raises:
         UnreadableRecord: `content` is no JSON object.
-        UnknownVersion: its `schema` is none of the versions that `known` returns.
+        UnknownVersion: the field `schema` is none of the versions that `known` returns.
     """
     try:
         document = parse(content)
