@@ -20,7 +20,7 @@ LIMIT: Final = "limit"
 COUNT_BEYOND_HORIZON: Final = "count_beyond_horizon"
 OVERFLOW: Final = "overflow"
 
-# In order of precedence: the first that applies is the reason of the rejection (domain.md 11.2).
+# If several codes apply, the first of them is the reason of the rejection (domain.md 11.2).
 REASONS: Final = (
     MALFORMED,
     BEFORE_DEDUPE_HORIZON,

@@ -40,9 +40,9 @@ class DayFact:
 class Opening:
     """The stock of a key before the first fact of a span.
 
-    `units` is on-hand. `is_counted` is True if the key had a count by then. `began_us` is the start
-    of the key's first day, on which its first fact happened. Sales of that day are not observed
-    demand (domain.md 3.3).
+    `units` is on-hand. `is_counted` is True if the key had a count before the span. `began_us` is
+    the start of the key's first day, on which its first fact happened. Sales of that day are not
+    observed demand (domain.md 3.3).
     """
 
     units: int
@@ -132,10 +132,11 @@ def demand_days(
     span: tuple[int, int],
     rules: Rules,
 ) -> tuple[DemandDay, ...]:
-    """Return one `DemandDay` for each day of `span`, all of them complete.
+    """Return one `DemandDay` for each day of `span`.
 
-    `span` is [from, until), midnights in µs since 1970 UTC. `facts` are all facts of the span in
-    business order. `rules` apply to every day, also to days on which other rules were in force.
+    `span` is [from, until), midnights in µs since 1970 UTC. All its days must be complete. `facts`
+    are all facts of the span in business order. `rules` apply to every day, also to days on which
+    other rules were in force.
     """
     rows, counts = _rows(facts), _counts(facts)
     level, is_counted = opening.units, opening.is_counted

@@ -107,7 +107,7 @@ def continue_days(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: R
 
 
 def days_from(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> Days:
-    """Return the day end of each day of `span`, in order. `day_end` is that of the day before."""
+    """Return the day end of each day of `span`, in order. `day_end` belongs to the day before."""
     days: Days = ()
     for day_us in range(*span, DAY_US):
         known = facts.get(day_us)
@@ -185,7 +185,7 @@ def _begun(rules: Rules) -> Demand:
     """Return the demand after the day of the key's first fact (domain.md 3.3).
 
     That day is not observed. With `initial_rate_micro`, the rate is `initial_rate_micro` and mad is
-    half_even(rate, 2). Otherwise both are unknown.
+    half_even(rate, 2). Otherwise rate and mad are unknown.
     """
     rate = rules.initial_rate_micro
     if rate is None:

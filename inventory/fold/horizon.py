@@ -38,7 +38,7 @@ def pass_days(before: KeyState, now_us: int) -> Passed:
     """Return the state's fields once stream time is `now_us` (µs since 1970 UTC).
 
     Days before the new horizon are folded into the opening values, oldest first. Demand is learned
-    from all complete days. Facts, policy and prices are those of `before`, without the record that
+    from all complete days. Facts, policy and prices come from `before`, without the record that
     moves the time (domain.md 11.1). If the key had no stream time, the first day is the day of its
     oldest fact.
     """

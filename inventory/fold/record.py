@@ -1,6 +1,6 @@
 """The fold: a function of a key's state and a record that returns the next state and outputs.
 
-The order of its steps is that of domain.md 11.1:
+The steps of the fold have the same order as in domain.md 11.1:
 1. Return early for a re-sent record. Check table, op, images and limits.
 2. Compute the stream time that the record would set. Check counts against the horizon.
 3. Move the horizon to the new stream time, with policy and prices from before the record.
@@ -108,8 +108,8 @@ class Refused:
         return f"rejected:{self.reason}"
 
 
-# The result of folding one record. Readers match the four types; `verdict` is their text in
-# histories and messages.
+# The result of folding one record. Callers match on the four types. Each type has a `verdict`, the
+# text for histories and messages.
 FoldResult = Applied | Resent | Replayed | Refused
 
 

@@ -31,7 +31,7 @@ class Episode:
 class PriceEpisode:
     """The state of a key's pricing (domain.md 6.3).
 
-    `id` and `proposal_price_minor` are None while no proposal is open. `revision` is then the last
+    While no proposal is open, `id` and `proposal_price_minor` are None, and `revision` is the last
     proposal's revision.
     """
 

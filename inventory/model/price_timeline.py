@@ -31,7 +31,7 @@ Timeline = tuple[PriceRow, ...]
 class PricedFact(Protocol):
     """The columns of a `price_change` row that a timeline needs.
 
-    It is a protocol, because `inventory.tables` imports this package and not the other way round.
+    It is a protocol, because this package can't import `inventory.tables`, which imports it.
     """
 
     @property
@@ -83,8 +83,8 @@ def step_at(timeline: Timeline, at_us: int) -> int:
 def first_cut(timeline: Timeline, at_us: int) -> PriceRow | None:
     """Return the first reduction of the unbroken run of cuts in force at `at_us`, or None.
 
-    An equal price neither breaks nor starts a run. A row exactly at `at_us` belongs to the run. A
-    row is ignored if a later row has the same `effective_from_us`, because it was never in force.
+    An equal price neither breaks nor starts a run. A row exactly at `at_us` belongs to the run. Of
+    rows with the same `effective_from_us`, only the last counts. The others were never in force.
     """
     begun = [
         row
@@ -104,9 +104,9 @@ def first_cut(timeline: Timeline, at_us: int) -> PriceRow | None:
 def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
     """Return the rows that a later decision can still need (domain.md 11.9).
 
-    These are future rows, rows back to 31 days before min(stream time, first cut of the run in
-    force), and the two rows before those. The newer of the two is the price in force at the start
-    of that span. The older one shows whether that price was a cut or a raise.
+    These are all rows from a time T on, and the two rows before T. T is 31 days before min(stream
+    time, first cut of the run in force). The newer of the two rows is the price in force at T. The
+    older row shows whether that price was a cut or a raise.
     """
     is_long = len(timeline) > ROWS_BEFORE_HISTORY
     # `horizon_us` below is never later than stream time - 31 d, so most keys return here.

@@ -1,7 +1,7 @@
 """The range check of stored integers: ±(2^53 - 1) (domain.md 0, 11.1).
 
-A record with a result outside the range is rejected as `overflow`. Only numbers that the record
-may have changed are checked. All others were checked when an earlier record changed them.
+A record with a result outside the range is rejected as `overflow`. Only numbers that the record may
+have changed are checked. All other numbers were checked when an earlier record changed them.
 """
 
 from collections.abc import Collection

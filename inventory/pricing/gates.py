@@ -37,7 +37,7 @@ def _is_cooling(
     """Return True if `effective_at_us` < the last change's effective_from + cool-down.
 
     The last change is the last row whose kind is not `initial`, future rows included. The cool-down
-    is doubled if the new change has the other direction, or if the last change was a rollback
+    is doubled if both changes have opposite directions, or if the last change was a rollback
     (domain.md 6.2, 11.9).
     """
     last = next((at for at in reversed(range(len(timeline))) if timeline[at].kind != "initial"), -1)

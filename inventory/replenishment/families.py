@@ -45,8 +45,9 @@ def _rest_of_demand(_: ItemLocation, demand_units: int, reorder_point_units: int
 class Family:
     """A rule that computes s and S from a policy, with its texts and the columns that it reads.
 
-    `typed` are the columns that a person fills in if `levels` is fixed. `computed` are those to
-    fill in if `levels` is computed. A family without `computed` always has typed levels.
+    `typed` are the columns that a person fills in if `levels` is fixed. `computed` are the columns
+    that a person fills in if `levels` is computed. A family without `computed` always has typed
+    levels.
 
     The first computed level is span(P) + SS(P) with the protection span P, or span(`span_column`)
     if the family has one. It is S for the shape `BASE_STOCK`, and s for all other shapes. In a

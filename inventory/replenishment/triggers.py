@@ -35,7 +35,7 @@ class NeedDecision(Protocol):
 
 @value
 class ReplenishmentTrigger:
-    """The triggers of a replenishment decision in one record.
+    """The parts of one record that can trigger a replenishment decision.
 
     `answered_ids` has the `reorder_id` of an order line or `transfer_in` row if the before-image
     did not have it. `decision` is an inserted `reorder_decision` row. `reviewed` is True if the

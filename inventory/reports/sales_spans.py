@@ -71,8 +71,8 @@ def hops(sold: Sold, *, span_us: int, count: int, now_us: int) -> tuple[Hop, ...
     found: list[Hop] = []
     for end_us in range(first_us, last_us + 1, WINDOW_US):
         if found:
-            # One window enters and one leaves; summing a week for each hop would cost 1,008
-            # additions.
+            # The next hop gains one window and loses one. A new sum for each hop of a week would
+            # cost 1,008 additions.
             units += sold.get(end_us - WINDOW_US, 0) - sold.get(end_us - WINDOW_US - span_us, 0)
         is_settled = is_closed(end_us - WINDOW_US, now_us)
         found.append(Hop(end_us - span_us, end_us, units, is_settled))

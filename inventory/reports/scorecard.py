@@ -1,7 +1,7 @@
 """The figures of a supplier's scorecard (domain.md 7).
 
-Lead times are in hundredths of a day. The caller selects settled order lines, normally those of 180
-days, and passes their times and units.
+Lead times are in hundredths of a day. The caller selects settled order lines, normally the lines of
+180 days, and passes their times and units.
 """
 
 from collections.abc import Sequence

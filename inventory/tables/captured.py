@@ -33,7 +33,7 @@ Parser = Callable[[str, Row], Fact]
 class CapturedTable:
     """A table of schema `retail` whose changes are records of `stock.events`.
 
-    `columns` are its columns in addition to `COMMON`, with their types in SQL, in the order of
+    `columns` are the table's columns without `COMMON`, each with its SQL type, in the order of
     domain.md 2.6. `parse` takes key and image, and returns the fact or raises `Rejected`.
     `has_movements` is True if its rows can change on-hand or unavailable. `has_inbound` is True if
     they can change on-order or in-transit.
