@@ -35,7 +35,7 @@ def work_in_database(
     """Call `work` with a connection, and again with a new one after each lost connection.
 
     The connection has the `application_name` `name` and commits each statement. `work` should
-    return once `stop` is set. Its exceptions other than `psycopg.OperationalError` are raised.
+    return once `stop` is set. Exceptions of `work` are raised, except `psycopg.OperationalError`.
     """
     while not stop.is_set():
         try:

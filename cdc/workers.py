@@ -50,12 +50,12 @@ class LiveKey:
 
     @property
     def on_hand_units(self) -> int | None:
-        """Return the worker's on-hand, or None without an answer."""
+        """Return on-hand by the worker's answer, or None if no worker answered."""
         return None if self.state is None else self.state.on_hand_units
 
     @property
     def offset(self) -> int | None:
-        """Return the offset of the worker's state, or None without an answer."""
+        """Return the offset of the state in the answer, or None if no worker answered."""
         return None if self.state is None else self.state.position.offset
 
 
@@ -195,7 +195,7 @@ def _own_of(answer: httpx.Response) -> tuple[str, frozenset[int]] | str:
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """The hash of a worker's code. A plain `str` in its place is the text of a problem."""
+    """The hash of a worker's code. It is no `str`, because `_code_of` returns problems as `str`."""
 
     text: str
 

@@ -53,7 +53,7 @@ def admin_client(bootstrap: str) -> AdminClient:
 def committed_offsets(
     bootstrap: str, group: str, topic: str, partitions: Collection[int], *, timeout_s: float
 ) -> dict[int, int]:
-    """Return the group's committed offset of each partition that has one.
+    """Return the group's committed offsets by partition. A partition without an offset is missing.
 
     While the broker has no coordinator for the group, as in its first seconds, the request is
     repeated for up to `timeout_s` seconds. A consumer sends the request, because librdkafka's admin
@@ -99,7 +99,7 @@ def broker_answers(bootstrap: str, *, timeout_s: float = 2.0) -> bool:
 def create_topics(
     bootstrap: str, topics: Iterable[Topic] = TOPICS, *, replication: int = 1
 ) -> tuple[str, ...]:
-    """Create missing topics and correct the settings of others. Return the created topics' names.
+    """Create missing topics, correct existing topics' settings, and return the new topics' names.
 
     The broker confirms a creation before it lists the topic. The function returns once all created
     topics are listed. It doesn't change the number of partitions of an existing topic.

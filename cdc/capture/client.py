@@ -242,8 +242,8 @@ def wait_streaming(
 ) -> ConnectorState:
     """Return once connector and task run and the slot is active.
 
-    All rows committed from then on are streamed. Earlier rows get into the topic only if the
-    connector takes a snapshot.
+    The connector then streams every row that is committed after the return. Earlier rows get into
+    the topic only if the connector takes a snapshot.
 
     Raises:
         CaptureError: the connector doesn't stream after `timeout_s`, or has failed for 60 s.

@@ -78,7 +78,7 @@ class Reconciler:
         self._error = ""
 
     def new_error(self) -> str:
-        """Return the present error, or "" if there is none or the previous call returned it too."""
+        """Return the present error if it differs from that at the previous call, otherwise ""."""
         error = self.report.problem or self.report.error
         is_new, self._error = error != self._error, error
         return error if is_new else ""

@@ -50,7 +50,7 @@ class DecisionContext:
 
 @value
 class ReorderEvent:
-    """One revision of a need, with supplier and unit cost of the policy then in force."""
+    """One revision of a need. Supplier and unit cost come from the policy at its decision."""
 
     output: ReorderOutput
     supplier: str | None

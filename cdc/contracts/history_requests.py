@@ -1,4 +1,4 @@
-"""Requests of the analyst desk, and the command of `inventory` that executes each.
+"""Requests of the analyst desk, and for each request the `inventory` command that executes it.
 
 A page records a request in Postgres (`app.history_request`), and the process `prover` executes it
 as the documented command (decision 0049). Pages and the process call `command_of`, so the command

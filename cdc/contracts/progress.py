@@ -115,7 +115,7 @@ def decode_ring(payload: bytes) -> int:
 
 
 def is_heartbeat(key: bytes) -> bool:
-    """Return True if a record's key is that of a partition's heartbeat row: `~heartbeat|n`."""
+    """Return True if a record's key belongs to a heartbeat row, such as `~heartbeat|3`."""
     return key.startswith(_HEARTBEATS)
 
 

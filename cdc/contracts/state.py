@@ -38,8 +38,7 @@ T = TypeVar("T")
 def window_key(inv_key: InvKey, start_us: int) -> bytes:
     """Return the record key of one window row: `LOCATION|SKU@start_us`.
 
-    Writers choose the partition themselves. It is the partition of the level, not that of the hash
-    of this record key.
+    Writers put the record into the level's partition. The hash of this key may give another one.
     """
     return f"{inv_key}@{start_us}".encode()
 
@@ -82,7 +81,7 @@ def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
 
 
 def encode_window(key: InvKey, row: WindowRow, position: Position) -> bytes:
-    """Return the window record of one row. `position` is that of the key's state."""
+    """Return the window record of one row. `position` is the position of the key's state."""
     return canonical(window_document(key, row_document(row), position_document(position)))
 
 

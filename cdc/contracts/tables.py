@@ -26,7 +26,8 @@ LATE_SALE: Final = "read_model.late_sale"
 REJECTED: Final = "read_model.rejected"
 HEARTBEAT: Final = "read_model.heartbeat"
 
-# Tables of the read model that the projector fills, and empties when its logic revision changes.
+# Tables of the read model that the projector fills. The projector of another logic revision empties
+# these tables first.
 FROM_THE_LOG: Final = (STOCK, SALES_WINDOW, LATE_SALE, REJECTED, HEARTBEAT)
 RELATIONS: Final = frozenset(
     {

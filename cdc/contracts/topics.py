@@ -16,12 +16,12 @@ REFERENCE_TABLES: Final = ("product", "location", "supplier")
 
 _DAY_MS: Final = 86_400_000
 _FOREVER: Final = "-1"
-# Kafka deletes a record this long after it was written. A key without new records still needs its
-# last window rows, so this is far longer than the four retained days.
+# Kafka deletes a record of a `_COMPACT_DELETE` topic after this time. A key without new records
+# still needs its last window rows, so the time is far longer than the four retained days.
 WINDOW_RETENTION_MS: Final = 400 * _DAY_MS
 # A level contains the window rows that its chunk changed, each with its moves. A rejected record
-# contains its original bytes. Both may exceed the broker's default of 1 MB, and a record that the
-# broker refuses ends the worker.
+# contains its original bytes. Either record may exceed the broker's default of 1 MB. If the broker
+# refuses a record, the worker ends.
 LARGEST_RECORD_BYTES: Final = 8_388_608
 _LARGE: Final = {"max.message.bytes": str(LARGEST_RECORD_BYTES)}
 _COMPACT: Final = {
