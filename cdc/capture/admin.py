@@ -53,7 +53,7 @@ def admin_client(bootstrap: str) -> AdminClient:
 def committed_offsets(
     bootstrap: str, group: str, topic: str, partitions: Collection[int], *, timeout_s: float
 ) -> dict[int, int]:
-    """Return the group's committed offsets by partition. A partition without an offset is missing.
+    """Return the group's committed offsets by partition, without partitions that have none.
 
     While the broker has no coordinator for the group, as in its first seconds, the request is
     repeated for up to `timeout_s` seconds. A consumer sends the request, because librdkafka's admin
