@@ -46,7 +46,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The effect of a form: units by bucket, value, and whether it needs a second person."""
+    """The effect of an adjustment: changes of stock, value, and if a second person must approve."""
 
     on_hand_units: int
     unavailable_units: int
@@ -70,7 +70,7 @@ def _direction(reason: str) -> str:
 @require_http_methods(["GET", "POST"])
 @requires(ADJUST)
 def adjust(request: HttpRequest) -> HttpResponse:
-    """Show the form, preview its effect, or book it; large adjustments wait for approval."""
+    """Show the form, or preview or book an adjustment. Large adjustments wait for approval."""
     if request.method == "GET":
         given = {name: query_text(request, name, 32) for name in ("location", "sku", "reason")}
         return _show(request, given, "", 200)

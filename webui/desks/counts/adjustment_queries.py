@@ -1,4 +1,4 @@
-"""Queries of the counting desk about adjustments: those that wait, and those in the ledger."""
+"""Queries about adjustments: requests that wait for approval, and adjustments in the ledger."""
 
 from dataclasses import dataclass
 from datetime import datetime

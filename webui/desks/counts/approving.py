@@ -81,7 +81,7 @@ def _show_waiting(request: HttpRequest, form: Typed, refusal: str, status: int) 
 
 
 def _shown_list(request: HttpRequest, subject: str, numbers: Mapping[str, int]) -> str:
-    """Return the list to show: that of the refused form, else of the query, else one with rows."""
+    """Return the list to show: the refused form's, else the query's, else a list with rows."""
     if subject:
         return ADJUSTMENTS if subject.startswith("request-") else COUNTS
     asked = request.GET.get("show", "")
@@ -189,7 +189,7 @@ def limit(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def history(request: HttpRequest) -> HttpResponse:
-    """Show past counts, each with its variance at approval and by all facts, or adjustments."""
+    """Show adjustments, or past counts with their variance at approval and their variance now."""
     return _show_history(request, {}, "", 200)
 
 

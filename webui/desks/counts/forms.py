@@ -109,7 +109,7 @@ class ApproveForm(PageForm):
 
 
 class LimitForm(PageForm):
-    """The value above which an adjustment needs two people, and the limit that was shown."""
+    """The value above which an adjustment needs two people, and the limit that the page showed."""
 
     limit = MoneyField(high=AMOUNT_MAX)
     shown_minor = IdField()

@@ -1,7 +1,7 @@
 """The lists of counts: drafts that wait, and past counts, page by page.
 
-Expected units come from the ledger's facts, item by item. So they are computed for the counts of
-one page only, and the list can't be sorted by variance.
+The expected units of a count are a sum over the facts of its item. They are computed only for the
+counts of one page, so the list can't be sorted by variance.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _SORTABLE: Final = {
     "at": Sortable(_AT, "timestamptz"),
     "by": Sortable("lower(coalesce(c.counted_by, c.recorded_by, ''))"),
     "units": Sortable("c.units", "bigint"),
-    # The order in which counts were written, which the index of the ids has.
+    # The order in which counts were written. Postgres has an index for it.
     "number": Sortable("c.id", "bigint"),
 }
 WAITING: Final = Keys(_SORTABLE, key="c.id", default=Sort("store"))

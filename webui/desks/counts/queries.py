@@ -1,7 +1,7 @@
 """Queries of the counting desk: own sheets, waiting drafts and past counts.
 
-Expected units come from `app.expected_at`, which sums up the ledger's facts, so a late fact changes
-them as soon as it commits. No page for counting shows them.
+`app.expected_at` computes expected units as a sum over the ledger's facts. So a late fact changes
+them as soon as it is committed. The pages for counting don't show expected units.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def open_sheets(person: str) -> list[Sheet]:
 
 @dataclass(frozen=True, slots=True)
 class SheetEntry:
-    """One entry of a sheet; `count_id` is set once the sheet was submitted."""
+    """One entry of a sheet; `count_id` is None until the sheet is submitted."""
 
     entry_id: str
     sku: str
@@ -87,7 +87,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """An entry as it was stored: a scanned code has become its SKU, and cases units."""
+    """An entry as stored: with the SKU instead of a scanned code, and with units for cases."""
 
     id: str
     sku: str
@@ -177,7 +177,7 @@ class WaitingCount:
         return self.recount_asked or (over and self.stock_known and self.recount_of is None)
 
 
-# On-hand now is `app.expected_at` at infinity, so both numbers come from one function.
+# `app.expected_at` returns the expected units at a time; for the time infinity, on-hand now.
 WAITING_COLUMNS: Final = """
 SELECT c.id, c.inv_key, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.units,
        c.counted_by, t.at AS counted_at, c.recount_of, f.units AS first_units,
@@ -202,7 +202,7 @@ def waiting_counts(
 ) -> list[WaitingCount]:
     """Return drafts without a decision, at most `rows`, by location, oldest first.
 
-    `after` is the location and id of the last draft of the page before.
+    `after` is the location and id of the last draft of the previous page.
     """
     sql = f"""{WAITING_COLUMNS} {WAITING_FROM} WHERE {IS_WAITING_SQL}
         AND (c.location, c.id) > (%(after)s, %(after_id)s)
@@ -225,7 +225,7 @@ def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
 
 @dataclass(frozen=True, slots=True)
 class CountInHistory:
-    """An approved or voided count, with its variance at approval and by all facts known now."""
+    """An approved or voided count, with its variance at approval and its variance now."""
 
     id: int
     location: str

@@ -41,7 +41,7 @@ MOST_BYTES: Final = 200_000
 # A longer number at the end of a line is part of the SKU.
 _MOST_DIGITS: Final = 9
 MOST_AGE_MS: Final = 72 * 3_600_000
-# Errors of valid JSON with wrong types, infinite numbers or deep nesting.
+# Errors that JSON with wrong types, infinite numbers or deep nesting raises.
 _ODD_JSON: Final = (AttributeError, OverflowError, RecursionError)
 
 
@@ -196,7 +196,7 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
 
 
 def _stored(sheet_id: int, batch: list[Entry]) -> list[dict[str, object]]:
-    """Return the entries that were stored under their SKU instead of the scanned code."""
+    """Return the stored entries whose SKU or units differ from the sent entry."""
     sent = {str(entry.entry_id): entry for entry in batch}
     found = selectors.stored(sheet_id, [entry.entry_id for entry in batch])
     return [
@@ -207,7 +207,7 @@ def _stored(sheet_id: int, batch: list[Entry]) -> list[dict[str, object]]:
 
 
 def _batch(body: bytes) -> list[Entry]:
-    """Return the queue's entries.
+    """Return the entries of the browser's queue.
 
     Each entry carries its age in milliseconds, by the browser's clock.
     """

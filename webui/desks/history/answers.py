@@ -1,4 +1,4 @@
-"""Questions over the whole history: ask one, and show the answer as a table, bars and CSV."""
+"""Pages that ask questions over the whole history, and show answers as table, bars and CSV."""
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +22,12 @@ from webui.shell.spreadsheet import safe_text
 
 MOST_ROWS: Final = 200
 BARS: Final = 30
-FULL: Final = 100  # the width of the longest bar
+FULL: Final = 100  # length of the longest bar
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell as text; numbers are aligned at the end."""
+    """One cell of an answer's table, as text. Pages align cells with numbers at the right."""
 
     title: str
     text: str
@@ -36,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One row of the chart: label, value as text, and length from 0 to 100."""
+    """One bar of an answer's chart: label, value as text, and length from 0 to 100."""
 
     label: str
     text: str
@@ -45,7 +45,7 @@ class Bar:
 
 
 class _Echo:
-    """A file whose `write` returns the line, so that a response streams it."""
+    """A file whose `write` returns the line, so that a response can stream CSV line by line."""
 
     def write(self, line: str) -> str:
         return line
@@ -54,7 +54,7 @@ class _Echo:
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def questions(request: HttpRequest) -> HttpResponse:
-    """Show the prepared questions, a field for a statement, and the newest answers."""
+    """Show the prepared questions, a field for an SQL statement, and the newest requests."""
     found = snapshot()
     asked = newest_cards(request.user.get_username(), kinds.QUESTION, kinds.QUERY)
     context = {
@@ -135,7 +135,7 @@ def _cells(columns: Sequence[str], row: Mapping[str, Any]) -> list[Cell]:
 
 
 def _bars(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], name: str) -> list[Bar]:
-    """Return bars from zero for one column; the longest has the full width."""
+    """Return one bar per row for its value in the column `name`; the longest has length 100."""
     if not name:
         return []
     values = [row.get(name) or 0 for row in rows]

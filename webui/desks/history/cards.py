@@ -1,4 +1,4 @@
-"""Requests as pages show them: name, state, command, and the page with their result."""
+"""Cards of requests to the prover: title, state, command, and a link to the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _RESULT_PAGES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One request with its texts. `command_id` is for the form that confirms or cancels it."""
+    """One request with its texts. `command_id` is for confirming or cancelling the request."""
 
     request: Request
     title: str
@@ -42,7 +42,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run as the prover listed it; `percent` is the share of its finished units."""
+    """One run as the prover listed it; `percent` is the share of units that are finished."""
 
     run: str
     logic_revision: int | None
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def is_comparable(self) -> bool:
-        """Return True for a finished run over the whole history."""
+        """Return True if the run is finished, has no problem, and covers the whole history."""
         return self.is_finished and not self.base and not self.problem
 
 
@@ -93,7 +93,7 @@ def newest_cards(actor: str, *chosen: str, most: int = MOST_SHOWN) -> list[Card]
 
 
 def runs_of(found: Snapshot | None) -> list[Run]:
-    """Return the runs of the snapshot, newest first; none before the prover has written one."""
+    """Return the runs that the prover listed, newest first; an empty list if `found` is None."""
     return [] if found is None else [_run_of(one) for one in found.document.get("runs", [])]
 
 

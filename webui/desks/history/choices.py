@@ -1,4 +1,4 @@
-"""Filters of a comparison as links, with the counts that `backfill diff` has computed."""
+"""Filters of a comparison as links, with numbers of differences from `backfill diff`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ _MOST_GROUPS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A filter as a link: its text, meaning and URL, and the number of its rows.
+    """A filter as a link: its text, meaning and URL, and the number of differences that fit it.
 
-    `delta_minor` is the money of B minus that of A, in minor units.
+    `delta_minor` is the money of run B minus the money of run A, in minor units.
     """
 
     text: str
@@ -29,7 +29,7 @@ class Choice:
 
 
 def url_of(wanted: Filters, **more: object) -> str:
-    """Return the query string of the filters, with further parameters."""
+    """Return the query string with the filters and the parameters `more`."""
     given = {name: getattr(wanted, name) for name in Filters.__slots__} | more
     return "?" + urlencode({name: text for name, text in given.items() if text})
 
@@ -50,7 +50,7 @@ def kind_choices(document: Mapping[str, Any], wanted: Filters) -> list[Choice]:
 
 
 def class_choices(document: Mapping[str, Any], wanted: Filters, by: str) -> list[Choice]:
-    """Return all classes of differences, each with the number of its differences."""
+    """Return the choice "All" and one choice per class of difference, with their numbers."""
     counts = document[f"{wanted.kind}s"]
     every = Choice(
         gettext("All"),
@@ -79,7 +79,7 @@ def class_choices(document: Mapping[str, Any], wanted: Filters, by: str) -> list
 def group_choices(
     document: Mapping[str, Any], wanted: Filters, by: str
 ) -> list[tuple[Choice, Any]]:
-    """Return the groups of the dimension with their counts, as `backfill diff` ranks them."""
+    """Return up to 20 groups of the dimension `by`: a choice and the comparison's row of each."""
     rows = [
         row
         for row in document.get("groups", [])
@@ -107,7 +107,7 @@ def _group_text(by: str, found: object) -> str:
 
 
 def chosen_filters(wanted: Filters, by: str) -> list[tuple[str, str, str]]:
-    """Return each filter in force: its name, its value, and the URL without it."""
+    """Return each chosen filter: its name, its value, and the URL without this filter."""
     return [
         (
             name,

@@ -1,4 +1,4 @@
-"""Comparisons of two runs: totals, groups, ranked rows, and one key with both explanations."""
+"""Pages that compare two runs: totals, groups, ranked differences, and one key in detail."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -42,7 +42,7 @@ _LONGEST = 80
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def comparisons(request: HttpRequest) -> HttpResponse:
-    """Show the newest comparisons, and a form for another one."""
+    """Show the newest comparisons, and a form that requests another comparison."""
     cards = newest_cards(request.user.get_username(), kinds.COMPARE, most=MOST_SHOWN)
     runs, decided = [run for run in runs_of(snapshot()) if run.is_comparable], switches()
     context = {
@@ -59,7 +59,7 @@ def comparisons(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def difference(request: HttpRequest, number: int) -> HttpResponse:
-    """Show one comparison: totals, groups, and 50 rows that fit the filters."""
+    """Show one comparison: totals, groups, and up to 50 differences that fit the filters."""
     found, document = _comparison(number)
     wanted = _filters(request)
     by = query_text(request, "by", _LONGEST)
@@ -142,7 +142,7 @@ def _filters(request: HttpRequest) -> Filters:
 
 
 def _sides(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return both sides with the totals of their decisions."""
+    """Return the sides A and B of a comparison, each with the totals of its decisions."""
     return [
         {
             "name": name.upper(),
@@ -155,14 +155,14 @@ def _sides(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _may_be_reviewed(document: Mapping[str, Any]) -> bool:
-    """Return True if both sides are runs of different revisions that decide differently."""
+    """Return True if both sides are runs of different logic revisions with other decisions."""
     revisions = [document[name].get("logic_revision") for name in "ab"]
     is_of_runs = all(document[name].get("run") for name in "ab")
     return is_of_runs and revisions[0] != revisions[1] and not document["equal"]
 
 
 def _sections(explained: Any) -> list[tuple[str, list[dict[str, Any]]]]:  # noqa: ANN401 -- JSON
-    """Return the lines of both explanations by section; a line that differs is marked."""
+    """Return the explanation's lines by section. `differs` marks lines in which A isn't B."""
     found: dict[str, list[dict[str, Any]]] = {}
     for line in (explained or {}).get("lines", []):
         marked = line | {"differs": line["a"] != line["b"]}

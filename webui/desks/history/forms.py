@@ -13,7 +13,7 @@ MOST_GROWTH = 100_000
 
 
 class AskForm(PageForm):
-    """A request: its kind, and its arguments by name. The service checks their values."""
+    """A request: its kind, and its arguments by name. The service checks the arguments."""
 
     kind = CodeField(tuple(FORMS), label="request")
     command_id = UuidField()
@@ -32,7 +32,7 @@ class ActForm(PageForm):
 
 
 class VerdictForm(PageForm):
-    """A verdict on a review, with its reason, and the number of further keys that are accepted."""
+    """A verdict on a review, its reason, and how many more differing keys an approval accepts."""
 
     action = CodeField((APPROVED, REJECTED, WITHDRAWN), label="verdict")
     command_id = UuidField()

@@ -1,4 +1,4 @@
-"""Differences, proofs and the deciding revision, for the pages of the analyst desk."""
+"""Queries of the analyst desk: differences, proofs, and switches of the deciding revision."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class Row:
 
     @property
     def reason_text(self) -> str:
-        """Return the term that differs first, without its unit."""
+        """Return the name of the first term that differs, without the suffix of its unit."""
         return column_title(self.reason)
 
 
@@ -74,7 +74,7 @@ class Row:
 class RecordedProof:
     """One proof: the numbers of compared and of differing keys and decisions.
 
-    `named` has the first differing keys and decisions.
+    `named` lists the first differing keys and ids of decisions.
     """
 
     finished_at: datetime
@@ -106,7 +106,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The rows of a comparison that a page shows; an empty text is no filter."""
+    """Filters for the differences of a comparison; an empty text filters nothing."""
 
     kind: str
     how: str = ""
@@ -117,18 +117,18 @@ class Filters:
     key: str = ""
 
     def parameters(self, request: int) -> dict[str, object]:
-        """Return the filters by name, for SQL."""
+        """Return the SQL parameters: the number of the request, and the filters by name."""
         return {"request": request} | {name: getattr(self, name) for name in self.__slots__}
 
 
 def difference_rows(request: int, wanted: Filters, *, behind: int = 0) -> list[Row]:
-    """Return 50 rows of a comparison, largest money first; skip the first `behind` rows."""
+    """Return up to 50 differences by rank, largest money first; skip the first `behind`."""
     given = wanted.parameters(request) | {"most": PAGE_ROWS, "behind": behind}
     return select(_ROWS, given, Row)
 
 
 def difference_count(request: int, wanted: Filters) -> int:
-    """Return the number of rows that fit the filters."""
+    """Return the number of differences that fit the filters."""
     return int(select_value(_COUNT, wanted.parameters(request)))
 
 
@@ -138,5 +138,5 @@ def recorded_proofs() -> list[RecordedProof]:
 
 
 def switches() -> list[Switch]:
-    """Return the switch that is in force and the one before it, newest first."""
+    """Return the newest two switches of the deciding revision, newest first."""
     return select(_SWITCHES, {}, Switch)

@@ -47,10 +47,10 @@ DONE_TEXTS: Final = {APPROVED: "Approved.", "rejected": "Rejected.", "withdrawn"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step after the approval: what it does, its command, and its newest request.
+    """One step after an approval: its description, its command, and its newest request.
 
-    `is_due` is True if a person may ask for the step now: for a rollback after the switch, for the
-    other steps before it.
+    `is_due` is True if a person may request the step now. A rollback is due after the switch, and
+    every other step is due before the switch.
     """
 
     kind: str
@@ -74,7 +74,7 @@ def review_list(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def review(request: HttpRequest, number: int) -> HttpResponse:
-    """Show one review: its difference, its verdict, and the steps to the switch and back."""
+    """Show one review: its difference, its verdict, and the steps that switch and roll back."""
     return _show(request, number, None)
 
 
@@ -106,7 +106,7 @@ def _show(request: HttpRequest, number: int, refusal: Refusal | None) -> HttpRes
 @require_POST
 @requires(SEE_HISTORY, company=True)
 def decide(request: HttpRequest, number: int) -> HttpResponse:
-    """Approve, reject or withdraw, by the rules of `ledger.reviews.service`."""
+    """Approve, reject or withdraw a review, by the rules of `ledger.reviews.service`."""
     found = _known(number)
     form = VerdictForm(request.POST)
 
@@ -135,7 +135,7 @@ def _known(number: int) -> Review:
 
 
 def _steps(found: Review, actor: str, *, is_deciding: bool) -> list[Step]:
-    """Return the steps after an approval, with the newest request of each."""
+    """Return the steps after an approval, each with its newest request."""
     asked = newest_requests([*_ABOUT], _MOST_REQUESTS)
     steps = []
     for kind, about in _ABOUT.items():

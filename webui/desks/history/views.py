@@ -34,7 +34,7 @@ _SHOWN: Final = (
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def history(request: HttpRequest) -> HttpResponse:
-    """Show archive and runs with their progress, the newest requests, and a form for a run."""
+    """Show the archive, the progress of runs, the newest requests, and a form for a new run."""
     return _show(request, None)
 
 
@@ -62,7 +62,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
 @require_POST
 @requires(SEE_HISTORY, company=True)
 def ask(request: HttpRequest) -> HttpResponse:
-    """Record a request, and show its page; the prover executes it."""
+    """Record a request for the prover, and redirect to the page that shows its result."""
     form = AskForm(request.POST)
 
     def work() -> tuple[str, str]:
@@ -123,7 +123,7 @@ def known(number: int) -> Request:
 
 
 def _facts(document: Any) -> list[tuple[str, object]]:  # noqa: ANN401 -- JSON of any command
-    """Return the fields of a report that pages show; of several reports, those of the last."""
+    """Return the fields to show from a command's report, or from the last of several reports."""
     last = document[-1] if isinstance(document, list) and document else document
     if not isinstance(last, dict):
         return []
@@ -155,7 +155,7 @@ def act(request: HttpRequest, number: int) -> HttpResponse:
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def proofs(request: HttpRequest) -> HttpResponse:
-    """Show the recorded proofs, newest first, and a form for the next one."""
+    """Show the recorded proofs, newest first, and a form that requests the next proof."""
     actor = request.user.get_username()
     cards = newest_cards(actor, kinds.PROVE, most=1)
     context = {

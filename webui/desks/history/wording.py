@@ -39,7 +39,8 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 DIMENSIONS: Final = ("store", "supplier", "reason", "week")
 REORDER, PRICE = "reorder", "price"
-# Suffixes that a heading leaves out: its cells are in another unit, or state their unit.
+# Suffixes of column names that a heading leaves out, because its cells are in another unit or
+# state their unit.
 _ENDS: Final = ("_minor", "_micro", "_centidays")
 KIND_TITLES: Final[Mapping[str, str]] = {
     REORDER: gettext_noop("Reorders"),
@@ -58,7 +59,7 @@ _NAMES_PERSON: Final = frozenset({kinds.REVIEW, kinds.CUTOVER, kinds.ROLLBACK})
 
 
 def column_title(name: str) -> str:
-    """Return a column or a term as a heading: `lost_minor` as `Lost`."""
+    """Return the heading for the name of a column or term: `Lost` for `lost_minor`."""
     for end in _ENDS:
         name = name.removesuffix(end)
     text = name.replace("_", " ")

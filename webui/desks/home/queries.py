@@ -11,9 +11,9 @@ from webui.desks.orders.lines import OPEN_UNITS_SQL
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """The number of items, the number of urgent ones, their money, and the time of the oldest.
+    """Waiting work of one kind: number of items, of urgent items, money, and time of the oldest.
 
-    `money_minor` is in minor units, None if the cost of an item is unknown.
+    `money_minor` is in minor units; None if the cost of an item is unknown or the work has no cost.
     """
 
     items: int
@@ -24,7 +24,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class DueTotal:
-    """Deliveries that are due: number, number of overdue ones, units, and the earliest due day."""
+    """Due deliveries: their number, the number of overdue ones, units, and earliest due day."""
 
     items: int
     urgent: int
@@ -34,7 +34,7 @@ class DueTotal:
 
 @dataclass(frozen=True, slots=True)
 class TaskTotal:
-    """The number of open tasks of one kind and role, and the time of the oldest."""
+    """The number of open tasks of one kind and role, and the time of the oldest task."""
 
     kind: str
     role: str
@@ -43,7 +43,7 @@ class TaskTotal:
 
 
 _AT: Final = "(%(location)s = '' OR {0} = %(location)s)"
-# Open needs without an answer. Urgent: nothing is left to sell.
+# Open needs without a decision. A need is urgent if nothing of its item is left to sell.
 NEEDS: Final = f"""
 SELECT count(*)::int AS items, count(*) FILTER (WHERE few.is_out)::int AS urgent,
        CASE WHEN bool_and(few.cost_minor > 0) THEN
@@ -63,7 +63,7 @@ SELECT count(DISTINCT l.order_ref)::int AS items, 0 AS urgent,
 FROM retail.purchase_order_line l
 WHERE l.status = 'draft' AND {_AT.format("l.location")}
 """  # noqa: S608 -- constants of this module
-# Urgent: two proposals for one item, of which at most one can be approved.
+# Proposals for one item are urgent if there are several, because only one can be approved.
 PRICES: Final = f"""
 SELECT count(*)::int AS items, count(*) FILTER (WHERE few.same > 1)::int AS urgent,
        NULL::bigint AS money_minor, min(few.opened_at) AS oldest
@@ -86,7 +86,7 @@ SELECT count(*)::int AS items, 0 AS urgent,
 FROM (SELECT r.value_minor, r.requested_at FROM app.adjustment_request r
       WHERE r.status = 'waiting' AND {_AT.format("r.location")} LIMIT {COUNTED_TO}) few
 """  # noqa: S608 -- constants of this module
-# Transfers on their way to the person's stores. Urgent: due before today.
+# Transfers on their way to the person's stores. A transfer is urgent if it was due before today.
 ARRIVING: Final = f"""
 SELECT count(*)::int AS items,
        count(*) FILTER (WHERE few.due_on < (clock_timestamp() AT TIME ZONE 'UTC')::date)::int
@@ -133,7 +133,7 @@ CROSS JOIN LATERAL (
 def total(sql: str, location: str) -> Total:
     """Return the total of one of this module's queries.
 
-    Count at `location`, or at all locations of the scope if it is empty.
+    Count at `location`, or at all locations of the scope if `location` is empty.
     """
     return select_one(sql, {"location": location}, Total) or Total(0, 0, None, None)
 

@@ -17,7 +17,7 @@ from webui.shell.page import render_page
 @require_GET
 @requires(SEE)
 def home(request: HttpRequest) -> HttpResponse:
-    """Show the tasks of the person, ordered by urgency and then by money."""
+    """Show the work that waits for the person, ordered by urgency and then by money."""
     given = request.GET.get("location")
     location = own_store(request.user) if given is None else given[:24]
     lines = ranked(work_for(abilities(request.user), own_roles(request.user), location))

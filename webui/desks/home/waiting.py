@@ -15,7 +15,7 @@ URGENCY_LABELS: Final = {
     TODAY: gettext_noop("Today"),
     LATER: gettext_noop("Later"),
 }
-# Rows that a query counts at most; a page shows this number as "1,000+".
+# Largest number of rows that a query counts; a page shows it as "1,000+".
 COUNTED_TO: Final = 1_000
 
 
@@ -23,7 +23,7 @@ COUNTED_TO: Final = 1_000
 class Waiting:
     """Work of one kind that waits: how much, since when, and the one next action.
 
-    `money_minor` is None if this work has no amount, or if the cost of a part of it is unknown.
+    `money_minor` is None if the work has no amount, or if the cost of a part of it is unknown.
     """
 
     urgency: int

@@ -27,7 +27,7 @@ from webui.desks.system.slot import slot
 from webui.desks.tasks.kinds import KINDS
 from webui.readmodel.figures import counted_text, units_text
 
-# Tasks that mean lost sales or stopped decisions now. Others are for today, or for later.
+# Kinds of tasks that mean lost sales or stopped decisions now. Other kinds are for today or later.
 _URGENT: Final = frozenset(
     {
         *(kinds.PIPELINE_STALE, kinds.HELD_AT_ZERO, kinds.NEGATIVE_STOCK, kinds.FLOOR_BREACHED),

@@ -33,7 +33,7 @@ from webui.shell.forms import DueForm
 
 
 class LineArguments(TypedDict):
-    """The line of a command, its version on the page, and the person."""
+    """Arguments of a command on a line: the line, its version on the page, and the person."""
 
     line_id: int
     shown_version: str

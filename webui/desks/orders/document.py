@@ -41,7 +41,7 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Buyer:
-    """The ordering company and its currency; the address has one line break between two lines."""
+    """The ordering company and its currency. A line break separates the lines of its address."""
 
     name: str
     address: str
@@ -65,7 +65,7 @@ def decimal_text(minor: int) -> str:
 
 
 def numbered(header: Header, lines: Sequence[Line], codes: Codes) -> list[tuple[Line, str]]:
-    """Return each line with its item's codes at the supplier as text, empty without one."""
+    """Return each line with the supplier's codes of its item as text, empty if there are none."""
     return [(line, numbers_at(codes[line.sku], header.supplier)) for line in lines]
 
 
@@ -105,6 +105,6 @@ def csv_text(header: Header, lines: Sequence[Line], by: Buyer, codes: Codes) -> 
 
 
 def file_name(order_ref: str) -> str:
-    """Return a portable file name: letters, digits, - and _ of the order's reference."""
+    """Return the reference as file name, with - for all but ASCII letters, digits, - and _."""
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in order_ref)
     return f"{kept or 'order'}.csv"

@@ -15,7 +15,7 @@ from webui.shell.forms import PageForm
 
 
 class ActionForm(PageForm):
-    """The command on an order or one of its lines; each command has another form."""
+    """The name of a command on an order or a line. Another form reads the command's values."""
 
     action = TextField()
 
@@ -29,7 +29,7 @@ class SendForm(PageForm):
 
 
 class SendManyForm(PageForm):
-    """The ticked draft orders, each as `version@@order_ref`, with the version that was shown."""
+    """Ticked draft orders, each as `version@@order_ref`, with the version that the page showed."""
 
     pick = ManyField()
     below_minimum = TickField()
@@ -59,7 +59,7 @@ class UnitsForm(PageForm):
 
 
 class ConfirmForm(PageForm):
-    """Units that the supplier confirms, and the due day if it moves.
+    """Units that the supplier confirms, and the new due day if it changes.
 
     `beyond_order` is ticked to accept more units than ordered.
     """

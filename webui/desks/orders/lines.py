@@ -7,12 +7,12 @@ from typing import Final
 from ledger.kernel.rows import select
 from ledger.ordering import status as orders_status
 
-# The formula of `orders_status.open_units`, for lists that SQL filters; a test compares the two.
+# `orders_status.open_units` as SQL, for lists that Postgres filters. A test compares both versions.
 OPEN_UNITS_SQL: Final = (
     "greatest(0, coalesce(l.confirmed_units, l.ordered_units) - l.cancelled_units"
     " - coalesce(sh.order_units, 0))"
 )
-# The condition of `orders_status.is_overdue`.
+# `orders_status.is_overdue` as SQL.
 OVERDUE_SQL: Final = (
     f"l.due_on + 1 <= (clock_timestamp() AT TIME ZONE 'UTC')::date AND {OPEN_UNITS_SQL} > 0"
 )
@@ -74,7 +74,7 @@ class Line:
 
     @property
     def days_late(self) -> int:
-        """Days since the due day; 0 without one."""
+        """Days since the due day; 0 if the line isn't late or has no due day."""
         return 0 if self.due_on is None else max(0, (self.today - self.due_on).days)
 
     @property

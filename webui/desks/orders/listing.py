@@ -1,4 +1,4 @@
-"""The lists of the orders desk: one page of orders or of late lines in the order of a column."""
+"""The lists of the orders desk: one page of orders or of late lines, sorted by a column."""
 
 from dataclasses import dataclass, fields
 from typing import Final
@@ -86,9 +86,9 @@ class LateLine(Line):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over the rows of all pages, over the first 10,001 at most.
+    """Sums over the orders or late lines of all pages, but at most over the first 10,001.
 
-    `without_value` counts the rows without a known cost, which the value leaves out.
+    `without_value` counts the rows without a known cost, which `value_minor` leaves out.
     """
 
     rows: int
@@ -99,7 +99,7 @@ class Totals:
 
     @property
     def is_complete(self) -> bool:
-        """True if the sums cover every row, and the list may be sorted."""
+        """True if the sums cover every row. Only such a list may be sorted by any column."""
         return self.rows <= MOST_SUMMED
 
 
@@ -120,8 +120,8 @@ def order_page(filters: Filters, place: Place) -> Page[ListedOrder]:
 def _first_orders(place: Place) -> str:
     """Return SQL that selects only the purchase orders of the page, or "" if that is impossible.
 
-    It is possible if the list is sorted by the newest line of each order. Otherwise every order of
-    the view is read to find those of the page.
+    It is possible only if the list is sorted by the newest line of each order. For any other
+    column, Postgres must read every order of the view.
     """
     if place.sort.column != NEWEST.column:
         return ""

@@ -12,7 +12,7 @@ from ledger.kernel.rows import select, select_one
 from ledger.messages import gettext_noop
 from webui.readmodel.figures import money_text
 
-# Actions of the log in the wording of the history.
+# The texts of an order's history, by action in the audit log.
 _ACTION_TEXTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "order": "ordered",

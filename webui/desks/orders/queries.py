@@ -36,7 +36,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class OrderRow:
-    """One order of the list; its value is None where the cost of a line is not known."""
+    """One order of the list; `value_minor` is None if the cost of a line is unknown."""
 
     order_ref: str
     last_id: int
@@ -62,12 +62,12 @@ class OrderRow:
 
     @property
     def drafts_version(self) -> str:
-        """The version of the draft lines. Sending is refused if it has changed."""
+        """The version of the draft lines. Sending is refused if this version has changed."""
         return version_of_drafts(self.draft_times)
 
     @property
     def is_sendable(self) -> bool:
-        """True if the drafts can be picked to be sent."""
+        """True if a person may pick the order to send its drafts."""
         return bool(self.drafts) and self.supplier_active and not self.is_sending
 
     @property
@@ -83,7 +83,7 @@ class OrderRow:
 
     @property
     def is_below_minimum(self) -> bool:
-        """True if a draft is worth less than the supplier's minimum order."""
+        """True if the order has drafts and is worth less than the supplier's minimum order."""
         return bool(self.drafts) and (self.value_minor or 0) < self.minimum_order_minor
 
 
@@ -103,7 +103,7 @@ _NARROWED: Final = {
 
 
 def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
-    """Return the condition of the lines that pass the filters, and its parameters."""
+    """Return the SQL condition for lines that pass the filters, and its parameters."""
     where, parameters = ["true"], dict[str, Any]()
     if filters.location:
         where.append("l.location = %(location)s")
@@ -121,7 +121,7 @@ def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
 
 
 def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
-    """Return up to 51 orders, newest first, whose `last_id` is below `before` if it is given."""
+    """Return up to 51 orders, newest first; with `before`, only orders with a lower `last_id`."""
     where, given = conditions(filters)
     newest = f"""AND (%(before)s::bigint IS NULL OR max(l.id) < %(before)s)
             ORDER BY last_id DESC LIMIT {PAGE_ROWS + 1}"""
@@ -130,7 +130,7 @@ def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
 
 
 def orders_sql(view: str, where: str, rest: str) -> str:
-    """Return SQL of the rows of orders; `rest` follows the HAVING that selects the orders."""
+    """Return SQL that selects orders of a view; `rest` follows the HAVING of its subquery."""
     return f"""
         WITH wanted AS (
             SELECT l.order_ref, max(l.id) AS last_id FROM retail.purchase_order_line l
@@ -177,7 +177,7 @@ def count_orders(filters: Filters) -> int:
 
 
 def counted_orders(filters: Filters) -> str:
-    """Return SQL for the number of orders of a view; without filters it has no parameters."""
+    """Return SQL for the number of orders of a view; without filters the SQL has no parameters."""
     where, _parameters = conditions(filters)
     return f"""SELECT count(*) FROM (
         SELECT 1 FROM retail.purchase_order_line l LEFT JOIN retail.product p ON p.code = l.sku

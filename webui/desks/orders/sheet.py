@@ -46,7 +46,7 @@ class Summary:
     """The sums of an order's lines.
 
     `due_on` is the earliest due day of lines with open units. `coming_units` counts open units and
-    `coming_lines` the lines with open units, both without drafts.
+    `coming_lines` the lines with open units, both without draft lines.
     """
 
     status: str
@@ -99,6 +99,6 @@ def summary_of(lines: Sequence[Line]) -> Summary:
 
 
 def columns_for(columns: Sequence[Column], summary: Summary) -> list[Column]:
-    """Return the columns of a table of lines, without the store if all lines have the same."""
+    """Return the columns of a table of lines; leave out the store if all lines have the same."""
     is_shown = summary.is_of_many_stores
     return [column for column in columns if is_shown or column.label != TO]

@@ -79,7 +79,7 @@ def _list(
 
 
 def _view(name: str, filters: Filters, totals: listing.Totals) -> dict[str, Any]:
-    """Return a tab. Only the shown one, and those with work to do, have a number of rows."""
+    """Return a tab. Only the shown tab and the tabs draft and overdue have a number of rows."""
     counted = None
     if name == filters.view:
         counted = totals.rows
@@ -113,7 +113,7 @@ def _late_lines(request: HttpRequest, filters: Filters) -> dict[str, Any]:
 @require_POST
 @requires(MANAGE_ORDERS)
 def send(request: HttpRequest) -> HttpResponse:
-    """Send the ticked draft orders after ten seconds; list those that can't be sent."""
+    """Send the ticked draft orders after ten seconds; list the orders that can't be sent."""
     form = SendManyForm(request.POST)
     try:
         announced = send_orders(
@@ -231,8 +231,8 @@ def _sending(head: Header, drafts: list[Line]) -> dict[str, Any]:
 def _first_line(request: HttpRequest, lines: list[Line], refused_line: str) -> int:
     """Return the index of the first line to show.
 
-    It is the start of the page with the refused line, else of the page with the line number in the
-    query's `from`, else 0.
+    It is the start of the page with the refused line. Without a refused line, it is the start of
+    the page with the index `from` of the query, else 0.
     """
     for place, line in enumerate(lines):
         if str(line.id) == refused_line:

@@ -1,4 +1,4 @@
-"""Limits of managing accounts: operators manage all others, managers their own associates."""
+"""Limits of managing accounts: operators manage all accounts, managers their associates'."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -31,11 +31,11 @@ class AccountManager:
         return ROLES if self.manages_all else STAFF_ROLES
 
     def may_manage(self, person: Person) -> bool:
-        """Return True if this person may change that account."""
+        """Return True if this person may change the account `person`."""
         return person.name != self.name and self._covers(person.roles, person.places)
 
     def require(self, person: Person) -> None:
-        """Raise PermissionDenied unless `may_manage`."""
+        """Raise PermissionDenied unless `may_manage` returns True."""
         if not self.may_manage(person):
             message = gettext_noop(
                 "This account is not one of yours to change. Nothing was changed. Ask "
@@ -46,8 +46,8 @@ class AccountManager:
     def require_reset(self) -> None:
         """Raise PermissionDenied unless this person may remove another person's second factor.
 
-        Managers may not: with an invitation and without the factor they could log in as one of
-        their associates, and approve their own counts.
+        Managers may not. With an invitation, and without the second factor, a manager could log in
+        as one of their associates, and approve their own counts.
         """
         if not self.manages_all:
             message = gettext_noop(
@@ -78,7 +78,7 @@ class AccountManager:
 
 
 def account_manager_of(user: User) -> AccountManager:
-    """Return the logged-in person as a manager.
+    """Return the logged-in person as a manager of accounts.
 
     An operator who works only in some stores manages only the store staff of these stores.
     """

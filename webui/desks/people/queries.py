@@ -21,7 +21,7 @@ _REGIONS: Final = """
 SELECT region AS code, string_agg(location, ', ' ORDER BY location) AS name
 FROM app.location_region GROUP BY region ORDER BY region
 """
-# Ids rise with time. Sorted by id, a row stays on its page while its count grows.
+# Ids rise with time. Sorted by id, a row stays on its page while its number `times` grows.
 _REFUSED: Final = """
 SELECT id, kind, account, source, address, reason, times, first_at, last_at FROM app.refusal
 WHERE (%(account)s = '' OR account = %(account)s)
@@ -51,7 +51,7 @@ class Refused(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class RefusedFilters:
-    """Account and day of the list. An empty account and the day None stand for all."""
+    """Account and day of the list. An empty account means all accounts; None means all days."""
 
     account: str
     on: date | None
@@ -65,6 +65,6 @@ class RefusedFilters:
 
 
 def refused_requests(filters: RefusedFilters, *, before: int | None) -> list[Refused]:
-    """Return up to 51 refusals, newest first, with ids below `before` if it is given."""
+    """Return up to 51 refusals, newest first; with `before`, only refusals with a lower id."""
     parameters = {"account": filters.account, "day": filters.on, "before": before}
     return select(_REFUSED, parameters | {"most": PAGE_ROWS + 1}, Refused)

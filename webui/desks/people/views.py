@@ -173,7 +173,7 @@ def _changed(form: ChangeForm, manager: AccountManager, person: Person) -> str:
 
 
 def _without_second_factor(shown: str, person: Person, actor: str) -> str:
-    # Without this check, a click on an old page would remove what was set up since.
+    # Without this check, a click on an old page would remove a second factor that was set up since.
     mark = person.second_factor_mark
     if not mark or shown != mark:
         message = Message(

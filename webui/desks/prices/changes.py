@@ -53,7 +53,7 @@ class PriceChange:
 
     @property
     def undone_to_minor(self) -> int | None:
-        """The price that a rollback would write now (domain.md 6.4); None if it can't be undone."""
+        """The price that a rollback would write now (domain.md 6.4); None without a rollback."""
         if not self.is_newest or self.kind == "rollback" or self.before_minor is None:
             return None
         if self.cost_minor is None or self.margin_permille is None or self.tax_bp is None:
@@ -63,7 +63,7 @@ class PriceChange:
 
 
 def price_changes(given: dict[str, Any]) -> list[PriceChange]:
-    """Return one page of changes, the newest first, and one more if another page follows.
+    """Return one page of changes, newest first, and one change more if another page follows.
 
     `given` has `text`, `like`, `location` and `start`.
     """

@@ -60,8 +60,8 @@ def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
         case PriceWritten():
             return gettext("Approved: %(holds)s.") % {"holds": holds}
         case PriceWrittenBefore():
-            # A double click repeats its command id and gets its first answer, `PriceWritten`. So
-            # another person or page has approved this price.
+            # The second click of a double click repeats the command id, so its outcome is
+            # `PriceWritten` again. Here, another person or page has approved this price.
             who, at = last_decision(PRICES, proposal)
             message = Message(
                 "%(who)s has already approved it, %(at)s: %(holds)s", who=who, at=at, holds=holds
@@ -72,7 +72,7 @@ def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
 
 
 def set_stop(form: StopForm, actor: str) -> str:
-    """Stop prices that rules set, or allow them again; return the message for the person."""
+    """Stop all rule-made prices, or allow them again; return the message for the person."""
     is_on = form.cleaned()["stop"] == ON
     done = set_price_kill_switch(is_on=is_on, actor=actor)
     if not is_on:

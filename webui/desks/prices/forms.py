@@ -16,7 +16,7 @@ class PriceForm(PageForm):
 
     @property
     def is_confirmed(self) -> bool:
-        """True if the confirmation is for the price typed now, not for an earlier one."""
+        """True if the confirmation is for the price typed now, not for an earlier price."""
         return bool(self.text("meant")) and self.text("meant") == self.text("price")
 
 

@@ -9,10 +9,10 @@ from webui.shell.listing import Sort
 
 PAGE_ROWS: Final = 40
 MOST_COUNTED: Final = 1000
-# The effect on the margin of a week, not rounded. It sorts like `PriceProposal.week_effect_minor`.
+# The change of the weekly margin, not rounded. It sorts like `PriceProposal.week_effect_minor`.
 _UNIT: Final = "((r.new_minor - r.old_minor)::numeric * 10000 / (10000 + il.tax_bp))"
 _WEEK: Final = f"({_UNIT} * coalesce(s.demand_rate_micro, il.initial_rate_micro))"
-# Each order ends with the id, so that no two pages share a row.
+# `price_page` sorts equal values by location, SKU and id, so that no two pages share a row.
 ORDERS: Final = {
     "week": f"abs({_WEEK})",
     "unit": f"abs({_UNIT})",
@@ -58,7 +58,7 @@ class Totals:
 
     @property
     def is_capped(self) -> bool:
-        """True if there are more rows than are counted."""
+        """True if there are more than 1,000 rows."""
         return self.rows > MOST_COUNTED
 
 

@@ -20,7 +20,7 @@ from webui.shell.listing import (
     start_of,
 )
 
-# The first click on an amount shows the largest first, that on a text the first letters.
+# The first click on a heading sorts amounts from the largest, and texts from A.
 _COLUMNS: Final = (
     Column("item", gettext_noop("Item")),
     Column("store", gettext_noop("Store")),
@@ -34,7 +34,7 @@ _COLUMNS: Final = (
 
 
 def filters_of(request: HttpRequest, views: Sequence[str]) -> Filters:
-    """Return the filters in the query string; unknown ones are left at their default."""
+    """Return the filters in the query string; an unknown value becomes the default."""
     return Filters(
         view=view_of(request, views),
         text=query_text(request, "q", 100),
@@ -52,7 +52,7 @@ def heads_of(filters: Filters) -> list[Heading]:
 
 
 def pages_of(filters: Filters, has_more: bool) -> Pages:  # noqa: FBT001 -- the only boolean
-    """Return the URLs of the pages around this one."""
+    """Return the URLs of the first, previous and next page."""
     return numbered_pages(
         filters.as_query(), start=filters.start, rows=PAGE_ROWS, has_more=has_more
     )

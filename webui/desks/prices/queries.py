@@ -1,4 +1,4 @@
-"""Queries of one item's prices: the timeline, the limits, the prior price of a cut."""
+"""Queries of one item's prices: the timeline, the limits, the prior price of a reduction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ WHERE item.inv_key = %(key)s
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """A row of the timeline; if `is_undone`, a later row with the same time replaces it."""
+    """A row of the timeline; if `is_undone`, a later row with the same time replaces this row."""
 
     id: int
     effective_from: datetime
@@ -87,10 +87,10 @@ def priced_item(inv_key: str) -> PricedItem | None:
 
 
 def prior_prices(inv_key: str, *, prior_rule: str) -> dict[int, int | None]:
-    """Return the prior price of each shown row that cuts the price, by row id.
+    """Return the prior price of each shown row that reduces the price, by row id.
 
-    That is the lowest price of the 30 days before the cut, None if the rule finds no price. It may
-    come from a row that is older than the 200 shown ones.
+    It is the lowest price of the 30 days before the reduction, or None if the rule finds no price.
+    It may come from a row that is older than the 200 shown rows.
     """
     whole = timeline(inv_key)
     found = {}
@@ -107,7 +107,7 @@ def prior_prices(inv_key: str, *, prior_rule: str) -> dict[int, int | None]:
 def undone_to_minor(rows: Sequence[PriceRow], regular_minor: int | None, floor: int) -> int | None:
     """Return the price that a rollback would write; None if there is nothing to roll back.
 
-    `rows` are the newest rows of the timeline, the newest first; `floor` is today's floor.
+    `rows` are the newest rows of the timeline, newest first; `floor` is the current price floor.
     """
     if not rows or rows[0].kind == "rollback":
         return None

@@ -115,7 +115,7 @@ def _card(proposal: selectors.PriceProposal, refusal: Refusal | None) -> dict[st
         "terms": lines(proposal.terms),
         "waits_because": waits_because,
         "refusal": mine,
-        # Show a refused person their input again, even if another person's decision is on its way.
+        # After a refusal, show the input again, even if another person's decision is on its way.
         "shows_forms": proposal.status == "open" and (proposal.actionable or mine is not None),
         "reason": mine.form.get("reason", "") if mine else "",
         "days": mine.form.get("days", "7") if mine else "7",
@@ -126,7 +126,7 @@ def _card(proposal: selectors.PriceProposal, refusal: Refusal | None) -> dict[st
 @require_GET
 @requires(SEE)
 def version(_request: HttpRequest) -> JsonResponse:
-    """Return a text that changes with any price proposal. Open pages request it every 2 s."""
+    """Return a text that changes when a price proposal changes. Pages request it every 2 s."""
     return JsonResponse({"version": selectors.desk_version("price_proposal")})
 
 
@@ -141,7 +141,7 @@ def decide(request: HttpRequest) -> HttpResponse:
 @require_POST
 @requires(STOP_PRICES, company=True)
 def stop(request: HttpRequest) -> HttpResponse:
-    """Stop prices that rules set, or allow them again, in all stores."""
+    """Stop rule-made prices in all stores, or allow them again."""
     form = StopForm(request.POST)
 
     def show(message: str, status: int) -> HttpResponse:

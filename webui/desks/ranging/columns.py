@@ -1,7 +1,7 @@
-"""The columns of a new item's policy: one table, for rendering and for the form.
+"""The columns of a new item's policy: one table, which the page and the form use.
 
-The form asks only what a person decides when an item is ranged. Every other column of
-`item_location` has a default; an empty field takes its default too.
+The form asks only for what a person decides when an item is ranged. Every other column of
+`item_location` takes its default. An empty field also takes the default of its column.
 """
 
 from collections.abc import Iterable
@@ -26,13 +26,13 @@ def _days(column: str, label: str, *used: Use) -> Field:
 
 
 def _in(families: Iterable[Family], **others: str) -> Use:
-    """Return the condition that the family is one of these and further fields have these values."""
+    """Return the condition that the family is one of these and other fields have these values."""
     codes = tuple(family.code for family in families)
     return {"replenish_family": codes, **{name: (value,) for name, value in others.items()}}
 
 
 def _read(column: str, **others: str) -> tuple[Use, ...]:
-    """Return the conditions under which a family reads this column; one of them is enough."""
+    """Return conditions of which one must be true for a family to read this column."""
     typed = [family for family in _ORDERING if column in family.typed]
     uses = (
         _in([family for family in typed if family.computed], levels="fixed"),
@@ -160,7 +160,7 @@ FIELDS: Final = tuple(field for _, fields in SECTIONS for field in fields)
 
 
 def shown_sections(typed: Typed) -> list[dict[str, Any]]:
-    """Return the sections with the input, or the default of each field."""
+    """Return the sections, with the input or else the default of each field."""
     return [
         {
             "title": title,

@@ -35,13 +35,13 @@ class PolicyForm(PageForm):
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data)
-        # Earlier versions of the page asked for hundredths, under the full names of the columns.
+        # Earlier versions of the page had inputs in hundredths, with the full names of the columns.
         former = [field.column for field in FIELDS if field.has_decimals]
         self.fields |= {column: FormerField(required=False) for column in former}
         self.fields |= {field.name: field.form_field() for field in FIELDS}
 
     def policy(self) -> dict[str, object]:
-        """Return the columns that were filled in; raise `ServiceError` for a refused field."""
+        """Return the typed values by column; raise `ServiceError` for a refused field."""
         values = self.cleaned()
         policy = {"supplier": values["supplier"]} | {
             field.column: values[field.name] for field in FIELDS

@@ -13,10 +13,10 @@ Use = dict[str, tuple[str, ...]]
 class Field(NamedTuple):
     """A column of `item_location` with its label; with `options` a choice, else a number.
 
-    Options are pairs (value, label). Numbers are integers, except money and spans: their columns
-    end in `_minor` and `_centidays`, and people type decimals. `used` is a list of alternatives; a
-    rule reads the field if, in one alternative, each named field has one of the listed values. An
-    empty `used` means always.
+    Options are pairs (value, label). People type whole numbers, but decimals for money and spans,
+    whose columns end in `_minor` and `_centidays`. Each element of `used` is a condition: every
+    field that it names has one of the listed values. Rules read this field if one condition is
+    true, or always if `used` is empty.
     """
 
     column: str
@@ -46,7 +46,7 @@ class Field(NamedTuple):
         return self.name != self.column
 
     def form_field(self) -> forms.Field:
-        """Return the field that reads the input. It may be empty, and the ledger checks options."""
+        """Return the form field for the input, which may be empty. The ledger checks options."""
         if self.options:
             return TextField()
         if not self.has_decimals:

@@ -71,7 +71,7 @@ def _amounts(form: Typed) -> str:
 
 
 def _is_implausible_price(form: Typed) -> bool:
-    """Return True if amounts of a refused form only need a confirmation."""
+    """Return True if a refused form only needs a confirmation of its amounts."""
     sku = form.get("sku", "")
     try:
         require_plausible_policy(

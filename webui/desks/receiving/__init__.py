@@ -1,1 +1,1 @@
-"""Pages for receiving: due orders of a location, one delivery at a time, its report."""
+"""Pages for receiving: due orders of a location, the form of a delivery, and its report."""

@@ -33,7 +33,7 @@ REST: Final = "rest"
 class AcceptForm(PageForm):
     """The button that was pressed to receive a delivery.
 
-    It decides whether empty rows arrived as expected or stay open.
+    The button decides whether empty rows arrived as expected or stay open.
     """
 
     accept = CodeField((REST, "typed"), rule=gettext_noop("rest or typed"))
@@ -132,7 +132,7 @@ class ExpectedDelivery:
 
 
 def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list[ExpectedDelivery]:
-    """Return the deliveries to expect: each announced one, else the line with its open units."""
+    """Return the announced deliveries of each line, or else one delivery of its open units."""
     of_line: dict[int, list[Announced]] = {}
     for goods in announced:
         of_line.setdefault(goods.line_id, []).append(goods)
@@ -152,8 +152,8 @@ def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list
 def shown_rows(typed: Typed, lines: Iterable[Line]) -> list[ExpectedDelivery]:
     """Return the rows that the form was rendered with, even if the order has changed since.
 
-    Only rows that a person has seen can be accepted as expected. A row that another person has
-    received in the meantime is refused because of its open units.
+    Only rows that a person has seen can be accepted as expected. If another person has received a
+    row in the meantime, the service refuses it, because the open units have changed.
     """
     known = {line.id: line for line in lines}
     found = []
@@ -183,7 +183,7 @@ def kept_rows(
 ) -> list[TypedRow]:
     """Return the current rows with the earlier input.
 
-    Input of a vanished row moves to another row of its order line, or to a new one.
+    Input of a vanished row moves to another row of its order line, or to a new row.
     """
     left = {
         name.removeprefix("shown-"): _typed(name.removeprefix("shown-"), typed)

@@ -68,7 +68,7 @@ class DueOrder:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The number of orders of all pages, their units to come, and how many of them are late."""
+    """The number of orders on all pages, their units to come, and the number of late orders."""
 
     orders: int
     open_units: int

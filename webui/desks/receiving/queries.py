@@ -55,7 +55,7 @@ class Receipt:
 
     @property
     def is_fresh(self) -> bool:
-        """True while its receiver may still correct it."""
+        """True while the person who booked the receipt may still correct it."""
         return is_correctable(self.received_at, self.now)
 
     @property

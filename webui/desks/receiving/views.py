@@ -36,7 +36,7 @@ from webui.shell.page import render_page
 
 LONGEST_REF = 200
 LONGEST_ID = 18
-# Accepting the rest books only the rows that the page shows. Further rows appear after that.
+# Accepting the rest books only the rows that the page shows. The page then shows further rows.
 PAGE_ROWS = 100
 
 
@@ -119,7 +119,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
 def _card(
     request: HttpRequest, receipt: selectors.Receipt, refused: str, refusal: Refusal | None
 ) -> dict[str, Any]:
-    """Return a receipt with what this person may do; `refused` is the id of the refused one."""
+    """Return a receipt with what the person may do; `refused` is the id of a refused receipt."""
     is_own = receipt.recorded_by == request.user.get_username()
     return {
         "receipt": receipt,
@@ -156,7 +156,7 @@ def receive(request: HttpRequest) -> HttpResponse:
 @require_POST
 @requires(RECEIVE)
 def correct(request: HttpRequest) -> HttpResponse:
-    """Correct one's own receipt."""
+    """Correct a receipt that the person has booked."""
     ref = request.GET.get("ref", "")[:LONGEST_REF]
     form = CorrectionForm(request.POST)
 

@@ -19,7 +19,7 @@ from webui.desks.reference.written import WrittenTable
 
 
 class GtinForm(ReferenceForm):
-    """The form of a GTIN, which people type or scan in any of its forms."""
+    """The form for a GTIN, which people type or scan with 8, 12, 13 or 14 digits."""
 
     class Meta:
         """Options of Django: the model and the fields that people fill in."""
@@ -28,7 +28,7 @@ class GtinForm(ReferenceForm):
         fields = ("code", "sku", "pack_units", "is_active")
 
     def clean_code(self) -> str:
-        """Return a GTIN with 14 digits; any other text as it is, which the service refuses."""
+        """Return a GTIN with 14 digits; any other text unchanged, which the service refuses."""
         return gtin14_or(digits_in(self.cleaned_data["code"]))
 
 
@@ -58,7 +58,7 @@ class GtinAdmin(WrittenTable):
 
 @admin.register(SupplierCode, site=site)
 class SupplierCodeAdmin(WrittenTable):
-    """Numbers of products at their suppliers."""
+    """Suppliers' codes of products."""
 
     import_name = "codes-import"
     plural = gettext_noop("Codes of suppliers")

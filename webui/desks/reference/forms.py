@@ -27,7 +27,7 @@ class ReferenceForm(_Form):
 
     @override
     def validate_unique(self) -> None:
-        """Leave this to the service, which recognises the second click of a double click."""
+        """Do nothing: the service checks this, and recognises the second of two clicks."""
 
     @override
     def clean(self) -> dict[str, Any] | None:
@@ -46,7 +46,7 @@ class ReferenceForm(_Form):
 
 
 class ShownForm(CommandForm):
-    """The id of a change of a row, and the columns of the row that the page showed."""
+    """The command id of a change, and the values of the row that the page showed."""
 
     shown = ShownField()
 
@@ -56,7 +56,7 @@ class ShownForm(CommandForm):
 
 
 class LinesInput(Textarea):
-    """A text of several lines; browsers send CR and LF, the text has LF."""
+    """An input of several lines. Browsers send line breaks as CR LF; the value has LF."""
 
     @override
     def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Changes of a row of the admin, as the audit log has them."""
+"""Changes of one row in the admin, from the audit log."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -23,7 +23,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class ListedRow:
-    """A row: its first column, which links to `url` unless that is empty, and its other columns."""
+    """A row: its first cell, which links to `url` unless `url` is empty, and its other cells."""
 
     url: str
     first: Cell
@@ -31,7 +31,7 @@ class ListedRow:
 
 
 class ListedRows(ChangeList):
-    """One page of a table, with its neighbours."""
+    """One page of a table, with the URLs of the previous and the next page."""
 
     @cached_property
     def rows(self) -> list[ListedRow]:

@@ -1,7 +1,7 @@
 """The admin site: Django's classes with the access rules and the layout of the other pages.
 
-Django's own login, password pages, action log, scripts and styles are left out: the application has
-its own logins and audit, and `webui/templates/admin` has its templates.
+Django's own login, password pages, action log, scripts and styles are left out. The application has
+its own logins and audit log, and `webui/templates/admin` has the templates of the admin.
 """
 
 from typing import Any, Final, cast
@@ -18,7 +18,7 @@ from webui.shell.page import frame_of
 
 READ: Final = ("GET", "HEAD")
 WRITE: Final = (*READ, "POST")
-# Headings of the index by the label of the application.
+# Headings of the index, by label of the Django application.
 HEADINGS: Final = {
     "ledger": gettext_noop("Reference data"),
     "auth": gettext_noop("People and roles"),
@@ -53,7 +53,7 @@ class ReferenceSite(AdminSite):
         ]
 
     def guarded(self, view: View, methods: tuple[str, ...] = READ) -> View:
-        """Return a view of the admin behind its rule; another method is answered with 405."""
+        """Return the view with the admin's access rule; other methods than `methods` get 405."""
         rule = requires(MANAGE_REFERENCE, company=True)
         return require_http_methods(list(methods))(rule(self.admin_view(view)))
 

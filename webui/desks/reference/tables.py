@@ -39,7 +39,7 @@ class ReadTable(_Admin):
     def address(
         self, route: str, view: View, name: str, methods: tuple[str, ...] = READ
     ) -> URLPattern:
-        """Return a route of this table behind the rule of the site."""
+        """Return a route of this table, with the access rule of the site."""
         opts = self.opts
         name = f"{opts.app_label}_{opts.model_name}_{name}"
         return path(route, self.admin_site.guarded(view, methods), name=name)
@@ -66,9 +66,10 @@ class ReadTable(_Admin):
 
     @override
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """Allow the filters of the list only: others would let people guess columns by letters.
+        """Allow only the list's filters: other lookups would let people guess a column by letters.
 
-        Allow only their comparisons, too: `department__regex=(` would be an error in Postgres.
+        Of these, allow only the comparisons that the filters' links use. `department__regex=(`
+        would be an error in Postgres.
         """
         column, _, comparison = lookup.partition("__")
         return column in self.list_filter and comparison in _COMPARISONS

@@ -28,14 +28,14 @@ from webui.desks.reference.site import WRITE
 from webui.desks.reference.tables import Context, ReadTable
 from webui.shell.forms import CommandForm, PageForm
 
-# Attribute of a request with the refusal of its first attempt.
+# Attribute of a request that holds the refusal of the form's first attempt.
 _REFUSAL: Final = "admin_refusal"
 # Inputs of Django's own admin pages, which this admin refuses.
 _NOT_OFFERED: Final = frozenset({"_saveasnew", IS_POPUP_VAR})
 
 
 class WrittenTable(ReadTable):
-    """A list whose rows operators add and change. No row is deleted: facts name its code."""
+    """A list whose rows operators add and change. No row is deleted, as facts name its code."""
 
     form = ReferenceForm
     kind: ClassVar[type[Describe]]
@@ -77,13 +77,13 @@ class WrittenTable(ReadTable):
         self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any
     ) -> Any:
         form: Any = super().get_form(request, obj, change, **kwargs)
-        # Django makes this class anew for each request, so no other request has the refusal.
+        # Django creates a new form class for each request, so no other request gets the refusal.
         form.refusal = getattr(request, _REFUSAL, None)
         return form
 
     @override
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
-        """Execute the command of the form; raise `LedgerError` for a refused one."""
+        """Execute the command of the form; raise `LedgerError` if the service refuses it."""
         command, actor = self.command(obj), request.user.get_username()
         if change:
             sent = ShownForm(request.POST, self.described).cleaned()
@@ -119,7 +119,7 @@ class WrittenTable(ReadTable):
         form_url: str = "",
         extra_context: Context = None,
     ) -> Any:
-        """Show or execute the form; a refusal shows it again.
+        """Show or execute the form; after a refusal, show the form again.
 
         Raises:
             BadRequest: the form asks for a copy or a pop-up, which no page offers.
@@ -160,8 +160,8 @@ class WrittenTable(ReadTable):
 
         A refused form keeps the values that it was rendered with.
 
-        After a conflict the person has read the present values, so the next attempt is compared
-        with these.
+        After a conflict, return the current values. The person has seen them, so the next attempt
+        is compared with them.
         """
         if request.method == "POST" and not self._is_conflict(request):
             return ShownForm(request.POST, self.described).text("shown")

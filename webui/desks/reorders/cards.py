@@ -1,6 +1,6 @@
-"""The parts of the reorders desk as its template reads them.
+"""Cards of the reorders desk, as its templates read them.
 
-Fields of a form are numbers as proposed, or the text that a person typed before a refusal.
+A form field holds the proposed number, or the text that a person typed before a refusal.
 """
 
 from collections.abc import Sequence

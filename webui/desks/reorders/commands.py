@@ -81,7 +81,7 @@ def _approved(command: Command, *, odd_units_allowed: bool) -> str:
 
 
 def _ordered_text(outcome: Ordered | OrderedBefore) -> str:
-    """Return the message for an approval; raise `Conflict` if an earlier one ordered the need."""
+    """Return the message for an approval; raise `Conflict` if the need was ordered before."""
     match outcome:
         case Ordered():
             lines = len(outcome.line_ids)
@@ -93,8 +93,8 @@ def _ordered_text(outcome: Ordered | OrderedBefore) -> str:
                 "words": words,
             }
         case OrderedBefore():
-            # A double click repeats its command id and gets its first answer, `Ordered`. So another
-            # person or page has ordered, and this command ordered nothing.
+            # The second click of a double click repeats the command id, so its outcome is
+            # `Ordered` again. Here, another person or page has ordered the need.
             raise Conflict(ordered_before(outcome))
         case _:
             assert_never(outcome)
@@ -135,8 +135,8 @@ class Picked:
 def approve_one(form: PicksForm, user: User | AnonymousUser) -> str:
     """Approve the need whose button was pressed; return the message.
 
-    The form has one command id for all of its rows. The command id of a row is computed from it and
-    the need. So a double click is one command, and a click in the next row is another command.
+    The form has one command id for all of its rows. The command id of a row is computed from that
+    id and the need's id. So a double click is one command, and a click in the next row is another.
     """
     values = form.cleaned()
     needs, bad = form.with_units([values["one"]])

@@ -29,7 +29,7 @@ _PACKS_RULE: Final = gettext_noop("a whole number from 1")
 
 
 class PartForm(PageForm):
-    """One part of a split order: `units2`, `supplier2` and `due_on2` are those of part 2."""
+    """One part of a split order. Part 2 has the inputs `units2`, `supplier2` and `due_on2`."""
 
     units = WholeNumberField(low=1)
     supplier = TextField()
@@ -56,7 +56,7 @@ class PartForm(PageForm):
 
 
 class PicksField(forms.Field):
-    """Ticked needs, each as `revision@reorder_id`, with the revision that was shown."""
+    """Ticked needs, each as `revision@reorder_id`, with the revision that the page showed."""
 
     widget = forms.SelectMultiple
 
@@ -87,10 +87,10 @@ class PickField(forms.Field):
 
 
 class PicksForm(PageForm):
-    """The ticked needs, or the one whose button was pressed, with the typed packs of every row.
+    """The ticked needs, or the need whose button was pressed, and the typed packs of every row.
 
-    The field of a row is named `packs-6@R:…`, with the pack that the page showed. So a pack that
-    has changed since doesn't change the quantity that the person saw.
+    A row's field is named `packs-6@R:…` if the page showed packs of 6 units. So a later change of
+    the pack doesn't change the quantity that the person saw.
     """
 
     pick = PicksField()
@@ -108,17 +108,17 @@ class PicksForm(PageForm):
 
     @property
     def packs(self) -> dict[str, str]:
-        """The typed packs by reorder id."""
+        """The typed number of packs, as text, by reorder id."""
         return {reorder_id: text for reorder_id, (_, text) in self._packs().items()}
 
     @property
     def ticked(self) -> list[str]:
-        """The texts of the ticked boxes, also of those that are refused."""
+        """The values of all ticked boxes, also of refused ones."""
         found = self.fields["pick"].widget.value_from_datadict(self.data, self.files, "pick")
         return list(found or ())
 
     def picks_again(self, reorder_id: str) -> bool:
-        """Return True if the box of this need was ticked, at whatever revision."""
+        """Return True if the box of this need was ticked, at any revision."""
         return any(text.partition("@")[2] == reorder_id for text in self.ticked)
 
     def _packs(self) -> dict[str, tuple[str, str]]:
@@ -132,7 +132,7 @@ class PicksForm(PageForm):
     def with_units(
         self, picks: Sequence[ApproveReorder]
     ) -> tuple[list[ApproveReorder], list[NotOrdered]]:
-        """Return the picked needs with their typed units, and those whose packs are no number."""
+        """Return the picked needs with their typed units, and needs whose packs are no number."""
         packs = self._packs()
         good: list[ApproveReorder] = []
         bad: list[NotOrdered] = []

@@ -1,7 +1,7 @@
-"""One need in full: its arithmetic, the reasons to wait, and every decision on it.
+"""The page of one need: its arithmetic, the reasons to wait, and the forms of its decisions.
 
-The table shows this page's `#need` in an expanding row. Without JavaScript the same link opens
-this page.
+The table of needs shows the element `#need` of this page in an expanding row. Without
+JavaScript, the row's link opens this page.
 """
 
 from typing import Final
@@ -74,7 +74,7 @@ def _card(found: selectors.ReorderProposal, refusal: Refusal | None) -> NeedCard
         proposal=found,
         arithmetic=need_steps(found.terms),
         refusal=refusal,
-        # Show a refused person their input again, even if another person's decision is on its way.
+        # After a refusal, show the input again, even if another person's decision is on its way.
         shows_forms=found.actionable or (refusal is not None and found.status == "open"),
         units=form.get("units", "") if refusal else found.quantity_units,
         reason=form.get("reason", ""),
@@ -97,7 +97,7 @@ def _card(found: selectors.ReorderProposal, refusal: Refusal | None) -> NeedCard
 def _transfer(
     found: selectors.ReorderProposal, form: Typed, sources: dict[str, list[Source]]
 ) -> TransferOffer | None:
-    """Return the transfer form with the refused input; None if no location has spare units."""
+    """Return the transfer form, with refused input if any; None if no location has spare units."""
     spare = sources.get(found.reorder_id)
     if not spare:
         return None

@@ -1,4 +1,4 @@
-"""Queries of the reorders desk: the data around its cards, and the sources of a transfer."""
+"""Queries of the reorders desk: numbers and filters of its table, and sources of transfers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ _VERSION: Final = f"""SELECT ({selectors.version_sql("reorder_proposal")}) || '/
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The counts around the table, capped at `most`, and the choices of its filters.
+    """The numbers around the table of needs, and the choices of the table's filters.
 
-    `version` changes with any need or send.
+    `version` changes when any need or send changes.
     """
 
     version: str
@@ -42,9 +42,9 @@ class Overview:
 
 
 def overview(*, view: str, location: str, supplier: str, most: int) -> Overview:
-    """Return the overview of one view with these filters.
+    """Return the overview of one view with these filters, with numbers capped at `most`.
 
-    One statement fetches all of it, because each part takes less time than a round trip.
+    One statement fetches all values, because each takes less time than a round trip to Postgres.
     """
     total = selectors.counted_reorders(view=view, location=location, supplier=supplier, most=most)
     parts = {
@@ -88,7 +88,7 @@ LEFT JOIN retail.location lo ON lo.code = r.location WHERE r.reorder_id = ANY(%(
 
 
 def names_of(report: Sequence[NotOrdered]) -> list[Reported]:
-    """Return the needs that were not ordered with the names of their items."""
+    """Return each need of the report with the name of its item."""
     if not report:
         return []
     ids = [one.reorder_id for one in report]
@@ -112,8 +112,8 @@ class Source:
     units: int
 
 
-# Available-to-sell units, as long as the base position stays above the reorder point: sending them
-# opens no need at the source. Units of planned transfers are subtracted.
+# A location can spare available-to-sell units as long as its base position stays above the reorder
+# point. So sending these units opens no need there. Units of planned transfers are subtracted.
 _SPARE: Final = """
 SELECT s.sku, s.location, coalesce(l.name, s.location) AS name, spare.units
 FROM read_model.stock s
@@ -133,7 +133,7 @@ ORDER BY s.sku, spare.units DESC, s.location
 
 
 def sources_of(needs: Sequence[ReorderProposal]) -> dict[str, list[Source]]:
-    """Return for each need, by its id, at most five other locations, most spare units first."""
+    """Return up to five other locations with spare units, most units first, by id of the need."""
     if not needs:
         return {}
     found = select(_SPARE, {"skus": sorted({need.sku for need in needs})}, Source)

@@ -1,8 +1,8 @@
 """The table of needs: its rows in the order of a column, page by page, and its totals.
 
-Open needs have two sections: needs that a buyer should look at, and routine needs. The rule is
-`inventory.replenishment.attention`. The list filters and sorts by this rule, so it is also written
-in SQL; a test compares the two.
+Open needs have two sections: needs that a buyer should look at, and routine needs. The rule that
+divides them is `inventory.replenishment.attention`. Postgres filters and sorts by this rule, so
+this module repeats the rule in SQL. A test compares both versions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ class NeedRow(Covered, Decidable):
 
     @property
     def input_pack(self) -> int:
-        """Units of one step of the quantity field: the pack, or 1 for a quantity of odd units."""
+        """Units of one step of the quantity field: the pack, or 1 for a quantity not in packs."""
         return 1 if (self.quantity_units or 0) % self.pack_units else self.pack_units
 
     @property
@@ -76,12 +76,12 @@ class NeedRow(Covered, Decidable):
 
     @property
     def why(self) -> str:
-        """The first thing to look at, or how soon the item runs out."""
+        """The first reason to look at the need, or how soon the item runs out."""
         return self.whys[0]
 
     @property
     def whys(self) -> Sequence[str]:
-        """Everything to look at; for a routine need how soon the item runs out."""
+        """All reasons to look at the need; for a routine need, how soon the item runs out."""
         codes = [gettext(SENTENCES.get(code, code.replace("_", " "))) for code in self.attention]
         return codes or [URGENCIES[self.urgency]]
 
@@ -97,10 +97,10 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A page of the table: view, filters, sorted column, and the row before or after it.
+    """A page of the table: view, filters, sorted column, and the cursor of the row next to it.
 
-    A sort that begins with `-` is descending. Without a cursor, the first needs of every section
-    are wanted. At most one of `after` and `before` has a cursor.
+    A sort that begins with `-` is descending. At most one of `after` and `before` has a cursor.
+    Without a cursor, this is the first page, with needs of every section.
     """
 
     view: str
@@ -116,8 +116,8 @@ class Wanted:
         return Sort(self.sort.removeprefix("-"), self.sort.startswith("-"))
 
 
-# By sort: the SQL of its value, and its type in a cursor. Urgency outweighs any money of a need,
-# which is far below 10^16 minor units.
+# By sorted column: the SQL of its value, and the value's type in a cursor. The factor 10^16 makes
+# urgency outweigh the money of any need, which is far below 10^16 minor units.
 _SORTS: Final[Mapping[str, tuple[str, str]]] = {
     "urgency": ("(a.urgency * 10000000000000000::numeric - v.value_minor)", "numeric"),
     "item": ("lower(coalesce(p.name, r.sku))", "text"),
@@ -184,7 +184,7 @@ SELECT r.reorder_id, r.inv_key, r.location, coalesce(lo.name, r.location) AS sto
        row_number() OVER (PARTITION BY {section} ORDER BY {order}) AS place
 """
 _NAMES: Final = ", ".join(field.name for field in fields(NeedRow))
-# Needs that are being sent are in a notice above the table.
+# Leave out needs that are being sent: a notice above the table shows them.
 _NOT_SENDING: Final = """NOT EXISTS (SELECT FROM app.pending_item i
     WHERE i.kind = 'need' AND i.subject = r.reorder_id AND i.is_waiting)"""
 
@@ -197,7 +197,7 @@ def counted_open(*, most: int) -> str:
 
 
 def need_rows(wanted: Wanted, rows: int) -> list[NeedRow]:
-    """Return at most `rows` needs of each section, or of the section that a cursor names."""
+    """Return at most `rows` needs of each section, or of the section that the cursor names."""
     sort, kind = _SORTS[wanted.sort.removeprefix("-")]
     cursor = _cursor(wanted.before or wanted.after, kind)
     is_back = bool(wanted.before) and cursor is not None
@@ -237,7 +237,7 @@ def _conditions(wanted: Wanted) -> tuple[list[str], dict[str, Any]]:
 
 
 def _cursor(text: str, kind: str) -> tuple[int, str, str] | None:
-    """Return section, value and id of a cursor; None for a text that isn't one of this type."""
+    """Return section, value and need id from a cursor; None if the format of `text` is wrong."""
     section, _, rest = text.partition("~")
     mark, reorder_id = split_cursor(rest)
     if section not in {str(LOOK_AT), str(ROUTINE)} or "~" not in rest or not fits(mark, kind):

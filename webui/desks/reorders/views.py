@@ -1,4 +1,4 @@
-"""The buyer's desk: the table of needs, and the commands on the picked ones."""
+"""The buyer's desk: the table of needs, and the commands on picked needs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -48,7 +48,7 @@ from webui.translation.refusals import conflict_text, refused_text
 
 VIEWS: Final = ("open", "held", "closed")
 PAGE_ROWS: Final = 50
-# While there are needs to look at, routine ones have half of the page.
+# Rows of each section if both sections have needs.
 HALF: Final = PAGE_ROWS // 2
 MOST_COUNTED = 1000
 COLUMNS: Final = (
@@ -66,7 +66,7 @@ APPROVE: Final = Column("", gettext_noop("Approve"), "do", is_hidden=True)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A need, the packs that were typed in its row, the reason of a refusal, and its tick box."""
+    """A need, the packs typed in its row, the message of a refusal, and the state of its box."""
 
     need: NeedRow
     packs: int | str
@@ -76,7 +76,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """The input of a person that was refused, in full or in part. Its rows show the input again."""
+    """A person's input that was refused, in full or in part. The page shows the input again."""
 
     refusal: Refusal | None
     form: PicksForm | None
@@ -96,7 +96,7 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Needs under one heading; `total` counts the needs of all pages; None for closed needs."""
+    """Needs under one heading. `total` covers all pages; it is None for closed needs."""
 
     number: int
     rows: Sequence[Row]
@@ -105,7 +105,7 @@ class Section:
 
     @property
     def is_routine(self) -> bool:
-        """True if the needs of the section can be picked as a whole without a look at each."""
+        """True if a person may pick all needs of the section without looking at each need."""
         return self.number == ROUTINE
 
 
@@ -168,7 +168,7 @@ def _wanted(request: HttpRequest) -> Wanted:
 
 
 def default_sort(view: str) -> Sort:
-    """Return the sort order of a view: closed needs have the newest first."""
+    """Return the sort order of a view; the view of closed needs begins with the newest."""
     return Sort("updated", descending=True) if view == "closed" else Sort(DEFAULT_SORT)
 
 
@@ -182,7 +182,7 @@ def _first(wanted: Wanted) -> dict[str, object]:
 
 
 def _first_page(wanted: Wanted) -> str:
-    """Return the URL of the first page, or an empty text if this is the first page."""
+    """Return the URL of the first page, or an empty text if `wanted` is the first page."""
     return address(_first(wanted)) if wanted.after or wanted.before else ""
 
 
@@ -225,17 +225,16 @@ def _section(
         number=shown[0].section,
         rows=[typed.row(need) for need in shown],
         total=counted.get(shown[0].section) or _total_of(wanted, shown),
-        # A page with a cursor has one section; the first page has both.
+        # A page with a cursor has one section; the first page has both sections.
         pages=replace(pages, first=_first_page(wanted)),
     )
 
 
 def _total_of(wanted: Wanted, shown: Sequence[NeedRow]) -> Total | None:
-    """Return the total of the shown rows, for a section without a total.
+    """Return the total of the shown rows, for a section that the query of totals didn't return.
 
     This happens if all needs of the section close between the two queries.
-
-    Closed needs have no total at all.
+    For the view of closed needs, return None.
     """
     if wanted.view == "closed":
         return None
@@ -246,16 +245,16 @@ def _total_of(wanted: Wanted, shown: Sequence[NeedRow]) -> Total | None:
 @require_GET
 @requires(SEE)
 def version(_request: HttpRequest) -> JsonResponse:
-    """Return a text that changes with any need or send. Open pages request it every 2 s."""
+    """Return a text that changes when a need or send changes. Pages request it every 2 s."""
     return JsonResponse({"version": desk_version()})
 
 
 @require_POST
 @requires(DECIDE_REORDERS)
 def approve(request: HttpRequest) -> HttpResponse:
-    """Approve one need or every picked one, or approve and send them after ten seconds.
+    """Approve one need or all picked needs, or approve and send picked needs after ten seconds.
 
-    Needs that could not be ordered are listed with the reason; the others are ordered.
+    The page lists needs that could not be ordered, with the reasons. All other needs are ordered.
     """
     form = PicksForm(request.POST)
     one = form.text("one").partition("@")[2]
@@ -282,7 +281,7 @@ def approve(request: HttpRequest) -> HttpResponse:
 
 
 def _kept(form: PicksForm, one: str) -> dict[str, str]:
-    """Return the typed packs of the refused need, for a page that no longer has its row."""
+    """Return the typed packs of the refused need, for a page without a row of that need."""
     return {"packs": form.packs.get(one, "")} if one else {}
 
 
@@ -293,7 +292,7 @@ def _back(request: HttpRequest) -> str:
 def after_decision(request: HttpRequest, reorder_id: str) -> str:
     """Return the URL of the list, at the row after this need. Call this before the decision.
 
-    Without the row, a long list would scroll to its top after every decision.
+    Without the row in the URL, a long list would scroll to its top after every decision.
     """
     if NextCardForm(request.POST).cleaned()["next"]:
         return _back(request)  # the form names the row itself

@@ -1,4 +1,4 @@
-"""The notice about sends: those that wait and can be undone, and the outcome of ended ones."""
+"""The notice about sends: waiting sends, which can be undone, and outcomes of ended sends."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,10 +45,10 @@ GROUP BY s.id, s.made_by, s.status, s.due_at ORDER BY s.id DESC LIMIT 5
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A send that waits, or one of this person that has ended and that they have not seen.
+    """A send that waits, or an ended send of this person whose outcome they haven't seen.
 
-    `left_ms` is the time until its deadline, `late_ms` the time since then. `refused` has subject,
-    name and reason of each item that was not sent.
+    `left_ms` is the time until its deadline, `late_ms` the time since its deadline. `refused` has
+    subject, name and reason of each item that was not sent.
     """
 
     id: int
@@ -65,12 +65,12 @@ class Send:
 
     @property
     def is_late(self) -> bool:
-        """True if the automation should have executed it a few seconds ago."""
+        """True if the deadline passed more than 5 s ago: a waiting send is then overdue."""
         return self.late_ms > _LATE_MS
 
     @property
     def what(self) -> str:
-        """The items that leave: `20 needs in 3 orders`, or `3 orders`."""
+        """The items of the send as text: `20 needs in 3 orders`, or `3 orders`."""
         orders = counted_text(self.orders, "order")
         if self.kind == "order":
             return counted_text(self.items, "order")
@@ -81,7 +81,7 @@ class Send:
 
     @property
     def command_id(self) -> UUID:
-        """A new id for the form of its notice."""
+        """A new command id for the form in the notice."""
         return uuid4()
 
 
@@ -89,7 +89,7 @@ _LATE_MS: Final = 5_000
 
 
 def sends_of(person: str) -> Sequence[Send]:
-    """Return the newest sends that wait, and those of this person that ended unseen."""
+    """Return up to 5 sends, newest first: waiting sends, and the person's unseen ended sends."""
     return select(_SENDS, {"person": person}, Send)
 
 

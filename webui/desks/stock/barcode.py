@@ -1,6 +1,6 @@
 """Code 128 (ISO/IEC 15417, code set B): the bars of a text of printable ASCII characters.
 
-The package python-barcode would do it too, but version 0.16.1 installs top-level packages named
+The package python-barcode can do the same, but its version 0.16.1 installs top-level packages named
 `tests` and `docs`.
 """
 
@@ -50,7 +50,7 @@ def bars(text: str) -> tuple[str, int]:
 
 
 def path_of(given: str, start: int = 0) -> tuple[str, int]:
-    """Return widths from `start` on, beginning with a bar, as an SVG path, and where they end."""
+    """Return the bars of these widths from x = `start` on as an SVG path, and the x at the end."""
     path, place = [], start
     for number, width in enumerate(map(int, given)):
         if number % 2 == 0:

@@ -5,10 +5,11 @@ from typing import Final
 from ledger.items.gtin import shortest
 from webui.desks.stock.barcode import path_of
 
-# Widths of space, bar, space, bar of each digit on the left side with odd parity. With even parity
-# they are reversed. On the right side a digit begins with a bar.
+# Widths of space, bar, space and bar of each digit on the left side, with odd parity. With even
+# parity, the widths are reversed. On the right side, a digit has the same widths but begins with a
+# bar.
 _ODD: Final = ["3211", "2221", "2122", "1411", "1132", "1231", "1114", "1312", "1213", "3112"]
-# The first digit of EAN-13 has no bars: it is the parity of the six digits after it.
+# The first digit of EAN-13 has no bars: the parities of the next six digits encode it.
 _PARITY: Final = (
     *("OOOOOO", "OOEOEE", "OOEEOE", "OOEEEO", "OEOOEE"),
     *("OEEOOE", "OEEEOO", "OEOEOE", "OEOEEO", "OEEOEO"),
@@ -21,12 +22,12 @@ _EAN_8, _EAN_13 = 8, 13
 
 
 def has_ean(gtin: str) -> bool:
-    """Return True if a 14-digit GTIN fits EAN-8 or EAN-13. That of an outer case may not."""
+    """Return True if a 14-digit GTIN fits EAN-8 or EAN-13. An outer case's GTIN may not fit."""
     return len(shortest(gtin)) in (_EAN_8, _EAN_13)
 
 
 def widths(digits: str) -> str:
-    """Return the widths of bars and spaces in modules, beginning with a bar: 95 modules or 67.
+    """Return the widths of bars and spaces, beginning with a bar: 95 modules (EAN-13) or 67.
 
     Raises:
         ValueError: there are neither 8 nor 13 digits.

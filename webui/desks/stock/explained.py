@@ -37,9 +37,9 @@ class ShownSection:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """All sections, and the source of their state.
+    """All sections of the explanation, and the source of the explained state.
 
-    `gaps` names sums that don't add up: there are none, unless the rules have a defect.
+    `gaps` names sums that don't add up; it is empty unless the rules have a defect.
     """
 
     sections: tuple[ShownSection, ...]
@@ -48,7 +48,7 @@ class Explained:
 
 
 def explained(level: selectors.Item, live: LiveKey) -> Explained:
-    """Return the explanation of the worker's state, or of the read model's if no worker answers."""
+    """Return the explanation of the worker's state, or without a worker of the read model's."""
     state, as_of_us, came_from = state_of(level, live)
     has_windows = live.state is not None
     found = {

@@ -1,7 +1,7 @@
 """The facts of a key in pages, with sums of the facts that a page leaves out.
 
-A long history has thousands of facts. The first page shows the newest ones in business order, the
-sum of the earlier ones and a link to them. A page of earlier facts shows the newer ones as a sum.
+A long history has thousands of facts. The first page shows the newest facts by business time, the
+sum of the earlier facts, and a link to them. A page of earlier facts shows newer facts as a sum.
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class FactPage:
 
     @property
     def newer_to(self) -> int:
-        """The position of the last fact of the next page of newer facts."""
+        """The position of the last fact on the page with the next newer facts."""
         return self.facts[-1].place + explain.FACTS_SHOWN if self.facts else 0
 
 

@@ -1,4 +1,4 @@
-"""Find: one card per product, with its units in the person's store and in the others."""
+"""Find: one card per product, with its units in the person's store and in other stores."""
 
 from typing import Final
 
@@ -20,14 +20,14 @@ _SORTS: Final = (
     (selectors.MOST, gettext_noop("most units first")),
     (selectors.BY_NAME, gettext_noop("by name")),
 )
-# Only these two pages may use the camera; `webui.config.permissions` denies it to all others.
+# Only the pages Find and Scan may use the camera: `webui.config.permissions` denies it elsewhere.
 _CAMERA: Final = "camera=(self), microphone=(), geolocation=()"
 
 
 @require_GET
 @requires(SEE)
 def find(request: HttpRequest) -> HttpResponse:
-    """Show the products that match a search; without a search, the recent ones of this browser."""
+    """Show products that match a search, or without a search this browser's recent products."""
     text, mine = _text(request), chosen_store(request)
     sort, stores = request.GET.get("sort", selectors.NEAREST), locations()
     found = selectors.find(text, mine=mine, sort=sort) if text else selectors.NOTHING

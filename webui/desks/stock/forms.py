@@ -1,4 +1,4 @@
-"""The form of the parts of an item's policy that a person may change on its page."""
+"""The form for the part of a policy that people may change on the page of an item."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final

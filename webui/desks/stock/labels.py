@@ -19,15 +19,15 @@ from webui.readmodel.stock import PAGE_ROWS, StockRow, stock_rows
 from webui.shell.page import render_page
 
 MOST_COPIES: Final = 50
-# A module is a CSS pixel, 0.26 mm. A longer code doesn't fit on a label of 63.5 mm.
+# A module is a CSS pixel, 0.26 mm. A barcode with more modules doesn't fit on a 63.5 mm label.
 _MOST_MODULES: Final = 230
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """An item's label; `bars` is an SVG path that is `width` modules wide, empty if none fits.
+    """An item's label; `bars` is an SVG path, `width` modules wide, or empty if no barcode fits.
 
-    `digits` are those of the GTIN that the bars have, empty if the bars are of the SKU.
+    `digits` are the digits of the GTIN in the barcode, or empty if the barcode has the SKU.
     """
 
     row: StockRow

@@ -69,7 +69,7 @@ def filters_of(request: HttpRequest) -> Filters:
 
 
 def order_of(request: HttpRequest) -> Order:
-    """Return the sort order in the URL; an unknown one sorts by location and SKU."""
+    """Return the sort order in the URL; an unknown order sorts by location and SKU."""
     sort = sort_of(request.GET.get("sort", ""), ORDERS, _BY_KEY)
     return Order(sort.column, sort.descending)
 
@@ -85,7 +85,7 @@ def place_of_address(request: HttpRequest, order: Order) -> Place:
 
 @dataclass(frozen=True, slots=True)
 class StatusCount:
-    """Number of listed rows with a status, and the URL that shows only these."""
+    """Number of listed rows with a status, and the URL that shows only these rows."""
 
     status: str
     label: str
@@ -94,7 +94,7 @@ class StatusCount:
 
 
 def status_counts(filters: Filters, sums: Totals) -> list[StatusCount]:
-    """Return the number of rows by status, without those that are OK and without zeros."""
+    """Return the number of rows by status, without the status `ok` and without numbers of 0."""
     query = filters.as_query()
     return [
         StatusCount(status, gettext(LABELS[status]), items, address(narrower, reverse("stock")))

@@ -1,7 +1,7 @@
-"""An item's policy on its page, and the columns of it that a person may change there.
+"""An item's policy on its page, and the policy's columns that a person may change there.
 
-Purchasing sets the value up to which rules may order; pricing sets whether rules write prices.
-Every other column comes from ranging or from jobs, and is read-only here.
+People who manage orders set the value up to which rules may order. People who decide prices set
+whether rules write prices. Ranging or jobs write every other column, so it is read-only here.
 """
 
 import json
@@ -33,8 +33,8 @@ def policy_card(
 ) -> dict[str, Any]:
     """Return the policy for the template: labels for its codes, and a form if the person may edit.
 
-    `shown` holds the current values: a refused person has seen them, so the next attempt is
-    compared with them.
+    `policy_shown` holds the current values. After a refusal, the person has seen them, so the next
+    attempt is compared with them.
     """
     if policy is None:
         return {"policy": None}
@@ -55,7 +55,7 @@ def policy_card(
 
 
 def change(form: PolicyForm, *, location: str, sku: str, actor: str) -> str:
-    """Write the columns of the form; return the message."""
+    """Write the policy values of the form; return the message for the person."""
     moved = set_automation(
         location=location,
         sku=sku,

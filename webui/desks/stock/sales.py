@@ -19,7 +19,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class SalesViews:
-    """The sales of the page; `covered_from_us` is the start of the key's oldest known window."""
+    """The sales that a page shows; `covered_from_us` is the start of the oldest known window."""
 
     spans: tuple[Span, ...]
     sessions: tuple[Session, ...]
@@ -30,7 +30,7 @@ class SalesViews:
 def sales_views(inv_key: str, as_of_us: int) -> SalesViews:
     """Return the units of the last hour, 24 hours and 7 days, and the sessions of those 7 days.
 
-    The spans end at the newest commit of the key's partition, so they become 0 without sales.
+    The spans end at the newest commit of the key's partition, so units become 0 when sales stop.
     """
     longest_us = max(span for _, span in SPANS)
     end_us = last_hop_end_us(as_of_us)

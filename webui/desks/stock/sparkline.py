@@ -24,7 +24,7 @@ class Bar:
 
 
 def bars(windows: Sequence[Window]) -> list[Bar]:
-    """Return one bar per window with its sold units, scaled to the highest."""
+    """Return one bar per window with its sold units, scaled to the highest bar."""
     highest = max((window.sold_units for window in windows), default=0) or 1
     return [
         Bar(

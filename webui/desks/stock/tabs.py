@@ -52,7 +52,7 @@ class Shown:
 
     @property
     def history(self) -> History:
-        """The facts of the last 90 days; they end with the newest fact or the level's as-of."""
+        """The facts of 90 days, until the level's as-of time or until the newest fact, if later."""
         newest_us = us_of(self.page.newest.business_at) if self.page.newest else 0
         as_of_us = 0 if self.level is None else self.level.as_of_us
         return history(self.inv_key, max(as_of_us, newest_us))

@@ -52,7 +52,7 @@ _EXPORTED: Final = [
 def stock(request: HttpRequest) -> HttpResponse:
     """Show the stock list: search, filters, sums, 50 items a page in the chosen order."""
     filters, asked = filters_of(request), order_of(request)
-    # For a person with one store, both filters select the same rows. This one uses an index.
+    # For a person with one store, both filters select the same rows. This filter uses an index.
     in_store = replace(filters, location=filters.location or home_store(request))
     sums = selectors.totals(in_store)
     order = asked if sums.is_complete else selectors.BY_KEY
@@ -110,7 +110,7 @@ def _with_sales(rows: list[selectors.StockRow]) -> list[ListedRow]:
 @require_GET
 @requires(SEE)
 def export(request: HttpRequest) -> StreamingHttpResponse:
-    """Return the rows of these filters as CSV, at most 100,000."""
+    """Return the rows that pass the filters as CSV, at most 100,000 rows."""
     filters = filters_of(request)
     response = StreamingHttpResponse(_csv_lines(filters), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="stock.csv"'

@@ -1,7 +1,7 @@
 """Windows of a key with the sales that arrived after the window had closed.
 
 The read model has the newest revision of a window. Late lines in the ledger explain most revisions.
-Corrected and deleted lines explain the rest; only the log has those.
+Corrected and deleted lines explain the other revisions; only the source log has those lines.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class ShownWindow:
 
 
 def shown_windows(inv_key: str, windows: Sequence[explain.Window]) -> list[ShownWindow]:
-    """Return each window with the late lines that it counted, oldest first."""
+    """Return each window with the late lines that it includes, oldest first."""
     revised = [window.start_us for window in windows if window.window_revision]
     late = [fact for fact in explain.facts_of_windows(inv_key, revised) if fact.arrival == COUNTED]
     return [

@@ -14,7 +14,7 @@ CENTIDAYS_A_DAY: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Receipts with the same lead time in days; the last bar may hold all longer ones."""
+    """Receipts with the same lead time in days; the last bar may hold all longer lead times."""
 
     label: str
     receipts: int
@@ -24,7 +24,7 @@ class Bar:
 
 
 def distribution(centidays: Sequence[int]) -> list[Bar]:
-    """Return receipts by full days of lead time from 0: at most 30 bars and one "or more" bar."""
+    """Return bars of receipts by full days of lead time, from 0 to 29, and one for 30 or more."""
     days = Counter(max(0, one) // CENTIDAYS_A_DAY for one in centidays)
     if not days:
         return []

@@ -57,7 +57,7 @@ class ListedCard(Card):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The number of scorecards of all pages, and of their suppliers."""
+    """The number of scorecards on all pages, and the number of their suppliers."""
 
     cards: int
     suppliers: int

@@ -40,8 +40,8 @@ class DayBox:
 class ShownTerms:
     """The stored terms and the texts of the form, which may be refused input.
 
-    `shown` holds the stored terms as JSON: a refused person has seen them, so the next attempt is
-    compared with them.
+    `shown` holds the stored terms as JSON. After a refusal, the person has seen these terms, so the
+    next attempt is compared with them.
     """
 
     stored: SupplierTerms

@@ -98,7 +98,7 @@ def _unknown(request: HttpRequest, code: str) -> HttpResponse:
 @require_POST
 @requires(MANAGE_ORDERS, company=True)
 def terms(request: HttpRequest) -> HttpResponse:
-    """Change the terms of a supplier and redirect to it."""
+    """Change the terms of a supplier and redirect to the supplier's page."""
     form = TermsForm(request.POST)
     code = form.text("supplier")
 
@@ -113,7 +113,7 @@ def terms(request: HttpRequest) -> HttpResponse:
 
 
 def change_terms(form: TermsForm, actor: str) -> str:
-    """Write the terms of the form; return the message."""
+    """Write the terms of the form; return the message for the person."""
     moved = set_supplier_terms(
         form.terms(),
         shown=form.cleaned()["shown"],

@@ -22,7 +22,7 @@ from webui.readmodel.price_stop import price_stop
 BAD, WARN = "bad", "warn"
 RECENT_US: Final = 3_600_000_000
 _RESTART_CAPTURE: Final = "inventory restart capture"
-# By stage: what to do if it isn't OK, and its command (docs/roles/operator.md).
+# By stage: what to do if the stage isn't OK, and the command for that (docs/roles/operator.md).
 ADVICE: Final = {
     "Postgres": (
         gettext_noop("Restart the service that writes heartbeats."),
@@ -64,7 +64,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The records that wait for a decision: their number, up to 1,000, and the oldest time."""
+    """Rejected records that wait for a decision: number, capped at 1,000, and oldest time."""
 
     records: int
     oldest: datetime | None
@@ -78,7 +78,7 @@ SELECT count(*)::int AS records, min(seen_at) AS oldest FROM (
 
 
 def ranked(alarms: Iterable[Alarm]) -> list[Alarm]:
-    """Return the alarms, worst first and oldest first; those without a time come last."""
+    """Return the alarms by severity, worst first, then oldest first; without a time, last."""
     return sorted(alarms, key=lambda each: (each.severity != BAD, each.since_us or 1 << 62))
 
 
@@ -107,7 +107,7 @@ def _since(link: Link, now_us: int) -> int | None:
 
 
 def of_slot(slot: Slot | None) -> list[Alarm]:
-    """Return an alarm if the slot is lost, or retains more WAL than its thresholds allow."""
+    """Return an alarm if the slot has lost WAL, or if it retains more WAL than a threshold."""
     if slot is None or slot.state == "ok":
         return []
     if slot.retained_bytes is None:
@@ -124,7 +124,7 @@ def of_slot(slot: Slot | None) -> list[Alarm]:
 
 
 def of_partitions(states: Sequence[str]) -> list[Alarm]:
-    """Return an alarm for partitions without a worker, and one for those that restore or lag."""
+    """Return an alarm for partitions without a worker, and one for restoring or slow ones."""
     without, slow = states.count("down"), states.count("slow")
     url = reverse("workers")
     found: list[Alarm] = []
@@ -179,7 +179,7 @@ def of_rejected() -> list[Alarm]:
 
 
 def of_webhooks(found: Trouble) -> list[Alarm]:
-    """Return an alarm for webhooks that the sender stopped, and one for messages given up."""
+    """Return an alarm for webhooks that the sender stopped, and one for messages it gave up."""
     url, raised = reverse("webhooks"), list[Alarm]()
     if found.halted:
         what = gettext("%(webhooks)s stopped by the sender; its events wait") % {
@@ -200,7 +200,7 @@ def of_webhooks(found: Trouble) -> list[Alarm]:
 
 
 def of_stop() -> list[Alarm]:
-    """Return an alarm while prices by rule are stopped."""
+    """Return an alarm while rule-made prices are stopped."""
     found = price_stop()
     if found is None or not found.is_stopped:
         return []

@@ -52,7 +52,7 @@ ORDER BY a.id DESC LIMIT %(most)s
 class AuditFilter:
     """The filters of the list; empty values filter nothing. Days are days in UTC.
 
-    With `rules`, the list has the entries of rules and imports too, which name no person.
+    With `rules`, the list also has the entries of rules and imports, which name no person.
     """
 
     person: str = ""
@@ -66,7 +66,7 @@ class AuditFilter:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One value that an action changed or set; `before` is empty if the log has none."""
+    """One value that an action changed or set; `before` is empty if the log has no former value."""
 
     label: str
     before: str
@@ -84,13 +84,13 @@ class Entry(LoggedAction):
 
     @property
     def item(self) -> tuple[str, str] | None:
-        """Location and SKU if the object is an item at a location."""
+        """Location and SKU if the object is an item at a location, else None."""
         location, bar, sku = self.subject.partition("|")
         return (location, sku) if bar and ":" not in location and sku else None
 
     @property
     def changes(self) -> list[Change]:
-        """The values that the action wrote, with the values before it if the log has them."""
+        """The values that the action wrote, with the former values if the log has them."""
         before_names = {name for after, name in _BEFORE.items() if after in self.detail}
         return [
             self._change(name, value)
@@ -131,7 +131,7 @@ def _text(name: str, value: object) -> str:
 
 
 def entries(wanted: AuditFilter, whose: str, actor: str, before: int | None) -> list[Entry]:
-    """Return up to 51 entries, newest first, with an id below `before` if it is given.
+    """Return up to 51 entries, newest first; with `before`, only entries with a lower id.
 
     With `whose` "mine", return entries of `actor` at any store. Otherwise return entries of the
     stores in the scope of the request.
@@ -156,7 +156,7 @@ def entries(wanted: AuditFilter, whose: str, actor: str, before: int | None) -> 
 
 
 def choices(may: Sequence[str] | frozenset[str]) -> tuple[str, ...]:
-    """Return whose entries a person with the abilities `may` can see, the widest first."""
+    """Return the values of `whose` for a person with the abilities `may`, the widest first."""
     if "see_audit" in may:
         return (ALL, MINE)
     return (STORES, MINE) if "see_audit_of_stores" in may else (MINE,)

@@ -8,7 +8,7 @@ from typing import Final
 from ledger.kernel.rows import select
 from webui.live.stream import HUB
 
-# The services of each stage. A name that ends with a hyphen matches all that begin with it.
+# The services of each stage. A name that ends with a hyphen is the beginning of several names.
 SERVICES: Final = {
     "Postgres": ("postgres", "heartbeat"),
     "Debezium": ("connect", "connector", "capture"),
@@ -36,7 +36,7 @@ class LastError:
 
 
 def last_errors() -> list[LastError]:
-    """Return the last error of each service, newest first, and of this process's live feed."""
+    """Return the last errors of all services and of this process's live feed, newest first."""
     found = select(_ERRORS, {}, LastError)
     if HUB.failed_at_us is not None:
         at = datetime.fromtimestamp(HUB.failed_at_us / 1_000_000, UTC)

@@ -39,7 +39,7 @@ def ends(client: AdminClient, topic: str) -> dict[int, int]:
 
 
 def group_lag() -> int:
-    """Return the number of records that the workers' group has not committed."""
+    """Return the number of source log records after the workers' committed offsets."""
     reached = ends(admin(), STOCK_EVENTS)
     asked = settings.CONNECTIONS.kafka_bootstrap, APP_ID, STOCK_EVENTS, reached
     found = committed_offsets(*asked, timeout_s=PROBE_S)
@@ -47,7 +47,7 @@ def group_lag() -> int:
 
 
 def projector_lag() -> int | None:
-    """Return the number of records that the projector has not read; None before its first row."""
+    """Return the projector's lag in changelog records; None before it has stored a position."""
     positions = select_value(
         "SELECT sum(next_offset) FROM read_model.sink_position"
         " WHERE sink = 'projector' AND topic = %(topic)s",

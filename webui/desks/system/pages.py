@@ -69,7 +69,7 @@ def proofs(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def audit(request: HttpRequest) -> HttpResponse:
-    """List actions, newest first: the person's own, or those of all people and rules in scope."""
+    """List actions, newest first: the person's own, or all actions at the person's stores."""
     choices = log.choices(abilities(request.user))
     whose = _given(request, "whose")
     whose = whose if whose in choices else choices[0]

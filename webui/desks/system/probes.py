@@ -45,8 +45,8 @@ _UNKNOWN_LAG: Final = gettext_noop("unknown: the broker does not answer")
 class Link:
     """One stage of the chain: state, summary, age, lag, details and the last recorded error.
 
-    `probed` is false if the probe itself got no answer: then all figures are unknown. `advice_of`
-    names the stage whose repair applies; empty for this stage's own.
+    `probed` is False if the probe got no answer; then all figures are unknown. `advice_of` names
+    another stage whose repair applies here, or is empty.
     """
 
     name: str
@@ -86,7 +86,7 @@ def with_errors(links: Sequence[Link], errors: Sequence[LastError]) -> list[Link
 
 def chain() -> list[Link]:
     """Return all stages, probed in parallel."""
-    # Each probe has a thread, so the slow ones, of Kafka and the workers, delay no other.
+    # Each probe has a thread, so the slow probes of Kafka and the workers delay no other probe.
     with ThreadPoolExecutor(max_workers=len(_PROBES), thread_name_prefix="probe") as pool:
         asked = [(name, pool.submit(_closing(probe))) for name, probe in _PROBES]
         return [_answer(name, future) for name, future in asked]
@@ -114,7 +114,7 @@ def _answer(name: str, future: "Future[Link]") -> Link:
 def _failure_text(failure: Exception) -> str:
     """Return the text for a failed stage.
 
-    Texts of errors that name addresses or accounts are left out.
+    Leave out the texts of errors that name addresses or accounts.
     """
     if isinstance(failure, KafkaException):
         return Message(
@@ -126,7 +126,7 @@ def _failure_text(failure: Exception) -> str:
 
 
 def state_of_age(age_us: int | None) -> str:
-    """Return the state for an age, with the limits of the freshness pill: 3 s and 60 s."""
+    """Return the state for an age of data: OK up to 3 s, SLOW up to 60 s, DOWN if older or None."""
     if age_us is None or age_us > OFFLINE_US:
         return DOWN
     return OK if age_us <= FRESH_US else SLOW
@@ -196,7 +196,7 @@ def debezium() -> Link:
 
 
 def capture_report() -> tuple[str, list[tuple[str, str]]]:
-    """Return the capture's problem or who paused it, or "", and its number of repairs."""
+    """Return the problem of capture, or who paused it, or ""; and its number of repairs."""
     found = select_one(
         "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'",
         {},
@@ -212,7 +212,7 @@ def capture_report() -> tuple[str, list[tuple[str, str]]]:
 
 
 def kafka() -> Link:
-    """Return the stage of Kafka: the brokers and the number of records in the log."""
+    """Return the stage of Kafka: the brokers and the number of records in the source log."""
     client = admin()
     cluster = client.list_topics(timeout=PROBE_S)
     found = ends(client, STOCK_EVENTS)
@@ -232,7 +232,7 @@ def kafka() -> Link:
 
 
 def workers() -> Link:
-    """Return the stage of the workers: lag of the group, and the state of each worker."""
+    """Return the stage of the workers: lag of the consumer group, and state of each worker."""
     lag = none_without_broker(group_lag)
     held = partition_map().rows
     as_of = [row["as_of_us"] for row in held if row.get("as_of_us") is not None]
@@ -308,7 +308,7 @@ def automation() -> Link:
         (name, Message("%(number)s changed", number=units_text(changed)))
         for name, changed in found.detail.items()
     ]
-    # A round begins with a heartbeat. Its slowest job takes seconds: allow 15 s.
+    # A round of the automation begins with a heartbeat, and its jobs take seconds. Allow 15 s.
     state = OK if found.age_us <= BY_RULE_US else state_of_age(found.age_us)
     return Link(
         "By rule",

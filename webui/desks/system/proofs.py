@@ -8,7 +8,7 @@ from ledger.access.scope import current
 from ledger.kernel.rows import select, select_one
 
 SHOWN: Final = 60
-OLDEST: Final = timedelta(hours=36)  # a night and a half: one proof was missed
+OLDEST: Final = timedelta(hours=36)  # without a proof for longer, a night was missed
 _PROOFS: Final = """
 SELECT p.id, p.finished_at, p.run, p.base, p.logic_revision, p.code, p.digest, p.seconds,
        p.keys_compared, p.keys_differing, p.decisions_compared, p.decisions_differing,
@@ -68,7 +68,7 @@ class Prover:
     age_us: int | None = None
 
     def is_overdue(self, newest: Proof | None) -> bool:
-        """Return True if proofs are on and the newest one is older than 36 hours."""
+        """Return True if proofs are on and the newest proof is older than 36 hours."""
         if self.hour is None or self.now is None or newest is None:
             return False
         return self.now - newest.finished_at > OLDEST

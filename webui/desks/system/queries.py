@@ -94,9 +94,9 @@ def _partition_row(row: dict[str, Any], now_us: int, read_model_us: int | None) 
 
 
 def by_urgency(held: Iterable[PartitionRow]) -> list[PartitionRow]:
-    """Return the partitions without a worker first, then restoring and late ones, then the others.
+    """Return partitions without a worker first, then restoring and slow ones, then the rest.
 
-    Within each of these groups they are ordered by waiting records, most first, then by number.
+    Within each of these groups, order them by lag in records, largest first, then by number.
     """
     return sorted(
         held, key=lambda row: (_URGENCY.index(row.state), -(row.lag_records or 0), row.number)

@@ -1,8 +1,9 @@
 """Replay of rejected records, each once, with the ledger's state for comparison.
 
-The transaction that sends a record also marks it, so a record that can't be marked is not sent. If
-the commit fails after the broker has acknowledged the record, a second attempt sends it twice.
-Workers apply it once if both arrive within two minutes (docs/domain.md 4).
+The transaction that sends a record also marks the record as replayed. So a record that can't be
+marked is not sent. If the commit fails after the broker has acknowledged the record, a second
+attempt sends a second copy. Workers apply the record once if both copies arrive within two minutes
+(docs/domain.md 4).
 """
 
 from collections.abc import Sequence
@@ -57,12 +58,12 @@ class ReplayPreview:
 
     @property
     def can_replay(self) -> bool:
-        """True if a replay may change anything."""
+        """True if a replay can have an effect."""
         return self.reason in REPLAYABLE and self.settled is None
 
     @property
     def is_counted_already(self) -> bool:
-        """True if ledger and workers have the same stock: the record has probably been counted."""
+        """True if ledger and workers have the same stock, so the record probably took effect."""
         return self.ledger_units is not None and self.ledger_units == self.level_units
 
 

@@ -21,7 +21,7 @@ FROM read_model.restore WHERE finished_at > clock_timestamp() - interval '24 hou
 
 @dataclass(frozen=True, slots=True)
 class PastRestore:
-    """One partition that a worker took over. `kept`: it still had the state and read nothing."""
+    """One takeover of a partition; `kept` if the worker still had the state and read nothing."""
 
     worker: str
     partition: int
@@ -47,5 +47,5 @@ def past_restores() -> list[PastRestore]:
 
 
 def restore_totals() -> RestoreTotals:
-    """Return the totals of the last 24 hours."""
+    """Return the totals of the restores of the last 24 hours."""
     return select_one(_TOTALS, {}, RestoreTotals) or RestoreTotals(0, None, 0)

@@ -1,4 +1,4 @@
-"""Debezium's replication slot: the WAL that Postgres retains for it, against the limit."""
+"""Debezium's replication slot, and the WAL that Postgres retains for it, with its limit."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -27,7 +27,7 @@ FROM pg_replication_slots WHERE slot_name = %(slot)s
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The slot; byte counts are None if Postgres has lost its WAL."""
+    """The slot; its numbers of bytes are None if Postgres has discarded WAL that it needs."""
 
     slot_name: str
     active: bool

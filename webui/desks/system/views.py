@@ -63,7 +63,7 @@ def workers(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def demand(request: HttpRequest) -> HttpResponse:
-    """Count items by the state of their demand estimate, and suggest better methods."""
+    """Show the numbers of items by state of their demand estimate, and suggest better methods."""
     location = request.GET.get("location", "")[:24]
     now_us = us_of(database_now())
     context = {
@@ -110,7 +110,7 @@ def _show_rejected(request: HttpRequest, record_id: str, refusal: Refusal | None
 @require_POST
 @requires(SETTLE_REJECTED)
 def settle(request: HttpRequest, record_id: str) -> HttpResponse:
-    """Dismiss a record with a reason, or replay it."""
+    """Dismiss a rejected record with a reason, or replay it."""
 
     def show(request: HttpRequest, refusal: Refusal) -> HttpResponse:
         return _show_rejected(request, record_id, refusal)

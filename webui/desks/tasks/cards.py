@@ -9,7 +9,7 @@ from webui.shell.desk import Refusal
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A task with its text, its next step for this person, and the refusal of their command."""
+    """A task with its text, a person's next step, and the refusal of that person's command."""
 
     task: Task
     label: str
@@ -34,7 +34,7 @@ class RoleFilter:
 
 @dataclass(frozen=True, slots=True)
 class KindFilter:
-    """A filter by kind, with its number of open tasks; `without` is the URL without it."""
+    """A filter by kind, with its number of open tasks; `without` is the URL without the filter."""
 
     label: str
     url: str

@@ -33,18 +33,18 @@ MICRO: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of task: label, words for its numbers, next step, and the page of that step."""
+    """A kind of task: label, text of its numbers, next step, and the page of the next step."""
 
     label: str
     describe: Callable[[Numbers], str]
     step: str
     page: Callable[[Task], str]
-    # The ability that the page requires; without it the task links to its item instead.
+    # The ability that the page requires. For a person without it, the task links to its item.
     needs: str = SEE
 
     def text(self, task: Task, may: Collection[str]) -> str:
         """Return the text of the task for a person with the abilities `may`."""
-        # A person who may do the second count must not see the first, or theirs is not blind.
+        # People who may do the second count must not see the first, so that the second is blind.
         if task.detail.get("status") == "draft" and self.needs not in may:
             return gettext("A difference waits for a second blind count.")
         return self.describe(task.detail)

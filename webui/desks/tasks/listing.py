@@ -1,7 +1,7 @@
 """The list of open tasks: one page in the order of a column.
 
-The list's own order shows the oldest five of each kind first, then the next five, so that a kind
-with thousands of tasks hides no other.
+The default order shows the oldest five tasks of each kind, then the next five, and so on. So a kind
+with thousands of tasks hides no other kind.
 """
 
 from collections.abc import Sequence

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from ledger.kernel.rows import Parameters, select, select_value
 
-# Most tasks of one kind that another page lists.
+# Largest number of tasks of one kind that `open_tasks` returns to other pages.
 SHOWN_OF_ONE_KIND: Final = 200
 COUNTED_TO: Final = 1_000
-# The numbers of a task's condition as JSON; each kind has its own.
+# The numbers of a task's condition as JSON; each kind of task has other numbers.
 Numbers = Mapping[str, Any]
 
 
@@ -64,7 +64,7 @@ FROM_SQL: Final = "FROM app.task t LEFT JOIN retail.product p ON p.code = t.sku"
 
 
 def open_tasks(kind: str) -> list[Task]:
-    """Return the oldest open tasks of one kind."""
+    """Return the oldest 200 open tasks of one kind."""
     where, parameters = conditions(TaskFilter(kind=kind))
     sql = f"""{COLUMNS_SQL} {FROM_SQL} WHERE {where}
         ORDER BY t.opened_at, t.id LIMIT {SHOWN_OF_ONE_KIND}"""
@@ -103,7 +103,7 @@ def conditions(task_filter: TaskFilter) -> tuple[str, Parameters]:
 
 
 def version() -> str:
-    """Return a version that changes when a task opens or ends, not with its numbers."""
+    """Return a text that changes when a task opens or ends, but not when its numbers change."""
     return str(
         select_value(
             "SELECT count(*) || '-' || coalesce(sum(id), 0) FROM app.task"

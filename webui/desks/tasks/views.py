@@ -1,4 +1,4 @@
-"""The tasks desk: open tasks with their numbers and one next step, one's own roles first."""
+"""The tasks desk: open tasks with numbers and a next step, tasks of one's own roles first."""
 
 from collections.abc import Collection
 from typing import Final
@@ -29,9 +29,9 @@ from webui.shell.desk import Command, Refusal, answer
 from webui.shell.page import render_page
 
 MINE, ALL = "mine", "all"
-# The roles that a kind of task is for, with their labels.
+# Roles that have tasks, with their labels.
 ROLES: Final = {role.code: role.label for role in ALL_ROLES if role.code in ROLES_WITH_TASKS}
-# Roles that also see the tasks of others: a manager sees those of the store's staff.
+# Roles that also see tasks of other roles: a manager sees the tasks of the store's staff.
 ROLES_COVERED_BY: Final = {
     role.code: (role.code, *role.sees_tasks_of) for role in ALL_ROLES if role.sees_tasks_of
 }
@@ -126,7 +126,7 @@ def _choices(
 ) -> list[RoleFilter]:
     """Return the filters "mine", "all", and one for each role with a task.
 
-    Each has its number of tasks.
+    Each filter has its number of tasks.
     """
     roles = sorted({number.role for number in counted}, key=list(ROLES).index)
     tabs = [(MINE, gettext("Mine"), mine)] if mine else []
@@ -146,7 +146,7 @@ def _choices(
 def _kinds(
     task_filter: selectors.TaskFilter, counted: list[selectors.Number], query: dict[str, str]
 ) -> list[KindFilter]:
-    """Return the kinds of tasks that the chosen roles have."""
+    """Return a filter for each kind of task that the chosen roles have."""
     roles = task_filter.roles or tuple(ROLES)
     return [
         KindFilter(

@@ -18,7 +18,7 @@ PLAN, SHIP = "plan", "ship"
 
 
 class RouteForm(PageForm):
-    """Units of an item that go from one location to another, and the day they are due."""
+    """Units of an item that go from one location to another, and their due day."""
 
     units = WholeNumberField(low=1)
     due_on = DayField(required=False)
@@ -39,7 +39,7 @@ class RouteForm(PageForm):
 
 
 class RequestForm(RouteForm):
-    """A transfer to plan, or one that leaves without a plan."""
+    """A transfer to plan, or a transfer that leaves without a plan."""
 
     reorder_id = TextField()
     action = CodeField((PLAN, SHIP), rule=gettext_noop("plan or ship"))
@@ -63,7 +63,7 @@ class ShipForm(PageForm):
 
 
 class TransferDueForm(DueForm):
-    """Another due day, and the version of the transfer that the page showed."""
+    """A new due day, and the version of the transfer that the page showed."""
 
     shown_version = TextField()
     command_id = UuidField()

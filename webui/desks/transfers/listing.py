@@ -17,7 +17,7 @@ from webui.desks.transfers.queries import (
 from webui.shell.keyset import MOST_SUMMED, Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
-# People see the names of all stores, but read only the rows of theirs. So names are a parameter.
+# People may see the names of all stores, but read only rows of their own. So names are a parameter.
 _NAME: Final = "lower(coalesce(({0}::jsonb ->> {1}), {1}))"
 _NAMES: Final = "%(names)s"
 _UNITS: Final = "CASE WHEN a.status = 'planned' THEN a.planned_units ELSE a.shipped_units END"
@@ -56,7 +56,7 @@ class Totals:
 
 
 def keys_of(view: str) -> Keys:
-    """Return the sortable columns of a view: received transfers have the newest first."""
+    """Return the sortable columns of a view; by default, received ones begin with the newest."""
     return _RECEIVED if view == "received" else _MOVING
 
 

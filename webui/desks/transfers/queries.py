@@ -1,4 +1,4 @@
-"""Queries of the transfers desk: the leaving and the arriving row of a transfer as one."""
+"""Queries of the transfers desk: the leaving and the arriving row of a transfer as one row."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -49,7 +49,7 @@ class TransferRow:
 
     @property
     def units(self) -> int:
-        """Units that are asked for, or that were sent."""
+        """The planned units of a planned transfer, else the shipped units."""
         return self.planned_units if self.status == "planned" else self.shipped_units
 
     @property

@@ -165,7 +165,7 @@ def _request_transfer(form: RequestForm, actor: str) -> str:
 @require_POST
 @requires(SEE_TRANSFERS)
 def step(request: HttpRequest) -> HttpResponse:
-    """Execute one step of a transfer. A person without the right *transfer* can only cancel one."""
+    """Execute one step of a transfer. People without the right *transfer* can only cancel it."""
     form = StepForm(request.POST)
     moves_goods = TRANSFER in abilities(request.user)
     if not moves_goods and form.text("action") != "cancel":

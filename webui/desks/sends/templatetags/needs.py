@@ -1,4 +1,4 @@
-"""Amounts with their currency, and the time that stock lasts, in the words of a shop."""
+"""Template filters: amounts with their currency, and the time that stock lasts."""
 
 from typing import Final
 
