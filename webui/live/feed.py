@@ -1,8 +1,8 @@
-"""The consumer that copies the workers' changelog into the hub. It has no consumer group.
+"""The consumer that copies the workers' changelog into the hub of a web process.
 
-It reads only committed records, so a screen never shows a number that a crash could revert. It has
-no group because every web process reads every partition. It starts at the read model's offsets, so
-a page rendered from the read model misses no later record.
+The consumer has no group, because every web process reads every partition. It reads only committed
+records, so a page never shows a number that a crash could revert. It starts at the read model's
+offsets, so a page rendered from the read model misses no later record.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class Feed:
         self._next: dict[TopicPartition, int] = {}
 
     def begin_at(self, offsets: dict[int, int]) -> None:
-        """Start these partitions at the read model's offsets instead of the end."""
+        """Start these partitions at the read model's offsets instead of at their ends."""
         for partition, offset in offsets.items():
             self._next[TopicPartition(ON_HAND_CHANGELOG, partition)] = offset
 
@@ -44,7 +44,7 @@ class Feed:
         """Read until cancelled; log a failed connection and retry.
 
         Raises:
-            UnreadableRecord: a record of another version, with topic, partition and offset.
+            UnreadableRecord: a record has another version. The error names topic and offset.
         """
         while True:
             try:
@@ -64,7 +64,7 @@ class Feed:
             bootstrap_servers=self._bootstrap,
             group_id=None,
             enable_auto_commit=False,
-            # Workers write in transactions: records of an aborted one must not be read.
+            # Workers write in transactions. Records of an aborted transaction must not be read.
             isolation_level="read_committed",
             auto_offset_reset="latest",
             request_timeout_ms=10_000,
@@ -81,7 +81,7 @@ class Feed:
             await consumer.stop()
 
     async def _seek(self, consumer: AIOKafkaConsumer) -> None:
-        """Continue at this feed's or the read model's offset, within the retained offsets."""
+        """Seek each partition to its next offset, or else its end, within the retained offsets."""
         ends = await consumer.end_offsets(self._partitions)
         begins = await consumer.beginning_offsets(self._partitions)
         for place in self._partitions:

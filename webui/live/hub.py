@@ -1,7 +1,7 @@
-"""The latest value per key, and the open streams that subscribe to it.
+"""The latest record per key, and the open streams that subscribe to keys.
 
-A subscriber holds at most one pending patch per key of its page. So the memory for a slow client is
-limited, and it delays no other client. Everything here runs on the server's event loop.
+A subscriber holds at most one pending patch per key of its page. So a slow client uses limited
+memory and delays no other client. Everything here runs on the server's event loop.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from django.utils import translation
 from cdc.contracts.partition import partition_of
 from webui.live.patches import Patch, Render
 
-# Number of latest values kept, for pages whose read model was slightly behind.
+# Number of keys whose latest record is kept, for pages rendered from an older read model.
 REMEMBERED_KEYS = 20_000
 
 
@@ -66,7 +66,7 @@ class Hub:
     def subscribe(self, keys: Iterable[str], language: str = "") -> Subscriber:
         """Return a subscriber, with a pending patch for each key that this hub remembers.
 
-        Its patches are in `language`, or in the language of the sources without one.
+        The patches are in `language`, or in the language of the sources if it is empty.
         """
         subscriber = Subscriber(frozenset(keys), language)
         self._subscribers[id(subscriber)] = subscriber
@@ -116,11 +116,11 @@ class Hub:
         self._as_of_us[partition] = max(commit_us, self._as_of_us.get(partition, 0))
 
     def as_of_by_partition(self, partitions: Iterable[int]) -> dict[int, int]:
-        """Return the as-of time in microseconds of those partitions that have one."""
+        """Return the as-of times in microseconds by partition; leave out partitions without one."""
         return {n: self._as_of_us[n] for n in partitions if n in self._as_of_us}
 
     def as_of_us(self, partitions: Iterable[int] = ()) -> int | None:
-        """Return the oldest as-of time of these partitions, or of all known ones if none is given.
+        """Return the oldest as-of time of `partitions`, or of all known ones if it is empty.
 
         The time is in microseconds since 1970 UTC. It is None if one of the partitions has none.
         """

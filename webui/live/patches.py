@@ -1,8 +1,8 @@
-"""Patches for open pages: the cell texts of one key, with the position they belong to.
+"""Patches for open pages: the cell texts of one key, and the position of its state.
 
-A patch is rendered once per change for all subscribers, by the same functions as the page. The
+A patch is rendered once per change and language, by the same functions as the page. The
 price has its own time, `priced_at_us`. A page reads the price in force from the ledger, and an
-older record must not overwrite it.
+older record must not overwrite this price.
 """
 
 from collections.abc import Callable, Mapping

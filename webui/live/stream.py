@@ -32,7 +32,7 @@ TOKEN_AGE_S: Final = 12 * 3600
 FLUSH_S: Final = 0.1
 AGE_EVERY_S: Final = 1.0
 PING_EVERY_S: Final = 15.0
-# A stream ends at most this long after its session, the person's account or their store access.
+# Time within which a stream ends after its session, the account or the store access has ended.
 CHECK_EVERY_S: Final = 5.0
 
 HUB: Final = Hub(patch_of_record)
@@ -91,7 +91,7 @@ def _open(request: HttpRequest, token: str) -> list[str] | HttpResponse:
 
 
 def _language(request: HttpRequest) -> str:
-    """Return the language of the page, because the stream outlives its request."""
+    """Return the language of the page, for the stream, which outlives the request."""
     return str(getattr(request, "LANGUAGE_CODE", ""))
 
 
@@ -112,7 +112,7 @@ def _allows_all(scope: Scope, keys: Iterable[str]) -> bool:
 
 
 def _still_allowed(request: HttpRequest, keys: frozenset[str]) -> bool:
-    """Return True while session, account and stores allow these keys, read from the database.
+    """Return True if session, account and stores in the database still allow these keys.
 
     Disabling a person or changing their password ends the session, too.
     """
@@ -132,7 +132,7 @@ def _still_allowed(request: HttpRequest, keys: frozenset[str]) -> bool:
 
 
 async def _events(request: HttpRequest, keys: list[str]) -> AsyncIterator[bytes]:
-    # Subscribe before the read model is read: no change is lost between the two.
+    # Subscribe before the read model is read, so that no change between the two steps is lost.
     subscriber = HUB.subscribe(keys, _language(request))
     try:
         yield b"retry: 1000\n\n"

@@ -1,7 +1,7 @@
-"""Commands of all desks: execute one once, and show its result or its refusal.
+"""Commands of all desks: execute a command once, and show its result or its refusal.
 
-A refusal shows the page again with its input: status 409 if something has changed since the page
-was rendered, 422 if the input breaks a rule.
+After a refusal, the page shows the input again. The status is 409 if something has changed since
+the page was rendered, and 422 if the input breaks a rule.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -26,7 +26,7 @@ def query_text(request: HttpRequest, name: str, longest: int) -> str:
 
 
 def item_from_query(request: HttpRequest) -> Typed:
-    """Return location and SKU from the query string, empty where it has none."""
+    """Return location and SKU from the query string, or empty texts if they are missing."""
     return {"location": query_text(request, "location", 24), "sku": query_text(request, "sku", 32)}
 
 
@@ -65,10 +65,10 @@ def _fragment(request: HttpRequest) -> str:
 
 
 def next_cards(ids: Sequence[str]) -> dict[str, str]:
-    """Return for each card the card to show after its decision: the next one.
+    """Return, by id of a card, the id of the card to show after a decision on it.
 
-    Without it, a long desk would scroll to its top after every decision. The last card gets the
-    previous one.
+    It is the next card, or for the last card the card before it. Without this id, a long page would
+    scroll to its top after every decision.
     """
     behind = [*ids[1:], *ids[-2:-1]]
     return dict(zip(ids, behind, strict=False))

@@ -1,7 +1,7 @@
-"""Commands on proposals, for all desks that decide them: the parsed form, and its refusal.
+"""Commands on proposals and their refusals, for all desks that decide proposals.
 
-A command id is generated when the form is rendered. The ledger stores it, so a double click is one
-command, and both clicks get the same answer.
+A command id is generated when the form is rendered. The ledger stores the id, so a double click is
+one command, and both clicks get the same result.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ _HIDDEN: Final = {
 class Command:
     """A posted decision: the proposal, the revision that was shown, and the person.
 
-    `typed` holds the texts of the form; each action has another form that reads them.
+    `typed` holds the posted texts. Each action has a form that reads further values from them.
     """
 
     proposal: str
@@ -38,7 +38,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why a command on a proposal did nothing; the form keeps its input.
+    """The reason why a command on a proposal did nothing, and the input that the form keeps.
 
     `status` is 409 if something has changed since the page was rendered, else 422.
     """
@@ -50,13 +50,13 @@ class Refusal:
 
     @property
     def kept(self) -> list[tuple[str, str]]:
-        """The input of the person, for a page that no longer has a form to show it in."""
+        """The person's input, for a page that no longer has the form of the command."""
         fields = [pair for pair in self.form.items() if pair[0] not in _HIDDEN and pair[1].strip()]
         return [(name.replace("_", " "), text) for name, text in fields]
 
 
 def read_command(form: DecisionForm, actor: str) -> Command:
-    """Return the command in the form; raise `ServiceError` if this application didn't send it."""
+    """Return the command in the form; raise `ServiceError` if no page sends such a form."""
     return Command(**form.cleaned(), actor=actor, typed=form.typed)
 
 

@@ -1,8 +1,8 @@
 """Form fields with the exact syntax that pages accept: numbers, money, spans, days, hidden values.
 
 Django's own number and date fields follow the locale and accept more: other digits, `1e3`, `+6`.
-Here a field has one rule. Every refusal shows the text of this rule, also the refusal of an empty
-required field.
+Here, each field has one rule for its syntax. Every refusal shows the text of this rule, also the
+refusal of an empty required field.
 """
 
 import json
@@ -43,21 +43,21 @@ def _hundredths(text: str) -> int | None:
 
 
 class Options(TypedDict, total=False):
-    """Options of every field with a rule; without `label`, refusals take the name of the field."""
+    """Options of every field with a rule; without `label`, refusals show the field's name."""
 
     required: bool
     label: str
 
 
 class TextField(forms.CharField):
-    """A text without blanks at either end, or an empty one; the service checks it."""
+    """A text, which may be empty, without blanks at either end; the service checks it."""
 
     def __init__(self) -> None:
         super().__init__(required=False)
 
 
 class TickField(forms.Field):
-    """A box: True if the form has a text under its name."""
+    """A tick box: True if the form has a text that isn't blank under the box's name."""
 
     def __init__(self) -> None:
         super().__init__(required=False)
@@ -68,7 +68,7 @@ class TickField(forms.Field):
 
 
 class ManyField(forms.Field):
-    """Every value under one name, each once, in the form's order; the service checks them."""
+    """All values under one name, in order and without duplicates; the service checks them."""
 
     widget = forms.SelectMultiple
 
@@ -81,10 +81,10 @@ class ManyField(forms.Field):
 
 
 class SyntaxField(forms.Field):
-    """Base of the fields with one rule: the one of the class, or another one that is given.
+    """Base of the fields with one rule: the argument `rule`, or by default the rule of the class.
 
-    `read` returns the value of a text, or None to refuse it. An empty text is None; a required
-    field refuses it.
+    `read` returns the value of a text, or None to refuse the text. The value of an empty text is
+    None, which a required field refuses.
     """
 
     empty_values = (None,)
@@ -108,7 +108,7 @@ class SyntaxField(forms.Field):
 
 
 class CodeField(SyntaxField):
-    """One of some codes. The rule lists them unless another one is given."""
+    """One of the given codes. By default, the text of the rule lists the codes."""
 
     def __init__(
         self, codes: Collection[str], *, rule: str = "", **options: Unpack[Options]
@@ -217,7 +217,7 @@ class MomentField(SyntaxField):
 
 
 class HiddenField(SyntaxField):
-    """Base of fields that the page itself fills in: an impossible value means an outdated page."""
+    """Base of fields that the page itself fills in. A wrong value means an outdated page."""
 
     widget = forms.HiddenInput
     rule = gettext_noop("this page is out of date: reload it")
@@ -254,7 +254,7 @@ class UuidField(HiddenField):
 
 
 class ShownField(HiddenField):
-    """The values that the page showed, as JSON, under exactly these names."""
+    """The values that the page showed, as a JSON object with exactly the keys `names`."""
 
     def __init__(self, names: Collection[str] = (), **options: Unpack[Options]) -> None:
         self.names = names

@@ -1,7 +1,7 @@
-"""Base of the forms of pages, and the forms that several desks share.
+"""The base class of all forms, and forms that several desks share.
 
-A form reads the fields of one command. After a refusal a page shows the texts again that a person
-typed (`typed`).
+A form reads the fields of one command. After a refusal, the page shows the posted texts (`typed`)
+again.
 """
 
 from datetime import timedelta
@@ -18,7 +18,7 @@ Typed = dict[str, str]
 
 
 class PageForm(forms.Form):
-    """The posted fields of one command. The order of the fields is the order of their refusals."""
+    """The posted fields of one command. Of several wrong fields, the first one is refused."""
 
     @property
     def typed(self) -> Typed:
@@ -33,8 +33,8 @@ class PageForm(forms.Form):
         """Return the values by field; raise `ServiceError` for the first refused field.
 
         The error of a hidden field names the form, because no person typed its value. A rule about
-        several fields adds its error to one of them. The refused value is in the `params` of the
-        error, or else it is the text that was typed.
+        several fields adds its error to one of these fields. The refused value is `value` in the
+        error's `params`; without it, the typed text.
         """
         refused = self.errors.as_data()
         if not refused:
@@ -47,7 +47,7 @@ class PageForm(forms.Form):
 
 
 def _text(text: object) -> str:
-    """Return a text unchanged, as it may be a `Message`; convert Django's lazy texts."""
+    """Return a `str` unchanged, because it may be a `Message`; convert Django's lazy texts."""
     return text if isinstance(text, str) else str(text)
 
 
@@ -58,7 +58,7 @@ class CommandForm(PageForm):
 
 
 class DueForm(PageForm):
-    """Another due day."""
+    """A new due day."""
 
     due_on = DayField()
 
@@ -79,12 +79,12 @@ class SnoozeForm(PageForm):
     days = WholeNumberField(low=1, high=LONGEST_SNOOZE.days)
 
     def length(self) -> timedelta:
-        """Return the length of the snooze, from the database's clock on."""
+        """Return the length of the snooze, which begins now by the database's clock."""
         return timedelta(days=self.cleaned()["days"])
 
 
 class NextCardForm(PageForm):
     """The card to show after a command, see `webui.shell.commands.next_cards`."""
 
-    # Without stripping: the fragment is the id of an element.
+    # Don't strip blanks: the text is the exact id of an element.
     next = forms.CharField(required=False, strip=False)

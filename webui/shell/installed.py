@@ -1,7 +1,7 @@
-"""The script and the page that a device keeps, so that it works without a network.
+"""The service worker's script and the offline page, which a device stores to work offline.
 
-Both hold no data and need no login. A service worker handles only URLs below its own, so it can't
-be a file below `/static/`.
+Both hold no data and need no login. A service worker handles only URLs below its own, so its script
+can't be a file below `/static/`.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ _SCRIPT: Final = Path(settings.BASE_DIR) / "static/js/service-worker.js"
 
 @require_GET
 def service_worker(_request: HttpRequest) -> HttpResponse:
-    """Return the script. Browsers ask for it again at least once a day."""
+    """Return the service worker's script. Browsers request it again at least once a day."""
     text = _SCRIPT.read_text(encoding="utf-8")
     response = HttpResponse(text, content_type="text/javascript; charset=utf-8")
     response["Cache-Control"] = "no-cache"

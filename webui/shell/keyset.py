@@ -1,8 +1,8 @@
-"""Keyset pagination: a page begins after a row, not after a number of rows.
+"""Keyset pagination: a page begins after a given row, not after a number of rows.
 
 So a row that leaves the list shifts no page. Each list names its sortable columns as
-SQL (`Sortable`) and reads one page by `shown_sql`. `cut` drops the row that only shows whether
-more rows follow.
+SQL (`Sortable`) and reads one page with `shown_sql`. That SQL selects one row more than the page
+has, to find out if more rows follow. `cut` drops this row.
 """
 
 import re
@@ -26,7 +26,7 @@ from webui.shell.listing import (
 )
 
 PAGE_ROWS: Final = 50
-# Sums, and orders of computed columns, read every row of a list: this many take about 0.1 s.
+# Sums over a list, and sorting by a computed column, read every row. 10,000 rows take about 0.1 s.
 MOST_SUMMED: Final = 10_000
 _MARKS: Final[Mapping[str, re.Pattern[str]]] = {
     "numeric": re.compile(r"-?[0-9]{1,30}"),
@@ -40,7 +40,7 @@ _MARKS: Final[Mapping[str, re.Pattern[str]]] = {
 
 
 def fits(mark: str, kind: str) -> bool:
-    """Return True if Postgres can cast the mark to this type: a person may edit a URL."""
+    """Return True if Postgres can cast the mark to this type. People can edit marks in URLs."""
     if _MARKS[kind].fullmatch(mark) is None:
         return False
     return kind not in {"date", "timestamptz"} or mark.endswith("infinity") or _is_time(mark)
@@ -78,9 +78,9 @@ Row = TypeVar("Row", bound=Marked)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The order of a list and the row that a page follows, or precedes if it is read `backwards`.
+    """The order of a list, and the row after which a page begins.
 
-    Without a row, the page is the first one.
+    With `backwards`, the page ends before that row. Without a row, this is the first page.
     """
 
     sort: Sort
@@ -98,7 +98,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The sortable columns of a list, the SQL of a row's id and its type, and the default order."""
+    """The sortable columns of a list, SQL and type of a row's id, and the default order."""
 
     columns: Mapping[str, Sortable]
     key: str
@@ -188,7 +188,7 @@ def parameters(place: Place) -> dict[str, str]:
 
 
 def cut(found: Sequence[Row], place: Place, *, rows: int = PAGE_ROWS) -> Page[Row]:
-    """Return the page of the found rows: at most `rows`, in the order of the list."""
+    """Return the page with at most `rows` of the found rows, in the order of the list."""
     shown, has_more = list(found[:rows]), len(found) > rows
     if place.backwards:
         return Page(shown[::-1], has_previous=has_more, has_next=bool(shown))

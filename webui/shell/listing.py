@@ -1,6 +1,6 @@
 """The sort order and the page of a list: the parameters of its URL, and the URLs of its links.
 
-Every list has these parameters. Its filters have names of their own.
+Every list has these parameters, and further ones for its filters.
 
 - `sort`: a column, `-` before it for descending order;
 - `after` or `before`: the row next to the page, as `MARK~ID` (`cursor_text`);
@@ -18,7 +18,7 @@ LONGEST_CURSOR: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """The order of a list: a column, and its direction. An empty column is the list's own order."""
+    """The order of a list: column and direction. An empty column means the list's own order."""
 
     column: str = ""
     descending: bool = False
@@ -31,9 +31,9 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: `name` sorts by it and is empty if the list can't be sorted by it.
+    """A column of a table; `name` is its code in the parameter `sort`, empty without sorting.
 
-    `kind` is the class of its cells, like `n` for numbers. A hidden label is for screen readers.
+    `kind` is the CSS class of its cells, like `n` for numbers. Screen readers read a hidden label.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading: `url` sorts by its column, and `direction` is the value of `aria-sort`."""
+    """A column's heading: the link `url` sorts the list. `direction` is for `aria-sort`."""
 
     label: str
     kind: str
@@ -74,13 +74,13 @@ def sort_of(given: str, columns: Collection[str], default: Sort) -> Sort:
 
 
 def address(query: Mapping[str, object], base: str = "") -> str:
-    """Return the URL of a list with these parameters, without those that are empty."""
+    """Return the URL of a list with these parameters, without the empty ones."""
     text = urlencode({name: value for name, value in query.items() if value != ""})
     return f"{base}?{text}" if text else base or "?"
 
 
 def sorted_query(query: Mapping[str, object], sort: Sort, default: Sort) -> dict[str, object]:
-    """Return the filters with the sort order; the default one is left out."""
+    """Return the parameters of the filters and of the sort order; leave out the default order."""
     return dict(query) | ({} if sort == default else {"sort": sort.text})
 
 
@@ -120,7 +120,7 @@ def cursor_text(mark: str, row_id: object) -> str:
 
 
 def split_cursor(text: str) -> tuple[str, str]:
-    """Return mark and id of a cursor. A text that is no cursor has no mark."""
+    """Return mark and id from a cursor. The mark is empty if the text has no `~`."""
     mark, _, row_id = text[:LONGEST_CURSOR].rpartition("~")
     return mark, row_id.replace("%7E", "~").replace("%25", "%")
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 
 from ledger.messages import gettext_noop
 
-# Beyond two weeks a date is easier to find in a calendar than a number of days.
+# Beyond two weeks, show a date: it is easier to find in a calendar than a number of days.
 NEAR_DAYS: Final = 14
 WEEK_DAYS: Final = 7
 _NAMES: Final = {
@@ -25,8 +25,8 @@ _NAMES: Final = {
 def moment_text(at: datetime, *, now: datetime, zone: tzinfo) -> str:
     """Return a time by the clock of `zone`, with its day as seen from `now`.
 
-    `today 02:31`, `yesterday 22:10`, `Sat 10:42` within a week, `3 Nov, 10:42` within the year, and
-    `3 Nov 2025, 10:42` before it. Both times are aware.
+    Examples: `today 02:31`, `yesterday 22:10`, `Sat 10:42` within a week, `3 Nov, 10:42` in the
+    year of `now`, `3 Nov 2025, 10:42` in other years. Both times are aware.
     """
     local, today = at.astimezone(zone), now.astimezone(zone).date()
     clock = f"{local:%H:%M}"
@@ -55,7 +55,7 @@ def datetime_of(at_us: int) -> datetime:
 
 
 def zone_of(name: str) -> tzinfo:
-    """Return the time zone of an IANA name; raise `ZoneInfoNotFoundError` for an unknown one.
+    """Return the time zone of an IANA name; raise `ZoneInfoNotFoundError` for an unknown name.
 
     UTC needs no database of time zones, which a small container may lack.
     """

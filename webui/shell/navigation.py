@@ -4,7 +4,7 @@ from typing import Final
 
 from ledger.messages import gettext_noop
 
-# Headings of the navigation: each begins at a desk and lasts until the next one.
+# Headings of the navigation, by the first desk below each heading.
 GROUPS: Final = {
     "stock": gettext_noop("Store"),
     "reorders": gettext_noop("Buying and prices"),
@@ -33,11 +33,11 @@ ICONS: Final = {
     "audit": "shield-check",
 }
 OTHER_ICON: Final = "package"
-# A page that the bar shows to people who count, although it is no desk: Find leads to it.
+# The page Scan is no desk, because people open it from Find. The bar shows it to people who count.
 SCAN: Final = "scan"
 SCAN_PAGE: Final = "find/scan.html"
-# The bar of a phone: a person gets the first four of these that they may open. The second text is
-# the label there.
+# The bar of a phone shows the first four of these pages that a person may open. The second text is
+# the label of the page in the bar.
 BAR: Final = (
     ("find", gettext_noop("Find")),
     (SCAN, gettext_noop("Scan")),

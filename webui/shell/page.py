@@ -1,4 +1,4 @@
-"""The frame of every page: navigation, abilities, the signed URL of its stream, its age."""
+"""The frame of every page: navigation, abilities, URL of the event stream, age of the data."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -81,7 +81,7 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """The as-of time of a page's read model: the one of the oldest partition of its keys."""
+    """As-of time and age of a page's data, taken from the oldest partition of its keys."""
 
     as_of_us: int | None
     age_us: int | None
@@ -90,7 +90,7 @@ class Freshness:
 def freshness(keys: Sequence[str], partitions: int = 12) -> Freshness:
     """Return the as-of time and age of the partitions of `keys`, or of all if `keys` is empty.
 
-    Ages use the server's clock. Both are None while one of the partitions is unknown.
+    Ages use the server's clock. Both values are None while a partition has no known as-of time.
     """
     known = as_of_by_partition(ON_HAND_CHANGELOG)
     wanted = {partition_of(key.encode(), partitions) for key in keys} or set(range(partitions))
@@ -120,7 +120,7 @@ def render_page(
 def frame_of(
     request: HttpRequest, current: str, *, live_keys: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return what `base.html` shows around the page `current`: a template, or only its desk."""
+    """Return the context of `base.html` for the page `current`, a template or only its desk."""
     may = abilities(request.user)
     keys = list(live_keys)
     tabs = _tabs(request, current.partition("/")[0], may)
@@ -150,7 +150,7 @@ def _tabs(request: HttpRequest, current: str, may: Collection[str]) -> list[Tab]
 
 
 def _with_scan(tabs: Sequence[Tab], *, is_current: bool) -> list[Tab]:
-    """Return the desks of the bar and Scan; on the page Scan, only Scan is marked as current."""
+    """Return the tabs and the tab Scan. On the page Scan, only this tab is marked as current."""
     scan = Tab(SCAN, "", reverse(SCAN), "", is_current, "", ICONS[SCAN])
     return [*(replace(tab, is_current=tab.is_current and not is_current) for tab in tabs), scan]
 

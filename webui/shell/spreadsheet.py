@@ -1,7 +1,7 @@
 """Escaping of CSV text cells against formula injection in spreadsheets.
 
-Number columns hold checked numbers and need none. The quoting of a `csv` dialect does not help: a
-program removes the quotes and then runs the formula.
+Columns with checked numbers need no escaping. The quoting of a `csv` dialect does not help: a
+spreadsheet program removes the quotes and then runs the formula.
 """
 
 from typing import Final

@@ -16,17 +16,17 @@ register = template.Library()
 def icon(name: str) -> dict[str, str]:
     """Return an icon of `static/vendor/lucide/lucide.svg` that takes size and colour from its text.
 
-    A screen reader skips it: the text beside it, or a hidden one, names the action.
+    A screen reader skips the icon. A visible or hidden text beside it names the action.
     """
     return {"name": name}
 
 
 @register.filter
 def when(at: int | datetime | None, zone: str = "") -> str:
-    """Return a time by the store's clock, like `today 02:31`; a dash without a time.
+    """Return a time by the store's clock, like `today 02:31`; a dash for None.
 
     `at` is aware, or microseconds since 1970 UTC. `zone` is the IANA name of the store's time zone.
-    By default it is the one of the settings.
+    By default it is the zone in the settings.
     """
     if at is None:
         return "–"
@@ -36,7 +36,7 @@ def when(at: int | datetime | None, zone: str = "") -> str:
 
 @register.filter
 def due(day: date | None, zone: str = "") -> str:
-    """Return a day as seen from the store, like `in 3 days`; a dash without a day."""
+    """Return a day as seen from the store, like `in 3 days`; a dash for None."""
     if day is None:
         return "–"
     if isinstance(day, datetime):

@@ -1,4 +1,4 @@
-"""Texts in the person's language: those that Python composed, codes, and those of scripts."""
+"""Texts in the person's language: messages from Python, codes, and texts of scripts."""
 
 from functools import cache
 
@@ -16,7 +16,7 @@ register = template.Library()
 
 @register.filter(name="translated")
 def _translated(text: str | None) -> str:
-    """Return a marked text or a `Message` in the language of the page; None as an empty text."""
+    """Return a translatable text or `Message` in the page's language; an empty text for None."""
     return translated(text or "", gettext)
 
 
@@ -28,7 +28,7 @@ def words(code: str | None) -> str:
 
 @register.simple_tag
 def script_texts() -> str:
-    """Return a JSON element with the texts of scripts; nothing in the language of the sources."""
+    """Return a JSON element with translated texts of scripts; "" for the sources' language."""
     found = _of_scripts(get_language() or settings.LANGUAGE_CODE, tuple(settings.LOCALE_PATHS))
     return json_script(found, "texts") if found else ""
 
