@@ -43,7 +43,7 @@ def checked_rows(
             at = row.offset
             yield row
     except pa.ArrowException as error:
-        raise _differs(storage, source, f"no Parquet file: {error!s:.120}") from error
+        raise _differs(storage, source, f"not a valid Parquet file: {error!s:.120}") from error
 
 
 def checked_content(archive: Location | Storage, source: Source) -> bytes:

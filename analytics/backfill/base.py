@@ -27,7 +27,7 @@ class UnusableBase(Damage, ValueError):
 
 
 class BaseAhead(UnusableBase):
-    """The base ends after the new run would, for example because restoring workers lag behind."""
+    """The base ends at a later offset than the new run, for example while workers restore."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,8 @@ def refuse_tail(archive: Manifest, tail_wait_s: float) -> None:
         if time.monotonic() > deadline:
             tail = f"{archive.behind_head()} bytes that its head file doesn't cover"
             problem = f"{archive.path} ends with {tail}"
-            raise NotPublishable(problem, step="`inventory up`: its archiver truncates them")
+            step = "run `inventory up`: its archiver removes these bytes"
+            raise NotPublishable(problem, step=step)
         time.sleep(_POLL_S)
         archive.refresh()
 

@@ -8,7 +8,10 @@ from ledger.services import ServiceError
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Shares of the sale lines, and other events per hundred lines.
+    """Kinds of events in simulated trade, and how often they happen.
+
+    `returned`, `on_one_key`, `on_hot_keys`, `late` and `ahead` are shares of the sale lines. Fields
+    named `…_per_100` count events per hundred lines.
 
     With `is_limited`, customers buy only the units on the shelf, and goods are bought in before the
     run (`bought_in`: least and greatest share of the expected units, in permille). Simulated

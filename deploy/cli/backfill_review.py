@@ -47,7 +47,7 @@ def register(_app: typer.Typer) -> None:
 
 
 def review(a: Run, b: Run, *, by: By, json: Json = False) -> None:
-    """Request the approval of the difference between runs A and B, by another person.
+    """Ask another person to approve the difference between runs A and B.
 
     A is a run of the deciding rules, B one of the new rules over the same records. `backfill diff`
     shows the difference. An approval holds for the keys that differ, not for their quantities.

@@ -62,7 +62,7 @@ def bench_pipeline(
     ] = 30.0,
     json: Json = False,
 ) -> None:
-    """Measure the time from a commit to state, read model and page, and the CPU time of a line."""
+    """Measure the time from a commit to state, read model and page, and CPU time per sale line."""
     offered = option_checks.parse_ints("--rates", rates, "2000,4000")
     option_checks.check_int("--latency-rate", latency_rate)
     option_checks.check_seconds("--seconds", seconds, least=1)

@@ -157,7 +157,8 @@ def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
 def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory]:
     """Return the partitions not published yet.
 
-    If the run's mark (`MARK`) has the ids of the present topics, this run wrote their content.
+    A publication first writes the ids of the changelogs into the file `MARK` of the run. If these
+    are the ids of the present topics, an earlier attempt has begun to fill them.
 
     Raises:
         StackError: the changelogs have progress or content that this run did not write.

@@ -25,7 +25,10 @@ Windows = dict[int, WindowRow]
 
 @value
 class Passed:
-    """The fields of a key's state after days became final or complete."""
+    """The fields of a key's state that change when days pass.
+
+    Days before the horizon become final. Days whose grace has ended become complete.
+    """
 
     stock: Stock
     windows: Windows

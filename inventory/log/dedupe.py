@@ -133,8 +133,8 @@ class Ring:
         """Update the ring's newest commit time and highest lsn from a record that was re-sent.
 
         The identity keeps the first copy's commit time `known_us`. A later commit time is stored in
-        `newest_resent_us`. If `known_us` is None, every snapshot row counts as later, and no change
-        does. Both copies of a change have the same commit time, because they have the same lsn.
+        `newest_resent_us`. If `known_us` is None, a snapshot row (op `r`) counts as later. Other
+        records don't: both copies of one have the same lsn, so the same commit time.
         """
         commit_us = record.commit_us
         is_later = record.op == "r" if known_us is None else commit_us > known_us

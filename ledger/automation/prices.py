@@ -107,7 +107,7 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
         (candidate.is_stopped, gettext_noop("rule-made prices are stopped")),
         (
             now_us - candidate.settled_since_us < SETTLED_US,
-            gettext_noop("it has changed within the last minute"),
+            gettext_noop("the proposal has changed within the last minute"),
         ),
         (
             as_of_us is None or now_us - as_of_us > OLDEST_US,

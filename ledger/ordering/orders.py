@@ -282,7 +282,7 @@ def _refuse_past_days(lines: Sequence[OrderLine], now: datetime) -> None:
     if past[MOST_NAMED:]:
         named.append(Message("%(past)s more", past=len(past) - MOST_NAMED))
     rule = Message(
-        "not before %(now)s: move the day of %(named)s, or delete it",
+        "not before %(now)s: choose a later day, or delete: %(named)s",
         now=checks.day_of(now),
         named=joined(named),
     )

@@ -64,7 +64,7 @@ class ComparedRuns:
         return topic | {"ends": ends}
 
     def notes(self) -> tuple[str, ...]:
-        """Return an empty tuple: a comparison of two runs leaves out no decision."""
+        """Return no notes on left-out decisions: a comparison of two runs leaves out none."""
         return ()
 
 

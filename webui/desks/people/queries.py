@@ -33,7 +33,7 @@ ORDER BY id DESC LIMIT %(most)s
 
 
 def regions() -> list[Choice]:
-    """Return every region; its name lists the locations."""
+    """Return a choice for each region: `code` is the region, `name` lists its locations."""
     return select(_REGIONS, {}, Choice)
 
 
