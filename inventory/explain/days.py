@@ -192,10 +192,11 @@ def _demand_day(
 
 
 def price_days(timeline: Timeline, span: tuple[int, int], *, now_us: int) -> tuple[PriceDay, ...]:
-    """Return one `PriceDay` for each day of `span` = [from, until), midnights in µs since 1970 UTC.
+    """Return each day of `span` = [from, until), midnights in µs since 1970 UTC.
 
-    If `now_us` is before the end of a day, the day's price is the price in force at `now_us`. If a
-    day ends at E, `lowest_minor` is the lowest price in [E - 30 d, E).
+    A day ends at E: its midnight, or just after `now_us` if that is earlier. Its price is the one
+    in force just before E. `lowest_minor` is the lowest price in [E - 30 d, E): the prior price of
+    a reduction at E.
     """
     days: list[PriceDay] = []
     for day_us in range(*span, DAY_US):
