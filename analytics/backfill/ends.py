@@ -144,8 +144,9 @@ def _has_broker(settings: Connections) -> bool:
 def _partitions(settings: Connections, manifest: Manifest) -> int:
     """Return the number of partitions of the archived topic.
 
-    The last partitions of a young archive have no file yet. So the number in the settings is
-    used, unless the archive has more partitions, or its keys are distributed over fewer ones.
+    The last partitions of a young archive have no file yet, so the number in the settings is used.
+    A named archive may have been written with another number: that of its files is used if it is
+    higher, or if the archive's keys were hashed over fewer partitions.
     """
     named = max((file.partition + 1 for file in manifest.all_files()), default=0)
     is_less = settings.archive and 0 < named < settings.partitions

@@ -274,7 +274,10 @@ class Simulation:
             self._end(process, "killed")
 
     def _remake(self, halves: int) -> None:
-        """Recreate the source and kill all processes: running ones check topic ids by a timer."""
+        """Recreate the source, and then kill all processes.
+
+        A running process would notice the new topic id only at its next timed check.
+        """
         if self._watched.remake_source(halves):
             for process in self.processes:
                 self._end(process, "killed")

@@ -116,7 +116,7 @@ def bench_policy(
 ) -> None:
     """Compare replenishment rules in a simulated year: fill rate, stock, orders, waste, margin."""
     if items < LEAST_ITEMS:
-        message = f"--items {items}: expected {LEAST_ITEMS} or more, one of each class"
+        message = f"--items {items}: expected {LEAST_ITEMS} or more, so that each class has an item"
         raise StackError(message)
     option_checks.check_int("--days", days)
     from bench import policy  # noqa: PLC0415 -- only this command needs it

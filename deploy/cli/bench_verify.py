@@ -37,8 +37,8 @@ def bench_verify(
     load_environment(home)
     if not yes:
         message = (
-            "wrong rows would be written for a moment into read model, changelogs and proposals,"
-            " and workers killed; nothing was written"
+            "this test would write wrong rows into read model, changelogs and proposals for a"
+            " moment, and would kill workers; nothing was written"
         )
         raise StackError(message, repair="inventory bench verify --yes")
     from bench.verification import report, run  # noqa: PLC0415 -- reads the environment

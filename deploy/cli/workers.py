@@ -176,7 +176,7 @@ def compile_rules(
         output.console.print("nothing was compiled here")
         return
     form = "the sources" if remove else "machine code"
-    output.console.print(f"from their next start on workers run {form}")
+    output.console.print(f"workers will run {form} from their next start on")
     if read_runtime(home).running:
         output.console.print("to use them now: inventory workers restart --rolling")
 

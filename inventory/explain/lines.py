@@ -79,7 +79,7 @@ def _with_actor(line: Line, actors: Mapping[tuple[str, int], str | None]) -> Lin
 
 
 def add(name: str, amount: int, detail: str = "", source: Source | None = None) -> Line:
-    """Return an `add` line: a signed step of the sums below it."""
+    """Return an `add` line: a signed amount that each `sum` line below it includes."""
     return Line(name, amount, ADD, detail, source)
 
 

@@ -1,8 +1,8 @@
 """Lines from the last count to the base position B (domain.md 2.4, 5, 11.10).
 
 The state has on-hand, the last count and the sum of all movements after it. Only Postgres has the
-cause of each movement and the documents on order. Callers with access to Postgres pass causes and
-documents as `StockFacts`.
+cause of each movement, and the documents whose units are on order. Callers with access to Postgres
+pass causes and documents as `StockFacts`.
 """
 
 from inventory.explain.lines import Line, Section, Source, add, note, total

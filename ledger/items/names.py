@@ -44,7 +44,7 @@ def _name(table: str, names: Mapping[str, str], column: str, *, value: str | boo
 
 
 def is_known(location: str, sku: str) -> bool:
-    """Return True for an SKU that is ranged at `location`, or that a product has."""
+    """Return True if `sku` is ranged at `location`, or is the code of a product."""
     known: bool = fetch_value(
         "SELECT EXISTS (SELECT FROM retail.item_location WHERE inv_key = %s)"
         " OR EXISTS (SELECT FROM retail.product WHERE code = %s)",

@@ -100,6 +100,6 @@ def require_plausible_policy(sku: str, inv_key: str, policy: Mapping[str, object
 def _require_plausible_regular(regular: object, cost: object) -> None:
     if isinstance(regular, int) and isinstance(cost, int) and 0 < cost * FACTOR_OF_COST < regular:
         rule = Message(
-            "at most ten times the cost, %(cost)s, %(ask)s", cost=money_text(cost), ask=_ASK
+            "at most ten times the cost of %(cost)s, %(ask)s", cost=money_text(cost), ask=_ASK
         )
         raise ImplausiblePrice(REGULAR, regular, rule)

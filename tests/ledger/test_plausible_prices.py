@@ -146,7 +146,7 @@ def test_the_form_of_the_range_asks_back_too(ledger: psycopg.Connection) -> None
 
     page = text(asked)
     assert asked.status_code == 422
-    assert "at most ten times the cost, 12.00" in page
+    assert "at most ten times the cost of 12.00" in page
     assert 'name="meant" value="12 / 2499"' in page
     assert client.post(RANGE, typed | {"meant": "12 / 24999"}).status_code == 422
 

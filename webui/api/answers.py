@@ -88,7 +88,7 @@ class Aged(Schema):
 
 
 def described(schema: type[S], row: object, **further: Any) -> S:  # noqa: ANN401 -- fields of the schema
-    """Return a `schema` object. A field is from `further`, or from the attribute of `row`."""
+    """Return a `schema` object with the values of `further`, and else the attributes of `row`."""
     names = schema.model_fields.keys() - further.keys()
     values = {name: getattr(row, name) for name in names if hasattr(row, name)}
     return schema(**values, **further)

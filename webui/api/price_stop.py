@@ -50,7 +50,10 @@ StopCommand = Annotated[StopPrices | ReleasePrices, Field(discriminator="action"
     operation_id="getPriceStop",
 )
 def get_price_stop(request: HttpRequest) -> PriceStopState:
-    """Return whether rule-made prices are stopped, and who changed a setting last and when."""
+    """Return whether rule-made prices are stopped.
+
+    Author and time are those of the last change of any setting, not only of this one.
+    """
     return _state()
 
 

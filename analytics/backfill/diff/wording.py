@@ -72,7 +72,7 @@ def count_rows(found: Diff[Sides]) -> Iterator[tuple[str, ...]]:
 
 
 def hidden_text(hidden: int, step: str) -> str:
-    """Return the number of hidden rows and the step that shows them; "" if none is hidden."""
+    """Return a text of the number of hidden rows and of `step`, which shows them; "" for 0."""
     if hidden <= 0:
         return ""
     rows = "row is" if hidden == 1 else "rows are"

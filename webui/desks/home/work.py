@@ -95,7 +95,7 @@ def _counts(location: str) -> Iterable[Waiting]:
     url = _link("counts-waiting", location)
     yield from _of(counts, gettext("Counts to approve"), "", gettext("Approve counts"), url)
     asked = queries.total(queries.ADJUSTMENTS, location)
-    note = gettext("worth more than one person may book alone")
+    note = gettext("above the value that a person may book alone")
     yield from _of(
         asked, gettext("Adjustments to approve"), note, gettext("Approve adjustments"), url
     )

@@ -183,5 +183,5 @@ def _without_second_factor(shown: str, person: Person, actor: str) -> str:
     accounts.reset_second_factor(name=person.name, actor=actor)
     return gettext(
         "The second factor of %(name)s was removed. Sessions, open pages and tokens "
-        "end now. The next login sets up another one where a role needs it."
+        "end now. If a role needs a second factor, the next login sets up a new one."
     ) % {"name": person.name}

@@ -63,7 +63,7 @@ def workers(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def demand(request: HttpRequest) -> HttpResponse:
-    """Show the numbers of items by state of their demand estimate, and suggest better methods."""
+    """Show how many items have each state of the demand estimate, and suggest better methods."""
     location = request.GET.get("location", "")[:24]
     now_us = us_of(database_now())
     context = {
