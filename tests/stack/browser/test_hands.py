@@ -112,7 +112,7 @@ def test_a_refused_form_shows_why_and_can_be_reloaded(
     expect(page.get_by_role("alert")).to_be_in_viewport()
     expect(page.get_by_role("alert")).to_contain_text("Automatic limit: an amount")
     expect(page.locator("#policy [name=auto_max]")).to_have_value("1,00")
-    assert page.url.endswith(f"/items/{shop.location}/MUG?tab=policy")
+    expect(page).to_have_url(f"{doors.base}/items/{shop.location}/MUG?tab=policy")
     with page.expect_request(page.url) as asked:
         page.evaluate("() => location.reload()")
     assert asked.value.method == "GET"
