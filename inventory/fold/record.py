@@ -142,8 +142,7 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
     horizon_at_us = None if retained is None else retained[0]
     if not effects:
         _check_counts(before.stock, change, horizon_at_us)
-    # Check before the loop over days. For a time far outside the range, the loop would take
-    # millions of steps.
+    # Before the loop over days: it would take millions of steps to a time far outside the range.
     check_time(now_us)
     is_same_day = retained is None or has_days(before.stream_time_us, retained)
     passed = before if is_same_day else pass_days(before, now_us or 0)

@@ -111,7 +111,11 @@ def test_every_verb_has_help(verb: str) -> None:
         (("bench", "fold", "--stores", "two"), "'two'", "single or country"),
         (("bench", "fold", "--limit", "0"), "--limit 0", "1 or more"),
         (("bench", "pipeline", "--seconds", "inf"), "--seconds inf", "1 to 86400 seconds"),
-        (("bench", "policy", "--items", "3"), "--items 3", "4 or more, one of each class"),
+        (
+            ("bench", "policy", "--items", "3"),
+            "--items 3",
+            "4 or more, so that each class has an item",
+        ),
         (("bench", "policy", "--days", "0"), "--days 0", "1 or more"),
         (("bench", "restore", "--keys", "3"), "--keys 3", "12 or more"),
         (("bench", "simulate", "--seeds", "0"), "--seeds 0", "1 or more"),
