@@ -133,7 +133,7 @@ def test_amounts_of_a_new_item_are_compared_with_other_locations(
 def test_the_first_regular_price_is_compared_with_the_cost(ledger: psycopg.Connection) -> None:
     require_plausible_policy("S", "L|S", {"regular_minor": 12_000, "cost_minor": 1200})
 
-    with pytest.raises(ImplausiblePrice, match=r"ten times the cost, 12\.00"):
+    with pytest.raises(ImplausiblePrice, match=r"ten times the cost of 12\.00"):
         require_plausible_policy("S", "L|S", {"regular_minor": 12_001, "cost_minor": 1200})
 
 
