@@ -194,7 +194,7 @@ def tokens_of(person_id: int) -> list[ApiToken]:
 
 
 def end_token(*, person: User, number: int, actor: str) -> bool:
-    """End a person's token; return False if they have no token `number` or it has ended."""
+    """End a person's token; return False if the person has no token `number` or it has ended."""
     with ledger_transaction():
         ended = _end("AND id = %s", person.pk, actor, number)
         if ended:

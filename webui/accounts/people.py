@@ -202,7 +202,7 @@ def tokens_of_person(name: str) -> list[ApiToken]:
 
 
 def end_token_of(*, name: str, number: int, actor: str) -> bool:
-    """End a token of an account; return False if it has no token `number` or that has ended."""
+    """End a token of an account; return False if there is no such token or it has ended already."""
     with ledger_transaction():
         return end_token(person=_locked(name), number=number, actor=actor)
 

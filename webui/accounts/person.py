@@ -64,13 +64,13 @@ class Person:
 
     @property
     def version(self) -> str:
-        """Return a text that differs if the account's roles, memberships or `is_active` differ."""
+        """Return a text that changes with the account's roles, memberships and `is_active`."""
         state = "active" if self.is_active else "disabled"
         return f"{state}; {','.join(self.roles)}; {self.places.text}"
 
     @property
     def second_factor_mark(self) -> str:
-        """Return a text that differs for another authenticator; empty without an authenticator."""
+        """Return a text that changes with the authenticator; an empty text without one."""
         return "" if self.second_factor_since is None else self.second_factor_since.isoformat()
 
 

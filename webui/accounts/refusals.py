@@ -25,7 +25,7 @@ KINDS: Final = {400: "malformed", 403: "forbidden", 429: "too many"}
 REASON: Final = "refused_because"
 NO_ACCOUNT: Final = "not logged in"
 UNKNOWN: Final = "unknown account"
-# Most URLs with a row of their own, per hour, account and source. Further ones share a row.
+# Largest number of URLs with a row each, per hour, account and source. Further URLs share a row.
 MOST_ADDRESSES: Final = 100
 FURTHER: Final = "further addresses"
 _LONGEST: Final = 200
@@ -54,7 +54,7 @@ ORDER BY last_at DESC, id DESC LIMIT %s
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Group of equal refusals in one hour: `times` of them between `first_at` and `last_at`."""
+    """Equal refusals of one hour: `times` refusals from `first_at` to `last_at`, inclusive."""
 
     kind: str
     account: str

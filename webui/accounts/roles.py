@@ -1,7 +1,7 @@
 """Rights of each role: one table, which every view and every template queries.
 
-`requires` declares the rule of a view: the right that it needs, and if the person must be a member
-everywhere.
+`requires` declares the rule of a view: the right that a person needs, and whether they must be a
+member of all stores.
 `webui.accounts.gate` refuses a view without a rule.
 """
 

@@ -129,7 +129,7 @@ def state_of(user_id: int) -> str:
 
 
 def encrypt_stored() -> int:
-    """Encrypt secrets that earlier releases stored in plain text; return how many these were."""
+    """Encrypt the secrets that earlier releases stored in plain text; return their number."""
     found = [stored for stored in read_all(_Stored, _ALL) if not is_encrypted(stored.secret)]
     for stored in found:
         _store_encrypted(stored.user_id, stored.secret)
