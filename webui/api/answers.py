@@ -88,7 +88,7 @@ class Aged(Schema):
 
 
 def described(schema: type[S], row: object, **further: Any) -> S:  # noqa: ANN401 -- fields of the schema
-    """Return a `schema` object with the values of `further`, and else the attributes of `row`."""
+    """Return a `schema` object: each field has its value from `further`, or else from `row`."""
     names = schema.model_fields.keys() - further.keys()
     values = {name: getattr(row, name) for name in names if hasattr(row, name)}
     return schema(**values, **further)
@@ -127,7 +127,7 @@ def position_of(after: str) -> str:
 
 
 def refuse_cursor(after: str) -> NoReturn:
-    """Raise the `Problem` of a text that is not the `next` of a page (status 422)."""
+    """Raise the `Problem` for a cursor that no page returned as `next` (status 422)."""
     named = {"field": "after", "value": seen(after), "rule": "the `next` of a page"}
     detail = "after: this is not the `next` of a page."
     raise Problem(422, "refused-value", detail, "Begin with the first page.", **named)

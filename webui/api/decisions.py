@@ -143,7 +143,7 @@ class Following:
 class Streams:
     """The streams of this process."""
 
-    open: dict[int, int] = field(default_factory=dict)  # `id()` of a stream: number of its token
+    open: dict[int, int] = field(default_factory=dict)  # {`id()` of a stream: number of its token}
 
     def refusal(self, token: int) -> Problem | None:
         """Return the problem if this token may not open another stream now, else None."""
@@ -172,7 +172,7 @@ def list_decisions(request: HttpRequest, given: Query[EventPageFilters]) -> Even
     """List events after a cursor. `after=newest` returns no event, but the newest cursor."""
     as_of = database_now()
     after = _position(given.after)
-    newest = newest_event()  # read first: the next statement sees all events up to this one
+    newest = newest_event()  # read first: the next query sees every event up to `newest`
     found = decision_events(
         after=after, location=given.location, kind=given.kind, rows=given.limit + 1
     )

@@ -211,7 +211,7 @@ class MoveDueDay(Given):
 
 
 class Restore(Given):
-    """Order cancelled units of a closed line again; needs the right to reopen orders."""
+    """Put cancelled units of a closed line on order again; needs the right to reopen orders."""
 
     action: Literal["restore"]
     version: Version
@@ -224,7 +224,7 @@ LineCommand = Annotated[
 
 
 class LineDone(Schema):
-    """The result of a command on a line. `units` were deleted, cancelled or shipped."""
+    """The result of a command on a line. `units` counts deleted, cancelled or shipped units."""
 
     line_id: int
     action: str

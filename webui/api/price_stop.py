@@ -52,7 +52,7 @@ StopCommand = Annotated[StopPrices | ReleasePrices, Field(discriminator="action"
 def get_price_stop(request: HttpRequest) -> PriceStopState:
     """Return whether rule-made prices are stopped.
 
-    Author and time are those of the last change of any setting, not only of this one.
+    Author and time are those of the last change of any setting, not only of the kill switch.
     """
     return _state()
 

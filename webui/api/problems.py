@@ -116,7 +116,7 @@ def of_value(refusal: ServiceError) -> Problem:
 
 
 def of_missing() -> Problem:
-    """Return the problem of an id that is unknown or of another store; both have the same text."""
+    """Return the same problem for an unknown id and for an id of another store."""
     detail = "No record of this token's locations has this id. Nothing was changed."
     return Problem(404, "not-found", detail, _NEXT[404])
 

@@ -103,7 +103,7 @@ class Expected(Schema):
 
 
 class Receipt(Schema):
-    """Goods that arrived. `order_units` count towards the order; all others are extra."""
+    """Goods that arrived. `order_units` count towards the order; all other units are extra."""
 
     id: int
     version: str

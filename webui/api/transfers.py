@@ -140,7 +140,7 @@ class ShipPlanned(Given):
 
 
 class ReceiveTransfer(Given):
-    """Units that arrived; `received_units` excludes damaged ones. The destination sends this.
+    """The destination's command: units that arrived. `received_units` excludes damaged ones.
 
     A difference from the shipped units needs a reason.
     """
