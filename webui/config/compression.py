@@ -30,9 +30,9 @@ class CompressTexts(GZipMiddleware):
     """
 
     def process_request(self, request: HttpRequest) -> None:
-        """Replace a weak ETag in `If-None-Match` of a file by the file's own, strong ETag.
+        """For a file, replace a weak ETag in `If-None-Match` by the file's own, strong ETag.
 
-        A browser has the weak one if it received the file compressed.
+        The browser has the weak ETag if it received the file compressed.
         """
         tag = request.META.get("HTTP_IF_NONE_MATCH", "")
         if request.path.startswith(settings.STATIC_URL) and tag.startswith("W/"):

@@ -21,7 +21,7 @@ class WebEnvironment(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
 
     # Without a configured key, sessions end with the process. A single command needs no key. A
-    # server needs a key, because a restart would log everybody out.
+    # server needs a key: without a key, a restart would log everybody out.
     secret_key: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(48)))
     demo: bool = False
     https: bool = False

@@ -1,4 +1,4 @@
-"""Error responses for people and programs when a page fails, without the exception's text."""
+"""Error responses of failed pages, for people and programs, without the exception's text."""
 
 import sys
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ def handle_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse
 
 
 def _reason(exception: Exception) -> str:
-    """Return the text with which an exception was raised; it may be a `Message`."""
+    """Return the exception's first argument if it is a text or `Message`, else its own text."""
     given = exception.args[0] if exception.args else ""
     return given if isinstance(given, str) else str(exception)
 

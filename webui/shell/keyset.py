@@ -116,8 +116,8 @@ class Keys:
     def shown_sql(self, source: str, place: Place, *, rows: int = PAGE_ROWS) -> str:
         """Return SQL that selects `key`, `mark` and `place` of a page's rows and of one row more.
 
-        `source` is the part of the SELECT from `FROM` on, with its `WHERE`. Run it with the
-        parameters that `parameters` returns.
+        `source` is the part of the SELECT from `FROM` on, with its `WHERE`. Run the SQL with
+        the parameters that `parameters` returns.
         """
         value = self.columns[place.sort.column]
         direction = "DESC" if place.sort.descending is not place.backwards else "ASC"

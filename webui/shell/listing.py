@@ -31,7 +31,7 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; `name` is its code in the parameter `sort`, empty without sorting.
+    """A column of a table; `name` is its code in the parameter `sort`, empty if it can't be sorted.
 
     `kind` is the CSS class of its cells, like `n` for numbers. Screen readers read a hidden label.
     """

@@ -120,7 +120,7 @@ def render_page(
 def frame_of(
     request: HttpRequest, current: str, *, live_keys: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the context of `base.html` for the page `current`, a template or only its desk."""
+    """Return the context of `base.html`; `current` is the page's template, or only its desk."""
     may = abilities(request.user)
     keys = list(live_keys)
     tabs = _tabs(request, current.partition("/")[0], may)
