@@ -66,7 +66,7 @@ class Hub:
     def subscribe(self, keys: Iterable[str], language: str = "") -> Subscriber:
         """Return a subscriber, with a pending patch for each key that this hub remembers.
 
-        The patches are in `language`, or in the language of the sources if it is empty.
+        The patches are in `language`, or in the language of the sources if `language` is empty.
         """
         subscriber = Subscriber(frozenset(keys), language)
         self._subscribers[id(subscriber)] = subscriber
@@ -98,7 +98,7 @@ class Hub:
         watching = self._watching.get(key)
         if not watching:
             return
-        patches: dict[str, Patch] = {}  # one for each language of the open pages
+        patches: dict[str, Patch] = {}  # by language of the open pages
         for number in watching:
             subscriber = self._subscribers[number]
             language = subscriber.language
@@ -120,7 +120,7 @@ class Hub:
         return {n: self._as_of_us[n] for n in partitions if n in self._as_of_us}
 
     def as_of_us(self, partitions: Iterable[int] = ()) -> int | None:
-        """Return the oldest as-of time of `partitions`, or of all known ones if it is empty.
+        """Return the oldest as-of time of `partitions`; if empty, of all known partitions.
 
         The time is in microseconds since 1970 UTC. It is None if one of the partitions has none.
         """

@@ -50,7 +50,7 @@ def stock_chart(days: Iterable[StockDay]) -> list[ChartDay]:
 
 
 def demand_chart(days: Iterable[DemandDay]) -> list[ChartDay]:
-    """Return the units sold on each day; a day with stock missing is marked `out` or `part`."""
+    """Return the units sold by day; the marks `out` and `part` show how long stock was missing."""
     return [
         ChartDay(
             *_day(day.day_us),

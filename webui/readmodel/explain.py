@@ -234,7 +234,7 @@ def inbound(inv_key: str) -> list[InboundDocument]:
 
 @dataclass(frozen=True, slots=True)
 class LookupHints:
-    """Help for an unknown key: if its location is known, and lists of up to five entries.
+    """Help for an unknown key: whether its location is known, and lists of up to five entries.
 
     `sku_locations` have a policy for the SKU. `similar_skus` have a policy at the location, and
     differ from the SKU in case only. `locations` are the first known locations.

@@ -80,7 +80,7 @@ FROM ranked WHERE rank <= %(most)s ORDER BY sku, rank
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A product: its row in the person's store, and its units in other stores as sorted.
+    """A product: its row in the person's store, and its units in other stores in the chosen order.
 
     `matched` is the code that the person searched for, None after a search for an SKU or words.
     """
@@ -105,7 +105,8 @@ class Card:
 class Cards:
     """The products of a search.
 
-    `similar` is true if they only resemble the search, `more` if further ones are not shown.
+    `similar` is true if the products only resemble the search. `more` is true if the search found
+    further products.
     """
 
     cards: tuple[Card, ...]

@@ -107,7 +107,7 @@ class History:
 def history(inv_key: str, end_us: int) -> History:
     """Return the facts of the 90 days that end with the day of `end_us`.
 
-    If the key's first fact is later, the result begins with the day of that fact.
+    If the key has no fact before these days, the result begins with the day of its first fact.
     """
     last_us = end_us // DAY_US * DAY_US
     first_us = last_us - (DAYS_SHOWN - 1) * DAY_US
@@ -138,7 +138,7 @@ def timeline(inv_key: str) -> price_timeline.Timeline:
 def prices_by_day(prices: price_timeline.Timeline, now_us: int) -> tuple[PriceDay, ...]:
     """Return the price and the 30-day lowest price of each day, for the 90 days to `now_us`.
 
-    If the first price is later, the result begins with the day of that price.
+    If the key has no price before these days, the result begins with the day of its first price.
     """
     until_us = now_us // DAY_US * DAY_US + DAY_US
     began_us = prices[0].effective_from_us // DAY_US * DAY_US if prices else until_us

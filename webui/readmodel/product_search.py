@@ -56,7 +56,7 @@ LIMIT %(most)s
 
 
 def find_products(text: str, *, most: int, similar: bool = False) -> list[Found]:
-    """Return up to `most` matching products: the SKU `text`, names that begin with it, others."""
+    """Return up to `most` matches: the SKU `text`, names that begin with `text`, then others."""
     return select(*products_query(text, most=most, similar=similar), Found)
 
 

@@ -110,7 +110,7 @@ LEFT JOIN LATERAL (
 
 @dataclass(frozen=True, slots=True)
 class PriceProposal(Proposal):
-    """One proposed price; `next_minor` is scheduled to replace it at `next_from`."""
+    """One proposed price; the scheduled price `next_minor` would replace it at `next_from`."""
 
     proposal_id: str
     old_minor: int
@@ -200,7 +200,7 @@ _BEFORE: Final = """NOT EXISTS (SELECT FROM app.reorder_proposal WHERE reorder_i
 def reorder_proposals(
     *, view: str, location: str = "", supplier: str = "", after: str = "", rows: int = DESK_ROWS
 ) -> list[ReorderProposal]:
-    """Return the proposals after proposal `after`, by supplier; closed ones newest first.
+    """Return the proposals that follow `after`, by supplier; closed proposals newest first.
 
     The page starts after a proposal and not after a number of rows. So approving the proposals of
     one page doesn't shift the next page.

@@ -58,7 +58,7 @@ class StockRow(Covered):
 class Order:
     """The sort order of the stock list.
 
-    `column` is a name in `ORDERS`. An empty one sorts by location and SKU.
+    `column` is a name in `ORDERS`. An empty `column` sorts by location and SKU.
     """
 
     column: str = ""
@@ -126,7 +126,7 @@ _POLICY: Final = "LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key"
 def stock_page(
     filters: Filters, *, order: Order = BY_KEY, place: Place = START, rows: int = PAGE_ROWS
 ) -> StockPage:
-    """Return at most `rows` rows after `place` in this sort order, or before it if backwards.
+    """Return at most `rows` rows after `place`, or before `place` if it is backwards.
 
     Rows with the same value are ordered by location and SKU.
     """

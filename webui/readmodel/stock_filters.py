@@ -74,7 +74,7 @@ def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
     return " AND ".join(where) or "true", parameters
 
 
-# Conditions that each status implies. The partial index `stock_STATUS` has the same condition.
+# A condition that each row of a status meets. The partial index `stock_STATUS` has the same one.
 _RARE: Final = {
     "negative": "s.on_hand_units < 0",
     "out": "s.available_to_sell_units <= 0",
@@ -91,7 +91,7 @@ JOIN retail.location l ON l.code ILIKE '%%' || given.word || '%%'
 WHERE NOT EXISTS (SELECT FROM retail.product p
     WHERE retail.search_terms(p.code, p.name) @@ ('''' || given.word || ''':*')::tsquery)
 """
-# Beyond this number of products, Postgres reads the list in its order until the page is full.
+# If a search finds more products, Postgres reads the list in order until the page is full.
 _MANY_PRODUCTS: Final = 1_000
 _ARE_MANY: Final = f"""SELECT count(*) > {_MANY_PRODUCTS} FROM (
     SELECT FROM retail.product p WHERE {{condition}} LIMIT {_MANY_PRODUCTS + 1}) AS found"""  # noqa: S608 -- constants of this project
@@ -127,12 +127,12 @@ def _search(text: str) -> tuple[list[str], dict[str, Any]]:
     }
     codes = _OF_PRODUCTS.format(condition=condition)
     if select_value(_ARE_MANY.format(condition=condition), of_products):
-        codes = f"({codes}) IS TRUE"  # this keeps Postgres from making a join of it
+        codes = f"({codes}) IS TRUE"  # IS TRUE keeps Postgres from planning a join
     return [*where, codes], parameters | of_products | begins
 
 
 def _places(words: list[str]) -> dict[str, list[str]]:
-    """Return {word: codes of locations with it in code or name}; skip words of product names."""
+    """Return {word: codes of locations whose code or name has it}; skip words of products."""
     found: dict[str, list[str]] = {}
     for place in select(_PLACES, {"words": words}, Choice) if words else []:
         found.setdefault(place.code, []).append(place.name)
