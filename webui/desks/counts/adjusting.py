@@ -46,7 +46,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The effect of an adjustment: changes of stock, value, and if a second person must approve."""
+    """An adjustment's effect on stock and value, and whether a second person must approve it."""
 
     on_hand_units: int
     unavailable_units: int

@@ -81,7 +81,7 @@ def _show_waiting(request: HttpRequest, form: Typed, refusal: str, status: int) 
 
 
 def _shown_list(request: HttpRequest, subject: str, numbers: Mapping[str, int]) -> str:
-    """Return the list to show: the refused form's, else the query's, else a list with rows."""
+    """Return the list of the refused form, else of the query string, else a list with rows."""
     if subject:
         return ADJUSTMENTS if subject.startswith("request-") else COUNTS
     asked = request.GET.get("show", "")

@@ -162,7 +162,7 @@ class WaitingCount:
 
     @property
     def after_units(self) -> int:
-        """On-hand after approval of this count: its units and the movements since."""
+        """On-hand after approval of this count: its units plus the movements since its time."""
         return self.on_hand_units + self.variance_units
 
     @property
@@ -177,7 +177,8 @@ class WaitingCount:
         return self.recount_asked or (over and self.stock_known and self.recount_of is None)
 
 
-# `app.expected_at` returns the expected units at a time; for the time infinity, on-hand now.
+# `app.expected_at` returns the expected units at a time. For the time `infinity`, it
+# returns on-hand now.
 WAITING_COLUMNS: Final = """
 SELECT c.id, c.inv_key, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.units,
        c.counted_by, t.at AS counted_at, c.recount_of, f.units AS first_units,
@@ -212,9 +213,9 @@ def waiting_counts(
 
 
 def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
-    """Return the items that need a second blind count, without numbers.
+    """Return the items that need a second blind count, without their expected units.
 
-    They are the items of the 100 oldest drafts by location.
+    Only the first 100 drafts by location and id are searched.
     """
     return [
         ItemToRecount(draft.location, draft.sku, draft.name)
@@ -280,7 +281,7 @@ class CountInHistory:
 
 
 def waiting_count() -> int:
-    """Return the number of waiting decisions: counts and adjustments, each capped at 100."""
+    """Return the sum of waiting counts and waiting adjustments, each number capped at 100."""
     return int(
         select_value(
             "SELECT (SELECT count(*) FROM (SELECT FROM retail.stock_count WHERE status = 'draft'"

@@ -38,7 +38,7 @@ from webui.shell.page import render_page
 from webui.translation.refusals import conflict_text, refused_text
 
 MOST_BYTES: Final = 200_000
-# A longer number at the end of a line is part of the SKU.
+# Digits of the largest count. A longer number at the end of a line is part of the SKU.
 _MOST_DIGITS: Final = 9
 MOST_AGE_MS: Final = 72 * 3_600_000
 # Errors that JSON with wrong types, infinite numbers or deep nesting raises.

@@ -50,7 +50,7 @@ def kind_choices(document: Mapping[str, Any], wanted: Filters) -> list[Choice]:
 
 
 def class_choices(document: Mapping[str, Any], wanted: Filters, by: str) -> list[Choice]:
-    """Return the choice "All" and one choice per class of difference, with their numbers."""
+    """Return the choice "All" and one per class; each has its number of differences."""
     counts = document[f"{wanted.kind}s"]
     every = Choice(
         gettext("All"),
@@ -79,7 +79,7 @@ def class_choices(document: Mapping[str, Any], wanted: Filters, by: str) -> list
 def group_choices(
     document: Mapping[str, Any], wanted: Filters, by: str
 ) -> list[tuple[Choice, Any]]:
-    """Return up to 20 groups of the dimension `by`: a choice and the comparison's row of each."""
+    """Return (choice, row of the comparison) for up to 20 groups of the dimension `by`."""
     rows = [
         row
         for row in document.get("groups", [])

@@ -155,14 +155,14 @@ def _sides(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _may_be_reviewed(document: Mapping[str, Any]) -> bool:
-    """Return True if both sides are runs of different logic revisions with other decisions."""
+    """Return True if the sides are runs of two logic revisions that decided differently."""
     revisions = [document[name].get("logic_revision") for name in "ab"]
     is_of_runs = all(document[name].get("run") for name in "ab")
     return is_of_runs and revisions[0] != revisions[1] and not document["equal"]
 
 
 def _sections(explained: Any) -> list[tuple[str, list[dict[str, Any]]]]:  # noqa: ANN401 -- JSON
-    """Return the explanation's lines by section. `differs` marks lines in which A isn't B."""
+    """Return the explanation's lines by section. `differs` is True if A and B differ."""
     found: dict[str, list[dict[str, Any]]] = {}
     for line in (explained or {}).get("lines", []):
         marked = line | {"differs": line["a"] != line["b"]}

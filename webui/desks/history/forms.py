@@ -32,7 +32,7 @@ class ActForm(PageForm):
 
 
 class VerdictForm(PageForm):
-    """A verdict on a review, its reason, and how many more differing keys an approval accepts."""
+    """A verdict with its reason, and how many keys may begin to differ after an approval."""
 
     action = CodeField((APPROVED, REJECTED, WITHDRAWN), label="verdict")
     command_id = UuidField()

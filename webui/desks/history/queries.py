@@ -122,7 +122,7 @@ class Filters:
 
 
 def difference_rows(request: int, wanted: Filters, *, behind: int = 0) -> list[Row]:
-    """Return up to 50 differences by rank, largest money first; skip the first `behind`."""
+    """Return up to 50 differences by rank, largest money first; skip `behind` differences."""
     given = wanted.parameters(request) | {"most": PAGE_ROWS, "behind": behind}
     return select(_ROWS, given, Row)
 

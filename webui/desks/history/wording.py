@@ -22,7 +22,7 @@ KINDS: Final[Mapping[str, str]] = {
     kinds.QUESTION: gettext_noop("Ask a question"),
     kinds.QUERY: gettext_noop("Query history"),
 }
-# By class of difference: its name on the page, and its meaning.
+# Name and meaning of each class of difference, as the page shows them.
 CLASSES: Final[Mapping[str, str]] = {
     "only_a": gettext_noop("Only A"),
     "only_b": gettext_noop("Only B"),
@@ -39,8 +39,8 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 DIMENSIONS: Final = ("store", "supplier", "reason", "week")
 REORDER, PRICE = "reorder", "price"
-# Suffixes of column names that a heading leaves out, because its cells are in another unit or
-# state their unit.
+# Suffixes of column names that a heading leaves out, because the column's cells are in another
+# unit or state their unit.
 _ENDS: Final = ("_minor", "_micro", "_centidays")
 KIND_TITLES: Final[Mapping[str, str]] = {
     REORDER: gettext_noop("Reorders"),

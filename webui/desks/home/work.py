@@ -143,9 +143,9 @@ def _transfers(location: str) -> Iterable[Waiting]:
 
 
 def _system(_location: str) -> Iterable[Waiting]:
-    """Yield the alarms that can be read from the database.
+    """Yield a line for each alarm that can be read from the database.
 
-    The page System also probes the services.
+    The page System shows more alarms, because it also probes the services.
     """
     proof = last_proof()
     raised = [

@@ -105,6 +105,6 @@ def csv_text(header: Header, lines: Sequence[Line], by: Buyer, codes: Codes) -> 
 
 
 def file_name(order_ref: str) -> str:
-    """Return the reference as file name, with - for all but ASCII letters, digits, - and _."""
+    """Return the reference as file name; all but ASCII letters, digits, - and _ become -."""
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in order_ref)
     return f"{kept or 'order'}.csv"

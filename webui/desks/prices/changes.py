@@ -53,7 +53,7 @@ class PriceChange:
 
     @property
     def undone_to_minor(self) -> int | None:
-        """The price that a rollback would write now (domain.md 6.4); None without a rollback."""
+        """The price a rollback would write now (domain.md 6.4); None if no rollback is possible."""
         if not self.is_newest or self.kind == "rollback" or self.before_minor is None:
             return None
         if self.cost_minor is None or self.margin_permille is None or self.tax_bp is None:

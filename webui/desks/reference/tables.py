@@ -68,7 +68,7 @@ class ReadTable(_Admin):
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         """Allow only the list's filters: other lookups would let people guess a column by letters.
 
-        Of these, allow only the comparisons that the filters' links use. `department__regex=(`
+        For a filter, allow only the comparisons that the filters' links use. `department__regex=(`
         would be an error in Postgres.
         """
         column, _, comparison = lookup.partition("__")

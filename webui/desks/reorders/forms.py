@@ -22,7 +22,7 @@ from webui.shell.fields import (
 )
 from webui.shell.forms import PageForm
 
-# A need is seldom split over more than three suppliers or days; the service takes up to ten.
+# A need is seldom split over more than three suppliers or days. The service allows ten parts.
 FIRST_PARTS: Final = (1, 2, 3)
 PACKS: Final = "packs-"
 _PACKS_RULE: Final = gettext_noop("a whole number from 1")

@@ -97,7 +97,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A page of the table: view, filters, sorted column, and the cursor of the row next to it.
+    """A page of the table: view, filters, sort, and the cursor of the row before or after the page.
 
     A sort that begins with `-` is descending. At most one of `after` and `before` has a cursor.
     Without a cursor, this is the first page, with needs of every section.

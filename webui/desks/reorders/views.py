@@ -295,7 +295,7 @@ def after_decision(request: HttpRequest, reorder_id: str) -> str:
     Without the row in the URL, a long list would scroll to its top after every decision.
     """
     if NextCardForm(request.POST).cleaned()["next"]:
-        return _back(request)  # the form names the row itself
+        return _back(request)  # the redirect adds the row that the form names
     found = need_rows(_wanted(request), PAGE_ROWS)
     behind = next_cards([need.reorder_id for need in found]).get(reorder_id, "")
     return _back(request) + (f"#{quote(behind, safe='')}" if behind else "")

@@ -27,7 +27,7 @@ def has_ean(gtin: str) -> bool:
 
 
 def widths(digits: str) -> str:
-    """Return the widths of bars and spaces, beginning with a bar: 95 modules (EAN-13) or 67.
+    """Return the widths of bars and spaces, from a bar on: 95 modules (EAN-13) or 67 (EAN-8).
 
     Raises:
         ValueError: there are neither 8 nor 13 digits.

@@ -48,7 +48,7 @@ class Explained:
 
 
 def explained(level: selectors.Item, live: LiveKey) -> Explained:
-    """Return the explanation of the worker's state, or without a worker of the read model's."""
+    """Return the explanation of the worker's state, or else of the read model's state."""
     state, as_of_us, came_from = state_of(level, live)
     has_windows = live.state is not None
     found = {

@@ -52,7 +52,7 @@ class Shown:
 
     @property
     def history(self) -> History:
-        """The facts of 90 days, until the level's as-of time or until the newest fact, if later."""
+        """The facts of 90 days up to the later of the level's as-of time and the newest fact."""
         newest_us = us_of(self.page.newest.business_at) if self.page.newest else 0
         as_of_us = 0 if self.level is None else self.level.as_of_us
         return history(self.inv_key, max(as_of_us, newest_us))

@@ -52,7 +52,7 @@ _EXPORTED: Final = [
 def stock(request: HttpRequest) -> HttpResponse:
     """Show the stock list: search, filters, sums, 50 items a page in the chosen order."""
     filters, asked = filters_of(request), order_of(request)
-    # For a person with one store, both filters select the same rows. This filter uses an index.
+    # With a person's only store as filter, the list has the same rows, and Postgres uses an index.
     in_store = replace(filters, location=filters.location or home_store(request))
     sums = selectors.totals(in_store)
     order = asked if sums.is_complete else selectors.BY_KEY

@@ -56,7 +56,7 @@ def supplier(request: HttpRequest, code: str) -> HttpResponse:
 
 
 def _show(request: HttpRequest, code: str, refusal: Refusal | None) -> HttpResponse:
-    if not code:  # the selectors below would take it for "every supplier"
+    if not code:  # the selectors below read an empty code as "every supplier"
         return _unknown(request, code)
     location = request.GET.get("location", "")[:24]
     now = database_now()
@@ -105,7 +105,7 @@ def terms(request: HttpRequest) -> HttpResponse:
     def show(message: str, status: int) -> HttpResponse:
         return _show(request, code, Refusal(code, message, form.typed, status))
 
-    # A code that can't be part of a URL is refused, so the redirect to the list is never used.
+    # A code that can't be part of a URL is refused. So nobody is redirected to the list.
     is_code = bool(code) and code.isprintable()
     target = reverse("supplier", args=[code]) if is_code else reverse("suppliers")
     back = f"{target}?{request.GET.urlencode()}#terms"

@@ -179,7 +179,7 @@ def of_rejected() -> list[Alarm]:
 
 
 def of_webhooks(found: Trouble) -> list[Alarm]:
-    """Return an alarm for webhooks that the sender stopped, and one for messages it gave up."""
+    """Return an alarm for webhooks that the sender stopped, and one for dead messages."""
     url, raised = reverse("webhooks"), list[Alarm]()
     if found.halted:
         what = gettext("%(webhooks)s stopped by the sender; its events wait") % {

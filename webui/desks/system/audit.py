@@ -31,7 +31,7 @@ _MOVED: Final = frozenset(
 )
 _PAIR: Final = 2
 _CENTIDAYS: Final = "_centidays"
-# The field with the value before an action, by the field with the value after it.
+# {field with the value after an action: field with the value before the action}
 _BEFORE: Final = {"limit_minor": "before_minor", "price_minor": "was_minor", "is_on": "was_on"}
 _ENTRIES: Final = """
 SELECT a.id, a.at, a.actor, a.action, a.subject, a.detail, a.command_id

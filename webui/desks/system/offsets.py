@@ -47,7 +47,7 @@ def group_lag() -> int:
 
 
 def projector_lag() -> int | None:
-    """Return the projector's lag in changelog records; None before it has stored a position."""
+    """Return the projector's lag in changelog records; None if it has stored no position yet."""
     positions = select_value(
         "SELECT sum(next_offset) FROM read_model.sink_position"
         " WHERE sink = 'projector' AND topic = %(topic)s",

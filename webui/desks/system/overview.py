@@ -52,7 +52,7 @@ def overview() -> Overview:
     raised = [
         *alarms.of_stages(links, now_us),
         *alarms.of_slot(wal),
-        # If no worker answers, the owners are unknown. The stage Workers has an alarm then.
+        # If no worker answers, the owners are unknown. Then only the stage Workers has an alarm.
         *alarms.of_partitions([] if found.problem else [row.state for row in held]),
         *alarms.of_proofs(proof, schedule),
         *alarms.of_rejected(),

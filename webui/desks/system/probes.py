@@ -196,7 +196,7 @@ def debezium() -> Link:
 
 
 def capture_report() -> tuple[str, list[tuple[str, str]]]:
-    """Return the problem of capture, or who paused it, or ""; and its number of repairs."""
+    """Return capture's problem, or who paused it, or ""; and the detail "repairs", if reported."""
     found = select_one(
         "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'",
         {},

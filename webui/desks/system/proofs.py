@@ -8,7 +8,7 @@ from ledger.access.scope import current
 from ledger.kernel.rows import select, select_one
 
 SHOWN: Final = 60
-OLDEST: Final = timedelta(hours=36)  # without a proof for longer, a night was missed
+OLDEST: Final = timedelta(hours=36)  # if the newest proof is older, a night was missed
 _PROOFS: Final = """
 SELECT p.id, p.finished_at, p.run, p.base, p.logic_revision, p.code, p.digest, p.seconds,
        p.keys_compared, p.keys_differing, p.decisions_compared, p.decisions_differing,

@@ -21,7 +21,7 @@ FROM read_model.restore WHERE finished_at > clock_timestamp() - interval '24 hou
 
 @dataclass(frozen=True, slots=True)
 class PastRestore:
-    """One takeover of a partition; `kept` if the worker still had the state and read nothing."""
+    """One takeover of a partition. `kept`: the worker still had the state and read nothing."""
 
     worker: str
     partition: int

@@ -27,7 +27,7 @@ FROM pg_replication_slots WHERE slot_name = %(slot)s
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The slot; its numbers of bytes are None if Postgres has discarded WAL that it needs."""
+    """The slot; its numbers of bytes are None if Postgres has discarded WAL that the slot needs."""
 
     slot_name: str
     active: bool

@@ -157,7 +157,7 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     try:
         select_value("SELECT count(*) FROM (SELECT 1 FROM read_model.stock LIMIT 1) s")
     except DatabaseError:
-        # The endpoint needs no login, so its answer names the part without the error.
+        # The endpoint needs no login, so its response names the failed part, but not the error.
         log.warning("not ready", part="database")
         return JsonResponse({"ready": False, "not_ready": ["database"]}, status=503)
     return JsonResponse({"ready": True, "live_feed": HUB.connected})

@@ -56,7 +56,7 @@ class Totals:
 
 
 def keys_of(view: str) -> Keys:
-    """Return the sortable columns of a view; by default, received ones begin with the newest."""
+    """Return a view's sortable columns; by default, received transfers begin with the newest."""
     return _RECEIVED if view == "received" else _MOVING
 
 

@@ -123,7 +123,7 @@ LEFT JOIN retail.item_location il ON il.inv_key = a.inv_key
 def transfers(
     *, view: str, location: str = "", person: str = "", skip: int = 0, rows: int = 100
 ) -> list[TransferRow]:
-    """Return up to `rows` transfers of a view, oldest first; received ones newest first."""
+    """Return up to `rows` transfers, oldest first; in the view `received`, newest first."""
     order = "a.received_at DESC, a.id" if view == "received" else "a.status DESC, a.id"
     sql = f"""{COLUMNS_SQL}, '' AS mark {FROM_SQL}
               WHERE a.leg = 'transfer_in' AND {VIEWS_SQL[view]}
