@@ -60,8 +60,8 @@ def check_rules(sent: Sequence[SentRecord], truth: Truth) -> None:
     """Check the single pass against the definition of idempotence and of a key's clock.
 
     Raises:
-        Violation: a verdict or a clock differs from the definition, or a record without effect
-        decides.
+        Violation: a verdict or a clock differs from the definition, or a decision follows from
+        a record that is not applied.
     """
     clocks: dict[InvKey, int | None] = {}
     for offset, record in enumerate(sent):
@@ -106,7 +106,7 @@ class Visible:
         """Apply the records of one transaction, in the order in which they were sent.
 
         Raises:
-            Violation: one of them, or all of them together, differ from the truth.
+            Violation: one record, or all records together, differ from the truth.
         """
         stages = [_STAGES[topic] for topic, _ in sends]
         if stages != sorted(stages):
@@ -147,7 +147,7 @@ class Visible:
         at, before = state.position.offset, self.positions.get(key, -1)
         if at < before:
             violated(f"positions of {key} never go back", at)
-        beat = self.truth.beats.get(at) if at > before else None  # none for a re-send
+        beat = self.truth.beats.get(at) if at > before else None  # no heartbeat in a re-send
         if beat_in(record.headers) != beat:
             violated(f"level of {key}@{at} has the heartbeat {beat}", beat_in(record.headers))
         self.positions[key] = at
@@ -211,7 +211,7 @@ class Visible:
             violated(f"level of {key} carries its rows, {sorted(written)}", sorted(carried))
 
     def _check_progress(self, progress: Progress) -> None:
-        """Check that exactly the results below the progress are visible, and check its marks."""
+        """Check the marks of a progress, and that exactly the results below it are visible."""
         at = progress.next_offset
         if at < self.progress:
             violated("progress never goes back", at)

@@ -88,8 +88,8 @@ class Disk:
         for path, content, other in zip(paths, contents, reversed(contents), strict=True):
             match kind:
                 case faults.TEAR:
-                    # Cut the file in a frame, or between two frames, where no frame's checksum is
-                    # wrong.
+                    # Cut the file within a frame, or between two frames. In the second case, every
+                    # checksum is right.
                     ends = _frame_ends(content)
                     path.write_bytes(content[: ends[-3:][0] - len(content) % 2])
                 case faults.FLIP:

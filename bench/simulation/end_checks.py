@@ -104,7 +104,7 @@ class EndChecks:
         owed.check(broker.sends)
 
     def _snapshots(self, partition: int) -> Iterator[Snapshot]:
-        """Yield all workers' snapshots of a partition, loaded for one restore: it modifies them."""
+        """Yield all workers' snapshots of a partition, newly loaded: a restore modifies them."""
         for slot in range(SLOTS):
             snapshot = self._disk.load(slot, partition)
             if snapshot is not None:

@@ -79,7 +79,7 @@ _CHAINS: Final = (
     ((KILL, "aa"), (KILL, "aa")),
     ((STOP, "ab"), (STOP, "ba")),
 )
-_CHAINED: Final = 1 / 3  # of all histories: faults in sequence
+_CHAINED: Final = 1 / 3  # share of histories with such a sequence
 # Faults while a worker writes a snapshot, which short histories rarely hit by chance. While the
 # keys are encoded, the state changes, the worker stops, or a commit never happens. Then a worker
 # restarts from the snapshot.

@@ -58,7 +58,7 @@ class Step:
     """One event in the shop, or between the shop and the log.
 
     `gap_us` is the time since the step before, on the clock of Postgres. `skew_ms` is the
-    difference of Connect's clock, which must not influence any result. `refers` is the number of
+    error of Connect's clock, which must not influence any result. `refers` is the number of
     the step that is deleted or sent again.
     """
 
@@ -121,7 +121,7 @@ def _drawn(random: Random, number: int, kind: str, partitions: int, before: list
 
 
 def _another(random: Random, kind: str, partition: int, before: list[Step]) -> int | None:
-    """Return the number of the step that a resend or a deletion refers to, or None without one.
+    """Return the number of a step to resend or delete, or None if there is no such step.
 
     A connector sends one of the newest four records again. A cashier deletes any sale, but only
     once.

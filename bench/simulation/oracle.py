@@ -27,8 +27,8 @@ class Truth:
     """One partition of the log, folded once.
 
     `states` has each state by key and offset. `marks[n]` describes the dedupe ring after n records:
-    newest commit time, highest LSN, whether the snapshot is over, and the offset from which a
-    replay rebuilds the ring. `rows` has every changed window row by key, start and offset.
+    newest commit time, highest LSN, whether Debezium's snapshot is over, and the offset from
+    which a replay rebuilds the ring. `rows` has every changed window row by key, start and offset.
     `outputs` has decisions by id and offset. `beats` has heartbeats by offset.
     """
 

@@ -16,11 +16,12 @@ from bench.simulation.faults import (
 )
 from bench.simulation.history import PARTITIONS, Step, draw_steps
 
-_REBUILDING: Final = 1 / 5  # of all histories: changelogs are deleted, which is rare in the others
-_KEEPING: Final = 1 / 8  # of the remaining histories: faults while snapshots are written
-_LOSING: Final = 1 / 12  # of all histories: data is lost, so the history may end early
-_MISFETCHING: Final = 1 / 10  # of all histories: a fetch lacks or repeats records
-_RESTING_TOGETHER: Final = 1 / 5  # of all histories: compressed states share blocks
+# Shares of all histories; `_KEEPING` is a share of those without `_REBUILDING`.
+_REBUILDING: Final = 1 / 5  # deletions of changelogs, which are rare in the other histories
+_KEEPING: Final = 1 / 8  # faults while snapshots are written
+_LOSING: Final = 1 / 12  # a loss of data, so the history may end early
+_MISFETCHING: Final = 1 / 10  # a fetch that lacks or repeats records
+_RESTING_TOGETHER: Final = 1 / 5  # compressed states that share blocks
 _KEEPS: Final = (0.0, 0.0, 1 / 4, 3 / 4)
 
 

@@ -268,7 +268,7 @@ class Process:
         try:
             await self._worker.handle_chunk(partition, chunk)
         except Exception as error:
-            self._fail(error)  # before any other task runs, as a lane does
+            self._fail(error)  # like a lane: end the process before another task runs
             raise
 
     async def _wait(self, what: str) -> None:

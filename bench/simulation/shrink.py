@@ -82,8 +82,8 @@ def shortest(seed: int, disk: Disk, kept: Kept | None = None) -> Found | None:
 def _shorter(steps: tuple[int, ...], faults: tuple[int, ...]) -> Iterator[Kept]:
     """Yield each history without one fault or step, then without two; leave out faults first.
 
-    Leaving out one step changes all later interleavings. So the failure may remain without two of
-    them, even if it disappears without one.
+    Leaving out one step changes all later interleavings. So the failure may remain without two
+    steps, even if it disappears without one step.
     """
     things = [(True, fault) for fault in faults] + [(False, step) for step in reversed(steps)]
     for gone in (*combinations(things, 1), *combinations(things, 2)):

@@ -53,8 +53,8 @@ _PRICED: Final[Row] = {
 class SentRecord(NamedTuple):
     """One record as the broker has it.
 
-    `verdict` is None if the rules of the key decide. `clock_us` is the time to which the record
-    moves the clock of its key if it is applied; it is None for heartbeats and snapshot rows.
+    `verdict` is None if it depends on the state of the key. `clock_us` is the time to which the
+    record moves the clock of its key if it is applied. For heartbeats and snapshot rows it is None.
     """
 
     number: int
@@ -106,7 +106,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Change:
-    """A sent change. `fate` is the fold's verdict if the ring admits it; None: the key decides."""
+    """A sent change. `fate` is its verdict if the ring admits it; None: the key's state decides."""
 
     key: str
     table: str

@@ -110,8 +110,8 @@ def undecided_need(connection: psycopg.Connection, keys: Sequence[str]) -> str:
 def proposal(connection: psycopg.Connection, key: str) -> Iterator[Planted]:
     """Give the proposal of an open need another id within the block. So the need has no proposal.
 
-    The id is of an earlier generation. When a worker sends the open need again, its proposal
-    supersedes the renamed row.
+    The new id belongs to an earlier generation. When a worker sends the open need again, the
+    proposal of the need supersedes the renamed row.
     """
     need = connection.execute(_NEED, {"key": key}).fetchone()
     if need is None:

@@ -80,7 +80,7 @@ class Shop:
         return f"{self.location}|{sku}"
 
     def open(self) -> None:
-        """Count every item, range those that need an order, and sell each of the others once."""
+        """Count every item. Range the items that need an order; sell each other item once."""
         sold = [*HOT, *_OTHERS, *AT_REST]
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(_OPEN, {"location": self.location, "skus": [*sold, *NEEDED]})
