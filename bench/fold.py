@@ -88,7 +88,7 @@ class FoldReport:
 
     @property
     def growth(self) -> float | None:
-        """CPU time per record: last retailer divided by first; None if there are fewer than two."""
+        """CPU time per record: last retailer divided by first; None if there is no second one."""
         of_retailer = [case for case in self.cases if case.name == "retailer"]
         if len(of_retailer) < 2:  # noqa: PLR2004 -- nothing to compare
             return None
@@ -271,7 +271,7 @@ def _of_retailer(keys: int, retailers: Retailers) -> Case:
 
 
 def _chunks(events: Iterable[Event]) -> Iterator[tuple[int, list[Event]]]:
-    """Yield partition and chunk: full ones, as in a worker that catches up, then smaller ones."""
+    """Yield partition and chunk. Full chunks come first, as in a worker that catches up."""
     waiting: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         place = partition_of(event.key)

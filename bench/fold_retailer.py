@@ -160,7 +160,7 @@ def _number(key: str) -> int:
 
 
 def _policy(number: int) -> Row:
-    """Return a policy. Two of three keys have computed levels; every second has advised prices."""
+    """Return a policy: two thirds have computed levels, and half have advised prices."""
     return {
         "replenish_family": MIN_MAX.code,
         "levels": "fixed" if number % 3 == 0 else "computed",

@@ -141,7 +141,7 @@ def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Su
 
 
 def measure_latency(settings: Connections, *, rate: int, seconds: float) -> Latency:
-    """Commit single lines at `rate`. Measure when each is acknowledged and when a row shows it."""
+    """Commit single lines at `rate`. Measure when state and read model include each line."""
     url = settings.database_url.get_secret_value()
     committed: dict[str, float] = {}
     with (

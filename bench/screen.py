@@ -21,7 +21,7 @@ from bench.watch import BenchFailed, ReadModel
 
 ROWS: Final = 50
 _DEADLINE_MS: Final = 60_000
-# A message posted in a frame callback runs after that frame is painted.
+# A message that a frame callback posts is handled after the browser has painted the frame.
 _WATCH: Final = """() => {
   window.shown = [];
   const units = (cell) => {

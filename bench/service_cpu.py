@@ -76,7 +76,7 @@ class CpuMeter:
         pid = self._processes[name]
         if name != SUPERVISOR:
             return usage(pid).cpu_s
-        # The services are its children, and each of them has its own row.
+        # The services are children of the supervisor, and each has its own row. Leave them out.
         alone = each_usage(pid).get(pid)
         return alone.cpu_s if alone else 0.0
 

@@ -108,7 +108,7 @@ def _run(
 
 @contextmanager
 def _signals() -> Iterator[Sequence[int]]:
-    """Yield a list of the signals that have arrived. If the same signal comes again, it raises.
+    """Yield a list of the signals that have arrived. A repeated signal raises an exception.
 
     The first signal raises no exception: if it arrived during a destructor, Python would only print
     the exception and continue.
@@ -122,7 +122,7 @@ def _signals() -> Iterator[Sequence[int]]:
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.getsignal(number) for number in numbers}
     for number in numbers:
-        if before[number] is not signal.SIG_IGN:  # ignored in the background of a script
+        if before[number] is not signal.SIG_IGN:  # SIG_IGN: a script started us with &
             signal.signal(number, note)
     try:
         yield arrived

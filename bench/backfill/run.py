@@ -85,7 +85,7 @@ class Trial:
 
 @dataclass(slots=True)
 class Sized:
-    """All trials over one history. `digest` is that of the results, equal for all engines."""
+    """All trials over one history. `digest` is the common digest of all results."""
 
     size: Size
     archive_bytes: int
@@ -124,7 +124,7 @@ class Sized:
 class Plan:
     """Sizes, engines and directories of a measurement.
 
-    `archive` is the directory for generated archives. A run uses an archive that exists there.
+    `archive` is the directory for generated archives. An archive that exists is used again.
     """
 
     sizes: Sequence[Size]

@@ -151,7 +151,7 @@ def _wait_until_repaired(
 
 
 def _repair(stack: StackUnderTest, fault: Fault, outcome: Outcome) -> FinishedCommand | None:
-    """Run the first printed repair unchanged; return its result, or None without a repair."""
+    """Run the first printed repair unchanged. Return its result; None if no repair is printed."""
     printed = fault.repairs_of(stack) if fault.repairs_of else _printed(stack.doctor())
     if not printed:
         outcome.problems.append("no repair is printed")
@@ -167,7 +167,7 @@ def _repair(stack: StackUnderTest, fault: Fault, outcome: Outcome) -> FinishedCo
 
 
 def _printed(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the repair commands of failing `doctor` rows, or of its warnings if no row fails."""
+    """Return the repairs of failing rows of `doctor`, or of all `rows` if none fails."""
     failing = [row for row in rows if row["verdict"] == "failure"] or rows
     return [str(row["repair"]) for row in failing if row["repair"]]
 

@@ -14,7 +14,7 @@ class Outcome:
     `problems` has one sentence per failed requirement. It is empty if the stack met all of them.
     Times are in seconds. `status_s` is the time from the fault to the first right answer of
     `status`, and `shown` summarizes that answer. `well_s` is the time from the fault until the
-    stack had no problem. `seconds` is the time of the whole row.
+    stack had no problem. `seconds` is the duration of the fault with all its checks.
     """
 
     fault: str

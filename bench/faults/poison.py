@@ -26,7 +26,7 @@ _POSITIONS: Final = count(1 << 50)
 
 
 def faults() -> Iterator[Fault]:
-    """Yield a fault for each kind. Then `status` must count one more rejection and exit with 0."""
+    """Yield a fault for each kind. `status` must then count one more rejection and exit with 0."""
     for kind in KINDS:
         yield Fault(f"poison: {kind.name}", kind.send, _expected)
 
@@ -42,7 +42,7 @@ def _expected(stack: StackUnderTest) -> Expected:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of invalid record: a function that makes its value, and its key."""
+    """One kind of invalid record: its key, and a function that returns its value."""
 
     name: str
     value: Callable[[], bytes]

@@ -117,7 +117,7 @@ def run(stack: Stack, plan: Plan, progress: Progress) -> Report:
     """Trade, cause the planned faults, then compare the stock with the facts.
 
     Raises:
-        NotFresh: the workers did not show new numbers within 120 s after a fault.
+        NotFresh: the workers did not show the new stock within 120 s after a fault.
         TimeoutError: the supervisor did not restart a service within 120 s.
     """
     report = Report(plan.seed)
@@ -188,7 +188,7 @@ def _trading(settings: Connections, location: str, report: Report) -> Iterator[N
             try:
                 sell(settings, location, items, f"{location}-t{uuid.uuid4().hex[:12]}")
             except psycopg.OperationalError:
-                continue  # not repeated: the next transaction is a new sale
+                continue  # no retry: the next transaction is a new sale
             report.transactions += 1
 
     thread = threading.Thread(target=trade, daemon=True)

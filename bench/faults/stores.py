@@ -59,7 +59,7 @@ def _remove_topic(label: str, name: str) -> Fault:
         )
 
     def cause(stack: StackUnderTest) -> None:
-        admin = stack.admin  # a reference, because futures fail once their client is deleted
+        admin = stack.admin  # the future fails once its client is deleted
         admin.delete_topics([name])[name].result()
 
     return Fault(f"remove topic {label}", cause, prepare, heals=False)
@@ -136,7 +136,7 @@ def _archive_damaged(stack: StackUnderTest) -> bool:
 
 
 def _archive_repairs(stack: StackUnderTest) -> list[str]:
-    """Run a backfill over the damaged file; return the last command in its error, if any."""
+    """Run a backfill over the damaged file. Return the last command in its error, if any."""
     return _COMMAND.findall(stack.inventory("backfill", "run").text)[-1:]
 
 

@@ -38,7 +38,7 @@ def trading(stack: StackUnderTest, load: Load) -> Iterator[None]:
             try:
                 stack.sql(_SELL, uuid.uuid4().hex, role="app_rw")
             except (psycopg.Error, OSError, ValueError, KeyError):
-                load.refused += 1  # not repeated: the next transaction is a new sale
+                load.refused += 1  # no retry: the next transaction is a new sale
             else:
                 load.committed += 1
 

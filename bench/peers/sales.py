@@ -44,7 +44,7 @@ def _differing(ours: Mapping[K, int], theirs: Mapping[K, int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Sales:
-    """`len(units)` lines: key index, units, business time and commit time of each."""
+    """Sale lines, stored as one array per field; `key` has the index of the key in `names`."""
 
     names: tuple[str, ...]
     key: Integers

@@ -95,7 +95,7 @@ def is_left_to_people(proposal: str, habits: Habits) -> bool:
 
 
 def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
-    """Return up to `at_once` proposals to decide. The oldest of those left to people come last."""
+    """Return up to `at_once` proposals to decide; the oldest ones left to people come last."""
     judged = [(one, is_left_to_people(one[0], habits)) for one in found]
     mine = [one for one, is_left in judged if not is_left]
     left = [one for one, is_left in judged if is_left]

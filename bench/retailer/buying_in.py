@@ -28,7 +28,7 @@ MOST_UNITS: Final = 500_000
 
 
 def buy_in(shop_floor: ShopFloor, seconds: float) -> int:
-    """Order and receive the units that the shelves are expected to lack. Return their number."""
+    """Order and receive the units that the shelves are expected to lack; return their sum."""
     least, most = shop_floor.scenario.bought_in
     expected = shop_floor.demand.expected_lines(seconds)
     missing: list[tuple[Shop, int]] = []

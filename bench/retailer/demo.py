@@ -2,7 +2,7 @@
 
 While history is written, `clock_mode` is replayed: the clock follows the times in the facts
 (docs/domain.md 3.1). Then one update per key switches to live mode, in which the clock is the
-commit time. A warehouse key without facts in these ninety days is ranged live, with an opening
+commit time. A warehouse key without facts in the history is ranged live, with an opening
 count of the last evening.
 """
 
@@ -79,7 +79,7 @@ def seed_demo(
 
 
 def history_ends() -> datetime:
-    """Return the midnight that ends the history; a continued run keeps that of its first start."""
+    """Return the midnight that ends the history, in a continued run that of its first start."""
     written: datetime | None = fetch_value(
         "SELECT max(occurred_at) FROM retail.stock_count"
         " WHERE kind = 'opening' AND location = ANY(%s)",
@@ -112,7 +112,7 @@ def _range(keys: list[PlannedKey], history: History, ends: datetime) -> None:
 
 
 def _moved(history: History) -> set[str]:
-    """Return the keys with a transfer from them, an order or a count in the history."""
+    """Return the keys that have an outgoing transfer, an order or a count in the history."""
     days = history.days.values()
     sent = {f"{row.source}|{row.sku}" for day in days for row in day.transfers}
     bought = {f"{row.location}|{row.sku}" for day in days for row in day.orders}

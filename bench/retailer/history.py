@@ -221,7 +221,7 @@ def _offline(chain: _Chain, number: int) -> set[str]:
 
 
 def _mark_prices(chain: _Chain, begins: datetime, today: Day) -> None:
-    """Write promotion prices on the first day of a promotion, and regular prices after its last."""
+    """Write promotion prices on the first day of a promotion, and regular ones at its end."""
     day = begins.date()
     for leaflet in chain.leaflets:
         if day not in (leaflet.begins, leaflet.ends):

@@ -88,7 +88,7 @@ class PlannedKey:
 
     @property
     def is_slow(self) -> bool:
-        """Return True below 0.35 units a day. A slow item gets other planning methods."""
+        """Return True below a demand of 0.35 units a day; slow items are planned differently."""
         return self.daily_units < SLOW_BELOW
 
     @property
@@ -170,7 +170,7 @@ def _store_key(seed: int, store: str, item: Item, daily: float) -> PlannedKey:
 
 
 def _price_mode(drawn: int, fate: str, *, is_slow: bool) -> str:
-    """Return the price mode of a store's key; `drawn` is a random number of 0 to 99."""
+    """Return the price mode of a store's key; `drawn` is a random number from 0 to 99."""
     if is_slow:
         is_advised = fate == "too_much" and drawn < ADVISED_SLOW_PERCENT
     else:

@@ -32,7 +32,7 @@ class Promotion:
     number: int
 
     def is_on(self, day: date) -> bool:
-        """Return True if `day` is one of its days."""
+        """Return True if `day` is a day of the promotion."""
         return self.begins <= day < self.ends
 
     def includes(self, sku: str, seed: int) -> bool:

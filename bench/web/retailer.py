@@ -24,9 +24,9 @@ KEY: Final = InvKey("L|S")
 GENERATION: Final = 1
 TEMPLATES: Final = 600
 SUPPLIERS: Final = 40
-_STORE_ITEMS: Final = 7_000  # mean of a store; the largest has 1.4 times as many
+_STORE_ITEMS: Final = 7_000  # items of an average store; the largest store has 1.4 times as many
 _SMALLEST, _LARGEST = 0.6, 1.4
-_CATALOGUE: Final = 2.5  # products of the catalogue for each item of a mean store
+_CATALOGUE: Final = 2.5  # products of the catalogue, divided by the items of an average store
 _FEWEST_STORES: Final = 2
 # Number of keys per thousand by status. `ok` lies between reorder point and order-up-to level.
 _STATUSES: Final = {"negative": 5, "out": 40, "low": 110, "over": 60, "ok": 785}

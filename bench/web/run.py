@@ -36,7 +36,7 @@ from webui.readmodel.figures import units_text
 _PERSON: Final = "bench"
 _STARTED_S: Final = 120.0
 _POLL_S: Final = 0.1
-_FIRST_UNITS: Final = 50_000  # more than any level has, so that each change has its own text
+_FIRST_UNITS: Final = 50_000  # more units than any level has, so that each change has its own text
 _MEGABYTE: Final = 1 << 20
 _COLUMNS: Final = (
     f"{'page':<28} {'p50 ms':>8} {'p95 ms':>8} {'p99 ms':>8} {'gzip B':>8} {'nodes':>6} {'rows':>5}"
