@@ -153,7 +153,7 @@ def install() -> None:
         _run([*into, "--require-hashes", "-r", wanted.name], extra)
     _run([*into, "--no-deps", "--no-build-isolation", "-e", str(PROJECT)], extra)
     for link in VENV.glob("lib/python*/site-packages/__editable__*.pth"):
-        # Python 3.11 decodes this file by the locale, so with LC_ALL=C a path has to be ASCII.
+        # Python 3.11 decodes a .pth file by the locale; with LC_ALL=C a path in it must be ASCII.
         link.write_text(os.path.relpath(PROJECT, link.parent) + "\n", encoding="ascii")
     # Without stored bytecode, and without the right to write it, each process would compile its
     # imports again.

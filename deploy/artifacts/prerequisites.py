@@ -15,7 +15,7 @@ JAVA_AT_LEAST: Final = 17
 
 
 def as_root(command: str) -> str:
-    """Return `command` with `sudo` before it. Root gets no sudo: a container may not have it."""
+    """Return `command`, with `sudo` first unless we are root: a container may lack `sudo`."""
     return command if os.geteuid() == 0 else f"sudo {command}"
 
 

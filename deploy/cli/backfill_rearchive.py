@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _REARCHIVE: Final = "inventory backfill rearchive --yes"
 _REPORT: Final = "inventory backfill rearchive --report"
 _LEAST_S: Final = 600.0
-_RECORDS_PER_S: Final = 5_000  # an archiver writes more, even on a slow machine
+_RECORDS_PER_S: Final = 5_000  # lower than the rate of an archiver on a slow machine
 _COLUMNS: Final = (
     "partition",
     "former_files",
@@ -137,7 +137,7 @@ def _read(former: Path) -> "list[FormerPartition]":
 
 
 def _written_again(settings: "Connections", parts: "Sequence[FormerPartition]") -> str:
-    """Write the archive up to the end of the topic. Return the problem, or "" without one."""
+    """Write the archive up to the end of the topic. Return "", or the reason for a failure."""
     if not settings.kafka_bootstrap:
         return "no stack runs here: `inventory up` writes the archive again"
     from confluent_kafka import KafkaException  # noqa: PLC0415 -- loads the Kafka client

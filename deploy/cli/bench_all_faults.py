@@ -58,7 +58,7 @@ def chosen(only: str) -> "tuple[Fault, ...]":
 def _possible(
     faults: "tuple[Fault, ...]", scratch_disk: scratch.ScratchDirectory
 ) -> "tuple[tuple[Fault, ...], dict[str, str]]":
-    """Return the faults that this machine can cause, and the reason of each skipped one by name."""
+    """Return the faults that are possible here, and the reason for each skipped fault."""
     from bench.faults.stores import FILL  # noqa: PLC0415 -- loads clients
 
     reason = scratch_disk.not_mounted or _no_other_disk(scratch_disk)

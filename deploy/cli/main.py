@@ -123,7 +123,7 @@ def main() -> None:
             print(f"repair: {repair}", file=sys.stderr)
         sys.exit(getattr(error, "exit_code", 1))
     except OSError as error:
-        if error.filename is None:  # a write to a full disk names no file
+        if error.filename is None:  # the error has no file name after a write to a full disk
             print(f"error: {error.strerror or error}\nrepair: inventory status", file=sys.stderr)
         else:
             print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)

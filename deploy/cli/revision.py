@@ -101,7 +101,7 @@ def start(
 
 
 def _kept_if_deciding(error: StackError, number: int) -> StackError:
-    """Return `error`. If revision `number` decides, give it a repair that keeps the state."""
+    """Return `error`; if revision `number` decides, an error whose repair keeps the state."""
     from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
 
     if active(_settings()) != number:

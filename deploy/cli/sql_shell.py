@@ -1,4 +1,4 @@
-"""The shell of `inventory sql --history`: statements that end with `;`, and commands with a dot.
+"""The shell of `inventory sql --history`: statements that end with `;`, and commands like `.quit`.
 
 It reads lines from a terminal or from a pipe. After an error it continues with the next statement.
 """

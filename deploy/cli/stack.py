@@ -95,7 +95,7 @@ def up(
 
     home = _home()
     options = start_options(home, DEFAULT_WORKERS if workers is None else workers, only, seed_data)
-    WorkerSettings()  # refuse values that no worker accepts before anything starts
+    WorkerSettings()  # before anything starts, refuse values that no worker accepts
     current = read_runtime(home)
     was_running = current.running
     if was_running:

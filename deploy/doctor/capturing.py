@@ -49,7 +49,7 @@ def resuming(home: Home) -> str:
 
 
 def publication(home: Home) -> Row:
-    """Check that the publication has all captured tables, and is the same since the log began."""
+    """Check that the publication has all captured tables, unchanged since the log began."""
     with reading(home) as connection:
         found = publication_problem(connection)
         damage = _damage(connection, "publication")

@@ -54,11 +54,11 @@ class Failure(Enum):
     NO_ANSWER = Entry("{name}", "{restart}")  # restarts the service that did not answer
     SUPERVISOR_AWAY = Entry("services", RESTART_ALL)
     SERVICE_DOWN = Entry("services", "inventory restart {service}")
-    SERVICE_HALTED = Entry("services", "{repair}")  # as WORKER_HALTED
+    SERVICE_HALTED = Entry("services", "{repair}")  # the repair of WORKER_HALTED
     SERVICE_PAUSED = Entry("services", "inventory workers start {service}")
     HALF_REBUILT = Entry("services", REBUILD)
     SERVICE_STARTS = Entry("services", UP, "warning")  # `up` returns when the service is ready
-    WORKER_HALTED = Entry("workers", "{repair}")  # from the log, or from the exit code
+    WORKER_HALTED = Entry("workers", "{repair}")  # the repair in the log, or one for the exit code
     OTHER_WAL_LEVEL = Entry("wal_level", RESTART_ALL)
     LOST_SLOT = Entry("slot", CAPTURE_AGAIN)
     IDLE_SLOT = Entry("slot", RESUME)
@@ -74,7 +74,7 @@ class Failure(Enum):
     OTHER_RULES_DECIDE = Entry(
         "rules", f"{_PROMOTE}{{without}}  # or deploy the code of revision {{decides}}", "warning"
     )
-    LAG = Entry("lag", "{repair}", "warning")  # restarts the reader
+    LAG = Entry("lag", "{repair}", "warning")  # restarts the reader that lags
     ARCHIVE_DAMAGED = Entry("archive", REARCHIVE)
     ARCHIVE_FILE_UNLISTED = Entry("archive", UNLISTED)
     PROOF_DIFFERS = Entry("proof", "inventory backfill prove --full")

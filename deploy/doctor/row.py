@@ -8,7 +8,7 @@ Verdict = Literal["ok", "warning", "failure"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Result of a check: a text of its finding, and the repair command if the result is not ok.
+    """Result of a check: the finding as text, and the repair command if the result is not ok.
 
     `kinds` are names of `deploy.doctor.failures.Failure` in lower case.
     """
