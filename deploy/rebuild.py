@@ -125,7 +125,7 @@ def refuse_truncated_source(settings: Connections) -> None:
     try:
         committed = progress.committed_progress(settings, LOGIC_REVISION)
     except (KafkaException, kafka.TopicUnreadable, UnreadableRecord):
-        return  # no readable changelog contradicts the topic
+        return  # without a readable changelog nothing contradicts the topic
     source, ends = kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS), progress.ends(settings)
     for number, state in committed.items():
         if state.source_topic_id not in (None, source) or state.next_offset > ends[number]:

@@ -74,7 +74,7 @@ class Prover:
 
 
 def newest_proof_s() -> float | None:
-    """Return `proven_since` in seconds since 1970, or None if Postgres doesn't answer."""
+    """Return the result of `proven_since` in s since 1970; None if Postgres doesn't answer."""
     from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 
     from ledger.proofs.queries import proven_since  # noqa: PLC0415 -- as above

@@ -18,7 +18,7 @@ MOST_BYTES_OF: Final = {COMPARE: 64_000_000}
 _LINES: Final = 12
 _DAY_S: Final = 86_400.0
 _SHORT_S: Final = 600.0
-# A person waits for these kinds; the others may take hours, up to a day.
+# A person waits for requests of these kinds. Other requests may take hours, up to a day.
 LIMIT_S: Final = {EXPLAIN: _SHORT_S, QUESTION: _SHORT_S, QUERY: _SHORT_S}
 _PLAIN: Final = {"NO_COLOR": "1", "TERM": "dumb"}
 

@@ -1,4 +1,4 @@
-"""Requests of the page History in the prover: it starts a process for them, and writes a snapshot.
+"""Requests of the page History: the prover starts a process for them, and writes a snapshot.
 
 The snapshot is a JSON document in Postgres, from which the page History lists archive, runs and
 questions.

@@ -19,7 +19,7 @@ from deploy.revisions.progress import Progress, no_report
 ONLY_FORMER: Final = "only_former"
 ONLY_NEW: Final = "only_new"
 CHANGED: Final = "changed"
-EXPLANATION: Final = "explanation"  # the same decision with other terms, levels or flags
+EXPLANATION: Final = "explanation"  # equal decisions whose terms, levels or flags differ
 _SHOWN: Final = ("id", "status", "quantity_units", "new_minor")
 
 

@@ -127,7 +127,7 @@ def _former(settings: Connections, request: SwitchRequest) -> int:
 def _record(
     request: SwitchRequest, found: Comparison | None, approval: Approval | None
 ) -> dict[str, object]:
-    """Return the counts and the approval that the row of the switch keeps."""
+    """Return the content of the row of a switch: counts of the comparison, and the approval."""
     counts: dict[str, object] = {} if found is None else {**found.counts()}
     agreed = {} if approval is None else {"approval": approval.as_json()}
     return counts | agreed | ({"rollback": True} if request.accepts_any else {})

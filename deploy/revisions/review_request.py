@@ -20,8 +20,8 @@ def request_review_of(settings: Connections, a: str, b: str, *, actor: str) -> "
     """Compare runs `a` and `b`, and record their difference for review. Django must be set up.
 
     Raises:
-        StackError: run A lacks the deciding rules, run B has them or not all keys, or both runs
-            decide alike.
+        StackError: run A has other rules than the deciding ones; run B has the deciding rules,
+            lacks keys, or shares its revision with other rules; or both runs decide alike.
         NotComparable: the runs can't be compared.
         LedgerError: the person may not request a review, or a review of other rules is open.
     """

@@ -172,8 +172,8 @@ def stop(home: Home) -> bool:
         leftover.phase = "down"
         for service in leftover.services.values():
             service.state, service.pid = "stopped", None
-        # A full disk refuses this. Readers of the file check which processes live, so it does no
-        # harm.
+        # A full disk refuses this write. That does no harm, because readers of the file check
+        # which processes live.
         with contextlib.suppress(OSError):
             write_runtime(home, leftover)
     return was_running

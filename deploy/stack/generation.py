@@ -69,13 +69,13 @@ def _damaged(file: Path, found: str) -> StackError:
 
 
 def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
-    """Move topics, archive, worker files to `former/`; return the next generation and their path.
+    """Move topics, archive, worker files to `former/`; return next generation and new directory.
 
     If `own_rules` names a person, the other logic revisions are moved too. If it is empty and the
     present generation was never captured, take `own_rules` from the present generation.
 
     Raises:
-        StackError: the stack runs, never ran, or another logic revision runs beside it.
+        StackError: the stack runs, never ran, or has another logic revision without `own_rules`.
     """
     former = generation_of(home)
     own_rules = own_rules or ("" if former.captured else former.own_rules)

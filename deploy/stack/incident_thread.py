@@ -30,7 +30,7 @@ from deploy.stack.supervisor import Supervisor
 _EVERY_S: Final = 2.0
 _CONNECT_S: Final = 2
 _MOST_WAITING: Final = 1_000
-_MOST_BYTES: Final = 4 << 20  # read from one log in one round
+_MOST_BYTES: Final = 4 << 20  # most bytes that are read from one log in one round
 _READY: Final = '"partition ready"'  # the event that `streams.engine.ownership` logs
 _ADD: Final = """
 INSERT INTO read_model.restore (worker, partition, finished_at, seconds, records, keys, kept)

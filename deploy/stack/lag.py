@@ -29,7 +29,7 @@ class Lag:
 
 
 def group_positions(bootstrap: str, group: str = APP_ID) -> dict[Place, int]:
-    """Return the committed offsets of the workers' group; 0 where it has none yet."""
+    """Return the committed offsets of the workers' group, 0 for a partition without one."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0})
     try:
         asked = [TopicPartition(STOCK_EVENTS, number) for number in range(PARTITIONS)]
@@ -40,7 +40,7 @@ def group_positions(bootstrap: str, group: str = APP_ID) -> dict[Place, int]:
 
 
 def sink_positions(database_url: str) -> dict[str, dict[Place, int]]:
-    """Return the next offsets of each sink, from the table that it updates with its rows."""
+    """Return the next offsets of each sink. A sink stores them together with the rows it writes."""
     statement = "SELECT sink, topic, partition, next_offset FROM read_model.sink_position"
     found: dict[str, dict[Place, int]] = {}
     with psycopg.connect(database_url, connect_timeout=3, autocommit=True) as connection:

@@ -34,7 +34,7 @@ def prune(home: Home) -> int:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
             if path.name.startswith("generation-"):
-                path.mkdir(mode=0o700)  # an empty directory shows that this number was used
+                path.mkdir(mode=0o700)  # the empty directory marks the number as used
         else:
             path.unlink(missing_ok=True)
     return sum(size for _, size in found)

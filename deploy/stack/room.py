@@ -78,7 +78,7 @@ def candidates() -> tuple[Path, ...]:
     """Return directories to which this account may write, the usual ones before mount points."""
     own = filter(None, [os.environ.get("HOME")])
     names = (*_USUAL, *own, *_mount_points())
-    # False for a file, because of the slash, and for a directory that this account can't reach.
+    # The slash makes the answer False for a file. It is also False for an unreachable directory.
     asked = partial(os.access, mode=os.W_OK | os.X_OK, effective_ids=True)
     return tuple(Path(name) for name in names if asked(f"{name}/"))
 

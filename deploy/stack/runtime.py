@@ -17,7 +17,7 @@ from deploy.stack.processes import ProcessId, alive
 UP: Final = "inventory up --detach"  # the repair command of errors that say that no stack runs
 _ENVIRONMENT: Final = "environment.json"
 ADDRESS: Final = "INVENTORY_KAFKA_BOOTSTRAP"
-# Migrations alone use it; a command and its children never get it.
+# Only migrations use this variable; a command and its children never get it.
 _OWNER: Final = "INVENTORY_OWNER_DATABASE_URL"
 
 
@@ -26,7 +26,7 @@ class ServiceRuntime:
     """One service as the supervisor sees it.
 
     `restarts` counts restarts after crashes and as repairs, `asked_restarts` requested ones.
-    `ends_in_a_row` counts crashes since the last minute of service or external kill.
+    `ends_in_a_row` counts crashes; it is 1 again after a minute of service or an external kill.
     `lived_s` is the run time of the last ended process in seconds. `repairs` counts repairs of a
     suspended or silent process. `last_repair` holds the last repair step and its reason.
     """

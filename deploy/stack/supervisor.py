@@ -26,8 +26,8 @@ _WRITTEN_EVERY_S: Final = 5.0  # an old file shows that the disk refuses writes
 _WRITE_AGAIN_S: Final = 1.0
 _LONGEST_DELAY_S: Final = 30.0
 # Exit codes of a process that was ended from outside. If its service was ready, the service has no
-# fault and is restarted without a delay. An out-of-memory kill by the kernel looks the same. If one
-# comes before the service is ready again, the restart is delayed.
+# fault and is restarted without a delay. The kernel's kill for lack of memory looks the same. If
+# a kill comes before the service is ready again, the restart is delayed.
 _ENDED_FROM_OUTSIDE: Final = (0, -signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM)
 
 
