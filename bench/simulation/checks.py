@@ -61,7 +61,7 @@ def check_rules(sent: Sequence[SentRecord], truth: Truth) -> None:
 
     Raises:
         Violation: a verdict or a clock differs from the definition, or a decision follows from
-        a record that is not applied.
+        a record that can't move the clock.
     """
     clocks: dict[InvKey, int | None] = {}
     for offset, record in enumerate(sent):
