@@ -73,7 +73,7 @@ def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
 
 
 def hop_rows(state: bytes) -> Iterator[tuple[str, str, int, int, int, int]]:
-    """Yield `HOP_COLUMNS`, with the units sold, of the key's newest hour, 24 hours and 7 days.
+    """Yield `HOP_COLUMNS`, with the units sold, for the last hour, the last 24 hours and 7 days.
 
     Each span ends at the last window edge up to the key's stream time. The state has windows from
     `covered_from_us` on, so a span that begins earlier lacks some sales.

@@ -2,7 +2,8 @@
 
 Facts come from Postgres, their offsets from the archive, the state from the worker that holds the
 key. The lines are those of `inventory.explain`, which the item page shows, too. The split of stock
-by cause and the documents on order or in transit come from SQL functions (docs/domain.md 11.10).
+by cause, and the orders and transfers with open units, come from SQL functions (docs/domain.md
+11.10).
 """
 
 from dataclasses import asdict, dataclass
@@ -61,7 +62,7 @@ class Explanation:
         return self.steps[-1].on_hand_units if self.steps else 0
 
     def as_json(self) -> dict[str, Any]:
-        """Return the explanation for scripts; `adds_up` is True if the signed terms add up."""
+        """Return the explanation for scripts; `adds_up` is True if each sum equals its steps."""
         wrong = gaps(self.sections)
         return {
             "inv_key": self.inv_key,

@@ -100,7 +100,7 @@ class Facts:
 def read_facts(
     connection: psycopg.Connection, key: str, until: datetime | None, row_offsets: RowOffsets
 ) -> Facts:
-    """Return all facts of `key` up to a business time, with stock split, documents and prices."""
+    """Return all facts of `key` up to a business time, with stock by cause, orders and prices."""
     parameters = {"key": key, "until": until}
     prices = connection.execute(_PRICES, parameters).fetchall()
     policy = connection.execute(_POLICY, parameters).fetchone()

@@ -36,7 +36,7 @@ def revision_lines(revisions: tuple[Revision, ...]) -> Iterator[str]:
 
 
 def section_lines(sections: tuple[Section, ...]) -> Iterator[str]:
-    """Yield the lines of the sections: `=` before a sum, a sign on every step."""
+    """Yield the lines of the sections: `=` before a sum, a sign before a step's number."""
     for section in sections:
         lines = formatting.visible_lines(section)
         if lines:

@@ -58,7 +58,7 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
-        """Return True without any difference, duplicate or missing reorder.
+        """Return True if no difference, no duplicate and no missing reorder was found.
 
         Equal windows also mean that every committed line is counted, late or rejected.
         """

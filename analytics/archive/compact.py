@@ -48,7 +48,7 @@ class Limits:
     """Bounds of a merge: a merged file is full at `least` bytes and never exceeds `most` bytes.
 
     The `newest` files of each partition stay as they are. At each start an archiver reads every
-    file that reaches into its dedupe horizon, and small files cost it less time.
+    file with records in the dedupe horizon. Small files shorten this start.
     """
 
     least: int = 64 * _MIB

@@ -114,7 +114,7 @@ def _sum(path: Path, named: Range) -> tuple[int, int]:
     """Return number and digest of the file's rows.
 
     Raises:
-        ValueError: a row lies outside of the named offsets.
+        ValueError: a row lies outside of `named`, the offsets in the file's name.
     """
     records, digest = 0, 0
     for row in read(path):

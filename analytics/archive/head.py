@@ -20,7 +20,7 @@ KIND: Final = "archive_head"
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The valid part of a manifest; `partitions` has each next offset and last line's hash."""
+    """The valid part of a manifest; `partitions` has next offset and last hash of each."""
 
     bytes: int
     sha256: str

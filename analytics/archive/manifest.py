@@ -3,9 +3,9 @@
 Each line names the next offset and the hash of its partition's previous line. So a removed,
 repeated, moved or changed line breaks the chain. The chain can't reveal lines missing at its end.
 
-`_head.json` records the valid length and is replaced after each line. Readers use only the lines
-that it covers. A crash before that replacement leaves bytes that the head doesn't cover. Readers
-ignore them, and the next archiver truncates them.
+`_head.json`, the head, records the manifest's valid length and is replaced after each line. Readers
+use only the lines that the head covers. A crash before that replacement leaves bytes that the head
+doesn't cover. Readers ignore these bytes, and the next archiver truncates them.
 """
 
 import hashlib

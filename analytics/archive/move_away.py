@@ -34,7 +34,7 @@ def move_archive_away(archive: Path, *, timeout_s: float) -> Path | None:
 def requested_archive(archive: Path, *, timeout_s: float) -> Iterator[bool]:
     """Ask a running archiver to release the archive's lock, then take and hold the lock.
 
-    Yield False if the archiver still holds it after `timeout_s`. With 0 s, try only once.
+    Yield False if the archiver still holds the lock after `timeout_s`. With 0 s, try only once.
     """
     deadline = time.monotonic() + timeout_s
     request = archive / RELEASE_REQUEST

@@ -34,7 +34,7 @@ def ring_at(
                 return ring
             with suppress(Malformed):  # a malformed record is never remembered
                 record = decode(row.key, row.value, offset=row.offset)
-                if row.admission == RESENT:  # its first delivery may be in a file before these
+                if row.admission == RESENT:  # the first delivery may be in an earlier file
                     ring.note_resent(record)
                 else:
                     ring.replay(record)

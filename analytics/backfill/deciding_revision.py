@@ -28,9 +28,9 @@ class DecidingRevision:
     """The deciding revision and its first offset in each partition of `stock.events`.
 
     When the switch was made at `since_us` (microseconds since 1970 UTC), the workers of the former
-    and of the new revision had passed `since`. The new workers may have been further ahead. So a
-    decision of a record at or after `since`, committed before `since_us`, may have opened and
-    closed without becoming a proposal.
+    and of the new revision had passed `since`. The new workers may have been further ahead. They
+    may have folded a record at or after `since` that was committed by `since_us`. Its decision may
+    have opened and closed without becoming a proposal.
     `since` is empty if the revision has decided since the first record.
     """
 
@@ -80,7 +80,7 @@ def deciding_after(rows: list[tuple[int, dict[str, int], int]], began_us: int) -
 
 
 def _began_us(settings: Connections) -> int:
-    """Return the write time of the log's oldest record, in µs since 1970 UTC, or 0 without one."""
+    """Return the write time of the log's oldest record, in µs since 1970 UTC; 0 if it is empty."""
     bootstrap, partitions = settings.kafka_bootstrap, settings.partitions
     starts = kafka.start_offsets(bootstrap, STOCK_EVENTS, partitions)
     ends = kafka.end_offsets(bootstrap, STOCK_EVENTS, partitions)

@@ -5,9 +5,9 @@ recomputed history, the fold may lack the proposal's id. If the fold has the id,
 revision must not be lower than the decision's.
 
 Only the deciding logic revision makes proposals (`analytics.backfill.deciding_revision`). A
-decision may have been closed while another revision decided. Its proposal may then be missing, or
-may have kept the revision at which a switch closed it. Proposals of other revisions are only
-counted, because this code can't judge them.
+decision may have been closed while another logic revision decided. The proposal may then be
+missing, or may have kept the decision's revision at which a switch closed the proposal. Proposals
+of other logic revisions are only counted, because this code can't judge them.
 """
 
 from collections.abc import Iterable, Mapping

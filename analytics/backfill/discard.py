@@ -10,7 +10,7 @@ def discard(directory: Path) -> Path:
     """Move a run's directory to `former/runs` in the home. Return the new path.
 
     Raises:
-        RunInUse: another process computes it.
+        RunInUse: another process holds the lock of the run.
     """
     home = directory.parents[2]  # home/backfill/runs/NAME
     with only_run(directory):

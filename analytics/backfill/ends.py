@@ -145,8 +145,8 @@ def _partitions(settings: Connections, manifest: Manifest) -> int:
     """Return the number of partitions of the archived topic.
 
     The last partitions of a young archive have no file yet, so the number in the settings is used.
-    A named archive may have been written with another number: that of its files is used if it is
-    higher, or if the archive's keys were hashed over fewer partitions.
+    A named archive may have been written with another number. The number in its files is used if it
+    is higher than in the settings, or if the archive's keys were hashed over fewer partitions.
     """
     named = max((file.partition + 1 for file in manifest.all_files()), default=0)
     is_less = settings.archive and 0 < named < settings.partitions

@@ -59,7 +59,7 @@ class PartitionHistory:
         return any(row.streamed for row in self.rows)
 
     def ring_from(self) -> int:
-        """Return the first offset to replay, so that a worker rebuilds its dedupe ring at `end`."""
+        """Return the offset from which a worker must replay to rebuild its dedupe ring at `end`."""
         ring = ring_at(
             self.archive,
             self.number,
@@ -95,7 +95,7 @@ class PartitionHistory:
         return (decode_late(content) for _key, _offset, content in self._merged(LATE))
 
     def rejections(self) -> Iterator[Rejection]:
-        """Yield records without effect, in offset order."""
+        """Yield the rejected records, in offset order."""
         return (decode_rejection(content) for _key, _offset, content in self._merged(REJECTED))
 
     def _read(self, kind: str) -> Iterator[Row]:

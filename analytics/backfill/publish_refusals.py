@@ -45,7 +45,7 @@ def refuse_tail(archive: Manifest, tail_wait_s: float) -> None:
 
 
 def refuse_part(plan: Plan) -> None:
-    """Raise `NotPublishable` for a run of some keys, or of some records.
+    """Raise `NotPublishable` for a run of only some keys, or of only some records.
 
     A publication fills the workers' topics. They must hold every key, and the windows and rejected
     records of the complete history.

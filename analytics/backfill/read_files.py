@@ -48,8 +48,8 @@ def same_records(
 
     The lists are compared in parts. A part ends where a file of `a` and a file of `b` end at the
     same offset. Both sides of a part must have equally many records. If `compares_bytes`, a part
-    with one file on each side must have equal bytes instead. Another version of Arrow would write
-    the same records in other bytes. Records after `end` are ignored, so the last files may end at
+    with one file on each side must have equal bytes instead. Two versions of Arrow may write the
+    same records in different bytes. Records after `end` are ignored, so the last files may end at
     different offsets.
     """
     ours, theirs = deque(a), deque(b)

@@ -14,5 +14,5 @@ def is_simulation(directory: Path) -> bool:
 
 
 def names_simulation(name: str) -> bool:
-    """Return True if `name` is one that only simulations have, or the path of one."""
+    """Return True if `name` is the name or the path of a simulation."""
     return Path(name).name.startswith(PREFIX) or (bool(name) and is_simulation(Path(name)))

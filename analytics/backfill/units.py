@@ -37,7 +37,7 @@ def finished_units(directory: Path, plan: Plan) -> dict[str, ManifestRow]:
 
 
 def list_committed(directory: Path, plan: Plan, finished: dict[str, ManifestRow]) -> None:
-    """List units that tasks committed for a driver that was killed before it listed them.
+    """Append committed units that a killed driver had not listed to the manifest.
 
     Raises:
         UnknownRun: a commit was changed or is of another plan.

@@ -47,7 +47,7 @@ class BackfillVerifyReport:
 
     @property
     def ok(self) -> bool:
-        """Return True if every key is equal, byte for byte, and so is every proposal."""
+        """Return True if all states are equal, byte for byte, and proposals fit decisions."""
         return not self.keys_differing and self.decisions_equal
 
     @property

@@ -130,7 +130,7 @@ class ResultFile:
 
 
 class RunSink:
-    """A writer of one attempt's files, in its own directory, which a killed attempt leaves."""
+    """A writer of one attempt's files. A killed attempt leaves the directory with its files."""
 
     def __init__(self, parent: Path, unit_name: str) -> None:
         attempt = f"attempt-{os.getpid()}-{uuid.uuid4().hex[:12]}"

@@ -119,7 +119,7 @@ _END_US: Final = 253_402_300_800_000_000
 
 
 def value_as(kind: str, found: object) -> Any:  # noqa: ANN401 -- of the column's type
-    """Return a decoded value of a row image as a value of type `kind`; None if it isn't one.
+    """Return a decoded value of a row image as a value of type `kind`, else None.
 
     Postgres checks the types of its columns, so only a forged record loses a value here.
     """

@@ -1,8 +1,8 @@
 """DuckDB over the tables of a history, in this process: it reads them and nothing else.
 
 The views name each file. After they exist, DuckDB may open these files only, and its settings are
-locked. DuckDB would still let COPY write a file that it may read. So only statements that its own
-parser calls SELECT run, and EXPLAIN of a SELECT.
+locked. DuckDB would still let COPY write a file that it may read. So this module refuses every
+statement other than SELECT and EXPLAIN of a SELECT. DuckDB's own parser tells them apart.
 """
 
 import re
@@ -150,7 +150,7 @@ class DuckHistory:
         raise QueryRefused(problem, _KEPT, step)
 
     def _explains(self, text: str) -> bool:
-        """Return True if `text` explains a query. EXPLAIN ANALYZE runs what it explains."""
+        """Return True if `text` explains a query. EXPLAIN ANALYZE of a query counts, too."""
         start = _EXPLAIN.match(text)
         if start is None:  # also if a comment precedes EXPLAIN: such a statement is refused
             return False

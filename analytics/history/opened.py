@@ -1,4 +1,4 @@
-"""Open the tables of a history: those of its run and those of its log. Write absent ones first."""
+"""Open the tables of a history: those of its run and its log. Write absent tables first."""
 
 import os
 from collections.abc import Sequence

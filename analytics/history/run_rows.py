@@ -39,7 +39,7 @@ def state_row(document: Document, partition: int) -> Row:
 
 
 def state_windows(document: Document, partition: int) -> list[Row]:
-    """Return the retained windows with a line as rows of `windows`."""
+    """Return rows of `windows`: one for each retained window that has a line."""
     key = document["inv_key"]
     return [_window(key, row, partition) for row in document["rows"] if row["had_line"]]
 

@@ -36,7 +36,7 @@ def group_key(history: KeyHistory, past: Outcome) -> Group:
 
 
 def _class_of(past: Outcome) -> str:
-    """Return fast from one unit sold a day, medium from one a week, else slow or unsold."""
+    """Return the class: one unit or more a day is fast, one or more a week is medium."""
     if past.sold_units == 0:
         return UNSOLD
     if past.sold_units * DAY_US >= past.period_us:

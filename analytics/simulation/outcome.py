@@ -48,7 +48,7 @@ class Outcome:
 
     @property
     def out_permille(self) -> int | None:
-        """Return the time without stock per thousand of the simulated time; None if that is 0."""
+        """Return the permille of simulated time without stock; None without simulated time."""
         return 1000 * self.out_us // self.period_us if self.period_us else None
 
     @property

@@ -64,7 +64,7 @@ class Report:
     def figures(self, name: str, dimension: str = "", value: str = "") -> dict[str, Any]:
         """Return the figures of a scenario or of one of its groups.
 
-        `less_baseline` holds their differences from the baseline; None without one of the figures.
+        `less_baseline` holds their differences from the baseline, None where a figure is None.
         """
         figures = self.outcome(name, dimension, value).as_json()
         base = self.outcome(BASELINE, dimension, value).as_json()

@@ -61,7 +61,7 @@ class Shelf:
         self.sell(identity, row, min(row["quantity_units"], self.units), at_us)
 
     def sell(self, identity: RowId, image: Row | None, units: int, at_us: int) -> None:
-        """Write a sale line of `units`, fewer than in its image if the shelf had fewer."""
+        """Write the sale line `image` with `units` and their share of its amount."""
         former = self.rows.get(identity)
         after: dict[str, Any] | None = None
         if image is not None and units:

@@ -137,7 +137,7 @@ class World:
 
     @property
     def _free_us(self) -> int:
-        """Return the time one second after the last count, else 0. Goods and demand wait for it.
+        """Return one second after the last count, 0 without one. Goods and demand wait until then.
 
         The count includes all movements before that time, so they would not change on-hand.
         """

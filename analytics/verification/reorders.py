@@ -1,4 +1,4 @@
-"""Check that a key has at most one open need, a need at most one order line, and none is lost.
+"""Check that a key has at most one open need, a need at most one order line, and no need is lost.
 
 The first and the last check are laws W9 and W10 of docs/domain.md 9. Proposals come from the one
 logic revision that decides (decision 0013), so only needs of this revision are compared with them.
@@ -35,7 +35,7 @@ SELECT reorder_id FROM app.reorder_proposal
 WHERE %(location)s::text IS NULL OR location = %(location)s::text
 """
 UNPROPOSED: Final = "an open need has a proposal"
-# An idle key that needs an order must have another reason than these.
+# Not valid as the reason why an idle key that needs an order has no open need.
 _NO_REASONS: Final = ("", ABOVE_REORDER_POINT)
 
 
@@ -56,7 +56,7 @@ class Reorders:
 class Needs:
     """Needs of the deciding logic revision that must have proposals.
 
-    `others` maps keys to open needs if another revision decides; None if this code's decides.
+    `others` maps keys to open needs if another revision decides; None if this code's does.
     `ids_in_flight` returns the ids that the actuator has not applied yet. It is called only if an
     open need has no proposal.
     """

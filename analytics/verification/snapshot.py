@@ -41,7 +41,7 @@ class Snapshot:
         return self._widened(xid) >= self.xmax
 
     def _widened(self, xid: int) -> int:
-        """Return the 64-bit id nearest to `xmax` that ends in these 32 bits."""
+        """Return the 64-bit id nearest to `xmax` whose lower 32 bits are `xid`."""
         distance = (xid - self.xmax + _EPOCH // 2) % _EPOCH - _EPOCH // 2
         return self.xmax + distance
 

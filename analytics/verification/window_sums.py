@@ -85,7 +85,7 @@ WINDOW_DIFFERENCES: Final = (
 SELECT inv_key, start_us, expected, shown FROM compared WHERE expected <> shown
 ORDER BY inv_key, start_us"""
 )
-# Rows that workers still retain, with columns in the order of their counters.
+# Rows that workers still retain, with columns in the order of the workers' counters.
 SHOWN_WINDOWS: Final = """
 SELECT w.inv_key, w.start_us, w.sold_units, w.returned_units, w.sale_lines, w.return_lines,
     w.revenue_minor, w.late_lines, w.window_revision, w."offset"

@@ -106,9 +106,9 @@ def change_of(origin: Origin, trees: Path) -> Change:
 
 
 def _change_line(tree: Path) -> str:
-    """Return the line of CHANGES for the tree's revision; empty if it has none."""
+    """Return the line of CHANGES for the tree's revision; "" if CHANGES has no such line."""
     command = [sys.executable, "-c", _LINE]
-    # If git doesn't ignore bytecode in the tree, it would count as an uncommitted change.
+    # Bytecode in the tree would count as an uncommitted change if git doesn't ignore it.
     env = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True, check=False)  # noqa: S603 -- a tree that the analyst has named
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -93,7 +93,7 @@ def _image(key: bytes | None, value: bytes | None, offset: int) -> dict[str, obj
 
 
 def _problem(position: str, key: bytes, before: Row, after: Row) -> str:
-    """Return the rule that the changed row breaks; "" if none, or if the old row breaks one."""
+    """Return the rule that only the changed row breaks; "" if `before` is invalid, too."""
     name = key.decode("utf-8", "replace")
     try:
         parse_policy(name, before)

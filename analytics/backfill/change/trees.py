@@ -77,7 +77,7 @@ def write_overlay_tree(
     `trees`. Equal changes of equal sources give the same tree.
 
     Raises:
-        NoSourceTree: the release of `base` has no parameters, or `base` already sets some.
+        NoSourceTree: the release of `base` supports no parameters, or `base` already sets some.
     """
     _refuse_base(base)
     content = repr((hash_of(base), [*map(tuple, overlay)], revision))

@@ -152,7 +152,7 @@ def checked_pairs(runs: ComparedRuns, partition: int, key: bytes | None = None) 
     """Yield the pairs of one partition, or of one of its keys.
 
     Raises:
-        NotComparable: a file has changed since the start, or this release can't read a decision.
+        NotComparable: a file has changed since its check, or this release can't read a decision.
     """
     try:
         yield from pairs_of(runs, partition, key)

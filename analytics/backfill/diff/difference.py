@@ -2,7 +2,7 @@
 
 Differences are B minus A, money in minor units. A need's amount is the quantity of its last open
 revision times the unit cost at that time. A price difference is per unit. If only one run has a
-proposal, the difference is between its old and its new price.
+proposal, the difference is between the old and the new price of this proposal.
 """
 
 from dataclasses import dataclass

@@ -61,7 +61,7 @@ class Divergence:
     about: str = "first differing record"
 
     def record(self) -> Explained | None:
-        """Return A's or B's explanation, for the columns of the record; None if neither has one."""
+        """Return A's explanation, else B's, for the fields of the record; None if both lack one."""
         return self.a.found or self.b.found
 
     def lines(self) -> Iterator[Compared]:
@@ -87,7 +87,7 @@ class Divergence:
 def divergence(
     settings: Connections, runs: ComparedRuns, key: str, trees: Trees
 ) -> Divergence | None:
-    """Return the first differing record of `key` with both explanations; None if none differs.
+    """Return both explanations at the first record of `key` that differs; None if none does.
 
     Raises:
         NotComparable: neither run decided about the key, or the archive is damaged.

@@ -30,7 +30,7 @@ from inventory.model.state import KeyState
 from inventory.revision import LOGIC_REVISION
 
 _MODULE: Final = "analytics.backfill.diff.explained"
-PUBLISHED: Final = "published"  # replaces the verdict of a state that the workers folded
+PUBLISHED: Final = "published"  # in place of a verdict, for a state that the workers folded
 _ALL_KEYS: Final = 1 << 32  # number of buckets: one for each value of CRC-32
 
 

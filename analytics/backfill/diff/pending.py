@@ -1,9 +1,9 @@
 """Decisions of a run, and of the live workers, that wait for an answer at the end of the run.
 
 Both sides are reduced to what the topics hold: the last revision of the newest need and price
-proposal of each key, if it isn't closed. Each decision gets the offset of the record that opened
-it, which its id contains. So the pairs of two runs (decision 0032) and their classes apply here,
-too.
+proposal of each key, if it isn't closed. The id of each decision contains the offset of the record
+that opened it. The decision gets this offset. So the pairs of two runs (decision 0032) and their
+classes apply here, too.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

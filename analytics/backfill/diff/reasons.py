@@ -35,7 +35,7 @@ def reason_of(pair: Pair) -> str:
 
 
 def _end(newest: Revised) -> str:
-    """Return the status, and a cancelled need's reason code. Other reasons may be typed text."""
+    """Return the status; for a cancelled need also its reason, which is always a code."""
     is_code = newest.status == "cancelled" and newest.reason is not None
     return f"{newest.status}: {newest.reason}" if is_code else newest.status
 

@@ -64,7 +64,7 @@ class LiveSide:
         return f"{LIVE} (revision {self.revision})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return revision, next offset by partition, and number and first of the left-out keys."""
+        """Return revision, next offset by partition, and the number and first of left-out keys."""
         return {
             LIVE: True,
             "logic_revision": self.revision,
@@ -120,7 +120,7 @@ class LiveAndRun:
 
 
 def names_live(a: str, b: str) -> bool:
-    """Return True if one of the names is the live state."""
+    """Return True if `a` or `b` names the live state."""
     return LIVE in (a, b)
 
 
