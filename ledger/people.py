@@ -33,7 +33,7 @@ def write_memberships(
     regions: tuple[str, ...] = (),
     granted_by: str | None = None,
 ) -> None:
-    """Replace a person's memberships; without `everywhere`, stores and regions, no store is left.
+    """Replace a person's memberships. With the defaults the person has no store afterwards.
 
     `granted_by` is the user name of the person who grants the memberships, None for a program.
     """

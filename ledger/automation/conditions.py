@@ -179,9 +179,9 @@ WHERE a.leg = 'transfer_in' AND {stuck_sql("%(now)s")}
 GROUP BY side.inv_key, side.location, side.sku
 """  # noqa: S608 -- constants of this project
 
-# The task opens for a need that is open for 24 hours. They count from its opening or its last
-# decision. After a snooze they count from the end of the snooze. This is the chosen time (7 days if
-# none), or `updated_at` if the workers ended the snooze earlier because the policy changed.
+# The task opens for a need that is open for 24 hours. These begin at its opening or last decision,
+# or after a snooze at the snooze's end. The end is the time that the person chose (7 days if none),
+# or `updated_at` if the workers ended the snooze earlier because the policy changed.
 STUCK_SIGNAL: Final = """
 SELECT DISTINCT ON (p.inv_key) p.inv_key AS subject, p.inv_key, p.location, p.sku,
     jsonb_build_object('reorder', p.reorder_id, 'quantity_units', p.quantity_units,

@@ -51,7 +51,7 @@ _NEXT_STEP: Final = (
 
 
 class Imported(NamedTuple):
-    """The progress of an import: `done` of `of` `what`, first "items" and later "lines"."""
+    """The progress of an import; `what` is "items" in the first pass, then "lines"."""
 
     what: str
     done: int

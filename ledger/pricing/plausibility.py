@@ -33,7 +33,7 @@ REGULAR: Final = "regular_minor"
 
 @dataclass(frozen=True, slots=True)
 class _Elsewhere:
-    """The lowest and highest cost and regular price of an item at other locations, or None."""
+    """The lowest and highest cost and regular price of an item at other locations."""
 
     least_cost_minor: int | None = None
     most_cost_minor: int | None = None

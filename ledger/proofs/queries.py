@@ -5,8 +5,8 @@ from typing import Final
 
 from ledger.kernel.transactions import fetch_column, fetch_value
 
-# Calendar days in UTC: a nightly schedule then makes its full proof on the same weekday each week,
-# even if a night's proof starts some minutes earlier or later.
+# Counted in calendar days (UTC), so that a nightly schedule makes its full proof on the same
+# weekday each week, even if a night's proof starts some minutes earlier or later.
 DAYS_PER_FULL_PROOF: Final = 7
 _EQUAL: Final = "keys_differing = 0 AND decisions_differing = 0"
 _PROVEN: Final = f"""
@@ -20,7 +20,7 @@ SELECT EXISTS (
 )
 """  # noqa: S608 -- constants of this module
 _DIFFERING: Final = f"SELECT run FROM app.proof WHERE NOT ({_EQUAL}) ORDER BY id DESC LIMIT 1"  # noqa: S608 -- constants of this module
-# Before the first proof, the time of the migration that created `app.proof`.
+# Without a proof, the result is the time of the migration that created `app.proof`.
 _SINCE: Final = """
 SELECT coalesce(
     (SELECT max(finished_at) FROM app.proof),

@@ -53,7 +53,7 @@ class _Ranged:
 def range_new_item(
     *, item: NewItem, actor: str, is_confirmed: bool = True, command_id: UUID | None = None
 ) -> str:
-    """Range an item, and add its product unless that exists; return its `inv_key`.
+    """Range an item, and add its product if it is new; return its `inv_key`.
 
     Raises:
         ServiceError: unknown location or supplier, or a policy that breaks a limit.

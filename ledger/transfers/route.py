@@ -39,7 +39,7 @@ class _Stock:
 
 @dataclass(frozen=True, slots=True)
 class _Whereabouts:
-    """True if the location exists, and up to five locations that range the SKU."""
+    """Facts for a refusal; `sku_locations` has up to five locations that range the SKU."""
 
     location_known: bool
     sku_locations: list[str]
