@@ -53,7 +53,7 @@ SCOPES: Final[Mapping[str, str]] = MappingProxyType(
         ORDERS_WRITE: gettext_noop("send orders and change their lines"),
         PRICES_READ: gettext_noop("read prices and proposed prices"),
         PRICES_WRITE: gettext_noop("set prices and decide proposed ones"),
-        PRICES_STOP: gettext_noop("stop prices that rules set, and release the stop"),
+        PRICES_STOP: gettext_noop("stop all rule-made prices, and allow them again"),
         DECISIONS_READ: gettext_noop("follow the events of decisions"),
         COUNTS_WRITE: gettext_noop("record counts"),
         COUNTS_APPROVE: gettext_noop("read waiting counts, approve and refuse them"),
