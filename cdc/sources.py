@@ -1,6 +1,6 @@
 """A hash of the source files that can change a result, so that processes can compare their rules.
 
-Runs, reviews and workers store this hash. A source tree without some of the packages has one too.
+Runs, reviews and workers store this hash. A source tree that lacks some packages has a hash too.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ def _unpacked(tree: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _zipped(file: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield path and content of each source file in a zip, in the order of `_unpacked`."""
+    """Yield path and content of each source file in the zip `file`, in the order of `_unpacked`."""
     with zipfile.ZipFile(file) as archive:
         for path in sorted(map(PurePosixPath, archive.namelist())):
             if any(path.is_relative_to(part) for part in RULES):

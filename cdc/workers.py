@@ -33,15 +33,15 @@ __all__ = [
     "worker_urls",
 ]
 
-TIMEOUT_S: Final = 0.15  # for a page
-MAP_TIMEOUT_S: Final = 1.0  # for a page about workers; the queried worker queries the others
+TIMEOUT_S: Final = 0.15  # limit for most pages
+MAP_TIMEOUT_S: Final = 1.0  # limit for a page about workers: the queried worker queries the others
 Answer = TypeVar("Answer")
 _LAST: Final[list[str]] = []  # URL of the worker that answered last
 
 
 @dataclass(frozen=True, slots=True)
 class LiveKey:
-    """A worker's answer for a key, with all window rows, or the `problem` if no worker answers."""
+    """A key's state with all window rows, from a worker, or the `problem` if there is no state."""
 
     state: KeyState | None
     as_of_us: int | None = None
@@ -50,12 +50,12 @@ class LiveKey:
 
     @property
     def on_hand_units(self) -> int | None:
-        """Return on-hand by the worker's answer, or None if no worker answered."""
+        """Return on-hand by the worker's answer, or None if there is no state."""
         return None if self.state is None else self.state.on_hand_units
 
     @property
     def offset(self) -> int | None:
-        """Return the offset of the state in the answer, or None if no worker answered."""
+        """Return the offset of the state's position, or None if there is no state."""
         return None if self.state is None else self.state.position.offset
 
 
@@ -105,8 +105,8 @@ def worker_rules(
     about = _query(settings, f"{url}/iq/v1/partitions?scope=worker", within_s, _own_of)
     if isinstance(about, str):
         return about
-    # The hash is read second. If the worker restarts in between, the hash is the new process's. In
-    # the other order it could be the hash of a process that has ended.
+    # Read the hash after the partitions. If the worker restarts in between, the hash is the new
+    # process's. In the other order it could be the hash of a process that has ended.
     code = _query(settings, f"{url}/iq/v1/revision", within_s, _code_of)
     if isinstance(code, str):
         return code
@@ -160,7 +160,7 @@ def _query(
         return "the worker is unreachable"
     except UnreadableRecord as problem:
         return str(problem)
-    except (ValueError, KeyError, TypeError, AttributeError):  # no JSON, or of another form
+    except (ValueError, KeyError, TypeError, AttributeError):  # not JSON, or not the expected form
         return "a worker's answer can't be read"
 
 

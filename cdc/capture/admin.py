@@ -1,7 +1,7 @@
 """Functions that create, check and delete topics and consumer groups.
 
 `cdc.contracts.topics` defines the topics' settings. Create all topics before you register the
-connector: a missing topic blocks Connect's producer for ever, also for the topics that exist.
+connector. One missing topic blocks Connect's producer for ever, so no topic gets records.
 """
 
 import time
@@ -154,7 +154,7 @@ def _update_settings(client: AdminClient, topics: Iterable[Topic]) -> None:
 
 
 def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
-    """Delete the topics that exist. Return once the broker lists none of them.
+    """Delete the topics `names`, if they exist. Return once the broker lists none of them.
 
     Raises:
         TimeoutError: a topic is still listed after 30 s.

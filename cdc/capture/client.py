@@ -19,7 +19,7 @@ from cdc.contracts.topics import CAPTURED, REFERENCE_TABLES
 CONNECTOR: Final = "retail-cdc"
 SLOT: Final = "retail_cdc"
 PUBLICATION: Final = "retail_cdc"
-ACCOUNT: Final = "inventory"  # the only account of Connect's REST API
+ACCOUNT: Final = "inventory"  # the only user of Connect's REST API
 DEFINITION: Final = Path(__file__).with_name("connector.json")
 
 _PLUGIN: Final = "PostgresConnector"
@@ -35,8 +35,8 @@ class CaptureError(RuntimeError):
 class ConnectorState:
     """The state of the connector and of its only task.
 
-    Each is a state of Connect (RUNNING, PAUSED, STOPPED, FAILED, UNASSIGNED), or UNREGISTERED or
-    UNREACHABLE. `trace` is the error text, "" if there is no error.
+    `connector` and `task` are states of Connect (RUNNING, PAUSED, STOPPED, FAILED, UNASSIGNED), or
+    UNREGISTERED or UNREACHABLE. `trace` is the error text, "" if there is no error.
     """
 
     connector: str
@@ -158,7 +158,9 @@ class ConnectClient:
         )
 
     def snapshot_ended(self) -> bool:
-        """Return True if the source log has all of Debezium's snapshot, so no restart repeats it.
+        """Return True if the source log has all rows of Debezium's snapshot.
+
+        A restart then doesn't repeat the snapshot.
 
         Connect stores an offset only after the broker has acknowledged its records. So the stored
         offsets show the end of the snapshot. The result is False if Connect doesn't answer.

@@ -5,8 +5,9 @@ connector that is missing or differs from its definition. It resumes a connector
 stopped, and restarts a failed task. Connect keeps the offsets of a deleted connector, so a new
 registration loses no change.
 
-If publication, replica identity or slot are damaged, it stops the connector. Otherwise changes
-would be missing from the log without any error. Pages and `inventory status` report the stop.
+If publication, replica identity or slot are damaged, the process stops the connector. Otherwise
+changes would be missing from the log without any error. Pages and `inventory status` report the
+stop.
 """
 
 import os
@@ -51,7 +52,7 @@ class Report:
 
     `repaired` is the last repair. `repairs` is the number of repairs since the process started.
     `problem` is damage in Postgres, or the reason why a repair failed. `error` is the error of a
-    failed connector or task, or that Connect doesn't answer.
+    failed connector or task, or states that Connect doesn't answer.
     """
 
     connector: str = ""
@@ -68,7 +69,7 @@ class Report:
 
 
 class Reconciler:
-    """The comparison and repair of the connector. `RestartPolicy` limits how often it restarts."""
+    """The comparison and repair of the connector. `RestartPolicy` limits the restarts."""
 
     def __init__(self, client: ConnectClient, config: dict[str, str]) -> None:
         self.report = Report()
@@ -78,7 +79,7 @@ class Reconciler:
         self._error = ""
 
     def new_error(self) -> str:
-        """Return the present error if it differs from that at the previous call, otherwise ""."""
+        """Return the present error, or "" if the previous call had the same error."""
         error = self.report.problem or self.report.error
         is_new, self._error = error != self._error, error
         return error if is_new else ""
@@ -129,7 +130,7 @@ class Reconciler:
             self.restart_failed(now, state.trace)
 
     def restart_failed(self, now: float, trace: str) -> None:
-        """Restart a failed task and count the restart, also if Connect answers too late.
+        """Restart a failed task. Count the restart even if Connect's answer is lost.
 
         Raises:
             httpx.HTTPError: Connect refused, or could not be reached. Nothing is counted.
@@ -137,7 +138,7 @@ class Reconciler:
         try:
             self._client.restart_failed()
         except (httpx.ReadTimeout, httpx.ReadError, httpx.RemoteProtocolError) as lost:
-            # Connect has the request and may restart the task, so the restart counts as one.
+            # Connect has the request and may restart the task, so this counts as a restart.
             log.warning("capture_restart_unanswered", problem=repr(lost))
         self.restart_policy.count_restart(now)
         self._count("restarted", trace.partition("\n")[0][:300])

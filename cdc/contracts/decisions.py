@@ -28,7 +28,7 @@ class NotADecision(UnreadableRecord):
 class DecisionContext:
     """The key and the origin of a decision.
 
-    `origin` is the position of the key's state with this decision. `as_of_us` is the partition's
+    `origin` is the position of the key's state after the decision. `as_of_us` is the partition's
     as-of time in µs since 1970 UTC.
     """
 
@@ -50,7 +50,7 @@ class DecisionContext:
 
 @value
 class ReorderEvent:
-    """One revision of a need. Supplier and unit cost come from the policy at its decision."""
+    """One revision of a need, with supplier and unit cost from the policy after its decision."""
 
     output: ReorderOutput
     supplier: str | None

@@ -27,8 +27,8 @@ GENERATION = 1
 def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[str]:
     """Fold the history and yield the output lines, without newlines.
 
-    With `every` = n, the lines of all keys also follow each n-th record. Their field "at" has the
-    record's offset.
+    With `every` = n, the states of all keys also follow each n-th record. The field "at" of these
+    lines has the record's offset.
 
     Raises:
         HistoryError: a line is not JSON, or not a record of the format.

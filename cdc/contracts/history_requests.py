@@ -102,7 +102,7 @@ _FLAGS: Final[Mapping[str, str]] = {"name": "--question"}
 
 
 def first_problem(kind: str, arguments: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the name of the first wrong or missing argument with its rule in words, or None."""
+    """Return name and rule of the first wrong or missing argument, or None if all are right."""
     form = FORMS[kind]
     needed = {*form.positions, *form.required}
     for name in form.names():

@@ -60,7 +60,7 @@ def progress_headers(progress: Progress) -> tuple[Header, Header]:
 
 
 def encode_progress(progress: Progress) -> bytes:
-    """Return the value of the header `progress`: everything but `ring_from`."""
+    """Return the value of the header `progress`: all fields except `ring_from`."""
     row: dict[str, object] = {
         "schema": _SCHEMA,
         "next_offset": progress.next_offset,
@@ -123,7 +123,7 @@ def is_heartbeat(key: bytes) -> bool:
 class Beat:
     """The number and commit time (µs since 1970 UTC) of a heartbeat.
 
-    They are in a header, because a key's state doesn't contain them.
+    A header of the level record has both, because a key's state doesn't contain them.
     """
 
     beat: int
@@ -170,7 +170,10 @@ def _beat_of(row: dict[str, Any]) -> Beat:
 
 
 def _unversioned_beat(payload: bytes) -> Beat | None:
-    """Return a heartbeat in the format without a version, `12@1795229285100000`; else None."""
+    """Return a heartbeat of the format without a version, or None for any other payload.
+
+    Example: `12@1795229285100000` is number 12 at this commit time.
+    """
     count, at, commit_us = payload.partition(b"@")
     return Beat(int(count), int(commit_us)) if at and count.isdigit() else None
 

@@ -13,7 +13,7 @@ from cdc.contracts.versions import built, document_of
 from inventory.model.value import value
 
 SCHEMA = 1
-MOST_BYTES = 500_000  # of a key or a value; one record has room for both in base64
+MOST_BYTES = 500_000  # limit for a key and for a value; both in base64 fit into one record
 
 
 @value
@@ -45,7 +45,7 @@ class Rejection:
     key: bytes | None
     value: bytes | None
     logic_revision: int
-    commit_us: int | None  # None if the bytes name no commit time
+    commit_us: int | None  # None if the bytes contain no commit time
 
 
 @value
@@ -171,7 +171,7 @@ def origin_of(position: dict[str, int]) -> Origin:
 
 
 def _dumps(row: dict[str, object]) -> bytes:
-    # ASCII escapes make a lone surrogate of a broken key writable.
+    # `json` escapes lone surrogates of a broken key, so `encode` can't fail.
     return json.dumps(row, sort_keys=True, separators=(",", ":")).encode()
 
 

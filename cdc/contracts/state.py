@@ -38,7 +38,8 @@ T = TypeVar("T")
 def window_key(inv_key: InvKey, start_us: int) -> bytes:
     """Return the record key of one window row: `LOCATION|SKU@start_us`.
 
-    Writers put the record into the level's partition. The hash of this key may give another one.
+    Writers put the record into the level's partition. The hash of this key may give another
+    partition.
     """
     return f"{inv_key}@{start_us}".encode()
 
@@ -52,10 +53,10 @@ def encode_level(state: KeyState, changed_rows: Iterable[int]) -> bytes:
 
 
 def encode_changed(state: KeyState, changed_rows: Iterable[int]) -> tuple[bytes, dict[int, bytes]]:
-    """Return the result of `encode_level`, and a window record per row in it, by start in µs.
+    """Return the level, and the window record of each row in it, by the row's start in µs.
 
-    The window records equal those of `encode_window` and are in ascending order. Encoding both at
-    once is faster, because each row is encoded only once.
+    The results equal those of `encode_level` and `encode_window`. The window records are in
+    ascending order. This call is faster, because it encodes each row only once.
     """
     starts, windows = sorted(set(changed_rows)), state.windows
     rows = {
@@ -86,7 +87,7 @@ def encode_window(key: InvKey, row: WindowRow, position: Position) -> bytes:
 
 
 def read_level(content: bytes, read: Callable[[Document], T]) -> T:
-    """Return the result of `read` on the level's document, for readers of a few fields.
+    """Return the result of `read` on the level's document, for callers that need few fields.
 
     A call takes a quarter of the time of `decode_level`. Only fields that `read` uses are checked.
 

@@ -39,7 +39,7 @@ def canonical(document: Document) -> bytes:
 
 
 def _namer(cls: type) -> Callable[[Any], Document]:
-    """Return a function that maps a value of `cls` to its fields by name, nested values as is."""
+    """Return a function that maps a value of `cls` to a dictionary of its fields, unchanged."""
     names = sorted(column.name for column in fields(cls))
 
     def named(instance: Any) -> Document:  # noqa: ANN401 -- any value class of the model

@@ -32,7 +32,7 @@ def decode_topic_ids(content: bytes) -> dict[str, str]:
 
 
 def _unversioned(content: bytes) -> dict[str, str] | None:
-    """Return the ids of a file without a version, which has only names and ids; else None."""
+    """Return the ids of a file without a version, or None if `content` has another form."""
     try:
         row = json.loads(content)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""The names and settings of all topics of the project. No other module defines any.
+"""The names and settings of all topics of the project. No other module defines a topic.
 
-`cdc.capture.admin` creates them. Auto-creation is off, because a topic with the broker's defaults
-has one partition and deletes its records after seven days.
+`cdc.capture.admin` creates the topics. Auto-creation is off, because a topic with the broker's
+defaults has one partition and deletes its records after seven days.
 """
 
 from dataclasses import dataclass, field
