@@ -151,7 +151,7 @@ def demand_days(
 
 
 def _rows(facts: Iterable[DayFact]) -> dict[int, list[WindowRow]]:
-    """Return the window rows of each day that has movements, by the start of the day (µs)."""
+    """Return the window rows of each day with movements. The dictionary's keys are day starts."""
     sold: dict[int, int] = {}
     moves: dict[int, dict[int, int]] = {}
     for fact in facts:
@@ -194,9 +194,9 @@ def _demand_day(
 def price_days(timeline: Timeline, span: tuple[int, int], *, now_us: int) -> tuple[PriceDay, ...]:
     """Return each day of `span` = [from, until), midnights in µs since 1970 UTC.
 
-    A day ends at E: its midnight, or just after `now_us` if that is earlier. Its price is the one
-    in force just before E. `lowest_minor` is the lowest price in [E - 30 d, E): the prior price of
-    a reduction at E.
+    A day ends at E: its midnight, or just after `now_us` if `now_us` is earlier. The day's price is
+    the price in force just before E. `lowest_minor` is the lowest price in [E - 30 d, E): the prior
+    price of a reduction at E.
     """
     days: list[PriceDay] = []
     for day_us in range(*span, DAY_US):

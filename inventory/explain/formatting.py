@@ -168,7 +168,7 @@ def text(line: Line, time_text: Callable[[int], str]) -> str:
 
 
 def origin(line: Line) -> str:
-    """Return the line's table row and the row's author, or "": `stock_count 12 by ann`."""
+    """Return the line's source, such as `stock_count 12 by ann`, or "" for a line without one."""
     source = line.source
     if source is None:
         return ""

@@ -84,7 +84,7 @@ def add(name: str, amount: int, detail: str = "", source: Source | None = None) 
 
 
 def total(name: str, amount: int, detail: str = "") -> Line:
-    """Return a `sum` line. `amount` must equal the section's steps so far; `gaps` checks it."""
+    """Return a `sum` line. `gaps` checks that `amount` equals the sum of the `add` lines above."""
     return Line(name, amount, SUM, detail)
 
 

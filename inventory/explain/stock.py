@@ -38,7 +38,7 @@ class Cause:
 
 @value
 class Document:
-    """A document whose units are on order or in transit."""
+    """An order line or shipment line whose units are on order or in transit."""
 
     name: str
     detail: str

@@ -33,7 +33,7 @@ def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, i
 
 
 def raises_review(before: Fact | None, after: Fact | None) -> bool:
-    """Return True if the record raises `reviewed_at` or sets its first value, also in a new row."""
+    """Return True if the record raises `reviewed_at` or is the first to set it, even by insert."""
     if not isinstance(after, ItemLocation) or after.reviewed_at_us is None:
         return False
     if not isinstance(before, ItemLocation) or before.reviewed_at_us is None:

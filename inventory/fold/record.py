@@ -142,7 +142,7 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
     horizon_at_us = None if retained is None else retained[0]
     if not effects:
         _check_counts(before.stock, change, horizon_at_us)
-    # Before the loop over days: it would take millions of steps to a time far outside the range.
+    # Check the range before the loop over days. A time far outside it would take millions of steps.
     check_time(now_us)
     is_same_day = retained is None or has_days(before.stream_time_us, retained)
     passed = before if is_same_day else pass_days(before, now_us or 0)

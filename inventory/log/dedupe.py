@@ -1,8 +1,8 @@
 """The dedupe ring, which recognises records that the connector sends again (domain.md 4).
 
 It holds the identities of those records of a partition whose commit time is at most 120 s before
-the newest so far. No identity is removed before the first change after Debezium's snapshot. The
-ring depends on the log alone, so every replay of a log gives the same verdicts.
+the newest commit time. No identity is removed before the first change after Debezium's snapshot.
+The ring depends on the log alone, so every replay of a log gives the same verdicts.
 """
 
 from collections import deque
@@ -133,8 +133,8 @@ class Ring:
         """Update the ring's newest commit time and highest lsn from a record that was re-sent.
 
         The identity keeps the first copy's commit time `known_us`. A later commit time is stored in
-        `newest_resent_us`. If `known_us` is None, a snapshot row (op `r`) counts as later. Other
-        records don't: both copies of one have the same lsn, so the same commit time.
+        `newest_resent_us`. If `known_us` is None, a snapshot row (op `r`) counts as later. A
+        change doesn't: both copies of a change have the same lsn and the same commit time.
         """
         commit_us = record.commit_us
         is_later = record.op == "r" if known_us is None else commit_us > known_us

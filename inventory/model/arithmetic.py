@@ -7,7 +7,7 @@ SECOND_US = 1_000_000
 WINDOW_US = 600_000_000
 MAX_STORED = 2**53 - 1
 MIN_STORED = -MAX_STORED
-PRICE_MIN, PRICE_MAX = 1, 10**9  # minor units, for written and for proposed prices
+PRICE_MIN, PRICE_MAX = 1, 10**9  # limits in minor units, of entered and of proposed prices
 
 
 def ceil_div(dividend: int, divisor: int) -> int:

@@ -39,7 +39,7 @@ class PriceEpisode:
     revision: int = 0
     proposal_price_minor: int | None = None
     blocked_until_us: int | None = None
-    reason: str | None = None  # why the last proposal closed, or why an evaluation gave none
+    reason: str | None = None  # why the last proposal closed, or why an evaluation opened none
     stale_decisions: int = 0
     last_output: PriceOutput | None = None
 

@@ -31,7 +31,7 @@ Timeline = tuple[PriceRow, ...]
 class PricedFact(Protocol):
     """The columns of a `price_change` row that a timeline needs.
 
-    It is a protocol, because this package can't import `inventory.tables`, which imports it.
+    This is a protocol, because `inventory.tables` imports this package and not the reverse.
     """
 
     @property
@@ -41,7 +41,7 @@ class PricedFact(Protocol):
 
     @property
     def id(self) -> int:
-        """Return the primary key of the row. Rows with equal times are sorted by it."""
+        """Return the primary key of the row, by which rows with equal times are sorted."""
         ...
 
     @property

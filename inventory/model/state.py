@@ -101,7 +101,7 @@ class Demand:
 
 @value
 class DayEnd:
-    """Demand and on-hand at the end of a UTC day. `is_counted`: the key was counted by then."""
+    """Demand and on-hand at the end of a UTC day, and whether the key was counted by then."""
 
     demand: Demand
     on_hand_units: int

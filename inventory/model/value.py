@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True)
 def value(cls: type[T]) -> type[T]:
-    """Make `cls` a slotted, comparable value that the type checker refuses to mutate."""
+    """Make `cls` a slotted, comparable class. Type checkers refuse assignments to its fields."""
     return dataclass(slots=True)(cls)
 
 

@@ -69,7 +69,7 @@ class PricingTrigger:
 
     `evaluate` is True if the record raised `reviewed_at`, moved E (the end of the last closed
     window), or changed cost or a price column (domain.md 11.9). `price_row` is an inserted
-    `price_change` row, and `decision` an inserted `price_decision` row. They are None for every
+    `price_change` row, and `decision` an inserted `price_decision` row. Each is None for every
     other record.
     """
 

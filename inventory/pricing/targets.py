@@ -125,7 +125,7 @@ def raised_to_floor(frame: PriceFrame) -> Clamped:
 
 
 def _clamped(price_minor: int | None, clamps: tuple[str, ...]) -> Clamped:
-    """Return the result. A price below 1 or above 10^9 becomes None (domain.md 6.2, Range)."""
+    """Return price and clamps. A price outside 1 to 10^9 becomes None (domain.md 6.2, Range)."""
     is_price = price_minor is not None and PRICE_MIN <= price_minor <= PRICE_MAX
     return Clamped(price_minor if is_price else None, clamps)
 

@@ -15,7 +15,7 @@ from inventory.replenishment.triggers import ReplenishmentTrigger
 class ReplenishmentInputs:
     """The inputs of a replenishment decision: the key's state after the record.
 
-    `level` has s and S by this policy and demand. If `level` is None, `next_episode` computes it.
+    `level` has s and S for this policy and demand. If `level` is None, `next_episode` computes it.
     """
 
     policy: ItemLocation | None
@@ -31,7 +31,7 @@ class ReplenishmentInputs:
 
 @value
 class Evaluation:
-    """The values that one evaluation reads: the record's triggers, and the key's values afterwards.
+    """The values that one evaluation reads: the record's triggers, and the key's values after it.
 
     `level` has the levels after the record, and `base_units` is the base position B after it.
     `policy` is None while the key is not active. `inactive_reason` then has the reason.

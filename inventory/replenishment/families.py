@@ -50,10 +50,10 @@ class Family:
     levels.
 
     The first computed level is span(P) + SS(P) with the protection span P, or span(`span_column`)
-    if the family has one. It is S for the shape `BASE_STOCK`, and s for all other shapes. In a
-    family of `TWO_LEVELS`, S - s is `batch` of span(`batch_column`), so such a family needs both
-    fields. `batch_text` explains S - s to people, with the placeholders `demand` (units), `lot` (Q)
-    and `span` (days).
+    if the family has a `span_column`. The first computed level is S for the shape `BASE_STOCK`,
+    else s. In a family of `TWO_LEVELS`, S - s is `batch` of span(`batch_column`), so such a family
+    needs both fields. `batch_text` explains S - s to people, with the placeholders `demand`
+    (units), `lot` (Q) and `span` (days).
     """
 
     code: str

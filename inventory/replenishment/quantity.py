@@ -95,7 +95,7 @@ def order_units(policy: ItemLocation, level: Levels, base_units: int) -> int | N
 
 
 def _limited(packed: int, least: int, limit: int | None) -> int | None:
-    """Return min(max(packed, least), limit), or None if that is below `least`."""
+    """Return min(max(packed, least), limit), or None if `limit` is below `least`."""
     raised = max(packed, least)
     units = raised if limit is None else min(raised, limit)
     return None if units < least else units

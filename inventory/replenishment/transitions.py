@@ -24,7 +24,7 @@ Step = tuple[Episode, ReorderOutput | None]
 
 
 def idle(episode: Episode, reason: str) -> Episode:
-    """Return an idle episode with `reason`, or `episode` itself if it is idle for this reason."""
+    """Return an idle episode with `reason`. If `episode` is that already, return it unchanged."""
     if episode.state == IDLE and episode.reason == reason:
         return episode
     return Episode(

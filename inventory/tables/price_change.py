@@ -1,4 +1,4 @@
-"""`price_change`: a price of a key and its start. Rows are inserted and never changed."""
+"""`price_change`: a key's price and the time of its start. Rows are inserted and never changed."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ from inventory.tables.columns import (
 )
 
 KINDS: Final = ("initial", "rule", "manual", "emergency", "rollback")
-STEP_MIN: Final = -(2**31)  # `step` is the only number of type `integer`, not `bigint`
+STEP_MIN: Final = -(2**31)  # `step` is the only number column of type `integer`, not `bigint`
 STEP_MAX: Final = 2**31 - 1
 
 
