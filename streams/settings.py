@@ -53,9 +53,9 @@ class WorkerSettings(StreamSettings):
 
     @property
     def topics_file(self) -> Path:
-        """Return the path of the file with topic ids: those of the topics of this revision's state.
+        """Return the path of the file with the topic ids that belong to this revision's state.
 
-        All workers share it, so that a new worker knows the ids too.
+        All workers share the file, so that a new worker knows the ids too.
         """
         return self.worker_dir / "topics.json"
 

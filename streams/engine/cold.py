@@ -19,8 +19,8 @@ from cdc.contracts.state import decode_state, encode_state
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 
-# Documents in a block. Blocks of 16 need a third more bytes. Blocks of 64 take twice as long to
-# decompress.
+# Documents in a block. Compared with 32, blocks of 16 need a third more bytes. Blocks of 64 take
+# twice as long to decompress.
 SLOTS: Final = 32
 BLOCK_BYTES = 256 << 10  # most bytes of documents; a key with all its windows takes half of this
 _SMALL: Final = 8 << 10  # compressed bytes; a half-empty block below this is rewritten

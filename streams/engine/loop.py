@@ -37,7 +37,7 @@ LATE_REASON = "window_expired"
 
 
 class Gap(Exception):
-    """The chunk begins after the next offset: the records in between were not delivered."""
+    """The chunk begins after the partition's next offset. Records in between were not delivered."""
 
 
 class _TimeSlice:

@@ -89,7 +89,7 @@ def refuse_truncated_levels(number: int, first: int) -> None:
 def refuse_unfinished(number: int, progress: Progress | None) -> None:
     """Raise `LogMismatch` if a publication of the changelogs was interrupted.
 
-    The levels of a publication have the progress 0 until it ends. No worker writes that progress.
+    Levels of an unfinished publication have the progress 0. No worker writes that progress.
     """
     if progress is not None and progress.next_offset == 0:
         problem = (

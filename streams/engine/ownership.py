@@ -228,8 +228,8 @@ class Ownership:
             self._lost.setdefault(partition, owned)
 
     def _note_progress(self, number: int, partition: int) -> None:
-        # The next takeover waits for this one. So stop the restore of a partition that the next one
-        # doesn't need, and finish all others.
+        # The next takeover waits for this one. So stop the restore of a partition that the next
+        # takeover doesn't need, and finish all other restores.
         if number != self.rebalances and partition not in self.assigned:
             raise _Overtaken
         self.restored_at = time.monotonic()

@@ -121,7 +121,7 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
 
 
 def _of_extent(readings: Readings, worker: Queryable) -> None:
-    """Register offsets, lag and ages of each partition."""
+    """Register lag and ages of each partition."""
     of_each = partial(_each, worker)
     gauge = readings.gauge
     gauge(
@@ -212,7 +212,7 @@ def is_ready(worker: Queryable) -> int:
 
 
 def _each(worker: Queryable, figure: Callable[[OwnedPartition], float | None]) -> OfPartitions:
-    """Return a reader of `figure` for each ready partition. It leaves out partitions with None."""
+    """Return a reader of `figure` for each ready partition for which `figure` isn't None."""
 
     def read() -> Iterator[Sample]:
         for number, owned in sorted(worker.ownership.ready.items()):

@@ -140,7 +140,7 @@ class Metrics:
     def forwarded(self, code: int | None) -> None:
         """Count a forwarded query by the answer's status.
 
-        A `status` of None means that no owner was known, or that the owner didn't answer in time.
+        A `code` of None means that no owner was known, or that the owner didn't answer in time.
         """
         self._forwards.labels("none" if code is None else str(code)).inc()
 

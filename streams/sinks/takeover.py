@@ -28,7 +28,7 @@ _EMPTIED: Final = tuple(
 
 
 def take_over(connection: Connection, sink: str, topics: Sequence[str]) -> bool:
-    """Empty the read model if the sink has read other topics than `topics`. Return True if so.
+    """Empty the read model if the sink has read other topics than `topics`. Return True if emptied.
 
     The sink's stored positions show the topics that it has read. They are deleted too.
     """

@@ -50,7 +50,7 @@ class Stuck(Exception):
 
 
 class AddressTaken(Exception):
-    """The worker can't listen at its address: it is in use, or this machine doesn't have it."""
+    """The worker can't listen at its address, which is in use or not one of this machine's."""
 
     repair = START_AGAIN  # a start chooses another port if the former one is in use
 

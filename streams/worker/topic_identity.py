@@ -103,8 +103,8 @@ def _read(known: Path) -> TopicIds:
 def _refuse_lost_levels(client: AdminClient, bootstrap: str, partitions: int) -> None:
     """Raise `LogMismatch` if the level changelog was truncated, or lost all its records.
 
-    It has lost them if it is empty and the group has committed offsets, because a chunk's offsets
-    are committed only after its levels are written.
+    An empty changelog has lost its records if the group has committed offsets, because a chunk's
+    offsets are committed only after its levels are written.
     """
     levels = [TopicPartition(ON_HAND_CHANGELOG, number) for number in range(partitions)]
     for tp, first in _offsets(client, levels, OffsetSpec.earliest()).items():
