@@ -256,16 +256,28 @@ def roll_back_price(
         newest = _newest_as_shown(item.inv_key, shown_price_id)
         _refuse_if_undone(newest)
         before = _predecessor(item, newest)
-        price = max(before.price_minor, item.floor_minor)
         begins = next_window_start(database_now())
         if newest is not None:
             begins = max(begins, newest.effective_from)
-        row = Price(price, before.step, "rollback", begins)
-        return Written(write_price(item, row, actor=actor, reason=reason))
+        return Written(write_rollback(item, before, begins, actor=actor, reason=reason))
 
     return run_command(
         command_id, f"roll back {location}|{sku}", actor, work, Written, content=reason
     ).id
+
+
+def write_rollback(
+    item: LockedItem,
+    before: PriceStep,
+    begins: datetime,
+    *,
+    actor: str | None,
+    reason: str | None,
+) -> int:
+    """Write the price before a change again, or the floor if it is higher; return the row's id."""
+    minor = max(before.price_minor, item.floor_minor)
+    price = Price(minor, before.step, "rollback", begins)
+    return write_price(item, price, actor=actor, reason=reason)
 
 
 def _refuse_if_undone(newest: TimelineRow | None) -> None:

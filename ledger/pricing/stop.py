@@ -14,7 +14,7 @@ from ledger.kernel.idempotency import run_command
 from ledger.kernel.transactions import database_now, execute, fetch_value, log_action
 from ledger.kernel.unscoped_rows import read_all
 from ledger.messages import gettext_noop
-from ledger.pricing.prices import Price, next_window_start, price_before, write_price
+from ledger.pricing.prices import next_window_start, price_before, write_rollback
 from ledger.pricing.timeline import TimelineRow
 
 REASON: Final = "rule-made prices were stopped"
@@ -106,8 +106,6 @@ def _roll_back_scheduled(actor: str | None) -> tuple[int, list[str]]:
         if before is None:
             kept.append(row.inv_key)
             continue
-        minor = max(before.price_minor, item.floor_minor)
-        price = Price(minor, before.step, "rollback", row.effective_from)
-        write_price(item, price, actor=actor, reason=REASON)
+        write_rollback(item, before, row.effective_from, actor=actor, reason=REASON)
         rolled_back += 1
     return rolled_back, kept

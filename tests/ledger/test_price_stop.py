@@ -108,3 +108,20 @@ def test_a_stop_beside_an_approval_leaves_no_scheduled_price(
     assert isinstance(stop, PricesStopped)
     assert isinstance(approval, PriceWritten if stop.rolled_back else Conflict)
     assert [row[0] for row in timeline(ledger)] in ([], ["rule", "rollback"])
+
+
+def test_a_scheduled_price_without_a_price_before_it_stays_and_the_stop_holds(
+    ledger: psycopg.Connection,
+) -> None:
+    services.range_item(location="L", sku="S", policy=POLICY)
+    approved(ledger, next_window_start(database_now()) + timedelta(hours=1))
+    ledger.execute("UPDATE retail.item_location SET regular_minor = NULL")
+
+    assert services.set_price_kill_switch(is_on=True, actor="pia") == PricesStopped(0)
+
+    assert [row[0] for row in timeline(ledger)] == ["rule"]
+    assert ledger.execute("SELECT price_kill_switch FROM app.setting").fetchone() == (True,)
+    logged = ledger.execute(
+        "SELECT detail -> 'kept' FROM app.action_log WHERE action = 'price_kill_switch'"
+    ).fetchone()
+    assert logged == (["L|S"],)
