@@ -47,8 +47,8 @@ class NotExchanged(Damage):
 class Limits:
     """Bounds of a merge: a merged file is full at `least` bytes and never exceeds `most` bytes.
 
-    The `newest` files of each partition stay as they are. At each start an archiver reads every
-    file with records in the dedupe horizon. Small files shorten this start.
+    The `newest` files of each partition stay small. A starting archiver reads every file that has
+    records within the dedupe horizon, so it would otherwise read one large file.
     """
 
     least: int = 64 * _MIB

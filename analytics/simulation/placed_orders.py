@@ -1,4 +1,4 @@
-"""The orders that a simulated world places, with the outcome of its key."""
+"""The orders that a simulation places for one key, with what happened to that key."""
 
 from dataclasses import dataclass, field
 

@@ -28,7 +28,10 @@ class StepLoop:
 
     @property
     def as_loop(self) -> asyncio.AbstractEventLoop:
-        """Return this loop for asyncio's constructors, which need less than the type requires."""
+        """Return this loop with the type that asyncio's constructors require.
+
+        They call only the methods that this class has.
+        """
         return cast(asyncio.AbstractEventLoop, self)
 
     def start(

@@ -81,7 +81,10 @@ _PROPOSALS: Final = Counter(("app", "reorder_proposal"), "revision", "revision")
 
 @contextmanager
 def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterator[Planted]:
-    """Add 1 to the column within the block. The row keeps its offset; an upsert replaces it."""
+    """Add 1 to the column within the block.
+
+    The row keeps its offset, so it looks current. The next upsert of the key replaces it.
+    """
     found = connection.execute(which.change(), {"key": key}).fetchone()
     if found is None:
         problem = f"{'.'.join(which.table)} has no row of {key}"

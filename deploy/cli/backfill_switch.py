@@ -142,7 +142,7 @@ def _refuse_deciding(settings: "Connections", number: int) -> int:
         raise StackError(message, repair="inventory up --detach")
     if number in (former, LOGIC_REVISION):
         message = (
-            f"logic revision {number} decides, or is that of this stack's own workers; "
+            f"logic revision {number} decides already, or this stack's own workers run it; "
             "nothing was started"
         )
         raise StackError(message, repair="inventory revision list")

@@ -134,7 +134,9 @@ def ship_planned_transfer(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> None:
-    """Ship a planned transfer, with the units that have really left; either row identifies it.
+    """Ship a planned transfer, with the units that have really left.
+
+    `shipment_line_id` is the row of the source or of the destination.
 
     More units than the source has on hand and not promised need `beyond_stock_allowed`. Raise
     `Conflict` if the transfer is not planned any more.

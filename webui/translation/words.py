@@ -1,8 +1,8 @@
-"""Message ids of codes and of texts of the rules, which pages show as words.
+"""The codes and texts that pages translate: message ids for gettext.
 
-Codes belong to the database, files and the API, so their definitions don't mark them as message
-ids. The rules of `inventory` don't depend on Django. Pages translate codes and texts when they
-show them.
+Codes such as `sale_line` appear in the database, in files and in the API, where they stay English.
+The rules of `inventory` don't depend on Django, so they can't mark a text for translation. This
+module marks both.
 """
 
 from typing import Final

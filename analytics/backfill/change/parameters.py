@@ -1,4 +1,7 @@
-"""Parse option values, such as `hysteresis_units=3` where `family=sS,location=BERLIN-1`."""
+"""Parse the values of `--set` and `--where`.
+
+Example: `--set hysteresis_units=3 --where family=sS,location=BERLIN-1`.
+"""
 
 import re
 from collections.abc import Iterator, Sequence

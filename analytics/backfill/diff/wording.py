@@ -72,7 +72,7 @@ def count_rows(found: Diff[Sides]) -> Iterator[tuple[str, ...]]:
 
 
 def hidden_text(hidden: int, step: str) -> str:
-    """Return a text of the number of hidden rows and of `step`, which shows them; "" for 0."""
+    """Return how many rows are hidden, then `step`: what a person does to see them. "" for 0."""
     if hidden <= 0:
         return ""
     rows = "row is" if hidden == 1 else "rows are"
