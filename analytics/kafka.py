@@ -35,11 +35,12 @@ class TopicUnreadable(RuntimeError):
     """The topic lacks records that the caller needs; reading on would skip them silently."""
 
 
-def consumer(bootstrap: str, *, fetch_wait_ms: int = 50) -> Consumer:
+def consumer(bootstrap: str, *, fetch_wait_ms: int = 50, fetch_bytes: int = 1) -> Consumer:
     """Return a consumer that reads committed records only and commits nothing.
 
-    A broker without new records answers a fetch after `fetch_wait_ms`. With a short wait the client
-    notices the end of a partition soon. With a long wait an idle reader sends fewer requests.
+    The broker answers a fetch as soon as it has `fetch_bytes` of new records, or after
+    `fetch_wait_ms`. With a short wait the client notices the end of a partition soon. With a long
+    wait an idle reader sends fewer requests.
     """
     return Consumer(
         {
@@ -52,6 +53,7 @@ def consumer(bootstrap: str, *, fetch_wait_ms: int = 50) -> Consumer:
             "enable.partition.eof": True,
             "log_level": _WARNINGS,
             "fetch.wait.max.ms": fetch_wait_ms,
+            "fetch.min.bytes": fetch_bytes,
             "queued.max.messages.kbytes": 65_536,  # the default would let the client buffer 1 GB
         }
     )
