@@ -103,10 +103,11 @@ LOCAL_CONNECT: Final = {
 
 LOCAL_JVM: Final = ("-XX:+UseSerialGC", "-Djava.awt.headless=true")
 # JVM flags for each value of INVENTORY_JVM_COMPILERS. The JVM has two compilers. The second one
-# takes much CPU time in the first minutes after a start, and saves more in hours of heavy trade
-# (decision 0059).
+# takes much CPU time in the first minutes after a start, and saves more in hours of trade
+# (decision 0060).
 FIRST_COMPILER: Final = "first"
-JVM_COMPILERS: Final = {FIRST_COMPILER: ("-XX:TieredStopAtLevel=1",), "both": ()}
+BOTH_COMPILERS: Final = "both"
+JVM_COMPILERS: Final = {FIRST_COMPILER: ("-XX:TieredStopAtLevel=1",), BOTH_COMPILERS: ()}
 BROKER_HEAP: Final = "-Xmx320m"
 CONNECT_HEAP: Final = "-Xmx256m"
 _PRINTABLE: Final = range(0x20, 0x7F)

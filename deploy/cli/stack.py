@@ -15,7 +15,7 @@ import typer
 from deploy import output
 from deploy.cli import option_checks
 from deploy.errors import StackError
-from deploy.parts import FIRST_COMPILER
+from deploy.parts import BOTH_COMPILERS, FIRST_COMPILER
 from deploy.stack import daemon
 from deploy.stack.context import DEFAULT_WORKERS, STEPS, Options
 from deploy.stack.home import MOVED_TO, Home, default_home
@@ -45,15 +45,18 @@ def start_options(home: Home, workers: int, only: str, seed_data: str | None) ->
 
     With `only`, a demo home neither trades nor gets data, because trading needs services that
     `only` may leave out.
+
+    The JVMs of a demo use their first compiler only, because a demo is short.
     """
     is_demo = seed_data == "demo" or (seed_data is None and home.has_demo())
+    compilers = FIRST_COMPILER if is_demo else BOTH_COMPILERS
     options = Options(
         workers=workers,
         only=tuple(name.strip() for name in only.split(",") if name.strip()),
         seed_data=seed_data or ("demo" if is_demo and not only else "none"),
         demo=is_demo or os.environ.get("INVENTORY_DEMO") == "1",
         ports=_wanted_ports(),
-        jvm_compilers=os.environ.get("INVENTORY_JVM_COMPILERS") or FIRST_COMPILER,
+        jvm_compilers=os.environ.get("INVENTORY_JVM_COMPILERS") or compilers,
     )
     options.check()
     return options

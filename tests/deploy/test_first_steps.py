@@ -253,9 +253,10 @@ def test_a_demo_home_starts_as_a_demo_again(home, seeded, given, only, data, is_
 def test_the_compilers_of_the_jvms_can_be_chosen_and_no_other_is_accepted(
     home, typed, monkeypatch
 ) -> None:
-    assert start_options(home, 2, "", None).jvm_compilers == "first"
-    monkeypatch.setenv("INVENTORY_JVM_COMPILERS", "both")
     assert start_options(home, 2, "", None).jvm_compilers == "both"
+    assert start_options(home, 2, "", "demo").jvm_compilers == "first"
+    monkeypatch.setenv("INVENTORY_JVM_COMPILERS", "first")
+    assert start_options(home, 2, "", None).jvm_compilers == "first"
 
     monkeypatch.setenv("INVENTORY_JVM_COMPILERS", "third")
     assert typed("up --detach") == (

@@ -74,6 +74,7 @@ def run_inventory(*arguments: str, home: Path) -> subprocess.CompletedProcess[st
     """Run the installed command on `home`, with any free port for the pages."""
     mine = {key: value for key, value in os.environ.items() if not key.startswith("INVENTORY_")}
     mine |= {"INVENTORY_HOME": str(home), "INVENTORY_WEB_PORT": "0", "COLUMNS": "160"}
+    mine["INVENTORY_JVM_COMPILERS"] = "first"  # a test is short
     # Tests log in by password alone. tests/ledger/test_logins.py tests the second factor.
     mine["INVENTORY_SECOND_FACTOR_ROLES"] = ""
     if "INVENTORY_CACHE" in os.environ:
