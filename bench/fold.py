@@ -8,7 +8,6 @@ reference can be compared between machines.
 """
 
 import os
-import platform
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from bench.fold_log import Event, Stores, file_events
 from bench.fold_reference import Counters
 from bench.fold_retailer import Retailer
 from bench.fold_sizes import Sizes, sizes
+from bench.machine import machine
 from cdc.contracts.decode import decode
 from cdc.contracts.partition import partition_of
 from cdc.contracts.progress import Progress
@@ -254,7 +254,8 @@ def run(
     for number in retailers.keys:
         progress(f"a retailer of {number} keys")
         cases.append(_of_retailer(number, retailers))
-    return FoldReport(_machine(), os.getloadavg()[0], tuple(cases))
+    form = "compiled" if are_compiled() else "interpreted"
+    return FoldReport(f"{machine()}, rules {form}", os.getloadavg()[0], tuple(cases))
 
 
 def _of_file(file: SalesFile) -> Case:
@@ -279,12 +280,6 @@ def _chunks(events: Iterable[Event]) -> Iterator[tuple[int, list[Event]]]:
         if len(waiting[place]) == CHUNK:
             yield place, waiting.pop(place)
     yield from waiting.items()
-
-
-def _machine() -> str:
-    python = f"{platform.python_implementation()} {platform.python_version()}"
-    form = "compiled" if are_compiled() else "interpreted"
-    return f"{platform.machine()}, {os.cpu_count()} cores, {python}, rules {form}"
 
 
 def _row(case: Case) -> str:

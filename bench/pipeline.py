@@ -3,8 +3,8 @@
 The run has these parts, in this order:
 
 1. Warm-up: lines that are not measured.
-2. CPU time at rest of each service, without any line. The CPU time per line covers all later parts,
-   until the read model shows the last line.
+2. CPU time at rest of each service, without any line. CPU time and bytes per line cover all later
+   parts, until the read model shows the last line.
 3. Latency: single lines at a low rate, each with a new key. The time runs from the commit until the
    state is acknowledged, and until the read model shows it.
 4. Paint latency: single lines for the rows of an open page, until a browser has painted the number.
@@ -15,6 +15,7 @@ The run has these parts, in this order:
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import psycopg
@@ -22,6 +23,7 @@ import psycopg
 from bench.load import Load, percentile, planned
 from bench.pipeline_report import Latency, PipelineReport, Sustained
 from bench.screen import Screen, measure_screen
+from bench.service_bytes import ByteMeter
 from bench.service_cpu import CpuMeter
 from bench.watch import Changelog, ReadModel
 from cdc.settings import Connections
@@ -42,7 +44,7 @@ class Plan:
     `processes` maps names of services to pids. `rest_s` is the time in seconds for which their CPU
     time at rest is measured. Before that, lines at the lowest rate warm the services up for
     `warm_up_s`. Without this warm-up, the compilers of the JVMs would take more CPU time than the
-    first lines.
+    first lines. `broker` is the directory of the broker's topics; None leaves their bytes out.
     """
 
     rates: Sequence[int] = RATES
@@ -51,6 +53,7 @@ class Plan:
     rest_s: float = 20.0
     warm_up_s: float = 30.0
     processes: Mapping[str, int] = field(default_factory=dict)
+    broker: Path | None = None
 
 
 def run(
@@ -67,7 +70,7 @@ def run(
     """
     known = settings or Connections()
     url = known.database_url.get_secret_value()
-    meter = CpuMeter(plan.processes)
+    meter, written = CpuMeter(plan.processes), ByteMeter(url, plan.broker)
     if plan.warm_up_s:
         progress(f"warming up at {min(plan.rates)} lines/s for {plan.warm_up_s:g} s")
         measure_sustained(known, rate=min(plan.rates), seconds=plan.warm_up_s)
@@ -76,6 +79,7 @@ def run(
         progress(f"CPU time at rest for {plan.rest_s:g} s")
         meter.measure_rest(plan.rest_s)
     meter.start()
+    written.start()
     progress(f"latency at {plan.latency_rate} lines/s for {plan.seconds:g} s")
     latency = measure_latency(known, rate=plan.latency_rate, seconds=plan.seconds)
     pixels = None
@@ -89,7 +93,9 @@ def run(
     progress("waiting for the read model")
     _wait_until_shown(known)
     lines = latency.lines + sum(one.lines for one in sustained) + (pixels.lines if pixels else 0)
-    return PipelineReport(tuple(sustained), latency, pixels, meter.per_line(lines))
+    return PipelineReport(
+        tuple(sustained), latency, pixels, meter.per_line(lines), written.per_line(lines)
+    )
 
 
 def _wait_until_shown(settings: Connections) -> None:

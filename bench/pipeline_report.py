@@ -3,8 +3,10 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from bench import service_bytes, service_cpu
 from bench.screen import Pixels
-from bench.service_cpu import ServiceCpu, as_table
+from bench.service_bytes import Written
+from bench.service_cpu import ServiceCpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class PipelineReport:
     latency: Latency
     pixels: Pixels | None
     cpu: tuple[ServiceCpu, ...] = ()
+    written: tuple[Written, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the report for scripts."""
@@ -68,7 +71,10 @@ class PipelineReport:
                 f"painted by a browser        {self.pixels.p50_ms:>9.0f} {self.pixels.p99_ms:>9.0f}"
             )
         if self.cpu:
-            lines += ["", *as_table(self.cpu)]
+            lines += ["", *service_cpu.as_table(self.cpu)]
+            lines.append(service_cpu.first_full(self.cpu))
+        if self.written:
+            lines += ["", *service_bytes.as_table(self.written)]
         return "\n".join(lines)
 
     __str__ = as_text

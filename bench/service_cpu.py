@@ -15,6 +15,7 @@ from bench.watch import BenchFailed
 
 SUPERVISOR: Final = "supervisor"
 _ALL: Final = "all"
+_PARALLEL: Final = ("postgres", "kafka", "connect")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,19 @@ def as_table(rows: tuple[ServiceCpu, ...]) -> list[str]:
             for row in rows
         ),
     ]
+
+
+def first_full(rows: tuple[ServiceCpu, ...]) -> str:
+    """Return the sentence that names the service that fills a core at the lowest rate.
+
+    Postgres, broker and Connect can use several cores, and count only if no other service exists.
+    """
+    services = [row for row in rows if row.service != _ALL]
+    chosen = [row for row in services if row.service not in _PARALLEL] or services
+    most = max(chosen, key=lambda row: row.work_us)
+    if most.work_us <= 0:
+        return "no service used CPU time for the lines"
+    return f"first to fill one core: {most.service}, at {1e6 / most.work_us:,.0f} lines/s"
 
 
 def _row(name: str, cpu_s: float, rest: float, elapsed_s: float, lines: int) -> ServiceCpu:

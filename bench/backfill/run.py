@@ -7,7 +7,6 @@ speed. Compare only figures of one run. The run reports figures only if all dige
 
 import json
 import os
-import platform
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -143,15 +142,6 @@ def run(plan: Plan, clusters: Clusters, progress: Progress) -> list[Sized]:
     return [_Bench(plan, size, clusters, progress).measure() for size in plan.sizes]
 
 
-def machine() -> str:
-    """Return a line with processor, number of cores, Python version and commit."""
-    python = f"{platform.python_implementation()} {platform.python_version()}"
-    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
-    done = subprocess.run(git, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed
-    commit = done.stdout.strip() or "unknown"
-    return f"{platform.machine()}, {os.cpu_count()} cores, {python}, commit {commit}"
-
-
 class _Bench:
     """The measurement of one size."""
 
@@ -259,4 +249,4 @@ def _json_of(output: str) -> dict[str, Any]:
     return dict(json.loads(output[output.index("{") :]))
 
 
-__all__ = ["ENGINES", "BenchFailed", "Plan", "Size", "Sized", "Standalone", "machine", "run"]
+__all__ = ["ENGINES", "BenchFailed", "Plan", "Size", "Sized", "Standalone", "run"]

@@ -2,9 +2,7 @@
 
 import json
 import os
-import platform
 import secrets
-import shutil
 import subprocess
 import sys
 import time
@@ -20,6 +18,7 @@ import psycopg
 
 from bench.children import log_tail, stop
 from bench.load import percentile
+from bench.machine import machine
 from bench.watch import BenchFailed
 from bench.web import streams
 from bench.web.browser import Answer, Browser, FirstLoad
@@ -82,10 +81,9 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The measurements of a run, with machine, commit, and load before and after the requests."""
+    """The measurements of a run, with the machine, and the load before and after the requests."""
 
     plan: Plan
-    commit: str
     machine: str
     load: tuple[float, float]
     table_mb: float
@@ -102,7 +100,7 @@ class Report:
         """Return the report as a table."""
         plan, (before, after) = self.plan, self.load
         lines = [
-            f"{plan.keys:,} keys, seed {plan.seed}, {plan.rounds} rounds, commit {self.commit}",
+            f"{plan.keys:,} keys, seed {plan.seed}, {plan.rounds} rounds",
             f"{self.machine}, load {before:.1f} to {after:.1f}",
             f"read_model.stock: {self.table_mb:.0f} MB, indexes {self.index_mb:.0f} MB",
             "",
@@ -146,8 +144,7 @@ def run(plan: Plan, server: Server, progress: Progress) -> Report:
         fanout = _fanout(server, browser, process, made, plan) if plan.streams else None
         after = os.getloadavg()[0]
     table, indexes = _sizes(server.database_url)
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    return Report(plan, _commit(), machine, (before, after), table, indexes, pages, first, fanout)
+    return Report(plan, machine(), (before, after), table, indexes, pages, first, fanout)
 
 
 def _create_person(server: Server, password: str) -> None:
@@ -251,13 +248,3 @@ def _sizes(url: str) -> tuple[float, float]:
     with psycopg.connect(url) as connection:
         [(table, indexes)] = connection.execute(_SIZES).fetchall()
     return table / _MEGABYTE, indexes / _MEGABYTE
-
-
-def _commit() -> str:
-    """Return the commit of this source tree, or "unknown" outside a git work tree."""
-    git = shutil.which("git")
-    if git is None:
-        return "unknown"
-    command = [git, "-C", str(Path(__file__).parent), "rev-parse", "--short=8", "HEAD"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed
-    return done.stdout.strip() or "unknown"

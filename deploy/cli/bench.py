@@ -1,6 +1,7 @@
 """Subcommands that measure: `inventory bench NAME`, one function per name."""
 
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,11 +12,13 @@ from deploy.cli import option_checks
 from deploy.cli.bench_backfill import bench_backfill
 from deploy.cli.bench_faults import bench_faults
 from deploy.cli.bench_fold import bench_fold
+from deploy.cli.bench_hot import bench_hot
 from deploy.cli.bench_peers import bench_peers
 from deploy.cli.bench_publish import bench_publish
 from deploy.cli.bench_verify import bench_verify
 from deploy.cli.bench_web import bench_web
 from deploy.cli.bench_workers import bench_workers
+from deploy.cli.measured import measured
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment, read_runtime
@@ -34,17 +37,19 @@ bench = typer.Typer(
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
     bench.command("backfill")(bench_backfill)
-    bench.command("faults")(bench_faults)
+    bench.command("faults")(measured(bench_faults))
     bench.command("fold")(bench_fold)
-    bench.command("peers")(bench_peers)
-    bench.command("publish")(bench_publish)
-    bench.command("verify")(bench_verify)
+    bench.command("hot")(measured(bench_hot))
+    bench.command("peers")(measured(bench_peers))
+    bench.command("publish")(measured(bench_publish))
+    bench.command("verify")(measured(bench_verify))
     bench.command("web")(bench_web)
-    bench.command("workers")(bench_workers)
+    bench.command("workers")(measured(bench_workers))
     app.add_typer(bench, name="bench")
 
 
 @bench.command("pipeline")
+@measured
 def bench_pipeline(
     *,
     rates: Annotated[
@@ -71,7 +76,9 @@ def bench_pipeline(
     load_environment()
     from bench import pipeline  # noqa: PLC0415 -- reads the environment
 
-    plan = pipeline.Plan(offered, seconds, latency_rate, rest, warm_up, _processes())
+    plan = pipeline.Plan(
+        offered, seconds, latency_rate, rest, warm_up, _processes(), _broker_directory()
+    )
     report = pipeline.run(plan, screen=_screen(), progress=output.errors.print)
     if json:
         output.as_json(report.as_json())
@@ -88,6 +95,12 @@ def _processes() -> dict[str, int]:
         return {}
     found = {name: entry.pid for name, entry in runtime.services.items() if entry.pid}
     return found | {SUPERVISOR: runtime.supervisor_pid}
+
+
+def _broker_directory() -> Path | None:
+    """Return the directory of the topics of this machine's stack."""
+    directory = Home(default_home()).kafka
+    return directory if directory.is_dir() else None
 
 
 def _screen() -> "Screen | None":
@@ -107,6 +120,7 @@ def _screen() -> "Screen | None":
 
 
 @bench.command("policy")
+@measured
 def bench_policy(
     *,
     seed: Annotated[int, typer.Option(help="Seed of the random items and their demand.")] = 1,
@@ -130,6 +144,7 @@ def bench_policy(
 
 
 @bench.command("restore")
+@measured
 def bench_restore(
     *,
     keys: Annotated[
@@ -150,6 +165,7 @@ def bench_restore(
 
 
 @bench.command("simulate")
+@measured
 def bench_simulate(
     *,
     seeds: Annotated[int, typer.Option(help="Number of random histories.")] = 10_000,

@@ -48,6 +48,7 @@ def bench_backfill(
     for engine in chosen:
         option_checks.check_choice("--engines", engine, ENGINES)
     from bench.backfill import report, run  # noqa: PLC0415 -- loads Arrow and the trading code
+    from bench.machine import machine  # noqa: PLC0415 -- only a measurement needs it
 
     with tempfile.TemporaryDirectory(prefix="inventory-backfill-") as directory:
         scratch = Path(directory)
@@ -60,9 +61,9 @@ def bench_backfill(
         except run.BenchFailed as failure:
             raise StackError(str(failure)) from failure
     if json:
-        output.as_json({"machine": run.machine(), "sizes": [each.as_json() for each in found]})
+        output.as_json({"machine": machine(), "sizes": [each.as_json() for each in found]})
     else:
-        output.plain(report.as_text(run.machine(), found))
+        output.plain(report.as_text(machine(), found))
 
 
 def _clusters(scratch: Path) -> "Clusters":

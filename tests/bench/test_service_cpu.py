@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from bench.service_cpu import SUPERVISOR, CpuMeter, as_table
+from bench.service_cpu import SUPERVISOR, CpuMeter, ServiceCpu, as_table, first_full
 from bench.watch import BenchFailed
 
 # Burns as many CPU-milliseconds as each line asks for, and answers with an empty line.
@@ -93,3 +93,11 @@ def test_a_service_that_has_ended_is_reported(process) -> None:
 
     with pytest.raises(BenchFailed, match="kafka has ended"):
         meter.per_line(1)
+
+
+def test_the_first_full_core_is_that_of_a_service_with_one_process() -> None:
+    rows = [("postgres", 90.0), ("worker-1", 50.0), ("archiver", 20.0), ("all", 160.0)]
+
+    said = first_full(tuple(ServiceCpu(name, 0.0, us, us) for name, us in rows))
+
+    assert said == "first to fill one core: worker-1, at 20,000 lines/s"

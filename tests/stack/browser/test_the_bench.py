@@ -30,3 +30,7 @@ def test_the_pipeline_bench_times_every_line_until_a_browser_has_painted_it(
     assert {"postgres", "kafka", "connect", "worker-1", "supervisor", "all"} <= cpu.keys()
     assert cpu["connect"]["line_us"] > 0
     assert cpu["all"]["rest_percent"] > 0
+    written = {(row["kind"], row["name"]): row["line_bytes"] for row in report["written"]}
+    assert written["topic", "stock.events"] > 100
+    assert written["table", "retail.sale_line"] > 50
+    assert written["WAL", "Postgres"] > written["table", "retail.sale_line"]

@@ -1,0 +1,69 @@
+"""The measurements of `inventory bench hot`, and their tables."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One side with one number of items: transactions, their rate and their milliseconds.
+
+    `drain_s` is the time after the last transaction until the stock shows all sold units.
+    """
+
+    side: str
+    items: int
+    transactions: int
+    per_s: float
+    p50_ms: float
+    p99_ms: float
+    drain_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """The values of the side *log*, divided by those of the side *row*: means of both blocks."""
+
+    items: int
+    rate: float
+    p99: float
+
+
+@dataclass(frozen=True, slots=True)
+class HotReport:
+    """The blocks in their order."""
+
+    clients: int
+    blocks: tuple[Block, ...]
+
+    @property
+    def ratios(self) -> tuple[Ratio, ...]:
+        """Return one comparison per number of items."""
+        return tuple(self._ratio(items) for items in dict.fromkeys(b.items for b in self.blocks))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report for scripts."""
+        return {**asdict(self), "ratios": [asdict(ratio) for ratio in self.ratios]}
+
+    def as_text(self) -> str:
+        """Return the report as two tables."""
+        lines = ["items   side  transactions     per s    p50 ms    p99 ms   drain s"]
+        lines += [
+            f"{one.items:>6}  {one.side:<4} {one.transactions:>13} {one.per_s:>9.0f} "
+            f"{one.p50_ms:>9.2f} {one.p99_ms:>9.2f} {one.drain_s:>9.2f}"
+            for one in self.blocks
+        ]
+        lines += ["", "log divided by row, means of both blocks", "items      rate       p99"]
+        lines += [f"{one.items:>6} {one.rate:>9.2f} {one.p99:>9.2f}" for one in self.ratios]
+        return "\n".join(lines)
+
+    def _ratio(self, items: int) -> Ratio:
+        def total(side: str, field: str) -> float:
+            chosen = [b for b in self.blocks if (b.side, b.items) == (side, items)]
+            return sum(float(getattr(block, field)) for block in chosen)
+
+        return Ratio(
+            items,
+            rate=total("log", "per_s") / total("row", "per_s"),
+            p99=total("log", "p99_ms") / total("row", "p99_ms"),
+        )

@@ -1,0 +1,46 @@
+"""`inventory bench hot`: one item that many clients sell, on the stack of INVENTORY_HOME."""
+
+from typing import Annotated, Final
+
+import typer
+from pydantic import SecretStr
+
+from deploy import output
+from deploy.cli import option_checks
+from deploy.errors import StackError
+from deploy.stack.home import Home, default_home
+from deploy.stack.runtime import environment_of, load_environment
+from deploy.stack.services.postgres_programs import packaged
+
+_OWNER: Final = "INVENTORY_OWNER_DATABASE_URL"
+
+
+def bench_hot(
+    *,
+    clients: Annotated[int, typer.Option(help="Number of clients that sell at once.")] = 32,
+    seconds: Annotated[int, typer.Option(help="Seconds of each block.")] = 20,
+    items: Annotated[
+        str, typer.Option(help="Numbers of items; one series of four blocks for each.")
+    ] = "1,10000",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare checkouts of one hot item with a stock row that a trigger updates."""
+    option_checks.check_int("--clients", clients)
+    option_checks.check_int("--seconds", seconds)
+    chosen = option_checks.parse_ints("--items", items, "1,10000")
+    load_environment()
+    from bench import hot  # noqa: PLC0415 -- reads the environment
+    from bench.watch import BenchFailed  # noqa: PLC0415 -- as above
+    from cdc.settings import Connections  # noqa: PLC0415 -- as above
+
+    owner = environment_of(Home(default_home())).get(_OWNER, "")
+    settings = Connections(owner_database_url=SecretStr(owner))
+    plan = hot.Plan(packaged() / "pgbench", clients, seconds, chosen)
+    try:
+        report = hot.run(plan, settings, progress=output.errors.print)
+    except BenchFailed as failure:
+        raise StackError(str(failure)) from failure
+    if json:
+        output.as_json(report.as_json())
+    else:
+        output.plain(report.as_text())

@@ -1,0 +1,42 @@
+"""`inventory bench hot` on a running stack: what both sides sold, and what is left afterwards."""
+
+import json
+
+import psycopg
+import pytest
+
+from bench import hot
+from bench.watch import BenchFailed
+from deploy.stack.services.postgres_programs import packaged
+from tests.stack.running import RunningStack
+
+_SOLD = """
+SELECT count(*) FROM retail.sale_line GROUP BY location HAVING location LIKE 'BENCH-%%'
+    AND max(inv_key) = location || '|I1' AND min(inv_key) = location || '|I1'
+"""
+
+
+def test_every_checkout_of_both_sides_is_in_the_stock(stack: RunningStack) -> None:
+    options = ("--clients", "4", "--seconds", "1", "--items", "1", "--json")
+
+    done = stack.cli("bench", "hot", *options)
+
+    assert done.returncode == 0, done.stderr
+    assert ", commit " in done.stderr
+    report = json.loads(done.stdout)
+    assert [row["side"] for row in report["blocks"]] == ["log", "row", "row", "log"]
+    [ratio] = report["ratios"]
+    assert ratio["rate"] > 0
+    with psycopg.connect(stack.settings.owner_database_url.get_secret_value()) as connection:
+        sold = {count for (count,) in connection.execute(_SOLD)}
+        [(left,)] = connection.execute("SELECT to_regnamespace('bench_hot')").fetchall()
+    logged = {row["transactions"] for row in report["blocks"] if row["side"] == "log"}
+    assert logged <= sold
+    assert left is None
+
+
+def test_a_stock_that_misses_a_sale_fails_the_bench(stack: RunningStack) -> None:
+    bench = hot._Bench(hot.Plan(packaged() / "pgbench"), stack.settings)
+
+    with hot._row_tables(stack.settings), pytest.raises(BenchFailed, match="7 units were sold"):
+        bench._compare(hot.ROW, 7)
