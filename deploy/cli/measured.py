@@ -1,9 +1,11 @@
-"""Print the machine, the commit and the load before a measurement."""
+"""Print the machine, the commit and the load of a measurement."""
 
 import os
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
+
+import typer
 
 from bench.machine import machine
 from deploy import output
@@ -12,11 +14,19 @@ P = ParamSpec("P")
 
 
 def measured(command: Callable[P, None]) -> Callable[P, None]:
-    """Return a command that prints these on standard error, then runs `command`."""
+    """Return a command that also prints these on standard error, after its results.
+
+    The load is that before the measurement. A refused command prints only its error.
+    """
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        output.errors.print(f"{machine()}, load {os.getloadavg()[0]:.1f}")
-        command(*args, **kwargs)
+        before = f"{machine()}, load {os.getloadavg()[0]:.1f}"
+        try:
+            command(*args, **kwargs)
+        except typer.Exit:  # the command has printed what it found
+            output.errors.print(before)
+            raise
+        output.errors.print(before)
 
     return run
