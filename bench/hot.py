@@ -41,6 +41,7 @@ _POLL_S: Final = 0.1
 _STARTS_S: Final = 30.0
 _US_OF_MS: Final = 1000
 _RATE: Final = re.compile(r"^tps = ([0-9.]+) \(without", re.MULTILINE)
+_SOLD: Final = re.compile(r"^number of transactions actually processed: ([0-9]+)", re.MULTILINE)
 _FAILED: Final = re.compile(r"^number of failed transactions: ([0-9]+) ", re.MULTILINE)
 # pgbench replaces `:item` by a parameter of the prepared statement.
 _SCRIPT: Final = """\
@@ -76,7 +77,7 @@ def run(plan: Plan, settings: Connections, *, progress: Progress = lambda _text:
             for side in _ORDER:
                 progress(f"{side}, {items} items, {plan.clients} clients, {plan.seconds} s")
                 blocks.append(_Bench(plan, settings).measure(side, items))
-    return HotReport(plan.clients, tuple(blocks))
+    return HotReport(plan.clients, plan.seconds, tuple(blocks))
 
 
 @contextmanager
@@ -85,10 +86,10 @@ def _row_tables(settings: Connections) -> Iterator[None]:
     url = settings.owner_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(DROP)  # left by a killed run
-        connection.execute(CREATE)
-        for (trigger,) in connection.execute(TRIGGERS).fetchall():
-            connection.execute(trigger)
         try:
+            connection.execute(CREATE)
+            for (trigger,) in connection.execute(TRIGGERS).fetchall():
+                connection.execute(trigger)
             yield
         finally:
             connection.execute(DROP)
@@ -106,21 +107,23 @@ class _Bench:
         """Sell, and compare the stock with the sold units."""
         with tempfile.TemporaryDirectory(prefix="inventory-hot-") as scratch:
             printed = self._sell(side, items, Path(scratch))
+            ended = time.monotonic()
+            failed, rate = _FAILED.search(printed), _RATE.search(printed)
+            if rate is None or failed is None or int(failed[1]):
+                problem = f"{side}: not every transaction succeeded: {printed}"
+                raise BenchFailed(problem)
+            sold = int(_SOLD.findall(printed)[0])
+            self._compare(side, sold)
+            drain_s = time.monotonic() - ended
             times = sorted(_latencies_us(Path(scratch)))
-        failed, rate = _FAILED.search(printed), _RATE.search(printed)
-        if rate is None or failed is None or int(failed[1]):
-            problem = f"{side}: not every transaction succeeded: {printed}"
-            raise BenchFailed(problem)
-        ended = time.monotonic()
-        self._compare(side, len(times))
         return Block(
             side=side,
             items=items,
-            transactions=len(times),
+            transactions=sold,
             per_s=float(rate[1]),
             p50_ms=percentile(times, 500) / _US_OF_MS,
             p99_ms=percentile(times, 990) / _US_OF_MS,
-            drain_s=time.monotonic() - ended,
+            drain_s=drain_s,
         )
 
     def _sell(self, side: str, items: int, scratch: Path) -> str:
@@ -131,14 +134,18 @@ class _Bench:
         command = [str(plan.pgbench), "--no-vacuum", "--protocol", "prepared", "--log"]
         command += ["--client", str(plan.clients), "--time", str(plan.seconds)]
         command += ["--log-prefix", str(scratch / "times"), "--file", str(script)]
-        done = subprocess.run(  # noqa: S603 -- a program of Postgres
-            command,
-            env=os.environ | _address(self._url),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=plan.seconds + _STARTS_S,
-        )
+        try:
+            done = subprocess.run(  # noqa: S603 -- a program of Postgres
+                command,
+                env=os.environ | _address(self._url),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=plan.seconds + _STARTS_S,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            problem = f"{side}: pgbench did not run or did not end: {error}"
+            raise BenchFailed(problem) from error
         if done.returncode:
             problem = f"{side}: pgbench ended with {done.returncode}: {done.stderr}"
             raise BenchFailed(problem)
@@ -163,7 +170,7 @@ def _address(url: str) -> dict[str, str]:
     """Return libpq's variables of a database URL, so that no password is on a command line."""
     found = conninfo_to_dict(url)
     names = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "dbname": "PGDATABASE"}
-    names |= {"password": "PGPASSWORD"}
+    names |= {"password": "PGPASSWORD", "sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT"}
     return {names[name]: str(value) for name, value in found.items() if name in names}
 
 

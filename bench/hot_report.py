@@ -31,9 +31,10 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class HotReport:
-    """The blocks in their order."""
+    """The blocks in their order, each of `seconds`."""
 
     clients: int
+    seconds: int
     blocks: tuple[Block, ...]
 
     @property
@@ -47,7 +48,8 @@ class HotReport:
 
     def as_text(self) -> str:
         """Return the report as two tables."""
-        lines = ["items   side  transactions     per s    p50 ms    p99 ms   drain s"]
+        lines = [f"{self.clients} clients, {self.seconds} s a block", ""]
+        lines += ["items   side  transactions     per s    p50 ms    p99 ms   drain s"]
         lines += [
             f"{one.items:>6}  {one.side:<4} {one.transactions:>13} {one.per_s:>9.0f} "
             f"{one.p50_ms:>9.2f} {one.p99_ms:>9.2f} {one.drain_s:>9.2f}"

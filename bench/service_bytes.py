@@ -6,6 +6,7 @@ indexes and the room of replaced row versions that vacuum has not freed yet.
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -66,7 +67,8 @@ class ByteMeter:
         if self._broker is None:
             return
         for segment in self._broker.glob("*-*/*.log"):
-            yield segment.parent.name.rpartition("-")[0], segment.stat().st_size
+            with suppress(FileNotFoundError):  # the broker may just have compacted it
+                yield segment.parent.name.rpartition("-")[0], segment.stat().st_size
 
 
 def as_table(rows: tuple[Written, ...]) -> list[str]:

@@ -103,7 +103,8 @@ def first_full(rows: tuple[ServiceCpu, ...]) -> str:
     most = max(chosen, key=lambda row: row.work_us)
     if most.work_us <= 0:
         return "no service used CPU time for the lines"
-    return f"first to fill one core: {most.service}, at {1e6 / most.work_us:,.0f} lines/s"
+    rate = f"{1e6 / most.work_us:,.0f} lines/s of the stack"
+    return f"first process to fill one core: {most.service}, at {rate}"
 
 
 def _row(name: str, cpu_s: float, rest: float, elapsed_s: float, lines: int) -> ServiceCpu:

@@ -34,6 +34,9 @@ def bench_hot(
     from cdc.settings import Connections  # noqa: PLC0415 -- as above
 
     owner = environment_of(Home(default_home())).get(_OWNER, "")
+    if not owner:
+        message = f"{_OWNER} is unknown: this bench needs a stack that `inventory up` started here"
+        raise StackError(message, repair="inventory up --detach")
     settings = Connections(owner_database_url=SecretStr(owner))
     plan = hot.Plan(packaged() / "pgbench", clients, seconds, chosen)
     try:

@@ -12,6 +12,7 @@ def block(side: str, items: int, per_s: float, p99_ms: float) -> Block:
 def test_each_series_is_compared_by_the_means_of_its_blocks() -> None:
     report = HotReport(
         32,
+        20,
         (
             block("log", 1, 900.0, 2.0),
             block("row", 1, 190.0, 9.0),

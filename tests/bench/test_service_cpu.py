@@ -100,4 +100,4 @@ def test_the_first_full_core_is_that_of_a_service_with_one_process() -> None:
 
     said = first_full(tuple(ServiceCpu(name, 0.0, us, us) for name, us in rows))
 
-    assert said == "first to fill one core: worker-1, at 20,000 lines/s"
+    assert said == "first process to fill one core: worker-1, at 20,000 lines/s of the stack"
