@@ -25,7 +25,8 @@ def test_each_series_is_compared_by_the_means_of_its_blocks() -> None:
 
     hot, spread = report.ratios
 
-    assert (hot.items, hot.rate, hot.p99) == (1, pytest.approx(5.0), pytest.approx(0.25))
+    assert hot.items == 1
+    assert (hot.rate, hot.p99) == pytest.approx((5.0, 0.25))
     assert (spread.items, spread.rate, spread.p99) == (10_000, 0.5, 2.0)
     assert report.as_json()["ratios"][0]["rate"] == hot.rate
     assert "     1      5.00      0.25" in report.as_text()
