@@ -108,11 +108,11 @@ class _Bench:
         with tempfile.TemporaryDirectory(prefix="inventory-hot-") as scratch:
             printed = self._sell(side, items, Path(scratch))
             ended = time.monotonic()
-            failed, rate = _FAILED.search(printed), _RATE.search(printed)
-            if rate is None or failed is None or int(failed[1]):
+            failed, rate, count = (each.search(printed) for each in (_FAILED, _RATE, _SOLD))
+            if rate is None or count is None or failed is None or int(failed[1]):
                 problem = f"{side}: not every transaction succeeded: {printed}"
                 raise BenchFailed(problem)
-            sold = int(_SOLD.findall(printed)[0])
+            sold = int(count[1])
             self._compare(side, sold)
             drain_s = time.monotonic() - ended
             times = sorted(_latencies_us(Path(scratch)))

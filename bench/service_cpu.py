@@ -94,9 +94,9 @@ def as_table(rows: tuple[ServiceCpu, ...]) -> list[str]:
 
 
 def first_full(rows: tuple[ServiceCpu, ...]) -> str:
-    """Return the sentence that names the service that fills a core at the lowest rate.
+    """Return the sentence that names the process that fills a core at the lowest rate.
 
-    Postgres, broker and Connect can use several cores, and count only if no other service exists.
+    Postgres, broker and Connect use several cores. They count only if there is no other service.
     """
     services = [row for row in rows if row.service != _ALL]
     chosen = [row for row in services if row.service not in _PARALLEL] or services

@@ -47,8 +47,8 @@ class NotExchanged(Damage):
 class Limits:
     """Bounds of a merge: a merged file is full at `least` bytes and never exceeds `most` bytes.
 
-    The `newest` files of each partition stay small. A starting archiver reads every file that has
-    records within the dedupe horizon, so it would otherwise read one large file.
+    The `newest` files of each partition are not merged. A starting archiver reads every file that
+    has records within the dedupe horizon. With small files it reads less.
     """
 
     least: int = 64 * _MIB

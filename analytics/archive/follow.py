@@ -19,7 +19,8 @@ from analytics.locks import exclusive
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 
-# Nobody waits for the archive, so a few large fetches serve it as well as many small ones.
+# Only a run that needs the last records waits for the archive. Few large fetches cost less than
+# many small ones.
 _FETCH_WAIT_MS: Final = 500
 _FETCH_BYTES: Final = 256 * 1024
 _log = structlog.get_logger(__name__)

@@ -83,7 +83,7 @@ _PROPOSALS: Final = Counter(("app", "reorder_proposal"), "revision", "revision")
 def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterator[Planted]:
     """Add 1 to the column within the block.
 
-    The row keeps its offset, so it looks current. The next upsert of the key replaces it.
+    The row keeps its offset. The next upsert of the key replaces the row.
     """
     found = connection.execute(which.change(), {"key": key}).fetchone()
     if found is None:

@@ -24,7 +24,10 @@ def bench_hot(
     ] = "1,10000",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare checkouts of one hot item with a stock row that a trigger updates."""
+    """Compare checkouts of one hot item with a stock row that a trigger updates.
+
+    The stack of this machine must be running. The sold lines stay in it, at locations BENCH-….
+    """
     option_checks.check_int("--clients", clients)
     option_checks.check_int("--seconds", seconds)
     chosen = option_checks.parse_ints("--items", items, "1,10000")

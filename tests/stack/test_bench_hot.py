@@ -11,7 +11,7 @@ from deploy.stack.services.postgres_programs import packaged
 from tests.stack.running import RunningStack
 
 _SOLD = """
-SELECT count(*) FROM retail.sale_line GROUP BY location HAVING location LIKE 'BENCH-%%'
+SELECT count(*) FROM retail.sale_line GROUP BY location HAVING location LIKE 'BENCH-%'
     AND max(inv_key) = location || '|I1' AND min(inv_key) = location || '|I1'
 """
 
