@@ -30,7 +30,6 @@ from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from streams.engine.effects import Effects, Writer
 from streams.engine.garbage import collect_rarely
-from streams.rules import are_compiled
 from streams.settings import WorkerSettings
 
 GENERATION: Final = 1
@@ -254,8 +253,7 @@ def run(
     for number in retailers.keys:
         progress(f"a retailer of {number} keys")
         cases.append(_of_retailer(number, retailers))
-    form = "compiled" if are_compiled() else "interpreted"
-    return FoldReport(f"{machine()}, rules {form}", os.getloadavg()[0], tuple(cases))
+    return FoldReport(machine(), os.getloadavg()[0], tuple(cases))
 
 
 def _of_file(file: SalesFile) -> Case:

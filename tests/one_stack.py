@@ -19,7 +19,6 @@ APART: Final = frozenset(
 # tests, such a file would start last, and the other processes would wait for it.
 SECONDS: Final = {
     STACK: 5_200,
-    "test_compiled_rules": 120,
     "test_terms_add_up": 60,
     "test_defects": 150,
     "test_kills": 850,

@@ -36,7 +36,6 @@ class Program:
 JAVA: Final = Program("java", "openjdk-17-jre-headless", "runs the broker and Connect")
 MAVEN: Final = Program("mvn", "maven", "fetches the broker, Connect and Debezium")
 CHROMIUM: Final = Program("chromium", "chromium", "drives the pages in the browser tests")
-COMPILER: Final = Program("gcc", "build-essential", "compiles the rules")
 SETPRIV: Final = Program("setpriv", "util-linux", "ties child processes to the supervisor")
 
 

@@ -1,13 +1,12 @@
 """`inventory bench workers`: compare one worker with two on the same log, on a separate broker."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from deploy import compiled_rules, output
+from deploy import output
 from deploy.cli import option_checks
-from deploy.stack.home import default_home
 from deploy.stack.ports import free_port
 
 
@@ -23,9 +22,6 @@ def bench_workers(
         int, typer.Option(help="Rounds; every second round runs in reverse order.")
     ] = 2,
     timeout: Annotated[float, typer.Option(help="Time limit of one run in seconds.")] = 900.0,
-    compiled: Annotated[
-        bool, typer.Option("--compiled", help="Use compiled rules. Compile them first if needed.")
-    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compare one worker with two: records per second, and the latency of queries meanwhile."""
@@ -36,20 +32,14 @@ def bench_workers(
     from deploy.peers import environments, services  # noqa: PLC0415 -- only this command needs them
 
     progress = output.errors.print
-    form = _compiled(progress) if compiled else {}
     made = environments.make(["ours"], progress)
     plan = Plan(records, keys, rounds, timeout)
-    with services.running(made, with_postgres=False, worker_variables=form) as (running, scratch):
+    with services.running(made, with_postgres=False) as (running, scratch):
         report = run(plan, running, _ports, scratch, progress)
     if json:
         output.as_json(report.as_json())
     else:
         output.plain(report.as_text())
-
-
-def _compiled(progress: Callable[[str], None]) -> dict[str, str]:
-    progress(f"compiled rules: {compiled_rules.ensure(default_home())}")
-    return compiled_rules.environment(default_home())
 
 
 def _ports(number: int) -> Sequence[int]:

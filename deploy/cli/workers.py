@@ -1,4 +1,4 @@
-"""Commands of the stream workers: list, scale, stop, start, restart, compile, and query a key."""
+"""Commands of the stream workers: list, scale, stop, start, restart, and query a key."""
 
 import time
 from typing import Annotated, Any, Final
@@ -12,7 +12,7 @@ from deploy.cli import option_checks
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.requested import REPAIR
-from deploy.stack.runtime import load_environment, read_runtime
+from deploy.stack.runtime import load_environment
 from inventory.log.validation import is_key
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -157,28 +157,6 @@ def rebuild(
     else:
         output.table("rebuilt", ("what", "value"), list(found.as_json().items()))
     raise typer.Exit(found.exit_code)
-
-
-@workers.command("compile")
-def compile_rules(
-    *,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Delete the compiled rules and use the sources.")
-    ] = False,
-) -> None:
-    """Compile the rules to machine code. Workers use it from their next start on."""
-    from deploy import compiled_rules  # noqa: PLC0415 -- only this verb makes them
-
-    home = _home()
-    if not remove:
-        output.console.print(f"compiled: {compiled_rules.ensure(home.path)}")
-    elif not compiled_rules.remove(home.path):
-        output.console.print("nothing was compiled here")
-        return
-    form = "the sources" if remove else "machine code"
-    output.console.print(f"workers will run {form} from their next start on")
-    if read_runtime(home).running:
-        output.console.print("to use them now: inventory workers restart --rolling")
 
 
 def query(

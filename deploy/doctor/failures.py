@@ -9,7 +9,6 @@ from enum import Enum
 from typing import Final
 
 from analytics.archive.entries import REARCHIVE, UNLISTED
-from deploy import compiled_rules
 from deploy.doctor.repairs import RESTART_ALL, joined
 from deploy.doctor.row import Row, Verdict
 from deploy.stack.capture import CAPTURE_AGAIN, RESTART, RESUME
@@ -17,7 +16,6 @@ from deploy.stack.runtime import UP
 from inventory.revision import LOGIC_REVISION
 from streams.exit_codes import NEW_GENERATION, REBUILD
 
-_COMPILE: Final = f"{compiled_rules.COMPILE} && inventory workers restart --rolling"
 _PYTHON: Final = "sudo apt-get install -y python3.11 python3.11-venv && make clean install"
 _PROMOTE: Final = f"inventory revision promote {LOGIC_REVISION}"
 
@@ -48,7 +46,6 @@ class Failure(Enum):
     LITTLE_MEMORY = Entry("memory", "{repair}", "warning")
     LITTLE_DISK = Entry("disk", "{repair}", "warning")
     FULL_DISK = Entry("disk", "{repair}")
-    OLD_COMPILED_RULES = Entry("form of rules", _COMPILE, "warning")
     CLOSED_HOME = Entry("home", "{repair}")
     # The running stack.
     NO_ANSWER = Entry("{name}", "{restart}")  # restarts the service that did not answer

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from deploy import compiled_rules
 from deploy.artifacts import fetch, install
 from deploy.artifacts.prerequisites import (
     CHROMIUM,
@@ -103,17 +102,6 @@ def memory(home: Home) -> Row:
     return Failure.LITTLE_MEMORY.row(found, repair=f"{UP} --workers 1")
 
 
-def rules(home: Home) -> Row:
-    """Check that workers run the sources, or machine code compiled from exactly these sources."""
-    is_left = compiled_rules.is_stale(home.path)
-    form = "machine code" if compiled_rules.present(home.path) else "the sources"
-    found = (
-        "the sources, because the compiled rules were made from other sources" if is_left else form
-    )
-    told = f"a worker that starts now runs {found}"
-    return Failure.OLD_COMPILED_RULES.row(told) if is_left else ok("form of rules", told)
-
-
 def settings(home: Home) -> Row:
     """Check that this account can write to the home."""
     where = existing(home.path)
@@ -141,6 +129,5 @@ CHECKS: Final = (
     jvm_parts,
     memory,
     disk,
-    rules,
     settings,
 )

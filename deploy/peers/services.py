@@ -23,16 +23,8 @@ _NAMES = ("kafka", "kafka_controller", "postgres", "connect", "web", "worker")
 
 
 @contextmanager
-def running(
-    environments: Environments,
-    *,
-    with_postgres: bool,
-    worker_variables: Mapping[str, str] | None = None,
-) -> Iterator[tuple[Services, Path]]:
-    """Run the services on free loopback ports, in a directory that is deleted at the end.
-
-    `worker_variables` are added to the environment variables of a worker.
-    """
+def running(environments: Environments, *, with_postgres: bool) -> Iterator[tuple[Services, Path]]:
+    """Run the services on free loopback ports, in a directory that is deleted at the end."""
     artifacts, java = fetch.ensure(), require_java()
     with tempfile.TemporaryDirectory(prefix="inventory-peers-") as scratch, ExitStack() as stack:
         home = Home(Path(scratch) / "home")
@@ -60,7 +52,6 @@ def running(
             postgres_pid=database,
             worker_environment={
                 **context.variables_of("worker-1"),
-                **(worker_variables or {}),
                 "INVENTORY_WORKER_PORT": str(ports["worker"]),
             },
         )

@@ -17,7 +17,7 @@ class Service:
     `ready` takes the pid and probes by the service's own protocol. A service must be ready within
     `ready_within_s` seconds; that time starts again whenever `is_progressing` returns True. `alive`
     is called while the service runs. If it returns False for too long, the supervisor restarts the
-    service. `at_start` returns environment variables that may differ between two starts.
+    service.
     """
 
     name: str
@@ -33,4 +33,3 @@ class Service:
     is_progressing: Probe = lambda _pid: False
     alive: ServiceProbe = lambda _pid: None
     privileges: Sequence[str] = field(default_factory=tuple)
-    at_start: Callable[[], Mapping[str, str]] = dict

@@ -233,7 +233,7 @@ class Supervisor:
         service = child.service
         child.process = spawn(
             service.command,
-            environment={**service.environment, **service.at_start()},
+            environment=service.environment,
             directory=service.directory,
             log=self.home.log_of(service.name),
             death_signal=service.stop_signal,

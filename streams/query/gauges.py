@@ -11,7 +11,6 @@ from streams.engine.watchdog import Watchdog
 from streams.query import answers
 from streams.query.answers import SECOND_US, Queryable
 from streams.query.metrics import OfPartitions, Readings, Sample
-from streams.rules import are_compiled
 
 
 class ProducerFigures(Protocol):
@@ -64,7 +63,6 @@ def register(worker: Measurable) -> Readings:
     _of_snapshots(readings, worker)
     gauge = readings.gauge
     gauge("logic_revision", "Revision of the rules", lambda: one(LOGIC_REVISION))
-    gauge("rules_compiled", "1 if the rules run as machine code", lambda: one(are_compiled()))
     gauge("generation", "Generation of the log", lambda: one(worker.settings.generation))
     gauge("ready", "1 while all assigned partitions are restored", lambda: one(is_ready(worker)))
     gauge(

@@ -5,12 +5,10 @@ import os
 import re
 import subprocess
 import sys
-from subprocess import CompletedProcess
 
 import pytest
 from typer.testing import CliRunner
 
-from deploy import compiled_rules
 from deploy.cli.bench_backfill import ENGINES
 from deploy.cli.main import app
 from deploy.errors import StackError
@@ -101,24 +99,3 @@ def test_a_seed_is_replayed_with_chosen_steps() -> None:
     result = CliRunner().invoke(app, ["bench", "simulate", "--start", "3", "--keep", "0/-"])
 
     assert (result.exit_code, result.stdout) == (0, "no check failed\n")
-
-
-def test_compiled_rules_are_measured_by_a_process_that_takes_them(monkeypatch, tmp_path) -> None:
-    begun: list[tuple[list[str], dict[str, str]]] = []
-
-    def run(command: list[str], *, env: dict[str, str], check: bool) -> CompletedProcess[bytes]:
-        assert not check
-        begun.append((command, env))
-        return CompletedProcess(command, 3)
-
-    monkeypatch.setattr(compiled_rules, "ensure", lambda home: home / "rules")
-    monkeypatch.setattr(compiled_rules, "environment", lambda _: {"PYTHONPATH": "rules"})
-    monkeypatch.setattr("deploy.cli.bench_fold.subprocess.run", run)
-    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
-
-    options = ["--keys", "7", "--rounds", "2", "--seed", "0", "--json"]
-    ended = CliRunner().invoke(app, ["bench", "fold", *options, "--compiled"])
-
-    [(command, variables)] = begun
-    assert (ended.exit_code, variables["PYTHONPATH"]) == (3, "rules")
-    assert command[3:] == ["bench", "fold", "--stores", "single", *options]

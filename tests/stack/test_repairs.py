@@ -272,7 +272,6 @@ NOT_CAUSED: Final[dict[Failure, str]] = {
     Failure.LITTLE_DISK: "takes the disk of the machine; its command is that of FULL_DISK",
     Failure.FULL_DISK: "needs a disk of its own and root: `inventory bench faults --all` does it, "
     "tests/deploy/test_move.py and tests/deploy/test_prune.py take the steps of the command",
-    Failure.OLD_COMPILED_RULES: "compiles for minutes; tests/deploy/test_finding_compiled_rules.py",
     Failure.CLOSED_HOME: "needs an account without rights that may become root",
     Failure.OTHER_WAL_LEVEL: "the start sets it on the command line of Postgres, which wins over "
     "ALTER SYSTEM, and Postgres doesn't start below it while the slot exists",

@@ -23,7 +23,6 @@ COUNTED = (
     "generation",
     "logic_revision",
     "ready",
-    "rules_compiled",
     "keys_in_use",
     "partitions_ready",
 )

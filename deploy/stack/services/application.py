@@ -1,10 +1,8 @@
 """The project's own processes: stream workers, sinks, archiver, periodic jobs, pages."""
 
 import sys
-from functools import partial
 from typing import Final
 
-from deploy import compiled_rules
 from deploy.stack.context import APPLICATIONS, HOST, WORKER_MODULE, Context
 from deploy.stack.home import PROJECT
 from deploy.stack.probes import probes_of
@@ -34,7 +32,6 @@ def worker(context: Context, name: str) -> Service:
         # A restore of a million keys takes long. A worker whose restore makes no progress ends
         # itself, so a worker that answers gets more time.
         is_progressing=lambda pid: asked.alive(pid) is True,
-        at_start=partial(compiled_rules.environment, context.home.path),
     )
 
 
