@@ -10,7 +10,7 @@ commands and tests have no person, and their scope is everywhere. Decision 0025 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -67,15 +67,17 @@ class Grants:
 
 NO_GRANTS: Final = Grants(frozenset(), NOWHERE)
 _GRANTS: Final = """
-SELECT ARRAY(SELECT g.name FROM app.auth_user_groups m JOIN app.auth_group g ON g.id = m.group_id
-             WHERE m.user_id = %(person)s) AS roles,
-       EXISTS (SELECT FROM app.membership WHERE person_id = %(person)s AND kind = 'everywhere')
+SELECT p.id,
+       ARRAY(SELECT g.name FROM app.auth_user_groups m JOIN app.auth_group g ON g.id = m.group_id
+             WHERE m.user_id = p.id) AS roles,
+       EXISTS (SELECT FROM app.membership WHERE person_id = p.id AND kind = 'everywhere')
            AS everywhere,
-       ARRAY(SELECT code FROM app.membership WHERE person_id = %(person)s AND kind = 'store'
+       ARRAY(SELECT code FROM app.membership WHERE person_id = p.id AND kind = 'store'
              UNION
              SELECT l.location FROM app.membership m
              JOIN app.location_region l ON l.region = m.code
-             WHERE m.person_id = %(person)s AND m.kind = 'region') AS stores
+             WHERE m.person_id = p.id AND m.kind = 'region') AS stores
+FROM unnest(%(people)s::integer[]) AS p (id)
 """
 
 
@@ -86,18 +88,28 @@ def grants_of(person: User | AnonymousUser) -> Grants:
     """
     if not person.is_authenticated or not person.is_active:
         return NO_GRANTS
-    known: Grants | None = getattr(person, _KNOWN, None)
-    if known is None:
-        with connection.cursor() as cursor:
-            cursor.execute(_GRANTS, {"person": person.pk})
-            roles, everywhere, stores = cursor.fetchone()
+    if not hasattr(person, _KNOWN):
+        read_grants([person])
+    known: Grants = getattr(person, _KNOWN)
+    return known
+
+
+def read_grants(people: Collection[User]) -> None:
+    """Read the roles and the stores of `people` with one query, and cache them for `grants_of`.
+
+    A caller who needs the grants of many people calls this first. An object in `people` lives for
+    one request or one check, so changed roles and stores apply from the next one on.
+    """
+    if not people:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_GRANTS, {"people": [person.pk for person in people]})
+        found = {number: rest for number, *rest in cursor.fetchall()}
+    for person in people:
+        roles, everywhere, stores = found[person.pk]
         everywhere = everywhere or person.is_superuser
         scope = EVERYWHERE if everywhere else Scope(everywhere=False, stores=frozenset(stores))
-        known = Grants(frozenset(roles), scope)
-        # Each request loads its person again, so changed roles and stores apply from the next
-        # request on.
-        setattr(person, _KNOWN, known)
-    return known
+        setattr(person, _KNOWN, Grants(frozenset(roles), scope))
 
 
 def stores_of(person: User | AnonymousUser) -> Scope:
