@@ -133,7 +133,7 @@ def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
     from django.contrib.auth.models import User  # noqa: PLC0415 -- Django is set up by now
 
     from ledger.services import RecordSale, record_sale  # noqa: PLC0415 -- as above
-    from webui.live.stream import sign_keys  # noqa: PLC0415 -- as above
+    from webui.live.access import sign_keys  # noqa: PLC0415 -- as above
 
     key, location, sku, price_minor = _quiet_key(attempt)
     token = sign_keys(User.objects.get(username=PERSON).pk, [key])

@@ -4,9 +4,9 @@ from importlib import import_module
 
 import psycopg
 import pytest
-from django.http import HttpRequest
 from django.test import override_settings
 
+from tests.ledger.live import asked_by, refusal_of
 from tests.ledger.pages import person
 
 
@@ -14,15 +14,15 @@ from tests.ledger.pages import person
 def test_keys_that_were_not_signed_for_this_person_are_refused(
     ledger: psycopg.Connection, signed: str
 ) -> None:
-    stream = import_module("webui.live.stream")
+    access = import_module("webui.live.access")
     people = import_module("ledger.people")
     ann = person("associate", "ann")
     mine, foreign = (
         people.User.objects.get_or_create(username=name)[0].pk for name in ("ann", "bob")
     )
     keys = {
-        "of another person": stream.sign_keys(foreign, ["L|S"]),
-        "with a changed signature": stream.sign_keys(mine, ["L|S"])[:-4] + "AAAA",
+        "of another person": access.sign_keys(foreign, ["L|S"]),
+        "with a changed signature": access.sign_keys(mine, ["L|S"])[:-4] + "AAAA",
         "not at all": "L|S",
     }[signed]
 
@@ -31,11 +31,11 @@ def test_keys_that_were_not_signed_for_this_person_are_refused(
 
 def test_a_session_that_has_ended_opens_no_stream(ledger: psycopg.Connection) -> None:
     """`SessionRules` skips the stream: an open page alone would keep the session alive."""
-    stream = import_module("webui.live.stream")
+    access = import_module("webui.live.access")
     sessions = import_module("webui.accounts.sessions")
     ann = person("associate", "ann")
     people = import_module("ledger.people")
-    keys = stream.sign_keys(people.User.objects.get(username="ann").pk, ["L|S"])
+    keys = access.sign_keys(people.User.objects.get(username="ann").pk, ["L|S"])
     before = ann.get("/live/stream", {"keys": keys}).status_code
     session = ann.session
     session[sessions.ACTIVE] = 1.0
@@ -49,18 +49,17 @@ def test_a_session_that_has_ended_opens_no_stream(ledger: psycopg.Connection) ->
 def test_a_session_without_the_second_factor_of_its_role_opens_no_stream(
     ledger: psycopg.Connection,
 ) -> None:
-    stream = import_module("webui.live.stream")
+    access = import_module("webui.live.access")
     people = import_module("ledger.people")
     ann = person("associate", "ann")
-    keys = stream.sign_keys(people.User.objects.get(username="ann").pk, ["L|S"])
-    request = HttpRequest()
-    request.session = session = ann.session
+    keys = access.sign_keys(people.User.objects.get(username="ann").pk, ["L|S"])
+    session = ann.session
     del session["second_factor_at"]
     session.save()
 
     with override_settings(SECOND_FACTOR_ROLES=["associate"]):
         refused = ann.get("/live/stream", {"keys": keys})
-        goes_on = stream._still_allowed(request, frozenset({"L|S"}))
+        ends = refusal_of(asked_by(ann, ["L|S"]))
 
-    assert (refused.status_code, goes_on) == (403, False)
-    assert stream._still_allowed(request, frozenset({"L|S"}))
+    assert (refused.status_code, ends) == (403, "set up your second factor first")
+    assert refusal_of(asked_by(ann, ["L|S"])) == ""

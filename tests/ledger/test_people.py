@@ -10,7 +10,6 @@ from typing import Any
 import psycopg
 import pytest
 from django.db import connection
-from django.http import HttpRequest
 from django.test import Client, override_settings
 from rich.console import Console
 from typer.testing import CliRunner, Result
@@ -19,6 +18,7 @@ from deploy import output
 from deploy.cli.main import app
 from deploy.stack.processes import wait_until
 from tests.ledger.fingerprint import fingerprint
+from tests.ledger.live import asked_by, refusal_of
 from tests.ledger.pages import logged_in, person
 from tests.ledger.postgres import Server
 
@@ -124,33 +124,30 @@ def test_the_sessions_of_a_disabled_person_end_at_once_and_stay_ended(accounts: 
 
 
 def test_an_open_stream_ends_with_the_account_and_with_the_store(accounts: Any) -> None:
-    stream = import_module("webui.live.stream")
     visitor = person("associate", "nora", stores=("MINE-1",))
-    request = HttpRequest()
-    request.session = visitor.session
-    keys = frozenset({"MINE-1|S"})
-    assert stream._still_allowed(request, keys)
+    page = asked_by(visitor, ["MINE-1|S"])
+    assert refusal_of(page) == ""
 
     accounts.set_store_access(
         name="nora", places=accounts.StoreAccess(stores=("THEIRS-1",)), actor="test"
     )
-    assert not stream._still_allowed(request, keys)
+    assert "not yours" in refusal_of(page)
 
     accounts.set_store_access(
         name="nora", places=accounts.StoreAccess(stores=("MINE-1",)), actor="test"
     )
-    assert stream._still_allowed(request, keys)
+    assert refusal_of(page) == ""
     accounts.disable_person(name="nora", actor="test")
-    assert not stream._still_allowed(request, keys)
+    assert refusal_of(page) == "log in first"
 
 
 def test_a_stream_of_another_store_is_refused(accounts: Any) -> None:
-    stream = import_module("webui.live.stream")
+    access = import_module("webui.live.access")
     visitor = person("associate", "nora", stores=("MINE-1",))
     user_id = accounts.User.objects.get(username="nora").pk
 
-    refused = visitor.get(f"/live/stream?keys={stream.sign_keys(user_id, ['THEIRS-1|S'])}")
-    opened = visitor.get(f"/live/stream?keys={stream.sign_keys(user_id, ['MINE-1|S'])}")
+    refused = visitor.get(f"/live/stream?keys={access.sign_keys(user_id, ['THEIRS-1|S'])}")
+    opened = visitor.get(f"/live/stream?keys={access.sign_keys(user_id, ['MINE-1|S'])}")
 
     assert (refused.status_code, refused.content) == (
         403,

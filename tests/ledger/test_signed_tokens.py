@@ -53,18 +53,18 @@ def test_a_browser_is_known_by_a_signed_cookie_for_ninety_days(
 
 
 def test_a_token_of_another_purpose_or_key_is_no_cookie(devices: Any) -> None:
-    stream = import_module("webui.live.stream")
+    access = import_module("webui.live.access")
     content = {"id": "x", "accounts": [devices._mark("ann")]}
 
     assert read(devices, signing.dumps(content, salt=devices._SALT)) == "x"
-    assert read(devices, signing.dumps(content, salt=stream.SALT)) is None
+    assert read(devices, signing.dumps(content, salt=access.SALT)) is None
     assert read(devices, signing.dumps(content, salt=devices._SALT, key="another")) is None
 
 
 def test_keys_of_a_stream_are_worth_twelve_hours(
     ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stream = import_module("webui.live.stream")
+    access = import_module("webui.live.access")
     ann = person("associate", "ann")
     mine = import_module("ledger.people").User.objects.get(username="ann").pk
     seen = []
@@ -73,7 +73,7 @@ def test_keys_of_a_stream_are_worth_twelve_hours(
         past = SimpleNamespace(time=lambda hours=hours: time.time() - hours * 3600)
         with monkeypatch.context() as patched:
             patched.setattr(signing, "time", past)
-            keys = stream.sign_keys(mine, ["L|S"])
+            keys = access.sign_keys(mine, ["L|S"])
         answer = ann.get("/live/stream", {"keys": keys})
         seen.append(answer.status_code)
         answer.close()

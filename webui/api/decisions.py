@@ -1,7 +1,7 @@
 """Events of decisions: pages that continue after a cursor, and the same events as a stream.
 
 At each poll, one synchronous function reads token, stores and events. It then closes the database
-connection, as in `webui.live.stream`. A stream polls once a second: decisions come from Postgres,
+connection, as in `webui.live.access`. A stream polls once a second: decisions come from Postgres,
 not from the changelogs that the live pages follow.
 """
 

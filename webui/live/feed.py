@@ -6,7 +6,7 @@ offsets, so a page rendered from the read model misses no later record.
 """
 
 import asyncio
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 class Feed:
     """A changelog reader that runs as long as the web server and reconnects after failures."""
 
-    def __init__(self, hub: Hub, *, bootstrap: str, partitions: int) -> None:
+    def __init__(self, hub: Hub[Any], *, bootstrap: str, partitions: int) -> None:
         self._hub = hub
         self._bootstrap = bootstrap
         self._partitions = [TopicPartition(ON_HAND_CHANGELOG, n) for n in range(partitions)]

@@ -7,46 +7,55 @@ memory and delays no other client. Everything here runs on the server's event lo
 import asyncio
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from django.utils import translation
 
 from cdc.contracts.partition import partition_of
-from webui.live.patches import Patch, Render
+
+P = TypeVar("P")  # a patch, as the hub's `render` returns it
 
 # Number of keys whose latest record is kept, for pages rendered from an older read model.
 REMEMBERED_KEYS = 20_000
 
 
 @dataclass(slots=True)
-class Subscriber:
-    """An open stream, with the keys and the language of its page and the patches not sent yet."""
+class Subscriber(Generic[P]):
+    """An open stream, with the keys and the language of its page and the patches not sent yet.
+
+    `partitions` are the partitions of the page's keys.
+    """
 
     keys: frozenset[str]
     language: str = ""
-    pending: dict[str, Patch] = field(default_factory=dict)
+    pending: dict[str, P] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
+    partitions: frozenset[int] = field(init=False)
 
-    def take(self) -> dict[str, Patch]:
+    def __post_init__(self) -> None:
+        """Compute the partitions once, because each event `age` needs them."""
+        self.partitions = frozenset(partition_of(key.encode()) for key in self.keys)
+
+    def take(self) -> dict[str, P]:
         """Return every pending patch by key, and clear them."""
         taken, self.pending = self.pending, {}
         self.changed.clear()
         return taken
 
-    def partitions(self) -> frozenset[int]:
-        """Return the partitions of the page's keys."""
-        return frozenset(partition_of(key.encode()) for key in self.keys)
 
+class Hub(Generic[P]):
+    """Distributes changelog records to the open streams of a web process.
 
-class Hub:
-    """Distributes changelog records to the open streams of a web process."""
+    `render` returns the patch of a record. It runs once per change and language of open pages.
+    """
 
-    def __init__(self, render: Render) -> None:
+    def __init__(self, render: Callable[[bytes], P]) -> None:
         self._render = render
         self._latest: OrderedDict[str, bytes] = OrderedDict()
         self._watching: dict[str, set[int]] = defaultdict(set)
-        self._subscribers: dict[int, Subscriber] = {}
+        self._subscribers: dict[int, Subscriber[P]] = {}
         self._as_of_us: dict[int, int] = {}
         self.connected = False
         self.closing = False
@@ -63,12 +72,12 @@ class Hub:
         """Keep the newest failure of the feed and its time, for the page System."""
         self.failure, self.failed_at_us = failure, time.time_ns() // 1000
 
-    def subscribe(self, keys: Iterable[str], language: str = "") -> Subscriber:
+    def subscribe(self, keys: Iterable[str], language: str = "") -> Subscriber[P]:
         """Return a subscriber, with a pending patch for each key that this hub remembers.
 
         The patches are in `language`, or in the language of the sources if `language` is empty.
         """
-        subscriber = Subscriber(frozenset(keys), language)
+        subscriber = Subscriber[P](frozenset(keys), language)
         self._subscribers[id(subscriber)] = subscriber
         for key in subscriber.keys:
             self._watching[key].add(id(subscriber))
@@ -78,7 +87,7 @@ class Hub:
             subscriber.changed.set()
         return subscriber
 
-    def unsubscribe(self, subscriber: Subscriber) -> None:
+    def unsubscribe(self, subscriber: Subscriber[P]) -> None:
         """Remove the subscriber."""
         self._subscribers.pop(id(subscriber), None)
         for key in subscriber.keys:
@@ -98,7 +107,7 @@ class Hub:
         watching = self._watching.get(key)
         if not watching:
             return
-        patches: dict[str, Patch] = {}  # by language of the open pages
+        patches: dict[str, P] = {}  # by language of the open pages
         for number in watching:
             subscriber = self._subscribers[number]
             language = subscriber.language
@@ -107,7 +116,7 @@ class Hub:
             subscriber.pending[key] = patches[language]
             subscriber.changed.set()
 
-    def _rendered(self, content: bytes, language: str) -> Patch:
+    def _rendered(self, content: bytes, language: str) -> P:
         with translation.override(language or None):
             return self._render(content)
 

@@ -5,7 +5,7 @@ price has its own time, `priced_at_us`. A page reads the price in force from the
 older record must not overwrite this price.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext
@@ -27,7 +27,6 @@ from webui.readmodel.figures import (
 from webui.readmodel.stock import StockRow
 
 Patch = dict[str, Any]
-Render = Callable[[bytes], Patch]
 
 
 def patch_of_record(content: bytes) -> Patch:

@@ -28,7 +28,7 @@ from webui.accounts.roles import (
     SEE_TRANSFERS,
     abilities,
 )
-from webui.live.stream import sign_keys
+from webui.live.access import sign_keys
 from webui.shell.navigation import (
     BAR,
     BAR_LENGTH,

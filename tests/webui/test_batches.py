@@ -1,0 +1,76 @@
+"""Questions that wait while a batch is read are answered together."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from webui.live.batches import Batches
+
+DEADLINE_S = 60.0
+
+
+def test_questions_that_wait_are_answered_by_the_next_batches_each_with_its_own_answer() -> None:
+    batches: list[int] = []
+    released = threading.Event()
+
+    def read(asked: Sequence[int]) -> list[str]:
+        batches.append(len(asked))
+        assert released.wait(DEADLINE_S)
+        return [str(number) for number in asked]
+
+    async def work() -> list[str]:
+        reads = Batches("test", read, 60)
+        waiting = [asyncio.create_task(reads.ask(number)) for number in range(101)]
+        await asyncio.sleep(0)  # each task asks its question
+        released.set()
+        return await asyncio.gather(*waiting)
+
+    answers = asyncio.run(work())
+
+    assert answers == [str(number) for number in range(101)]
+    # The first batch begins with the first question, or a few more. No batch has more than 60.
+    assert sum(batches) == 101
+    assert len(batches) <= 3
+    assert max(batches) <= 60
+
+
+def test_a_failed_read_fails_the_questions_of_its_batch_and_no_later_one() -> None:
+    def read(asked: Sequence[str]) -> list[str]:
+        if "bad" in asked:
+            message = "the database is away"
+            raise ConnectionError(message)
+        return list(asked)
+
+    async def work() -> str:
+        reads = Batches("test", read, 10)
+        with pytest.raises(ConnectionError, match="away"):
+            await reads.ask("bad")
+        return await reads.ask("good")
+
+    assert asyncio.run(work()) == "good"
+
+
+def test_a_question_whose_client_has_left_is_not_read() -> None:
+    asked_for: list[str] = []
+    released = threading.Event()
+
+    def read(asked: Sequence[str]) -> list[str]:
+        assert released.wait(DEADLINE_S)
+        asked_for.extend(asked)
+        return list(asked)
+
+    async def work() -> None:
+        reads = Batches("test", read, 1)
+        first, left = (asyncio.create_task(reads.ask(text)) for text in ("first", "left"))
+        await asyncio.sleep(0)
+        left.cancel()
+        await asyncio.sleep(0)
+        released.set()
+        assert await first == "first"
+        assert await reads.ask("last") == "last"
+
+    asyncio.run(work())
+
+    assert asked_for == ["first", "last"]
