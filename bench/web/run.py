@@ -81,7 +81,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The measurements of a run, with the machine, and the load before and after the requests."""
+    """The measurements of a run, with the machine, and the load before and after the requests.
+
+    `streams_failure` is why there is no `fanout`, or empty.
+    """
 
     plan: Plan
     machine: str
@@ -91,6 +94,7 @@ class Report:
     pages: tuple[Page, ...]
     first_load: FirstLoad
     fanout: Fanout | None
+    streams_failure: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the report for scripts."""
@@ -116,6 +120,8 @@ class Report:
         return "\n".join([*lines, *self._fanout_lines()])
 
     def _fanout_lines(self) -> list[str]:
+        if self.streams_failure:
+            return [f"event streams FAILED: {self.streams_failure}"]
         if (found := self.fanout) is None:
             return []
         slowest = ", ".join(f"{ms:.0f}" for ms in sorted(found.last_ms))
@@ -130,7 +136,8 @@ def run(plan: Plan, server: Server, progress: Progress) -> Report:
     """Fill the database, serve it and measure.
 
     Raises:
-        BenchFailed: the server ended, refused a page, or a stream missed a change.
+        BenchFailed: the server ended or refused a page. A failure of the event streams is in the
+            report, which has the pages.
     """
     made = retailer(plan.keys, plan.seed)
     fill(server.database_url, made, progress)
@@ -141,10 +148,24 @@ def run(plan: Plan, server: Server, progress: Progress) -> Report:
         first = browser.first_load("/")
         before = os.getloadavg()[0]
         pages = _measured(browser, cases(made), plan.rounds, progress)
-        fanout = _fanout(server, browser, process, made, plan) if plan.streams else None
+        fanout, failure = None, ""
+        try:
+            fanout = _fanout(server, browser, process, made, plan) if plan.streams else None
+        except (BenchFailed, OSError) as problem:
+            failure = str(problem)
         after = os.getloadavg()[0]
     table, indexes = _sizes(server.database_url)
-    return Report(plan, machine(), (before, after), table, indexes, pages, first, fanout)
+    return Report(
+        plan=plan,
+        machine=machine(),
+        load=(before, after),
+        table_mb=table,
+        index_mb=indexes,
+        pages=pages,
+        first_load=first,
+        fanout=fanout,
+        streams_failure=failure,
+    )
 
 
 def _create_person(server: Server, password: str) -> None:

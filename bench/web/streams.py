@@ -3,9 +3,9 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from bench.load import percentile
@@ -14,7 +14,9 @@ from bench.watch import BenchFailed
 _OPENED_S: Final = 300.0
 _RECEIVED_S: Final = 120.0
 _TOGETHER: Final = 50  # streams that open at the same time
+_OK: Final = b" 200 "
 
+T = TypeVar("T")
 Publish = Callable[[int], str]  # publishes change n, returns the text that its event contains
 
 
@@ -35,11 +37,12 @@ class Fanout:
 
 
 class _Stream:
-    """One open event stream, and the last bytes that it received."""
+    """One open event stream, its first line, and the last bytes that it received."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
         self._buffer = b""
+        self._status = b""
 
     async def until(self, text: bytes) -> float:
         """Wait until `text` has arrived. Return the time in seconds of `time.perf_counter`.
@@ -50,11 +53,19 @@ class _Stream:
         while text not in self._buffer:
             more = await self._reader.read(1 << 16)
             if not more:
-                problem = f"a stream ended before {text!r}: {self._buffer[-200:]!r}"
+                problem = f"a stream ended before {text.decode()!r}: {self._end()}"
                 raise BenchFailed(problem)
+            self._status = self._status or more.partition(b"\r\n")[0]
             # An event may arrive in two parts, so the end of the earlier bytes is kept.
             self._buffer = self._buffer[-(1 << 14) :] + more
         return time.perf_counter()
+
+    def _end(self) -> str:
+        """Return the first line of the response, and the last event of a stream that ended."""
+        status = self._status.decode(errors="replace") or "no response"
+        if _OK not in self._status:
+            return status
+        return f"{status}, then {self._buffer[-200:]!r}"
 
     def close(self) -> None:
         """Close the connection."""
@@ -62,7 +73,11 @@ class _Stream:
 
 
 def measure(url: str, address: str, cookies: str, publish: Publish, plan: Sequence[int]) -> Fanout:
-    """Open `plan[0]` streams at `address`, publish `plan[1]` changes one after another."""
+    """Open `plan[0]` streams at `address`, publish `plan[1]` changes one after another.
+
+    Raises:
+        BenchFailed: a stream was refused, ended, or missed a change.
+    """
     return asyncio.run(_measure(url, address, cookies, publish, plan))
 
 
@@ -78,8 +93,8 @@ async def _measure(
         for change in range(changes):
             sent = time.perf_counter()
             text = json.dumps(publish(change)).encode()
-            async with asyncio.timeout(_RECEIVED_S):
-                found = await asyncio.gather(*(stream.until(text) for stream in streams))
+            wanted = (stream.until(text) for stream in streams)
+            found = await _all(wanted, _RECEIVED_S, f"change {change + 1} of {changes}")
             late = [(at - sent) * 1000 for at in found]
             every += late
             last.append(max(late))
@@ -105,15 +120,41 @@ async def _opened(url: str, address: str, cookies: str, number: int) -> list[_St
         f"GET {address} HTTP/1.1\r\nHost: {place.netloc}\r\nCookie: {cookies}\r\n"
         "Accept: text/event-stream\r\n\r\n"
     ).encode()
-    turns = asyncio.Semaphore(_TOGETHER)
+    turns, streams = asyncio.Semaphore(_TOGETHER), list[_Stream]()
 
-    async def one() -> _Stream:
+    async def one() -> None:
         async with turns:
             reader, writer = await asyncio.open_connection(place.hostname, place.port)
             stream = _Stream(reader, writer)
+            streams.append(stream)
             writer.write(request)
             await stream.until(b"event: age")
-            return stream
 
-    async with asyncio.timeout(_OPENED_S):
-        return list(await asyncio.gather(*(one() for _ in range(number))))
+    try:
+        await _all((one() for _ in range(number)), _OPENED_S, "the opening")
+    except BenchFailed:
+        for stream in streams:
+            stream.close()
+        raise
+    return streams
+
+
+async def _all(steps: Iterable[Coroutine[None, None, T]], within_s: float, what: str) -> list[T]:
+    """Return the result of one step per stream.
+
+    Raises:
+        BenchFailed: a stream failed, or wasn't ready within `within_s` seconds. The message has the
+            number of these streams and the first error.
+    """
+    tasks = [asyncio.ensure_future(step) for step in steps]
+    _, late = await asyncio.wait(tasks, timeout=within_s)
+    for task in late:
+        task.cancel()
+    found = await asyncio.gather(*tasks, return_exceptions=True)
+    results = [each for each in found if not isinstance(each, BaseException)]
+    if len(results) == len(found):
+        return results
+    failed = [each for each in found if isinstance(each, Exception)]
+    first = failed[0] if failed else f"not ready after {within_s:g} s"
+    problem = f"{what}: {len(found) - len(results)} of {len(found)} event streams failed: {first}"
+    raise BenchFailed(problem)

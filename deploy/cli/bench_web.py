@@ -54,6 +54,8 @@ def bench_web(
         output.as_json(report.as_json())
     else:
         output.plain(report.as_text())
+    if report.streams_failure:
+        raise StackError(report.streams_failure)
 
 
 @contextmanager

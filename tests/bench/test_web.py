@@ -1,11 +1,22 @@
 """`inventory bench web` on few keys: sizes and counts, never times."""
 
 import json
+import re
+import resource
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
+from typing_extensions import override
 
+from bench.watch import BenchFailed
 from bench.web.retailer import retailer
+from bench.web.streams import measure
 from deploy.cli.main import app
 from webui.readmodel.stock_filters import ORDERS
 
@@ -44,6 +55,64 @@ def test_each_page_is_measured_and_each_stream_gets_each_change() -> None:
     assert report["fanout"]["received"] == STREAMS * CHANGES
     assert report["first_load"]["requests"] > 1
     assert report["table_mb"] > 0 < report["index_mb"]
+
+
+@pytest.mark.engines
+def test_pages_are_reported_when_the_streams_fail() -> None:
+    line = f"bench web --keys {KEYS} --rounds 1 --streams 300 --changes 1"
+
+    # Each stream needs a file descriptor.
+    used = len(list(Path("/proc/self/fd").iterdir()))
+    with open_files_at_most(used + 100):
+        done = CliRunner().invoke(app, line.split())
+
+    assert done.exit_code != 0
+    assert re.search(r"^stock, first page +\d+", done.stdout, re.MULTILINE), done.output
+    failure = r"the opening: \d+ of 300 event streams failed: .*Too many open files"
+    assert re.search(f"^event streams FAILED: {failure}", done.stdout, re.MULTILINE), done.output
+    assert re.search(failure, str(done.exception) + done.output)
+
+
+@contextmanager
+def open_files_at_most(number: int) -> Iterator[None]:
+    """Limit the open files of this process and of the processes that it starts."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (number, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+class OneStream(BaseHTTPRequestHandler):
+    """Open the first stream, and answer 503 to others."""
+
+    opened = count()
+
+    def do_GET(self) -> None:
+        is_first = next(self.opened) == 0
+        self.send_response(200 if is_first else 503)
+        self.end_headers()
+        self.wfile.write(b"event: age\n\n" if is_first else b"try again")
+
+    @override
+    def log_message(self, *_: object) -> None:
+        """Write no line to the standard error."""
+
+
+def test_refused_streams_are_counted_with_the_answer_of_the_first() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), OneStream) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with pytest.raises(BenchFailed) as failed:
+                measure(f"http://127.0.0.1:{server.server_port}", "/", "", str, (3, 1))
+        finally:
+            server.shutdown()
+            thread.join()
+
+    assert "2 of 3 event streams failed" in str(failed.value)
+    assert "503 Service Unavailable" in str(failed.value)
 
 
 def test_options_out_of_range_are_refused_before_anything_starts() -> None:
