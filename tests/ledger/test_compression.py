@@ -90,15 +90,17 @@ def test_a_file_is_compressed_as_a_whole() -> None:
     assert "Content-Length" not in answer
 
 
+@pytest.mark.parametrize("file", ["css/app.css", "js/app.js", "css/item.css"])
 def test_a_browser_may_ask_for_a_file_by_the_tag_of_its_compressed_form(
-    ledger: psycopg.Connection,
+    ledger: psycopg.Connection, file: str
 ) -> None:
     with with_static_files():
         client = person("associate")
-        first = client.get("/static/css/app.css", headers=ACCEPTS)
+        first = client.get(f"/static/{file}", headers=ACCEPTS)
         tag = first["ETag"]
 
-        again = client.get("/static/css/app.css", headers={**ACCEPTS, "if-none-match": tag})
+        again = client.get(f"/static/{file}", headers={**ACCEPTS, "if-none-match": tag})
 
+    assert first["Content-Encoding"] == "gzip"
     assert tag.startswith("W/")
     assert again.status_code == 304

@@ -95,6 +95,9 @@ def test_what_a_device_installs_holds_no_data_and_needs_no_login(
     assert '<nav id="desks"' not in page.content.decode()
     with with_static_files():
         manifest = Client(SERVER_NAME="localhost").get("/static/app.webmanifest")
+        # Chromium installs no service worker if one of the files is missing.
+        for path in re.findall(r'"((?:css|js|vendor)/[^"]+)"', script.content.decode()):
+            assert Client(SERVER_NAME="localhost").get(f"/static/{path}").status_code == 200, path
     assert manifest["Content-Type"].startswith("application/manifest+json")
 
 

@@ -64,6 +64,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "webui.config.compression.CompressTexts",
     "webui.api.frame.Frame",
+    "webui.config.static_files.serve_joined",
     "servestatic.middleware.ServeStaticMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "webui.translation.middleware.Language",

@@ -1,6 +1,9 @@
 """The frame of a page: the keyboard map, messages, and a device without a network."""
 
-from playwright.sync_api import expect
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Request, expect
 
 from tests.stack.browser.conftest import Doors
 from tests.stack.browser.looks import faults_of
@@ -10,6 +13,12 @@ from tests.stack.running import RunningStack
 
 KEPT = "caches.match('/kept-list').then(list => Boolean(list))"
 ACTIVE = "navigator.serviceWorker.ready.then(() => navigator.serviceWorker.controller !== null)"
+# Bytes that the page and its files took from the network, compressed and with headers.
+RECEIVED = """performance.getEntries()
+    .reduce((sum, one) => sum + (one.transferSize ?? 0), 0)"""
+MOST_REQUESTS, MOST_BYTES = 10, 120_000
+# Requests that a page doesn't see: manifest, script of the service worker, offline page.
+UNSEEN = 3
 
 
 def test_a_question_mark_shows_every_key_and_escape_closes_it(doors: Doors) -> None:
@@ -94,3 +103,36 @@ def test_nobody_reads_the_list_of_the_person_before_at_the_same_device(doors: Do
 
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
     page.wait_for_function(f"() => {KEPT}.then(kept => !kept)")
+
+
+@pytest.mark.parametrize(
+    ("role", "addresses"),
+    [
+        ("associate", ["/", "/find/", "/scan/", "/counts/", "/receiving/"]),
+        ("buyer", ["/", "/reorders/", "/orders/", "/prices/", "/items/{location}/LAMP"]),
+    ],
+)
+def test_the_first_load_of_a_page_takes_few_requests_and_bytes(
+    stack: RunningStack, doors: Doors, shop: Shop, role: str, addresses: list[str]
+) -> None:
+    shop.range("LAMP", 30)
+    shop.sell("LAMP", 4, minutes_ago=30 * 60)
+    stack.wait_until(lambda: shop.shown(["LAMP"]))
+    doors.log_in(role)  # the next windows need no visit of the login page
+    for address in addresses:
+        visitor = doors.log_in(role)
+        asked = set[str]()
+
+        def ask(request: Request, asked: set[str] = asked) -> None:
+            # Polls of an open page repeat an address.
+            if urlsplit(request.url).scheme != "data":
+                asked.add(urlsplit(request.url).path)
+
+        visitor.page.on("request", ask)
+        page = visitor.open(address.format(location=shop.location))
+        expect(page.locator("#pill")).to_have_attribute("data-state", "live")
+        if "/items/" in address:
+            expect(page.locator("figure canvas")).to_be_visible()
+
+        assert len(asked) + UNSEEN <= MOST_REQUESTS, sorted(asked)
+        assert page.evaluate(RECEIVED) <= MOST_BYTES

@@ -1,6 +1,9 @@
 """Template tags of every page: icons, and times as people say them."""
 
 from datetime import date, datetime, tzinfo
+from functools import cache
+from pathlib import Path
+from urllib.parse import quote
 
 from django import template
 from django.conf import settings
@@ -19,6 +22,18 @@ def icon(name: str) -> dict[str, str]:
     A screen reader skips the icon. A visible or hidden text beside it names the action.
     """
     return {"name": name}
+
+
+@register.simple_tag
+def favicon() -> str:
+    """Return `static/icon.svg` as a data URL, so that a page needs no request for it."""
+    return _favicon()
+
+
+@cache
+def _favicon() -> str:
+    drawing = (Path(settings.BASE_DIR) / "static/icon.svg").read_text(encoding="utf-8")
+    return f"data:image/svg+xml,{quote(drawing.strip())}"
 
 
 @register.filter

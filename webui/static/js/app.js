@@ -1,80 +1,45 @@
-// Entry point of every page. It loads the frame, and a module of `PARTS` only if the page has an
-// element for it, so that a first visit takes few requests.
+// Entry point of every page. The server sends it and all modules that it imports as one file
+// (webui/config/joined_files.py), so that a first visit takes few requests.
+import { startAnswer } from "./answer.js";
+import { startCharts } from "./charts.js";
+import { startDelivery } from "./delivery.js";
+import { startDesk } from "./desk.js";
+import { startExpand } from "./expand.js";
+import { startFind } from "./find.js";
 import { startFrame } from "./frame.js";
+import { startHistory } from "./history.js";
 import { startKeys } from "./keys.js";
+import { startLabels } from "./labels.js";
 import { startLive } from "./live.js";
+import { startNames } from "./names.js";
+import { startNeeds } from "./needs.js";
+import { startPick } from "./pick.js";
+import { startScan } from "./scan.js";
+import { startSearch } from "./search.js";
+import { startUses } from "./uses.js";
 
 const live = startLive();
 startFrame();
 startKeys();
 
-// In this order: the answer to a refused form comes last, so that a scan field keeps its focus.
+// A module starts on pages with an element for it. In this order: the answer to a refused form comes
+// last, so that a scan field keeps its focus.
 const PARTS = [
-  {
-    at: "form[data-search]",
-    file: "search.js",
-    load: () => import("./search.js"),
-    start: (module) => module.startSearch(live),
-  },
-  {
-    at: "#desk, [data-poll], [data-reload], [data-autosubmit]",
-    file: "desk.js",
-    load: () => import("./desk.js"),
-    start: (module) => module.startDesk(),
-  },
-  {
-    at: "#desk, #list, #tallies",
-    file: "expand.js",
-    load: () => import("./expand.js"),
-    start: (module) => module.startExpand(),
-  },
-  {
-    at: "form[data-delivery]",
-    file: "delivery.js",
-    load: () => import("./delivery.js"),
-    start: (module) => module.startDelivery(),
-  },
-  {
-    at: "#desk, [data-pick-all]",
-    file: "pick.js",
-    load: () => import("./pick.js"),
-    start: (module) => module.startPick(),
-  },
-  {
-    at: "form[data-scan]",
-    file: "scan.js",
-    load: () => import("./scan.js"),
-    start: (module) => module.startScan(),
-  },
-  {
-    at: "form[data-uses]",
-    file: "uses.js",
-    load: () => import("./uses.js"),
-    start: (module) => module.startUses(),
-  },
-  {
-    at: "form[data-names]",
-    file: "names.js",
-    load: () => import("./names.js"),
-    start: (module) => module.startNames(),
-  },
-  {
-    at: "body[data-answer]",
-    file: "answer.js",
-    load: () => import("./answer.js"),
-    start: (module) => module.startAnswer(),
-  },
+  ["form[data-search]", () => startSearch(live)],
+  ["#desk, [data-poll], [data-reload], [data-autosubmit]", startDesk],
+  ["#desk, #list, #tallies", startExpand],
+  ["form[data-delivery]", startDelivery],
+  ["#desk, [data-pick-all]", startPick],
+  ["form[data-scan]", startScan],
+  ["form[data-uses]", startUses],
+  ["form[data-names]", startNames],
+  ["figure[data-chart]", startCharts],
+  ["form.seek", startFind],
+  ["#work[data-open]", startHistory],
+  ["button[data-print]", startLabels],
+  ["[data-sends]", startNeeds],
+  ["body[data-answer]", startAnswer],
 ];
-const wanted = PARTS.filter(({ at }) => document.querySelector(at));
-const loading = wanted.map(({ load }) => load());
-wanted.forEach(holdLoad);
-const modules = await Promise.all(loading);
-wanted.forEach(({ start }, at) => start(modules[at]));
-
-/** Delay the page's load event until the module is loaded: a script element does so, an import alone doesn't. */
-function holdLoad({ file }) {
-  const script = document.createElement("script");
-  script.type = "module";
-  script.src = new URL(file, import.meta.url).href;
-  document.head.append(script);
+for (const [selector, start] of PARTS) {
+  if (document.querySelector(selector)) start();
 }

@@ -9,9 +9,7 @@ const KINDS = { stock: stockOptions, demand: demandOptions, price: priceOptions 
 
 let library = null;
 
-start();
-
-function start() {
+export function startCharts() {
   const figures = [...document.querySelectorAll("figure[data-chart]")];
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries.filter((one) => one.isIntersecting)) {

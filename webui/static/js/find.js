@@ -3,10 +3,11 @@ import { startCamera } from "./camera.js";
 
 const MOST_RECENT = 8;
 
-const form = document.querySelector("form.seek");
-if (form) {
+export function startFind() {
+  const form = document.querySelector("form.seek");
+  if (!form) return;
   const field = form.elements.q;
-  startScanner(field);
+  startScanner(form, field);
   startRecent(form.dataset.person);
   startCamera(form, (code) => {
     field.value = code;
@@ -15,7 +16,7 @@ if (form) {
 }
 
 /** A scanner types a code and Enter. Select the code, so that the next one replaces it. */
-function startScanner(field) {
+function startScanner(form, field) {
   form.addEventListener("submit", () => field.select());
   document.addEventListener("keydown", (event) => {
     if (event.key !== "F2") return;

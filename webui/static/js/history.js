@@ -4,6 +4,10 @@ import { say, swap } from "./swap.js";
 
 const EVERY_MS = 2_000;
 
+export function startHistory() {
+  setTimeout(refresh, EVERY_MS);
+}
+
 function isQuiet(part) {
   return !part.contains(document.activeElement);
 }
@@ -18,5 +22,3 @@ async function refresh() {
   }
   setTimeout(refresh, EVERY_MS);
 }
-
-setTimeout(refresh, EVERY_MS);

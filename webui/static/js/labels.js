@@ -1,6 +1,8 @@
 // The button that opens the browser's print dialog.
-const button = document.querySelector("[data-print]");
-if (button) {
+
+export function startLabels() {
+  const button = document.querySelector("button[data-print]");
+  if (!button) return;
   button.hidden = false;
   button.addEventListener("click", () => print());
 }

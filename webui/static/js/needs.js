@@ -4,9 +4,11 @@ import { say, swap } from "./swap.js";
 
 const SECOND_MS = 1_000;
 
-startDetails();
-startSections();
-startSends();
+export function startNeeds() {
+  startDetails();
+  startSections();
+  startSends();
+}
 
 /** Show the page of a need below its row. Without this script the link opens that page. */
 function startDetails() {

@@ -4,15 +4,14 @@
 // The header Keep-Offline marks responses that may be stored. A logout or a visit of the login page
 // deletes them, so that the next person at this device doesn't see them.
 
-const FILES = "files-1";
+const FILES = "files-2";
 const LIST = "list-1";
 const KEPT = "/kept-list";
 const LONGEST_MS = 12 * 3_600_000; // a session lasts no longer
 const STATIC = "/static/";
 const FRAME = [
   "/offline/",
-  ...["css/app.css", "vendor/lucide/lucide.svg", "icon.svg"].map((path) => STATIC + path),
-  ...["app", "frame", "keys", "live"].map((name) => `${STATIC}js/${name}.js`),
+  ...["css/app.css", "js/app.js", "vendor/lucide/lucide.svg"].map((path) => STATIC + path),
 ];
 
 self.addEventListener("install", (event) => {

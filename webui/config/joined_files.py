@@ -1,0 +1,151 @@
+"""Join a script or style sheet with the files that it imports, so that a page takes few requests.
+
+Every source stays a valid file of its own: a browser could load `js/app.js` and its modules as they
+are. Joining keeps each line, so the joined script reads like its sources, and the source map leads
+from each of its lines to the module. Only the forms of import and export below are allowed.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+_IMPORT: Final = re.compile(r'import \{ (\w+(?:, \w+)*) \} from "\./([\w-]+\.js)";')
+_EXPORT: Final = re.compile(r"export ((?:async function|function|class|const) (\w+).*)")
+_EITHER: Final = re.compile(r"(?:import|export)\b")
+_STYLE_IMPORT: Final = re.compile(r'@import "([\w./-]+\.css)";')
+_DIGITS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+
+class NotJoinable(ValueError):
+    """A source has an import, export or address that can't be joined; the text names its line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A joined script and its source map (revision 3, as JSON)."""
+
+    text: str
+    source_map: str
+
+
+@dataclass(slots=True)
+class _Lines:
+    """Lines of a joined script, each with its module and line number (from 0), or None."""
+
+    texts: list[str] = field(default_factory=list)
+    origins: list[tuple[str, int] | None] = field(default_factory=list)
+
+    def add(self, text: str, origin: tuple[str, int] | None = None) -> None:
+        self.texts.append(text)
+        self.origins.append(origin)
+
+
+def join_script(entry: Path) -> Script:
+    """Return `entry` with all modules that it imports, imported ones first.
+
+    Each module becomes a function with its own scope that returns the exports.
+
+    Raises:
+        NotJoinable: modules import each other in a circle, or a line has another form.
+    """
+    sources: dict[str, str] = {}
+    _read(entry, sources, ())
+    lines = _Lines()
+    lines.add("const modules = {};")
+    for name, text in sources.items():
+        _add_module(name, text, lines)
+    lines.add(f"//# sourceMappingURL={entry.name}.map")
+    return Script("\n".join([*lines.texts, ""]), _source_map(entry.name, sources, lines.origins))
+
+
+def join_style(path: Path) -> str:
+    """Return a style sheet with each `@import` replaced by the imported file.
+
+    Raises:
+        NotJoinable: an import has another form, or an imported file has an address, which would
+            be relative to another directory.
+    """
+    lines: list[str] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if found := _STYLE_IMPORT.fullmatch(line):
+            lines += [f"/* {found[1]} */", join_style(path.parent / found[1])]
+        elif line.startswith("@import") or "url(" in line:
+            raise _refused(path, number, line)
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _read(path: Path, sources: dict[str, str], importers: tuple[str, ...]) -> None:
+    """Add the modules that `path` imports to `sources`, then `path` itself."""
+    if path.name in importers:
+        problem = f"modules import each other: {' imports '.join([*importers, path.name])}"
+        raise NotJoinable(problem)
+    if path.name in sources:
+        return
+    text = path.read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if found := _IMPORT.fullmatch(line):
+            _read(path.with_name(found[2]), sources, (*importers, path.name))
+    sources[path.name] = text
+
+
+def _add_module(name: str, text: str, lines: _Lines) -> None:
+    exports = []
+    lines.add(f'modules["{name}"] = (() => {{')
+    for number, line in enumerate(text.splitlines()):
+        shown = line
+        if found := _IMPORT.fullmatch(line):
+            shown = f'const {{ {found[1]} }} = modules["{found[2]}"];'
+        elif found := _EXPORT.fullmatch(line):
+            shown = found[1]
+            exports.append(found[2])
+        elif _EITHER.match(line):
+            raise _refused(Path(name), number + 1, line)
+        lines.add(shown, (name, number))
+    lines.add(f"return {{ {', '.join(exports)} }};")
+    lines.add("})();")
+
+
+def _refused(path: Path, number: int, line: str) -> NotJoinable:
+    return NotJoinable(f"{path.name}, line {number}: this form can't be joined: {line}")
+
+
+def _source_map(file: str, sources: dict[str, str], origins: list[tuple[str, int] | None]) -> str:
+    """Return the map from the first column of each joined line to its module's line."""
+    return json.dumps(
+        {
+            "version": 3,
+            "file": file,
+            # A directory of the map only: the name of the entry is that of the joined file, too.
+            "sourceRoot": "modules",
+            "sources": list(sources),
+            "sourcesContent": list(sources.values()),
+            "mappings": ";".join(_mappings(list(sources), origins)),
+        }
+    )
+
+
+def _mappings(sources: list[str], origins: list[tuple[str, int] | None]) -> Iterator[str]:
+    """Yield one segment per joined line: column, module, line, column, relative to the last."""
+    last = (0, 0)
+    for origin in origins:
+        if origin is None:
+            yield ""
+            continue
+        here = (sources.index(origin[0]), origin[1])
+        yield "".join(map(_digits, (0, here[0] - last[0], here[1] - last[1], 0)))
+        last = here
+
+
+def _digits(number: int) -> str:
+    """Return a number as a variable-length quantity: 5 bits a digit, low bits and sign first."""
+    rest = number << 1 if number >= 0 else -number << 1 | 1
+    text = ""
+    while rest >= 32:  # noqa: PLR2004 -- 5 bits
+        text += _DIGITS[rest & 31 | 32]
+        rest >>= 5
+    return text + _DIGITS[rest]
