@@ -50,8 +50,9 @@ class _Elements(HTMLParser):
         self.live = self.live or given.get("data-live") or ""
         if tag == "script" and given.get("src"):
             self.files.append(given["src"] or "")
-        if tag == "link" and given.get("rel") in _LOADED:
-            self.files.append(given.get("href") or "")
+        address = given.get("href") or ""
+        if tag == "link" and given.get("rel") in _LOADED and not address.startswith("data:"):
+            self.files.append(address)
 
 
 class Browser:

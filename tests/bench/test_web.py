@@ -53,7 +53,9 @@ def test_each_page_is_measured_and_each_stream_gets_each_change() -> None:
     assert pages["search, one code"]["rows"] >= 1
     assert pages["search, one letter missing"]["rows"] == 0
     assert report["fanout"]["received"] == STREAMS * CHANGES
-    assert report["first_load"]["requests"] > 1
+    # The goals of bench/results/web.md.
+    assert 1 < report["first_load"]["requests"] <= 10
+    assert report["first_load"]["wire_bytes"] <= 120_000
     assert report["table_mb"] > 0 < report["index_mb"]
 
 
