@@ -92,6 +92,7 @@ def test_what_a_device_installs_holds_no_data_and_needs_no_login(
     assert script["Content-Type"] == "text/javascript; charset=utf-8"
     assert script["Cache-Control"] == "no-cache"
     assert "csrf" not in page.content.decode()
+    assert '<link rel="icon" href="data:image/svg+xml,%3Csvg' in page.content.decode()
     assert '<nav id="desks"' not in page.content.decode()
     with with_static_files():
         manifest = Client(SERVER_NAME="localhost").get("/static/app.webmanifest")
