@@ -10,7 +10,8 @@ from cdc.contracts.tables import COLUMNS, FUNCTIONS, RELATIONS
 from tests.house.sources import name, parsed, python_files
 
 USERS = ("streams", "analytics", "webui", "bench", "deploy")
-NAMED = re.compile(r"(?<![\w.])(?:retail|read_model|app)\.[a-z_]+")
+# The file js/app.js is no relation.
+NAMED = re.compile(r"(?<![\w./])(?:retail|read_model|app)\.[a-z_]+")
 
 
 def users() -> list[Path]:

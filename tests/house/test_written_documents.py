@@ -133,6 +133,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "deploy/stack/runtime.py write_environment": HOME,
     "deploy/stack/seed.py main": HOME,
     "deploy/stack/requested.py write_requested": HOME,
+    "webui/config/joined_files.py _source_map": "for debuggers, in the public format",
 }
 
 
