@@ -22,10 +22,11 @@ from ledger.items.reference import (
     STORE,
 )
 from ledger.kernel.checks import LONGEST_SKU
+from ledger.messages import gettext_noop
 
 # Longest input for a GTIN: it may have blanks, or other elements of a GS1 symbol around the GTIN.
 LONGEST_TYPED: Final = 100
-_INACTIVE: Final = "Scans and searches don't find an inactive code."
+_INACTIVE: Final = gettext_noop("Scans and searches don't find an inactive code.")
 _KINDS: Final = [(kind, kind.capitalize()) for kind in KINDS_OF_LOCATION]
 
 
@@ -39,9 +40,14 @@ class Product(models.Model):
     """An item of the catalogue."""
 
     code = models.CharField(
-        "SKU", primary_key=True, max_length=LONGEST_SKU, help_text="It can't be changed later."
+        "SKU",
+        primary_key=True,
+        max_length=LONGEST_SKU,
+        help_text=gettext_noop("It can't be changed later."),
     )
-    name = models.CharField(max_length=LONGEST_NAME, help_text="As pages and orders show it.")
+    name = models.CharField(
+        max_length=LONGEST_NAME, help_text=gettext_noop("As pages and orders show it.")
+    )
     department = models.CharField(max_length=LONGEST_DEPARTMENT, blank=True, default="")
 
     class Meta:
@@ -63,15 +69,19 @@ class Location(models.Model):
     code = models.CharField(
         primary_key=True,
         max_length=LONGEST_LOCATION,
-        help_text="A to Z, 0 to 9 and hyphens, like BERLIN-1. It can't be changed later.",
+        help_text=gettext_noop(
+            "A to Z, 0 to 9 and hyphens, like BERLIN-1. It can't be changed later."
+        ),
     )
-    name = models.CharField(max_length=LONGEST_NAME, help_text="As pages and orders show it.")
+    name = models.CharField(
+        max_length=LONGEST_NAME, help_text=gettext_noop("As pages and orders show it.")
+    )
     kind = models.CharField(max_length=9, choices=_KINDS, default=STORE)
     address = models.TextField(
         max_length=LONGEST_ADDRESS,
         blank=True,
         default="",
-        help_text="Purchase orders print it as the place of delivery.",
+        help_text=gettext_noop("Purchase orders print it as the place of delivery."),
     )
 
     class Meta:
@@ -93,9 +103,11 @@ class Supplier(models.Model):
     code = models.CharField(
         primary_key=True,
         max_length=LONGEST_SUPPLIER,
-        help_text="Policies of items contain this code. It can't be changed later.",
+        help_text=gettext_noop("Policies of items contain this code. It can't be changed later."),
     )
-    name = models.CharField(max_length=LONGEST_NAME, help_text="As pages and orders show it.")
+    name = models.CharField(
+        max_length=LONGEST_NAME, help_text=gettext_noop("As pages and orders show it.")
+    )
     is_active = models.BooleanField("active", default=True)
 
     class Meta:
@@ -118,11 +130,15 @@ class Gtin(models.Model):
         "GTIN",
         primary_key=True,
         max_length=LONGEST_TYPED,
-        help_text="The 8, 12, 13 or 14 digits below the bars. It can't be changed later.",
+        help_text=gettext_noop(
+            "The 8, 12, 13 or 14 digits below the bars. It can't be changed later."
+        ),
     )
     sku = models.CharField("SKU", max_length=LONGEST_SKU)
     pack_units = models.PositiveIntegerField(
-        "units", default=1, help_text="Units that one scan counts: more than 1 for an outer case."
+        "units",
+        default=1,
+        help_text=gettext_noop("Units that one scan counts: more than 1 for an outer case."),
     )
     is_active = models.BooleanField("active", default=True, help_text=_INACTIVE)
 
@@ -133,7 +149,7 @@ class Gtin(models.Model):
         db_table = _quoted(GTIN)
         default_permissions = ()
         ordering = ("code",)
-        verbose_name = "GTIN"
+        verbose_name = gettext_noop("GTIN")
 
     @override
     def __str__(self) -> str:
@@ -145,11 +161,12 @@ class SupplierCode(models.Model):
 
     code = models.CharField(primary_key=True, max_length=LONGEST_SUPPLIER + 1 + LONGEST_NUMBER)
     supplier = models.CharField(
-        max_length=LONGEST_SUPPLIER, help_text="The code of a supplier. It can't be changed later."
+        max_length=LONGEST_SUPPLIER,
+        help_text=gettext_noop("The code of a supplier. It can't be changed later."),
     )
     number = models.CharField(
         max_length=LONGEST_NUMBER,
-        help_text="As the supplier's papers have it. It can't be changed later.",
+        help_text=gettext_noop("As the supplier's papers have it. It can't be changed later."),
     )
     sku = models.CharField("SKU", max_length=LONGEST_SKU)
     is_active = models.BooleanField("active", default=True, help_text=_INACTIVE)
@@ -161,7 +178,7 @@ class SupplierCode(models.Model):
         db_table = _quoted(SUPPLIER_CODE)
         default_permissions = ()
         ordering = ("code",)
-        verbose_name = "supplier's code"
+        verbose_name = gettext_noop("supplier's code")
 
     @override
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
 """Pure functions that read CSV files with codes of products: `sku,code,supplier,units,active`.
 
 If a row names a supplier, `code` is this supplier's article number. Otherwise it is a GTIN. Each
-row becomes a `CodeRow`, or a `BadRow` with its line and the reason. No row is repaired or dropped.
+row becomes a `CodeRow`, or a `BadCodeRow` with its line and refusal. No row is repaired or dropped.
 """
 
 import csv
@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from ledger.imports.retail_file import BadRow
 from ledger.items.codes import (
     MOST_PACK_UNITS,
     DescribeCode,
@@ -22,6 +21,7 @@ from ledger.items.codes import (
 from ledger.items.gtin import digits_in
 from ledger.kernel.errors import ServiceError, refuse
 from ledger.kernel.refusal_text import refusal_text
+from ledger.messages import Message
 
 REQUIRED: Final = ("sku", "code")
 OPTIONAL: Final = ("supplier", "units", "active")
@@ -42,6 +42,18 @@ class CodeRow(NamedTuple):
     command: DescribeCode
 
 
+class BadCodeRow(NamedTuple):
+    """A wrong row: the number of its last line in the file, from 1, and its refusal."""
+
+    line: int
+    refusal: ServiceError
+
+    @property
+    def reason(self) -> str:
+        """The sentence of the refusal in English, for programs and reports."""
+        return refusal_text(self.refusal)
+
+
 def decoded(content: bytes) -> str:
     """Return the text of a file; raise `ServiceError` unless it is UTF-8."""
     try:
@@ -50,13 +62,14 @@ def decoded(content: bytes) -> str:
         refuse(_FILE, None, "text in UTF-8: save it as “CSV UTF-8”")
 
 
-def code_rows(text: str) -> Iterator[CodeRow | BadRow]:
+def code_rows(text: str) -> Iterator[CodeRow | BadCodeRow]:
     """Yield every row that isn't empty, in order.
 
     Raise `ServiceError` for a file that is too long, or whose first line names wrong columns.
     """
     if len(text) > MOST_CHARACTERS:
-        refuse(_FILE, None, f"at most {MOST_CHARACTERS:,} characters: divide it")
+        most = f"{MOST_CHARACTERS:,}"
+        refuse(_FILE, None, Message("at most %(most)s characters: divide it", most=most))
     text = text.removeprefix("\ufeff")
     first = text.partition("\n")[0]
     delimiter = max(DELIMITERS, key=first.count)
@@ -69,9 +82,14 @@ def code_rows(text: str) -> Iterator[CodeRow | BadRow]:
                 number += 1
                 yield _row(reader.line_num, columns, cells)
             if number > MOST_ROWS:
-                refuse(_FILE, None, f"at most {MOST_ROWS:,} rows: divide it")
+                most = f"{MOST_ROWS:,}"
+                refuse(_FILE, None, Message("at most %(most)s rows: divide it", most=most))
     except csv.Error as problem:
-        rule = f"line {reader.line_num} is no CSV ({problem}): check its quotation marks"
+        rule = Message(
+            "line %(line)s is no CSV (%(problem)s): check its quotation marks",
+            line=reader.line_num,
+            problem=problem,
+        )
         raise ServiceError(_FILE, None, rule) from problem
 
 
@@ -80,20 +98,26 @@ def _columns(titles: list[str]) -> list[str]:
     unknown = [name for name in columns if name not in (*REQUIRED, *OPTIONAL)]
     missing = [name for name in REQUIRED if name not in columns]
     if unknown or missing or len(set(columns)) < len(columns):
-        rule = "a first line with the columns sku and code, and optionally supplier, units, active"
-        refuse(_FILE, ", ".join(titles), rule)
+        refuse(
+            _FILE,
+            ", ".join(titles),
+            "a first line with the columns sku and code, and optionally supplier, units, active",
+        )
     return columns
 
 
-def _row(line: int, columns: list[str], cells: list[str]) -> CodeRow | BadRow:
+def _row(line: int, columns: list[str], cells: list[str]) -> CodeRow | BadCodeRow:
     if len(cells) != len(columns):
-        return BadRow(line, f"{len(cells)} cells under {len(columns)} columns.")
+        rule = Message(
+            "%(cells)s cells under %(columns)s columns", cells=len(cells), columns=len(columns)
+        )
+        return BadCodeRow(line, ServiceError("form", None, rule))
     given = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}
     try:
         command = _command(given)
         command.check()
     except ServiceError as refused:
-        return BadRow(line, refusal_text(refused))
+        return BadCodeRow(line, refused)
     return CodeRow(line, command)
 
 
@@ -107,15 +131,19 @@ def _command(given: Mapping[str, str]) -> DescribeCode:
             refuse("units", units, "1 for the code of a supplier: cases have GTINs")
         return DescribeSupplierCode(supplier_code(supplier, code), supplier, code, sku, is_active)
     if _ROUNDED.match(code.upper()):
-        rule = "a spreadsheet has rounded this number: format the column as text, and export again"
-        refuse("code", code, rule)
+        refuse(
+            "code",
+            code,
+            "a spreadsheet has rounded this number: format the column as text, and export again",
+        )
     return DescribeGtin(gtin14_or(digits_in(code)), sku, units, is_active)
 
 
 def _units(text: str) -> int:
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MOST_PACK_UNITS))
     if text and not (is_number and 1 <= int(text) <= MOST_PACK_UNITS):
-        refuse("units", text, f"a whole number from 1 to {MOST_PACK_UNITS:,}")
+        most = f"{MOST_PACK_UNITS:,}"
+        refuse("units", text, Message("a whole number from %(low)s to %(high)s", low=1, high=most))
     return int(text or 1)
 
 

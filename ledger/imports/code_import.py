@@ -13,8 +13,7 @@ from uuid import UUID
 
 from cdc.contracts.tables import GTIN, SUPPLIER_CODE
 from ledger.access.scope import require_company
-from ledger.imports.code_file import CodeRow, code_rows
-from ledger.imports.retail_file import BadRow
+from ledger.imports.code_file import BadCodeRow, CodeRow, code_rows
 from ledger.items.codes import (
     DescribeCode,
     DescribeGtin,
@@ -26,9 +25,10 @@ from ledger.items.codes import (
 from ledger.items.gtin import LENGTHS
 from ledger.items.reference import added, changed
 from ledger.kernel.bulk_insert import Moved, moved_columns
-from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.errors import Conflict, ServiceError, refuse
 from ledger.kernel.idempotency import run_command
 from ledger.kernel.transactions import execute, fetch_all, fetch_column, log_action
+from ledger.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class CodePlan:
     adds: list[DescribeCode] = field(default_factory=list)
     changes: list[tuple[type[DescribeCode], str, Moved]] = field(default_factory=list)
     unchanged: int = 0
-    bad_rows: list[BadRow] = field(default_factory=list)
+    bad_rows: list[BadCodeRow] = field(default_factory=list)
 
     @property
     def counts(self) -> ImportedCodes:
@@ -73,8 +73,13 @@ def import_codes(
         plan = _planned(text, lock="FOR UPDATE")
         if plan.bad_rows:
             wrong = len(plan.bad_rows)
-            rows = "1 row is" if wrong == 1 else f"{wrong} rows are"
-            refuse("form", None, f"{rows} wrong, and no row was saved")
+            refuse(
+                "form",
+                None,
+                "1 row is wrong, and no row was saved"
+                if wrong == 1
+                else Message("%(wrong)s rows are wrong, and no row was saved", wrong=wrong),
+            )
         _write(plan, actor)
         return plan.counts
 
@@ -83,14 +88,14 @@ def import_codes(
 
 
 def report(
-    counts: ImportedCodes, bad_rows: Sequence[BadRow], *, is_written: bool
+    counts: ImportedCodes, bad_rows: Sequence[BadCodeRow], *, is_written: bool
 ) -> dict[str, object]:
     """Return the result of an import or a check as plain values."""
     rows = [{"line": bad.line, "reason": bad.reason} for bad in bad_rows]
     return {**asdict(counts), "bad_rows": rows, "is_written": is_written and not rows}
 
 
-def report_text(counts: ImportedCodes, bad_rows: Sequence[BadRow], *, is_written: bool) -> str:
+def report_text(counts: ImportedCodes, bad_rows: Sequence[BadCodeRow], *, is_written: bool) -> str:
     """Return the result of an import or a check for a person."""
     if bad_rows:
         listed = "".join(f"\n  line {bad.line}: {bad.reason}" for bad in bad_rows)
@@ -102,7 +107,7 @@ def report_text(counts: ImportedCodes, bad_rows: Sequence[BadRow], *, is_written
 
 def _write(plan: CodePlan, actor: str | None) -> None:
     if name_codes(plan.adds) != len(plan.adds):
-        message = "another person has added one of these codes meanwhile"
+        message = Message("another person has added one of these codes meanwhile")
         raise Conflict(message)
     for command in plan.adds:
         columns = asdict(command)
@@ -122,24 +127,30 @@ def _write(plan: CodePlan, actor: str | None) -> None:
 def _planned(text: str, *, lock: str) -> CodePlan:
     plan, rows, lines = CodePlan(), list[CodeRow](), dict[str, int]()
     for row in code_rows(text):
-        if isinstance(row, BadRow):
+        if isinstance(row, BadCodeRow):
             plan.bad_rows.append(row)
         elif (first := lines.setdefault(_letters(row.command), row.line)) != row.line:
-            plan.bad_rows.append(BadRow(row.line, f"Line {first} has this code already."))
+            rule = Message("line %(line)s has this code already", line=first)
+            plan.bad_rows.append(_bad_row(row, rule))
         else:
             rows.append(row)
     known = _Known.of([row.command for row in rows], lock)
     for row in rows:
         _plan_row(plan, row, known)
-    plan.bad_rows.sort()
+    plan.bad_rows.sort(key=lambda bad: bad.line)
     return plan
+
+
+def _bad_row(row: CodeRow, rule: str) -> BadCodeRow:
+    """Return a row that conflicts with other rows; its sentence is the rule, without a field."""
+    return BadCodeRow(row.line, ServiceError("form", None, rule))
 
 
 def _plan_row(plan: CodePlan, row: CodeRow, known: "_Known") -> None:
     command = row.command
     before = known.codes.get(_letters(command))
     if problem := known.problem_of(command, before):
-        plan.bad_rows.append(BadRow(row.line, f"{problem[:1].upper()}{problem[1:]}."))
+        plan.bad_rows.append(_bad_row(row, problem))
     elif before is None:
         plan.adds.append(command)
     else:
@@ -204,11 +215,17 @@ class _Known:
         if before is not None and before["sku"] != command.sku:
             return taken_text(command, str(before["sku"]), is_active=bool(before["is_active"]))
         if command.sku not in self.skus:
-            return f"no product has the SKU {command.sku}: add the product first, or check it"
+            return Message(
+                "no product has the SKU %(sku)s: add the product first, or check it",
+                sku=command.sku,
+            )
         if isinstance(command, DescribeGtin):
             forms = [command.code[-length:] for length in LENGTHS]
             others = {f for f in forms if gtin14_or(f) == command.code} & self.skus - {command.sku}
             return sku_text(min(others)) if others else ""
         if command.supplier not in self.suppliers:
-            return f"no supplier has the code {command.supplier}: add it first, or check it"
+            return Message(
+                "no supplier has the code %(supplier)s: add it first, or check it",
+                supplier=command.supplier,
+            )
         return ""

@@ -36,7 +36,8 @@ class DescribeGtin:
         if problem := gtin_problem(self.code):
             refuse("code", self.code, problem)
         if len(self.code) != LENGTH:
-            refuse("code", self.code, f"{LENGTH} digits, with zeros in front")
+            rule = Message("%(digits)s digits, with zeros in front", digits=LENGTH)
+            refuse("code", self.code, rule)
         if not_sku := checks.sku_problem(self.sku):
             refuse("sku", self.sku, not_sku)
         checks.integer("pack_units", self.pack_units, 1, MOST_PACK_UNITS)

@@ -45,6 +45,7 @@ _FIELDS: Final = (
     *("family", "levels", "label", "rights", "state", "last login", "active people", "username"),
     *("product", "location", "supplier", "reason", "quantity", "url", "events", "scopes", "how"),
     "number",
+    "file",
 )
 # Notes in explanations of the rules.
 _NOTES: Final = (

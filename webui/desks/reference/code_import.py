@@ -6,18 +6,19 @@ from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from ledger.imports.code_file import MOST_ROWS
 from ledger.imports.code_import import CodePlan, ImportedCodes, check_codes, import_codes
 from ledger.kernel.errors import ServiceError
-from ledger.kernel.refusal_text import refusal_text
 from webui.accounts.roles import MANAGE_REFERENCE, requires
-from webui.readmodel.figures import counted_text
+from webui.readmodel.figures import counted_text, units_text
 from webui.shell.commands import run_command
 from webui.shell.fields import CodeField, TextField, UuidField
 from webui.shell.forms import PageForm
 from webui.shell.page import render_page
+from webui.translation.refusals import refused_text
 
 CHECK: Final = "check"
 IMPORT: Final = "import"
@@ -53,7 +54,7 @@ def codes_import(request: HttpRequest) -> HttpResponse:
         rows = form.cleaned()["rows"]
         plan = check_codes(rows)
     except ServiceError as refused:
-        text = f"{refusal_text(refused)} Nothing was saved."
+        text = gettext("%(refusal)s Nothing was saved.") % {"refusal": refused_text(refused)}
         return _show(request, Shown(form.text("rows"), None, text, 422))
     if plan.bad_rows or form.text("action") == CHECK:
         return _show(request, Shown(rows, plan, status=422 if plan.bad_rows else 200))
@@ -71,10 +72,11 @@ def codes_import(request: HttpRequest) -> HttpResponse:
 
 
 def _result_text(done: ImportedCodes) -> str:
-    return (
-        f"{counted_text(done.added, 'code')} added, {done.changed:,} changed,"
-        f" {done.unchanged:,} as before."
-    )
+    return gettext("%(added)s added, %(changed)s changed, %(unchanged)s as before.") % {
+        "added": counted_text(done.added, "code"),
+        "changed": units_text(done.changed),
+        "unchanged": units_text(done.unchanged),
+    }
 
 
 def _show(request: HttpRequest, shown: Shown) -> HttpResponse:
@@ -82,7 +84,7 @@ def _show(request: HttpRequest, shown: Shown) -> HttpResponse:
     context: dict[str, Any] = {
         "shown": shown,
         "counts": None if shown.plan is None or bad_rows else shown.plan.counts,
-        "bad_rows": bad_rows[:LISTED_BAD_ROWS],
+        "bad_rows": [(bad.line, refused_text(bad.refusal)) for bad in bad_rows[:LISTED_BAD_ROWS]],
         "bad": len(bad_rows),
         "unlisted": max(0, len(bad_rows) - LISTED_BAD_ROWS),
         "most_rows": MOST_ROWS,

@@ -4,9 +4,11 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.forms import ModelForm, Textarea
+from django.utils.translation import gettext
 from typing_extensions import override
 
 from ledger.kernel.errors import FormReused
+from ledger.messages import translated
 from ledger.models import Location
 from ledger.services import Conflict, LedgerError, ServiceError
 from webui.shell.fields import ShownField
@@ -34,12 +36,18 @@ class ReferenceForm(_Form):
         cleaned = super().clean()
         match self.refusal:
             case ServiceError(field=field, rule=rule):
-                place = field if field in self.fields else None
-                self.add_error(place, f"{rule[:1].upper()}{rule[1:]}. Nothing was saved.")
+                text = translated(rule, gettext)
+                shown = gettext("%(rule)s. Nothing was saved.") % {
+                    "rule": f"{text[:1].upper()}{text[1:]}"
+                }
+                self.add_error(field if field in self.fields else None, shown)
             case FormReused(what_changed=what):
-                self.add_error(None, what)
+                self.add_error(None, translated(what, gettext))
             case Conflict(what_changed=what):
-                self.add_error(None, f"{what}. Nothing was saved. Check the form and save again.")
+                shown = gettext("%(what)s. Nothing was saved. Check the form and save again.") % {
+                    "what": translated(what, gettext)
+                }
+                self.add_error(None, shown)
             case _:
                 pass
         return cleaned

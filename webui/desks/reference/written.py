@@ -17,6 +17,7 @@ from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from typing_extensions import override
 
@@ -82,6 +83,20 @@ class WrittenTable(ReadTable):
         return form
 
     @override
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return a form field; its label is the translated name of the column."""
+        label = capfirst(gettext(str(db_field.verbose_name)))
+        return super().formfield_for_dbfield(db_field, request, **{**kwargs, "label": label})
+
+    @override
+    def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return the form field of a column with choices, whose texts are translated."""
+        choices = [(value, gettext(str(text))) for value, text in db_field.choices]
+        return super().formfield_for_choice_field(
+            db_field, request, **{**kwargs, "choices": choices}
+        )
+
+    @override
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
         """Execute the command of the form; raise `LedgerError` if the service refuses it."""
         command, actor = self.command(obj), request.user.get_username()
@@ -97,11 +112,26 @@ class WrittenTable(ReadTable):
 
         Django's own message has a link, which leads to a 404 for a code with a space or a `|`.
         """
-        name = self.opts.verbose_name
-        messages.success(request, f"The {name} “{obj}” was added successfully.")
+        text = gettext("The %(name)s “%(row)s” was added.")
+        messages.success(request, text % self._named(obj))
         if "_addanother" in PageForm(request.POST).typed:
             return HttpResponseRedirect(request.path)
         return self.response_post_save_add(request, obj)
+
+    @override
+    def response_change(self, request: HttpRequest, obj: Model) -> HttpResponse:
+        """Redirect with a message about the changed row.
+
+        Django's own message has the link of `response_add`, and an English name of the table.
+        """
+        text = gettext("The %(name)s “%(row)s” was changed.")
+        messages.success(request, text % self._named(obj))
+        if "_continue" in PageForm(request.POST).typed:
+            return HttpResponseRedirect(request.path)
+        return self.response_post_save_change(request, obj)
+
+    def _named(self, row: Model) -> dict[str, object]:
+        return {"name": gettext(str(self.opts.verbose_name)), "row": row}
 
     @override
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
