@@ -154,7 +154,14 @@ def web() -> dict[str, Any]:
 def webhooks() -> dict[str, Any]:
     """Return the service that sends webhooks."""
     chosen = _chosen(WEBHOOKS | {"INVENTORY_CURRENCY"})
-    return _guarded("webhooks", _application("webhooks", APPLICATIONS["webhooks"], **chosen))
+    service = _application(
+        "webhooks",
+        APPLICATIONS["webhooks"],
+        INVENTORY_WEBHOOK_METRICS_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
+        INVENTORY_WEBHOOK_METRICS_PORT=str(_WORKER_PORT),  # Prometheus uses one port for all
+        **chosen,
+    )
+    return _guarded("webhooks", service)
 
 
 def _chosen(names: frozenset[str]) -> dict[str, str]:

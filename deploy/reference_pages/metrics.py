@@ -1,27 +1,32 @@
-"""The metrics of a worker, ordered by name."""
+"""The metrics of a worker and of the sender of webhooks, each ordered by name."""
 
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import cast
 
+from cdc.figures import Figure
+from ledger.webhooks.metrics import FIGURES
 from streams.query.gauges import Measurable, register
 from streams.query.metrics import Metrics
 
-_ABOUT = """[Metrics of a worker](../metrics.md) shows how to collect them and where each signal is.
+_ABOUT = """[Metrics](../metrics.md) shows how to collect them and where each signal is.
 Labels have few values each, never keys. A histogram has `_bucket`, `_sum` and `_count`. A counter
 starts at 0 with its process. Metrics `process_…` (CPU, resident bytes, open files) come with them.
-
-| metric | kind | labels | meaning |
-|---|---|---|---|
 """
+_HEAD = "\n| metric | kind | labels | meaning |\n|---|---|---|---|\n"
 
 
 def page() -> str:
     """Return the page docs/reference/metrics.md without its heading."""
     metrics = Metrics()
-    figures = [*metrics.figures, *register(_described(metrics)).figures()]
-    figures.sort(key=lambda figure: figure.name)
-    rows = [f"| `{f.name}` | {f.kind} | {', '.join(f.labels)} | {f.about} |" for f in figures]
-    return _ABOUT + "\n".join(rows) + "\n"
+    of_workers = [*metrics.figures, *register(_described(metrics)).figures()]
+    return f"{_ABOUT}\n## Workers\n{_table(of_workers)}\n## Sender of webhooks\n{_table(FIGURES)}"
+
+
+def _table(figures: Iterable[Figure]) -> str:
+    ordered = sorted(figures, key=lambda figure: figure.name)
+    rows = [f"| `{f.name}` | {f.kind} | {', '.join(f.labels)} | {f.about} |" for f in ordered]
+    return _HEAD + "\n".join(rows) + "\n"
 
 
 def _described(metrics: Metrics) -> Measurable:

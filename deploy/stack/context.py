@@ -44,6 +44,10 @@ COMPANY: Final = frozenset(
 WEBHOOKS: Final = frozenset(
     f"INVENTORY_{name}" for name in ("WEBHOOK_PRIVATE_TARGETS", "WEBHOOK_TIMEOUT_S")
 )
+# Address of the sender's metrics.
+WEBHOOK_METRICS: Final = frozenset(
+    f"INVENTORY_{name}" for name in ("WEBHOOK_METRICS_HOST", "WEBHOOK_METRICS_PORT")
+)
 PROOFS: Final = frozenset({"INVENTORY_PROOF_HOUR"})
 # Duration of logins, roles that need a second factor, trusted proxies.
 SESSIONS: Final = frozenset(
@@ -167,7 +171,7 @@ class Context:
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if name in TUNING_VARIABLES | COMPANY | PROOFS | SESSIONS | WEBHOOKS
+            if name in TUNING_VARIABLES | COMPANY | PROOFS | SESSIONS | WEBHOOKS | WEBHOOK_METRICS
             or not name.startswith("INVENTORY_")
         }
         return inherited | {"PYTHONUNBUFFERED": "1"} | self.variables_of(service) | extra

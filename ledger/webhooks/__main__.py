@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 import django
@@ -18,6 +19,7 @@ import structlog
 from cdc.logs import configure_logging
 from cdc.processes import RETRY_AFTER_S, stop_event
 from ledger.kernel.service_process import limit_connections, report_alive
+from ledger.webhooks.metrics import SenderMetrics, served
 
 SERVICE: Final = "webhooks"
 PAUSE_S: Final = 0.5
@@ -35,6 +37,7 @@ class Sender:
         self.stop = stop
         self.sending: dict[int, Future[int]] = {}
         self.sent = 0
+        self.metrics = SenderMetrics()
         self._clean_at_s = 0.0
 
     def run(self) -> None:
@@ -64,7 +67,8 @@ class Sender:
         queue.queue_all()
         for webhook_id in sender.due_webhooks():
             if webhook_id not in self.sending:
-                self.sending[webhook_id] = pool.submit(self._drain, webhook_id, sender.send_next)
+                send_next = partial(sender.send_next, attempted=self.metrics.attempted)
+                self.sending[webhook_id] = pool.submit(self._drain, webhook_id, send_next)
 
     def _collect(self) -> None:
         """Remove ended tasks; raise the error of a task that failed."""
@@ -94,7 +98,12 @@ def main() -> None:
     limit_connections(SERVICE, statement_s=30)
     stop = stop_event()
     log.info("webhooks_started")
-    Sender(stop).run()
+    from django.conf import settings  # noqa: PLC0415 -- after setup
+
+    sender = Sender(stop)
+    host, port = settings.WEBHOOK_METRICS_HOST, settings.WEBHOOK_METRICS_PORT
+    with served(sender.metrics, host, port):
+        sender.run()
 
 
 if __name__ == "__main__":

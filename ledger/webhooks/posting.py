@@ -24,14 +24,24 @@ _PORTS: Final = {"http": 80, "https": 443}
 _OK: Final = range(200, 300)
 _REDIRECT: Final = range(300, 400)
 GONE: Final = 410
+DELIVERED: Final = "delivered"
+REFUSED: Final = "refused"
+TIMEOUT: Final = "timeout"
+UNREACHABLE: Final = "unreachable"
+RESULTS: Final = (DELIVERED, REFUSED, TIMEOUT, UNREACHABLE)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of one POST. `status` is None without an answer; `problem` is "" after success."""
+    """The result of one POST. `status` is None without an answer; `problem` is "" after success.
+
+    `result` is one of `RESULTS`: a receiver that answers with a status other than 200 to 299 has
+    refused the message.
+    """
 
     status: int | None
     problem: str
+    result: str
 
     @property
     def is_delivered(self) -> bool:
@@ -76,9 +86,10 @@ def post(url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -> A
     try:
         return _answer(_status(url, body, headers, limits))
     except TimeoutError:
-        return Answer(None, f"no answer within {limits.timeout_s:g} s")
+        return Answer(None, f"no answer within {limits.timeout_s:g} s", TIMEOUT)
     except (OSError, HTTPException, ValueError) as failure:
-        return Answer(None, f"{type(failure).__name__}: {failure}"[:LONGEST_PROBLEM])
+        problem = f"{type(failure).__name__}: {failure}"[:LONGEST_PROBLEM]
+        return Answer(None, problem, UNREACHABLE)
 
 
 def _status(url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -> int:
@@ -122,7 +133,7 @@ def _exchange(
 
 def _answer(status: int) -> Answer:
     if status in _OK:
-        return Answer(status, "")
+        return Answer(status, "", DELIVERED)
     if status in _REDIRECT:
-        return Answer(status, f"status {status}: redirects are not followed")
-    return Answer(status, f"status {status}")
+        return Answer(status, f"status {status}: redirects are not followed", REFUSED)
+    return Answer(status, f"status {status}", REFUSED)

@@ -6,7 +6,7 @@ again with the same id: receivers get each message at least once.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -97,11 +97,11 @@ def due_webhooks() -> list[int]:
     return [int(webhook_id) for webhook_id in fetch_column(_DUE)]
 
 
-def send_next(webhook_id: int) -> bool:
+def send_next(webhook_id: int, attempted: Callable[[str, Answer], None]) -> bool:
     """Attempt to send the next due message of a webhook; return False without an attempt.
 
-    The message's row stays locked until the answer is stored. A webhook whose secret can't be
-    decrypted is stopped.
+    The message's row stays locked until the answer is stored. `attempted` then gets the message's
+    type and the answer. A webhook whose secret can't be decrypted is stopped.
     """
     with ledger_transaction():
         message = read_one(_Next, _NEXT, webhook_id)
@@ -115,6 +115,7 @@ def send_next(webhook_id: int) -> bool:
         started = time.monotonic()
         answer = _post(message, keys)
         _store(message, answer)
+    attempted(message.type, answer)
     _log(message, answer, time.monotonic() - started)
     return True
 

@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from typing_extensions import override
 
 from cdc.contracts.partition import partition_of
+from cdc.figures import Figure
 from inventory.model.outputs import PriceOutput
 from streams.engine.effects import Effects
 
@@ -28,16 +29,6 @@ _QUERY_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1)
 
 Sample = tuple[str | None, float]  # (partition or None for the whole worker, value)
 Read = Callable[[], Iterable[Sample]]
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """The description of one metric, for docs/reference/metrics.md."""
-
-    name: str
-    kind: str
-    labels: tuple[str, ...]
-    about: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Webhooks in tests: settings that allow loopback, a registered address, one turn of the sender."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -17,7 +17,8 @@ def loopback_allowed(**further: object) -> Iterator[None]:
     """Allow targets on this machine, with a short time limit."""
     from django.test import override_settings  # noqa: PLC0415 -- needs Django set up
 
-    with override_settings(WEBHOOK_PRIVATE_TARGETS=True, WEBHOOK_TIMEOUT_S=5.0, **further):
+    settings = {"WEBHOOK_PRIVATE_TARGETS": True, "WEBHOOK_TIMEOUT_S": 5.0, **further}
+    with override_settings(**settings):
         yield
 
 
@@ -38,14 +39,14 @@ def register(
     )
 
 
-def turn() -> int:
+def turn(attempted: Callable[[str, Any], None] = lambda _type, _answer: None) -> int:
     """Run one round of the webhook sender. Return the number of attempts."""
     sender = import_module("ledger.webhooks.sender")
     sender.end_revoked()
     import_module("ledger.webhooks.queue").queue_all()
     attempts = 0
     for webhook_id in sender.due_webhooks():
-        while sender.send_next(webhook_id):
+        while sender.send_next(webhook_id, attempted):
             attempts += 1
     return attempts
 

@@ -22,13 +22,16 @@ DEADLINE_S = 120.0
 
 
 @contextmanager
-def sender(server: Server, database: str, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def sender(
+    server: Server, database: str, log: Path, **further: str
+) -> Iterator["subprocess.Popen[bytes]"]:
     """Run the sender with the same secret key as this process, until the block ends."""
     from django.conf import settings  # noqa: PLC0415 -- needs Django set up
 
     own = {
         "INVENTORY_SECRET_KEY": settings.SECRET_KEY,
         "INVENTORY_WEBHOOK_PRIVATE_TARGETS": "1",
+        **further,
     }
     with log.open("ab") as output:
         process = subprocess.Popen(

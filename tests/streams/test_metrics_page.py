@@ -1,4 +1,4 @@
-"""Names of a worker's metrics follow Prometheus, and the reference page lists each correctly."""
+"""Names of metrics follow Prometheus, and the reference page lists each correctly."""
 
 import re
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from ledger.webhooks.metrics import FIGURES, SenderMetrics
 from streams.query.metrics import Metrics
 from streams.query.server import QueryServer
 from tests.streams.served import Worker, stocked
@@ -27,7 +28,9 @@ COUNTED = (
     "partitions_ready",
 )
 ASSIGNED = ("partitions_assigned",)
-LABELS = {"partition", "verdict", "reason", "how", "route", "code", "clamp"}
+LABELS = {*("partition", "verdict", "reason", "how", "route", "code", "clamp")} | {
+    *("kind", "result", "state")
+}
 
 
 def registry() -> Any:
@@ -58,6 +61,8 @@ def told() -> Iterator[tuple[str, str, str, str]]:
         shown = f"{name}_total" if family.type == "counter" else name
         labels = labels_of(name) or ("partition" if name in OF_PARTITIONS else "")
         yield shown, family.type, labels, family.documentation
+    for figure in FIGURES:  # of the sender of webhooks
+        yield figure.name, figure.kind, ", ".join(figure.labels), figure.about
 
 
 OF_PARTITIONS = {
@@ -100,6 +105,16 @@ def test_names_end_in_their_unit_and_counters_in_total() -> None:
     for line in text.splitlines():
         if line.startswith("# TYPE inventory_") and line.endswith(" counter"):
             assert line.split()[2].endswith("_total"), line
+
+
+def test_the_figures_of_the_sender_are_those_that_it_registers() -> None:
+    known = SenderMetrics().registry._names_to_collectors
+
+    for figure in FIGURES:
+        assert figure.name in known
+        assert re.fullmatch(r"inventory_webhook(_[a-z]+)+", figure.name)
+        assert figure.name.endswith(("_total", "_messages", "_seconds", "_endpoints"))
+        assert figure.about[0].isupper()
 
 
 def test_every_family_has_one_help_and_one_type_before_its_samples() -> None:

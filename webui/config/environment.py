@@ -47,6 +47,9 @@ class WebEnvironment(BaseSettings):
     # Webhooks reach public addresses only. True also allows loopback and private addresses.
     webhook_private_targets: bool = False
     webhook_timeout_s: float = Field(default=10.0, gt=0, le=60)
+    # The sender of webhooks answers /metrics here; port 0 = it doesn't.
+    webhook_metrics_host: str = Field(default="127.0.0.1", min_length=1, max_length=200)
+    webhook_metrics_port: int = Field(default=0, ge=0, le=65_535)
     # IANA name of the time zone in which pages say "today 02:31".
     time_zone: str = Field(default="UTC", max_length=64)
 

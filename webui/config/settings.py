@@ -22,6 +22,8 @@ COMPANY_ADDRESS = ENVIRONMENT.company_lines
 CURRENCY = ENVIRONMENT.currency
 WEBHOOK_PRIVATE_TARGETS = ENVIRONMENT.webhook_private_targets
 WEBHOOK_TIMEOUT_S = ENVIRONMENT.webhook_timeout_s
+WEBHOOK_METRICS_HOST = ENVIRONMENT.webhook_metrics_host
+WEBHOOK_METRICS_PORT = ENVIRONMENT.webhook_metrics_port
 STORES_TIME_ZONE = ENVIRONMENT.time_zone
 
 # Packages with routes; `webui.config.urls` includes each.
