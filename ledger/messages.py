@@ -35,6 +35,11 @@ class Message(str):
         return (self.template,), self.values
 
 
+def as_message(text: str) -> Message:
+    """Return a text as a `Message`, which `translated` also translates inside another one."""
+    return text if isinstance(text, Message) else Message(text.replace("%", "%%"))
+
+
 def joined(texts: Iterable[str], separator: str = ", ") -> Message:
     """Return texts with a separator between them; `translated` translates each text separately."""
     named = {f"text{number}": text for number, text in enumerate(texts)}

@@ -21,7 +21,7 @@ from ledger.items.scanned import scanned_item
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, ServiceError, refuse
 from ledger.kernel.idempotency import Written, run_command
-from ledger.kernel.refusal_text import refusal_text
+from ledger.kernel.refusal_text import refusal_message
 from ledger.kernel.transactions import (
     database_now,
     execute,
@@ -31,7 +31,7 @@ from ledger.kernel.transactions import (
     log_action,
 )
 from ledger.kernel.unscoped_rows import read_all
-from ledger.messages import Message
+from ledger.messages import Message, as_message
 
 MOST_ENTRIES: Final = 500
 
@@ -65,10 +65,13 @@ class Refused:
 
     @property
     def why(self) -> str:
-        """The refusal as a sentence, without the SKU, for a list that shows the SKU beside it."""
+        """The refusal as a sentence, without the SKU, for a list that shows the SKU beside it.
+
+        Pages translate it with `translated`.
+        """
         if self.field == "sku":
-            return f"{self.rule}."
-        return refusal_text(ServiceError(self.field, self.value, self.rule))
+            return Message("%(rule)s.", rule=as_message(self.rule))
+        return refusal_message(ServiceError(self.field, self.value, self.rule))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from typing import Final
 
 from ledger.kernel.errors import refuse
 from ledger.kernel.transactions import execute, fetch_value, ledger_transaction
+from ledger.messages import gettext_noop
 
-UNKNOWN: Final = "not in the catalogue: ask for the item to be added"
+UNKNOWN: Final = gettext_noop("not in the catalogue: ask for the item to be added")
 
 
 def name_products(*, names: Mapping[str, str], department: str = "") -> int:

@@ -11,7 +11,15 @@ from typing import Final
 
 from inventory.explain.formatting import money_text
 from ledger.kernel.errors import ServiceError
-from ledger.messages import Message, Translate, gettext_noop, joined, translated, untranslated
+from ledger.messages import (
+    Message,
+    Translate,
+    as_message,
+    gettext_noop,
+    joined,
+    translated,
+    untranslated,
+)
 
 LONGEST_VALUE: Final = 60
 # Names of fields on pages. Any other field is shown as its own name without the unit suffix.
@@ -134,8 +142,7 @@ def refusal_message(error: ServiceError) -> str:
     if error.field in _NOT_ON_FORMS:
         return refusal_text(error)
     value = value_text(error.field, error.value)
-    rule = error.rule if isinstance(error.rule, Message) else Message(error.rule.replace("%", "%%"))
-    parts = {"field": Message(label(error.field)), "rule": rule}
+    parts = {"field": Message(label(error.field)), "rule": as_message(error.rule)}
     if not value:
         return Message("%(field)s: %(rule)s.", **parts)
     return Message("%(field)s: %(rule)s; got %(value)s.", **parts, value=value)

@@ -71,7 +71,8 @@ def test_a_sheet_is_opened_scanned_and_handed_in(shelf: psycopg.Connection) -> N
     assert 'value="S"' in ann.get(f"/counts/sheets/{sheet}/?sku=S").content.decode()
     ended = post(ann, f"/counts/sheets/{sheet}/submit")
 
-    assert ended.headers["Location"] == "/counts/"
+    assert ended.headers["Location"] == "/counts/?location=L"
+    assert '<option value="L" selected>' in ann.get("/counts/?location=L").content.decode()
     found = shelf.execute(
         "SELECT units, counted_by FROM retail.stock_count WHERE status = 'draft'"
     ).fetchall()
@@ -142,6 +143,32 @@ def test_many_lines_are_kept_and_the_wrong_ones_stay_in_the_form(
     assert "NOPE : not in the catalogue: ask for the item to be added." in text(answer)
     assert "NOPE 3\na|b 1\nS x</textarea>" in answer.content.decode()
     assert shelf.execute("SELECT sum(units) FROM app.count_entry").fetchone() == (5,)
+
+
+def test_refused_entries_are_told_in_german(shelf: psycopg.Connection) -> None:
+    ann = person("associate", "ann")
+    ann.cookies["django_language"] = "de"
+    sheet = services.open_sheet(location="L", actor="ann")
+
+    scanned = scan(ann, sheet, ("NOPE", 1), ("S", 9_999_999)).json()["refused"]
+    typed = text(post(ann, f"/counts/sheets/{sheet}/entries", lines="NOPE 1\nS 9999999"))
+
+    reasons = [
+        "nicht im Katalog: um Aufnahme des Artikels bitten.",
+        "Stück: eine ganze Zahl von 0 bis 1,000,000; erhalten: “9999999”.",
+    ]
+    assert [row["why"] for row in scanned] == reasons
+    for reason in reasons:
+        assert reason in typed
+
+
+@pytest.mark.parametrize("path", ["/counts/", "/counts/adjust/"])
+def test_the_only_store_of_a_person_is_chosen_already(shelf: psycopg.Connection, path: str) -> None:
+    one = person("associate", "ann", stores=("L",)).get(path).content.decode()
+    all_stores = person("associate", "bob").get(path).content.decode()
+
+    assert '<select name="location" required><option value="L" selected>' in one
+    assert '<select name="location" required><option value="">' in all_stores
 
 
 def test_an_entry_can_be_taken_back(shelf: psycopg.Connection) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, assert_never
+from urllib.parse import urlencode
 from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse
@@ -26,9 +27,10 @@ from webui.accounts.roles import ADJUST, requires
 from webui.desks.counts import adjustment_queries as adjustments
 from webui.desks.counts import queries as selectors
 from webui.desks.counts.forms import PREVIEW, AdjustForm, BookForm
+from webui.desks.stock.home_store import home_store
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import money_text, signed_units_text
-from webui.shell.commands import query_text, run_command
+from webui.shell.commands import query_text, run_and_redirect
 from webui.shell.forms import CommandForm, Typed
 from webui.shell.page import render_page
 from webui.translation.refusals import refused_text
@@ -73,6 +75,7 @@ def adjust(request: HttpRequest) -> HttpResponse:
     """Show the form, or preview or book an adjustment. Large adjustments wait for approval."""
     if request.method == "GET":
         given = {name: query_text(request, name, 32) for name in ("location", "sku", "reason")}
+        given["location"] = given["location"] or home_store(request)
         return _show(request, given, "", 200)
     form = AdjustForm(request.POST)
     if form.text("action") == PREVIEW:
@@ -81,9 +84,13 @@ def adjust(request: HttpRequest) -> HttpResponse:
     def show(refusal: str, status: int) -> HttpResponse:
         return _show(request, form.typed, refusal, status)
 
-    return run_command(
-        request, lambda: _book(form, request.user.get_username()), show, reverse("counts-adjust")
-    )
+    def work() -> tuple[str, str]:
+        booked = _book(form, request.user.get_username())
+        # The next adjustment is usually one of the same store.
+        query = urlencode({"location": form.text("location")})
+        return booked, f"{reverse('counts-adjust')}?{query}"
+
+    return run_and_redirect(request, work, show)
 
 
 def _preview(request: HttpRequest, form: AdjustForm) -> HttpResponse:

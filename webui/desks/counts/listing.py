@@ -50,10 +50,10 @@ HISTORY_HEADS: Final = (
     Column("number", gettext_noop("Count"), largest_first=True),
     Column("units", gettext_noop("Counted"), "n", largest_first=True),
     Column("", gettext_noop("Expected"), "n"),
-    Column("", gettext_noop("Variance then"), "n"),
-    Column("", gettext_noop("Variance now"), "n"),
-    Column("", gettext_noop("Worth now"), "n"),
-    Column("by", gettext_noop("By")),
+    Column("", gettext_noop("Variance then"), "n wraps"),
+    Column("", gettext_noop("Variance now"), "n wraps"),
+    Column("", gettext_noop("Worth now"), "n wraps"),
+    Column("by", gettext_noop("By"), "wraps"),
     Column("", gettext_noop("Details"), "do", is_hidden=True),
 )
 _NAMED: Final = """FROM retail.stock_count c

@@ -29,6 +29,7 @@ from ledger.services import (
 from webui.accounts.roles import COUNT, requires
 from webui.desks.counts import queries as selectors
 from webui.desks.counts.forms import EntryForm, LinesForm, SheetForm, UndoForm
+from webui.desks.stock.home_store import home_store
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import counted_text
 from webui.shell.commands import item_from_query, query_text, run_command
@@ -53,7 +54,7 @@ def counts(request: HttpRequest) -> HttpResponse:
 
 
 def _show_desk(request: HttpRequest, given: Typed, refusal: str, status: int) -> HttpResponse:
-    location = given.get("location", "")[:24]
+    location = given.get("location", "")[:24] or home_store(request)
     context = {
         "tab": "count",
         "location": location,
@@ -187,7 +188,12 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
     return JsonResponse(
         {
             "refused": [
-                {"id": str(row.entry_id), "field": row.field, "value": row.value, "why": row.why}
+                {
+                    "id": str(row.entry_id),
+                    "field": row.field,
+                    "value": row.value,
+                    "why": translated(row.why, gettext),
+                }
                 for row in refused
             ],
             "stored": _stored(sheet_id, batch),
@@ -269,4 +275,7 @@ def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
     messages.success(
         request, gettext("%(items)s handed in. Another person approves.") % {"items": items}
     )
-    return HttpResponseRedirect(reverse("counts"))
+    found = selectors.sheet(sheet_id)
+    # The next sheet is usually one of the same store.
+    query = f"?{urlencode({'location': found.location})}" if found else ""
+    return HttpResponseRedirect(reverse("counts") + query)
