@@ -96,7 +96,7 @@ def test_an_import_answers_in_german_and_its_reasons_stay_english(
     reasons = [bad.reason.partition(":")[0] for bad in check_codes(content).bad_rows]
     done = imported(client, "sku,code\nMUG,036000291452")
 
-    assert "Zeile 2</b>: Kein Produkt hat die SKU CUP: " in page
+    assert "hat die SKU CUP: zuerst das " in page
     assert "Zeile 3</b>: Dies ist ein Code von LAMP, deaktiviert: " in page
     assert done.status_code == 302
     assert "1 Code hinzugefügt, 0 geändert, 0 unverändert." in text(client.get(IMPORT))
