@@ -12,10 +12,13 @@ from django.db import connection
 
 from inventory.model.state import Demand
 from ledger import services
-from tests.ledger.inbox import level, state
+from tests.ledger.inbox import level, put, state
+from tests.ledger.pages import person
+from tests.ledger.test_query_counts import BUDGET, statements
+from webui.readmodel import stock_filters
 from webui.readmodel.figures import STATUSES, status_of
 from webui.readmodel.stock import Order, stock_page, totals
-from webui.readmodel.stock_filters import ORDERS, Filters
+from webui.readmodel.stock_filters import ORDERS, Filters, searched
 
 KEYS = 3_000
 SHOWN = 51  # the 50 rows of a page, and the first row of the next page
@@ -143,3 +146,45 @@ def test_a_rare_status_is_read_from_its_own_index(status: str) -> None:
     of_index = [rows for _, index, rows in found if index == f"stock_{status}"]
     assert max(of_index) == items
     assert max(rows for _, index, rows in found if index != f"stock_{status}") <= SHOWN
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize(("text", "items"), [("S1700", 1), ("s170", 11), ("kettle", 0), ("S9x", 0)])
+def test_a_search_for_few_codes_reads_only_their_keys(text: str, items: int) -> None:
+    filters = searched(Filters(text=text))
+
+    found = [*scans(lambda: totals(filters)), *scans(lambda: stock_page(filters))]
+
+    assert totals(filters).items == items
+    assert max((rows for _, _, rows in found), default=0) <= items
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("most", [0, 5, 10_000])
+@pytest.mark.parametrize("text", ["S17", "s29", "S3000", "l1 S17", "T", "kettle", "l1"])
+def test_a_search_finds_the_same_keys_with_and_without_a_list_of_codes(
+    ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, text: str, most: int
+) -> None:
+    put(ledger, "retail.location", code="L1", name="Lyon")
+    for sku in ("S17", "S2900", "T"):
+        put(ledger, "retail.product", code=sku, name=f"Kettle {sku}")
+    expected = stock_page(Filters(text=text), rows=KEYS)
+    monkeypatch.setattr(stock_filters, "MOST_CODES", most)
+
+    found = stock_page(searched(Filters(text=text)), rows=KEYS)
+
+    assert found.rows == [
+        replace(row, priced_at_us=found.rows[0].priced_at_us) for row in expected.rows
+    ]
+    assert totals(Filters(text=text)).items == len(found.rows)
+
+
+@pytest.mark.usefixtures("many")
+def test_a_page_searches_once() -> None:
+    client = person("buyer")
+    listed = statements(client, "/")
+
+    found = statements(client, "/?q=S17")
+
+    # Locations that a word names, and codes.
+    assert len(found) == len(listed) + 2 <= BUDGET + 2

@@ -6,7 +6,7 @@ for the keys that a page doesn't show.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ledger.items.scanned import gtin_in
@@ -38,13 +38,25 @@ ORDERS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """The result of a search: SQL conditions of the rows that it finds, and their parameters."""
+
+    where: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of the stock list; empty texts filter nothing."""
+    """The filters of the stock list; empty texts filter nothing.
+
+    `search` is the result of the search for `text`, if `searched` has run it.
+    """
 
     text: str = ""
     location: str = ""
     status: str = ""
     supplier: str = ""
+    search: Search | None = None
 
     def as_query(self) -> dict[str, str]:
         """Return the filters as query parameters."""
@@ -57,9 +69,18 @@ class Filters:
         return {name: given for name, given in pairs.items() if given}
 
 
+def searched(filters: Filters) -> Filters:
+    """Return the filters with the result of their search.
+
+    All statements with these filters then use the same result, and the search runs once.
+    """
+    return replace(filters, search=_search(filters.text) if filters.text else Search())
+
+
 def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
     """Return the condition of the rows that pass the filters, and its parameters."""
-    where, parameters = _search(filters.text) if filters.text else ([], {})
+    search = filters.search or searched(filters).search or Search()
+    where, parameters = [*search.where], {**search.parameters}
     if filters.location:
         where.append("s.location = %(location)s")
         parameters["location"] = filters.location
@@ -91,22 +112,24 @@ JOIN retail.location l ON l.code ILIKE '%%' || given.word || '%%'
 WHERE NOT EXISTS (SELECT FROM retail.product p
     WHERE retail.search_terms(p.code, p.name) @@ ('''' || given.word || ''':*')::tsquery)
 """
-# If a search finds more products, Postgres reads the list in order until the page is full.
-_MANY_PRODUCTS: Final = 1_000
-_ARE_MANY: Final = f"""SELECT count(*) > {_MANY_PRODUCTS} FROM (
-    SELECT FROM retail.product p WHERE {{condition}} LIMIT {_MANY_PRODUCTS + 1}) AS found"""  # noqa: S608 -- constants of this project
-# One list of codes without OR, so that Postgres can begin with the stock of these products.
-_OF_PRODUCTS: Final = """s.sku IN (
+# The codes of a search. Without OR, each part uses an index of its own. Without DISTINCT, Postgres
+# would expect a code per key, and not put the codes into a hash table.
+_CODES: Final = """
     SELECT p.code FROM retail.product p WHERE {condition}
-    UNION SELECT u.sku FROM read_model.stock u WHERE u.sku LIKE %(begins)s
-    UNION SELECT u.sku FROM read_model.stock u WHERE u.sku LIKE %(upper_begins)s
+    UNION SELECT DISTINCT u.sku FROM read_model.stock u WHERE u.sku LIKE %(begins)s
+    UNION SELECT DISTINCT u.sku FROM read_model.stock u WHERE u.sku LIKE %(upper_begins)s
     UNION SELECT g.sku FROM retail.gtin g WHERE g.code = %(gtin)s AND g.is_active
     UNION SELECT n.sku FROM retail.supplier_code n
-        WHERE upper(n.number) = upper(%(number)s) AND n.is_active)"""
+        WHERE upper(n.number) = upper(%(number)s) AND n.is_active"""
+# A statement names at most this number of codes. If a search finds more, Postgres reads the list in
+# order and looks up the code of each row, until the page is full.
+MOST_CODES: Final = 1_000
+_FEW_CODES: Final = f"""SELECT array_agg(few.code ORDER BY few.code) FROM (
+    SELECT found.code FROM ({_CODES}) found LIMIT {MOST_CODES + 1}) few"""  # noqa: S608 -- constants of this module
 
 
-def _search(text: str) -> tuple[list[str], dict[str, Any]]:
-    """Return the conditions for the words of a search, in code, name and location.
+def _search(text: str) -> Search:
+    """Return the result of a search for words of code, name and location.
 
     The search also finds beginnings of SKUs without a product, and whole codes of products.
     """
@@ -117,18 +140,21 @@ def _search(text: str) -> tuple[list[str], dict[str, Any]]:
         f"places{number}": found for number, found in enumerate(places.values())
     }
     if len(places) == len(words) > 0:
-        return where, parameters
+        return Search(tuple(where), parameters)
     condition, of_products = product_condition([word for word in words if word not in places])
-    begins = {
+    of_codes = of_products | {
         "begins": f"{literal(text)}%",
         "upper_begins": f"{literal(text.upper())}%",
         "gtin": gtin_in(text),
         "number": text,
     }
-    codes = _OF_PRODUCTS.format(condition=condition)
-    if select_value(_ARE_MANY.format(condition=condition), of_products):
-        codes = f"({codes}) IS TRUE"  # IS TRUE keeps Postgres from planning a join
-    return [*where, codes], parameters | of_products | begins
+    codes = select_value(_FEW_CODES.format(condition=condition), of_codes) or []
+    if len(codes) > MOST_CODES:
+        # IS TRUE keeps Postgres from planning a join.
+        all_codes = f"(s.sku IN ({_CODES.format(condition=condition)})) IS TRUE"
+        return Search((*where, all_codes), parameters | of_codes)
+    # Postgres plans a list of known codes for what it is, and a subquery for its default estimate.
+    return Search((*where, "s.sku = ANY(%(codes)s)"), parameters | {"codes": codes})
 
 
 def _places(words: list[str]) -> dict[str, list[str]]:

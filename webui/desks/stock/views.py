@@ -24,7 +24,7 @@ from webui.desks.stock.sparkline import small_bars
 from webui.readmodel import stock as selectors
 from webui.readmodel.choices import locations_and_suppliers
 from webui.readmodel.figures import LABELS, STATUSES, is_beyond_a_year
-from webui.readmodel.stock_filters import Filters
+from webui.readmodel.stock_filters import Filters, searched
 from webui.shell.page import render_page
 from webui.shell.spreadsheet import safe_text
 
@@ -53,7 +53,7 @@ def stock(request: HttpRequest) -> HttpResponse:
     """Show the stock list: search, filters, sums, 50 items a page in the chosen order."""
     filters, asked = filters_of(request), order_of(request)
     # With a person's only store as filter, the list has the same rows, and Postgres uses an index.
-    in_store = replace(filters, location=filters.location or home_store(request))
+    in_store = searched(replace(filters, location=filters.location or home_store(request)))
     sums = selectors.totals(in_store)
     order = asked if sums.is_complete else selectors.BY_KEY
     page = selectors.stock_page(in_store, order=order, place=place_of_address(request, order))
@@ -111,7 +111,7 @@ def _with_sales(rows: list[selectors.StockRow]) -> list[ListedRow]:
 @requires(SEE)
 def export(request: HttpRequest) -> StreamingHttpResponse:
     """Return the rows that pass the filters as CSV, at most 100,000 rows."""
-    filters = filters_of(request)
+    filters = searched(filters_of(request))
     response = StreamingHttpResponse(_csv_lines(filters), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="stock.csv"'
     return response
