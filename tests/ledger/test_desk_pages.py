@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
 from tests.ledger.rows import price_proposal, reorder_proposal
+from webui.desks.reorders.table import NeedPage
 
 
 @pytest.mark.parametrize("desk", ["reorders", "prices"])
@@ -17,18 +18,20 @@ def test_a_change_while_the_page_is_made_is_news_to_the_page(
 ) -> None:
     views = import_module(f"webui.desks.{desk}.views")  # late: it needs Django set up
     if desk == "reorders":
-        show, reads, write = views.show_desk, (views, "need_rows"), reorder_proposal
+        show, reads, write = views.show_desk, (views, "need_page"), reorder_proposal
+        nothing: object = NeedPage([], [])
     else:
         show, reads, write = views._show, (views.listing, "price_page"), price_proposal
+        nothing = []
     contexts: list[dict[str, Any]] = []
 
     def rendered(_request: HttpRequest, _page: str, context: dict[str, Any], **_: object) -> Any:
         contexts.append(context)
         return HttpResponse()
 
-    def read(*_: object, **_filters: object) -> list[object]:
+    def read(*_: object, **_filters: object) -> object:
         write(ledger)
-        return []
+        return nothing
 
     monkeypatch.setattr(views, "render_page", rendered)
     request = RequestFactory().get("/")

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import product
 from typing import Any
@@ -19,7 +20,8 @@ from tests.ledger.inbox import level, state
 from tests.ledger.pages import person
 from tests.ledger.rows import reorder_proposal
 from tests.ledger.test_pending_sends import let_time_pass
-from webui.desks.reorders.table import Wanted, need_rows, totals
+from tests.ledger.test_stock_list_plans import scans
+from webui.desks.reorders.table import Total, Wanted, need_page
 
 MOST_NODES = 1_500
 MOST_BYTES = 60_000
@@ -94,7 +96,8 @@ def test_sql_and_the_rule_look_at_the_same_needs(ledger: psycopg.Connection) -> 
             flags=flags,
         )
 
-    rows = need_rows(Wanted("open"), 100)
+    page = need_page(Wanted("open"), 100)
+    rows = page.rows
 
     assert {row.reorder_id: tuple(row.attention) for row in rows} == {
         need_id: attention(need) for need_id, need in facts.items()
@@ -102,7 +105,7 @@ def test_sql_and_the_rule_look_at_the_same_needs(ledger: psycopg.Connection) -> 
     assert {row.reorder_id for row in rows if row.section == 1} == {
         need_id for need_id, need in facts.items() if not attention(need)
     }
-    assert sum(total.needs for total in totals(Wanted("open"))) == len(facts)
+    assert sum(total.needs for total in page.totals) == len(facts)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +147,9 @@ def test_every_column_sorts_in_both_directions_over_all_pages(
     orders = []
 
     for wanted in (sort, f"-{sort}"):
-        first = need_rows(Wanted("open", sort=wanted), 40)
-        second = need_rows(Wanted("open", sort=wanted, after=first[-1].cursor), 40)
-        back = need_rows(Wanted("open", sort=wanted, before=second[0].cursor), 40)
+        first = need_page(Wanted("open", sort=wanted), 40).rows
+        second = need_page(Wanted("open", sort=wanted, after=first[-1].cursor), 40).rows
+        back = need_page(Wanted("open", sort=wanted, before=second[0].cursor), 40).rows
         assert back == first
         orders.append([row.reorder_id for row in (*first, *second)])
 
@@ -334,11 +337,62 @@ def test_the_need_shows_the_step_from_s_to_S(ledger: psycopg.Connection) -> None
     assert "<dt>Order up to S</dt><dd>60</dd>" in page
 
 
-def test_a_need_that_closes_before_the_totals_are_read_leaves_the_page_whole(
+def test_a_need_that_changes_its_section_while_the_page_is_made_leaves_the_page_whole(
     ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reorder_proposal(ledger)
+    mine = need(ledger, 1)
     client: Client = person("buyer")
-    monkeypatch.setattr("webui.desks.reorders.views.totals", lambda _wanted: [])
+    without_totals = replace(need_page(Wanted("open"), 51), totals=[])
+    monkeypatch.setattr("webui.desks.reorders.views.need_page", lambda *_: without_totals)
 
-    assert client.get("/reorders/").status_code == 200
+    page = client.get("/reorders/")
+
+    assert page.status_code == 200
+    assert mine in html(page)
+
+
+def test_pages_of_a_section_have_the_totals_of_all_needs(ledger: psycopg.Connection) -> None:
+    for number in range(12):
+        flags = ["cover_over_guard"] if number % 3 == 0 else []
+        need(ledger, number, flags=flags, quantity_units=6 * (number % 4))
+    every = need_page(Wanted("open"), 100)
+    look_at, routine = ([row for row in every.rows if row.section == section] for section in (0, 1))
+
+    shown, place = [], ""
+    while page := need_page(Wanted("open", after=place), 3).rows:
+        assert need_page(Wanted("open", after=place), 3).totals == every.totals
+        shown += [row for row in page if row.section == 1]
+        place = shown[-1].cursor
+
+    assert shown == routine
+    assert every.totals == [
+        Total(section, len(rows), sum(row.value_minor for row in rows))
+        for section, rows in ((0, look_at), (1, routine))
+    ]
+    assert [(row.urgency, -row.value_minor, row.reorder_id) for row in routine] == sorted(
+        (row.urgency, -row.value_minor, row.reorder_id) for row in routine
+    )
+    only = Wanted("open", after=look_at[1].cursor)
+    assert need_page(only, 100).rows == look_at[2:]
+    assert need_page(Wanted("open", after=routine[-1].cursor), 3).rows == []
+
+
+MANY_NEEDS = """
+INSERT INTO {table} SELECT (jsonb_populate_record(o, jsonb_build_object('sku', 'N' || n,
+    'inv_key', 'L|N' || n, 'reorder_id', 'R:L|N' || n || ':1-2'))).*
+FROM {table} o, generate_series(1, %s) AS n
+"""
+
+
+def test_the_page_reads_the_stock_of_each_need_once_and_of_shown_needs_again(
+    ledger: psycopg.Connection,
+) -> None:
+    reorder_proposal(ledger)
+    level(ledger, state())
+    for table in ("read_model.stock", "app.reorder_proposal"):
+        ledger.execute(MANY_NEEDS.format(table=table), (2_000,))
+        ledger.execute(f"VACUUM ANALYZE {table}")
+
+    rows = sum(rows for _, _, rows in scans(lambda: need_page(Wanted("open"), 10)))
+
+    assert rows == 2_001 + 10

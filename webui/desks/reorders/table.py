@@ -6,7 +6,7 @@ this module repeats the rule in SQL. A test compares both versions.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -180,10 +180,8 @@ SELECT r.reorder_id, r.inv_key, r.location, coalesce(lo.name, r.location) AS sto
        r.decided_action, r.decided_by, r.decided_at, r.decided_units, s.on_hand_units,
        coalesce(s.available_to_sell_units, 0) AS available_to_sell_units,
        coalesce(s.in_transit_units, 0) AS in_transit_units, v.rate_micro,
-       a.attention, a.urgency, {section} AS section, ({mark})::text AS mark,
-       row_number() OVER (PARTITION BY {section} ORDER BY {order}) AS place
+       a.attention, a.urgency, {section} AS section, ({value})::text AS mark
 """
-_NAMES: Final = ", ".join(field.name for field in fields(NeedRow))
 # Leave out needs that are being sent: a notice above the table shows them.
 _NOT_SENDING: Final = """NOT EXISTS (SELECT FROM app.pending_item i
     WHERE i.kind = 'need' AND i.subject = r.reorder_id AND i.is_waiting)"""
@@ -196,37 +194,106 @@ def counted_open(*, most: int) -> str:
     return f"SELECT count(*) FROM ({few}) few"  # noqa: S608 -- the line above
 
 
-def need_rows(wanted: Wanted, rows: int) -> list[NeedRow]:
+# Totals and order need three values of every need. Postgres computes them once, and reads the other
+# values of the shown needs only.
+_CHOSEN: Final = """
+WITH needs AS MATERIALIZED (
+    SELECT r.reorder_id, {section} AS section, {value} AS sorted, {money} AS value_minor
+    {joined} WHERE {where}
+)
+SELECT s.section, count(*) AS needs, coalesce(sum(s.value_minor), 0)::bigint AS value_minor,
+       ARRAY(SELECT n.reorder_id FROM needs n WHERE n.section = s.section {beyond}
+             ORDER BY n.sorted {direction}, n.reorder_id {direction} LIMIT %(rows)s) AS shown
+FROM needs s GROUP BY s.section ORDER BY s.section
+"""
+_BEYOND: Final = """AND n.section = %(c_section)s
+             AND (n.sorted, n.reorder_id) {beyond} (%(c_mark)s::{type}, %(c_id)s)"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """The total of a section, and the ids of its shown needs."""
+
+    section: int
+    needs: int
+    value_minor: int
+    shown: list[str]
+
+    @property
+    def total(self) -> Total:
+        """The total without the ids."""
+        return Total(self.section, self.needs, self.value_minor)
+
+
+@dataclass(frozen=True, slots=True)
+class NeedPage:
+    """The shown needs by section, in the order of the table, and the total of each section.
+
+    Totals cover all pages. The view of closed needs has no totals.
+    """
+
+    rows: list[NeedRow]
+    totals: list[Total]
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """SQL of section and sorted value, the type of this value, and the position in the table.
+
+    `is_back` is True for the page before the cursor; Postgres then reads in reverse order.
+    """
+
+    section: str
+    value: str
+    type: str
+    direction: str
+    cursor: tuple[int, str, str] | None
+    is_back: bool
+
+
+def need_page(wanted: Wanted, rows: int) -> NeedPage:
     """Return at most `rows` needs of each section, or of the section that the cursor names."""
-    sort, kind = _SORTS[wanted.sort.removeprefix("-")]
+    order, (where, given) = _order_of(wanted), _conditions(wanted)
+    has_totals = wanted.view != "closed"
+    if order.cursor is not None:
+        given |= dict(zip(("c_section", "c_mark", "c_id"), order.cursor, strict=True))
+    sql = _CHOSEN.format(
+        section=order.section,
+        value=order.value,
+        money="v.value_minor" if has_totals else "0",
+        joined=_FROM,
+        where=" AND ".join(where),
+        beyond=_beyond(order),
+        direction=order.direction,
+    )
+    chosen = select(sql, given | {"rows": rows}, _Chosen)
+    found = _needs([need for section in chosen for need in section.shown], wanted, order)
+    totals = [section.total for section in chosen] if has_totals else []
+    return NeedPage(found[::-1] if order.is_back else found, totals)
+
+
+def _needs(ids: Sequence[str], wanted: Wanted, order: _Order) -> list[NeedRow]:
+    """Return the rows of these needs. A need that has left the view since then is left out."""
+    where, given = _conditions(wanted)
+    columns = _COLUMNS.format(section=order.section, value=order.value)
+    sql = f"""{columns} {_FROM} WHERE r.reorder_id = ANY(%(ids)s) AND {" AND ".join(where)}
+        ORDER BY section, {order.value} {order.direction}, r.reorder_id {order.direction}"""
+    return select(sql, given | {"ids": [*ids]}, NeedRow) if ids else []
+
+
+def _order_of(wanted: Wanted) -> _Order:
+    value, kind = _SORTS[wanted.sort.removeprefix("-")]
     cursor = _cursor(wanted.before or wanted.after, kind)
     is_back = bool(wanted.before) and cursor is not None
     direction = "DESC" if wanted.sort.startswith("-") is not is_back else "ASC"
     section = "g.section" if wanted.view == "open" else "1"
-    where, given = _conditions(wanted)
-    if cursor is not None:
-        beyond = ">" if direction == "ASC" else "<"
-        where.append(
-            f"{section} = %(c_section)s"
-            f" AND ({sort}, r.reorder_id) {beyond} (%(c_mark)s::{kind}, %(c_id)s)"
-        )
-        given |= dict(zip(("c_section", "c_mark", "c_id"), cursor, strict=True))
-    order = f"{sort} {direction}, r.reorder_id {direction}"
-    columns = _COLUMNS.format(section=section, mark=sort, order=order)
-    sql = f"""SELECT {_NAMES} FROM ({columns} {_FROM} WHERE {" AND ".join(where)}) ranked
-              WHERE place <= %(rows)s ORDER BY section, place"""  # noqa: S608 -- constants of this module
-    found = select(sql, given | {"rows": rows}, NeedRow)
-    return found[::-1] if is_back else found
+    return _Order(section, value, kind, direction, cursor, is_back)
 
 
-def totals(wanted: Wanted) -> list[Total]:
-    """Return the number and the value of the needs of each section."""
-    where, given = _conditions(wanted)
-    section = "g.section" if wanted.view == "open" else "1"
-    sql = f"""SELECT {section} AS section, count(*) AS needs,
-              coalesce(sum(v.value_minor), 0)::bigint AS value_minor
-              {_FROM} WHERE {" AND ".join(where)} GROUP BY 1 ORDER BY 1"""
-    return select(sql, given, Total)
+def _beyond(order: _Order) -> str:
+    if order.cursor is None:
+        return ""
+    return _BEYOND.format(beyond=">" if order.direction == "ASC" else "<", type=order.type)
 
 
 def _conditions(wanted: Wanted) -> tuple[list[str], dict[str, Any]]:

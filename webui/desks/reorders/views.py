@@ -24,8 +24,7 @@ from webui.desks.reorders.table import (
     NeedRow,
     Total,
     Wanted,
-    need_rows,
-    totals,
+    need_page,
 )
 from webui.desks.sends.templatetags.needs import currency_mark
 from webui.desks.sends.views import sends_of
@@ -128,9 +127,9 @@ def show_desk(
     given = {"view": wanted.view, "location": wanted.location, "supplier": wanted.supplier}
     # Read the version before the list. Otherwise a page would miss a change between the two reads.
     around = overview(**given, most=MOST_COUNTED)
-    found = need_rows(wanted, PAGE_ROWS + 1)
-    counted = {total.section: total for total in totals(wanted)} if wanted.view != "closed" else {}
-    sections = _sections(wanted, found, counted, Typed(refusal, form))
+    page = need_page(wanted, PAGE_ROWS + 1)
+    counted = {total.section: total for total in page.totals}
+    sections = _sections(wanted, page.rows, counted, Typed(refusal, form))
     context = {
         "view": wanted.view,
         "views": VIEWS,
@@ -296,6 +295,6 @@ def after_decision(request: HttpRequest, reorder_id: str) -> str:
     """
     if NextCardForm(request.POST).cleaned()["next"]:
         return _back(request)  # the redirect adds the row that the form names
-    found = need_rows(_wanted(request), PAGE_ROWS)
-    behind = next_cards([need.reorder_id for need in found]).get(reorder_id, "")
+    found = need_page(_wanted(request), PAGE_ROWS)
+    behind = next_cards([need.reorder_id for need in found.rows]).get(reorder_id, "")
     return _back(request) + (f"#{quote(behind, safe='')}" if behind else "")
