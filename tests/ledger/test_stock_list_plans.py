@@ -86,8 +86,8 @@ def test_an_item_without_a_learned_demand_is_sorted_by_the_rate_of_its_policy(
     assert [row.rate_micro for row in rows] == [5_000_000, 2_000_000, 1_000_000, 0]
 
 
-def scans(work: Callable[[], object]) -> Iterator[tuple[str, str, float]]:
-    """Yield node, index and rows of each scan of `read_model.stock` in the statements of `work`."""
+def scans(work: Callable[[], object], relation: str = "stock") -> Iterator[tuple[str, str, float]]:
+    """Yield node, index and rows of each scan of a relation in the statements of `work`."""
     asked: list[tuple[str, Any]] = []
 
     def remember(execute: Any, sql: str, given: Any, *rest: Any) -> Any:
@@ -102,15 +102,15 @@ def scans(work: Callable[[], object]) -> Iterator[tuple[str, str, float]]:
             row = cursor.fetchone()
         assert row is not None
         plan = json.loads(row[0]) if isinstance(row[0], str) else row[0]
-        yield from stock_scans(plan[0]["Plan"])
+        yield from plan_scans(plan[0]["Plan"], relation)
 
 
-def stock_scans(node: dict[str, Any]) -> Iterator[tuple[str, str, float]]:
-    if node.get("Relation Name") == "stock":
+def plan_scans(node: dict[str, Any], relation: str) -> Iterator[tuple[str, str, float]]:
+    if node.get("Relation Name") == relation:
         rows = node["Actual Rows"] * node["Actual Loops"]
         yield node["Node Type"], node.get("Index Name", ""), rows
     for child in node.get("Plans", ()):
-        yield from stock_scans(child)
+        yield from plan_scans(child, relation)
 
 
 @pytest.fixture(name="many")

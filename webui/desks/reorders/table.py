@@ -150,7 +150,7 @@ LEFT JOIN retail.item_location il ON il.inv_key = r.inv_key
 LEFT JOIN retail.product p ON p.code = r.sku
 LEFT JOIN retail.location lo ON lo.code = r.location
 LEFT JOIN retail.supplier su ON su.code = coalesce(r.supplier, il.supplier)
-LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
+LEFT JOIN read_model.stock s ON {{stock}}
 CROSS JOIN LATERAL (
     SELECT coalesce(r.supplier, il.supplier, '') AS supplier,
            coalesce(su.name, r.supplier, il.supplier, 'No supplier') AS supplier_name,
@@ -163,7 +163,7 @@ CROSS JOIN LATERAL (
            coalesce(s.demand_rate_micro, il.initial_rate_micro, 0) AS rate_micro
 ) v
 CROSS JOIN LATERAL (
-    SELECT CASE WHEN v.rate_micro > 0 AND s.inv_key IS NOT NULL THEN div(
+    SELECT CASE WHEN v.rate_micro > 0 AND s.sku IS NOT NULL THEN div(
         (greatest(0, s.available_to_sell_units) + greatest(0, s.in_transit_units))::numeric
         * 100000000, v.rate_micro) END AS cover_centidays
 ) c
@@ -173,6 +173,10 @@ CROSS JOIN LATERAL (
 ) a
 CROSS JOIN LATERAL (SELECT CASE WHEN cardinality(a.attention) > 0 THEN 0 ELSE 1 END AS section) g
 """
+# The figures of all needs come from the index `stock_list`, which has no `inv_key`. By its key, the
+# stock of shown needs is one row, and Postgres leaves out the join for values without stock.
+_IN_LIST: Final = _FROM.format(stock="s.location = r.location AND s.sku = r.sku")
+_BY_KEY: Final = _FROM.format(stock="s.inv_key = r.inv_key")
 _COLUMNS: Final = """
 SELECT r.reorder_id, r.inv_key, r.location, coalesce(lo.name, r.location) AS store, r.sku,
        coalesce(p.name, r.sku) AS name, v.supplier, v.supplier_name, r.revision, r.status,
@@ -261,7 +265,7 @@ def need_page(wanted: Wanted, rows: int) -> NeedPage:
         section=order.section,
         value=order.value,
         money="v.value_minor" if has_totals else "0",
-        joined=_FROM,
+        joined=_IN_LIST if has_totals else _BY_KEY,
         where=" AND ".join(where),
         beyond=_beyond(order),
         direction=order.direction,
@@ -276,7 +280,7 @@ def _needs(ids: Sequence[str], wanted: Wanted, order: _Order) -> list[NeedRow]:
     """Return the rows of these needs. A need that has left the view since then is left out."""
     where, given = _conditions(wanted)
     columns = _COLUMNS.format(section=order.section, value=order.value)
-    sql = f"""{columns} {_FROM} WHERE r.reorder_id = ANY(%(ids)s) AND {" AND ".join(where)}
+    sql = f"""{columns} {_BY_KEY} WHERE r.reorder_id = ANY(%(ids)s) AND {" AND ".join(where)}
         ORDER BY section, {order.value} {order.direction}, r.reorder_id {order.direction}"""
     return select(sql, given | {"ids": [*ids]}, NeedRow) if ids else []
 
