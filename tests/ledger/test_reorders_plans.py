@@ -1,0 +1,50 @@
+"""The table of needs over many keys: each value is read once, and from indexes."""
+
+import psycopg
+
+from tests.ledger.inbox import level, state
+from tests.ledger.rows import reorder_proposal
+from tests.ledger.test_stock_list_plans import scans
+from webui.desks.reorders.table import Wanted, need_page
+
+MANY_NEEDS = """
+INSERT INTO {table} SELECT (jsonb_populate_record(o, jsonb_build_object('sku', 'N' || n,
+    'inv_key', 'L|N' || n, 'reorder_id', 'R:L|N' || n || ':1-2'))).*
+FROM {table} o, generate_series(1, %s) AS n
+"""
+
+
+def test_the_page_reads_the_stock_of_each_need_once_and_of_shown_needs_again(
+    ledger: psycopg.Connection,
+) -> None:
+    reorder_proposal(ledger)
+    level(ledger, state())
+    for table in ("read_model.stock", "app.reorder_proposal"):
+        ledger.execute(MANY_NEEDS.format(table=table), (2_000,))
+        ledger.execute(f"VACUUM ANALYZE {table}")
+
+    rows = sum(rows for _, _, rows in scans(lambda: need_page(Wanted("open"), 10)))
+
+    assert rows == 2_001 + 10
+
+
+def test_order_and_totals_of_needs_are_read_from_indexes(ledger: psycopg.Connection) -> None:
+    reorder_proposal(ledger)
+    level(ledger, state())
+    ledger.execute(
+        "INSERT INTO retail.item_location (inv_key, location, sku, status)"
+        " SELECT 'L|N' || n, 'L', 'N' || n, 'active' FROM generate_series(1, 6000) AS n"
+    )
+    ledger.execute(MANY_NEEDS.format(table="read_model.stock"), (6_000,))
+    ledger.execute(MANY_NEEDS.format(table="app.reorder_proposal"), (100,))
+    for table in ("read_model.stock", "app.reorder_proposal", "retail.item_location"):
+        ledger.execute(f"VACUUM ANALYZE {table}")
+
+    found = [
+        *scans(lambda: need_page(Wanted("open"), 10)),
+        *scans(lambda: need_page(Wanted("open"), 10), "item_location"),
+    ]
+
+    only = {(index, round(rows)) for node, index, rows in found if node == "Index Only Scan"}
+    assert {("stock_list", 101), ("item_location_needs", 100)} <= only
+    assert round(sum(rows for _, _, rows in found)) == 101 + 10 + 100 + 10
