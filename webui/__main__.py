@@ -17,6 +17,7 @@ from cdc.contracts.topics import ON_HAND_CHANGELOG
 from cdc.logs import configure_logging
 from webui.config.asgi import application
 from webui.live.feed import Feed
+from webui.live.read_model import follow_read_model
 from webui.live.stream import HUB
 
 log = structlog.get_logger(__name__)
@@ -130,20 +131,23 @@ async def serve(settings: ServerSettings, feed: Changes | None = None) -> None:
             timeout_graceful_shutdown=3,
         )
     )
-    feed_task = asyncio.create_task(feed.run())
+    tasks = [asyncio.create_task(feed.run()), asyncio.create_task(follow_read_model(HUB))]
 
     def stop_serving(_: asyncio.Task[None]) -> None:
-        # Without the feed, pages would show stale data. The supervisor restarts the process.
+        # Without one of them, pages would show stale data. The supervisor restarts the process.
         HUB.close()
         server.should_exit = True
 
-    feed_task.add_done_callback(stop_serving)
+    for task in tasks:
+        task.add_done_callback(stop_serving)
     try:
         await server.serve()
     finally:
-        feed_task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await feed_task
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-from webui.live.hub import REMEMBERED_KEYS, Hub
+from webui.live.hub import LAG_US, REMEMBERED_KEYS, Hub
 from webui.live.patches import Patch
 
 
@@ -73,8 +73,30 @@ def test_the_age_of_a_page_is_that_of_its_oldest_partition() -> None:
     hub.advance_as_of(0, 500)
     hub.advance_as_of(1, 900)
     hub.advance_as_of(1, 700)
+    hub.note_read_model({0: 500, 1: 900})
 
     assert hub.as_of_us([0, 1]) == 500
     assert hub.as_of_us([1]) == 900
     assert hub.as_of_us([1, 2]) is None
     assert hub.as_of_us() == 500
+
+
+def test_a_page_is_as_old_as_its_lists_once_the_projector_lags() -> None:
+    hub = Hub(rendered)
+    hub.advance_as_of(0, 10 * LAG_US)
+    hub.advance_as_of(1, 10 * LAG_US)
+
+    hub.note_read_model({0: 9 * LAG_US, 1: 9 * LAG_US - 1})
+
+    assert hub.as_of_us([0]) == 10 * LAG_US
+    assert hub.as_of_us([0, 1]) == 9 * LAG_US - 1
+    assert hub.feed_as_of_us() == 10 * LAG_US
+
+
+def test_a_page_has_no_age_while_that_of_the_read_model_is_unknown() -> None:
+    hub = Hub(rendered)
+    hub.advance_as_of(0, 500)
+
+    assert hub.as_of_us([0]) is None
+    assert hub.as_of_us() is None
+    assert hub.feed_as_of_us() == 500

@@ -7,7 +7,7 @@ memory and delays no other client. Everything here runs on the server's event lo
 import asyncio
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -19,6 +19,9 @@ P = TypeVar("P")  # a patch, as the hub's `render` returns it
 
 # Number of keys whose latest record is kept, for pages rendered from an older read model.
 REMEMBERED_KEYS = 20_000
+# Lag of the read model behind the changelog at which a page shows the age of the read model. Each
+# partition has a heartbeat a second, so a projector that runs is about one second behind.
+LAG_US = 2_000_000
 
 
 @dataclass(slots=True)
@@ -57,6 +60,7 @@ class Hub(Generic[P]):
         self._watching: dict[str, set[int]] = defaultdict(set)
         self._subscribers: dict[int, Subscriber[P]] = {}
         self._as_of_us: dict[int, int] = {}
+        self._read_model_us: dict[int, int] = {}
         self.connected = False
         self.closing = False
         self.records = 0
@@ -128,14 +132,33 @@ class Hub(Generic[P]):
         """Return the as-of times in microseconds by partition; leave out partitions without one."""
         return {n: self._as_of_us[n] for n in partitions if n in self._as_of_us}
 
+    def note_read_model(self, as_of_us: Mapping[int, int]) -> None:
+        """Replace the read model's as-of times by partition, in microseconds since 1970 UTC."""
+        self._read_model_us = dict(as_of_us)
+
+    def feed_as_of_us(self) -> int | None:
+        """Return the oldest as-of time of the changelog's known partitions; None if none is known.
+
+        The time is in microseconds since 1970 UTC.
+        """
+        return min(self._as_of_us.values(), default=None)
+
     def as_of_us(self, partitions: Iterable[int] = ()) -> int | None:
         """Return the oldest as-of time of `partitions`; if empty, of all known partitions.
 
-        The time is in microseconds since 1970 UTC. It is None if one of the partitions has none.
+        The as-of time of a partition is that of the changelog. If the read model lags behind it by
+        more than `LAG_US`, it is that of the read model, because pages show both. The time is in
+        microseconds since 1970 UTC. It is None if one of the partitions has none.
         """
         wanted = list(partitions) or list(self._as_of_us)
-        known = [self._as_of_us[number] for number in wanted if number in self._as_of_us]
+        known = [at_us for number in wanted if (at_us := self._shown_us(number)) is not None]
         return min(known) if known and len(known) == len(wanted) else None
+
+    def _shown_us(self, partition: int) -> int | None:
+        feed_us, lists_us = self._as_of_us.get(partition), self._read_model_us.get(partition)
+        if feed_us is None or lists_us is None:
+            return None
+        return feed_us if feed_us - lists_us <= LAG_US else lists_us
 
     def close(self) -> None:
         """Wake every stream so that it ends and the server can stop."""
