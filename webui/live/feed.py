@@ -70,8 +70,8 @@ class Feed:
             request_timeout_ms=10_000,
             metadata_max_age_ms=30_000,
         )
-        await consumer.start()
         try:
+            await consumer.start()
             consumer.assign(self._partitions)
             await self._seek(consumer)
             self._hub.connected = True

@@ -7,7 +7,7 @@ open.
 """
 
 import asyncio
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from django.db import DatabaseError, connection
@@ -23,7 +23,7 @@ POLL_S: Final = 0.5
 log = structlog.get_logger(__name__)
 
 
-async def follow_read_model(hub: Hub) -> None:
+async def follow_read_model(hub: Hub[Any]) -> None:
     """Copy the read model's as-of times into the hub every `POLL_S` seconds until cancelled.
 
     While the database doesn't answer, the hub keeps the last times, and they grow old.
