@@ -176,8 +176,11 @@ def kill_and_recover(stack: RunningStack, page: Watched, name: str) -> tuple[flo
 @pytest.mark.parametrize(
     "part",
     [
-        *("worker", "postgres", "projector"),
-        *(pytest.param(name, marks=pytest.mark.soak) for name in ("connect", "kafka", "web")),
+        "projector",
+        *(
+            pytest.param(name, marks=pytest.mark.soak)
+            for name in ("worker", "postgres", "connect", "kafka", "web")
+        ),
     ],
 )
 def test_no_old_number_looks_live_after_a_part_was_killed(
