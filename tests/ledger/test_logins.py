@@ -265,6 +265,20 @@ def test_a_login_leads_to_no_other_site(staff) -> None:
     assert answer.headers["Location"] == "/home/"
 
 
+@pytest.mark.parametrize(
+    ("asked", "opened"), [("/", "/home/"), ("/?q=mug", "/?q=mug"), ("/tasks/", "/tasks/")]
+)
+def test_the_bare_address_leads_home_and_a_page_leads_back_to_it(
+    staff, asked: str, opened: str
+) -> None:
+    browser = client()
+    login = browser.get(asked)["Location"]
+
+    answer = browser.post(login, {"username": "ann", "password": PASSWORD, "next": asked})
+
+    assert answer.headers["Location"] == opened
+
+
 def test_each_login_has_a_token_of_its_own(staff) -> None:
     browser = client()
     browser.get("/login/")

@@ -57,7 +57,7 @@ class Login(LoginView):
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         attempts.succeeded(self.attempt)
         user = form.get_user()
-        target = self.get_redirect_url() or desk_of(user)
+        target = _asked_page(self.get_redirect_url()) or desk_of(user)
         if second_factor.is_enrolled(user):
             self.request.session.cycle_key()
             pending = {"user": user.pk, "at": time.time(), "next": target}
@@ -152,6 +152,14 @@ def is_own_address(request: HttpRequest, target: str) -> bool:
     return url_has_allowed_host_and_scheme(
         target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
+
+
+def _asked_page(target: str) -> str:
+    """Return the page that a person asked for before the login, or an empty text.
+
+    The bare address of the site asks for no page: people open it, or a bookmark of it, to log in.
+    """
+    return "" if target == "/" else target
 
 
 def desk_of(user: User) -> str:
