@@ -141,6 +141,7 @@ def test_many_lines_are_kept_and_the_wrong_ones_stay_in_the_form(
     assert answer.status_code == 422
     assert "3 rows not saved" in text(answer)
     assert "NOPE : not in the catalogue: ask for the item to be added." in text(answer)
+    assert "S : Units: not a number of units: write the item, a space and its units" in text(answer)
     assert "NOPE 3\na|b 1\nS x</textarea>" in answer.content.decode()
     assert shelf.execute("SELECT sum(units) FROM app.count_entry").fetchone() == (5,)
 
@@ -169,6 +170,31 @@ def test_the_only_store_of_a_person_is_chosen_already(shelf: psycopg.Connection,
 
     assert '<select name="location" required><option value="L" selected>' in one
     assert '<select name="location" required><option value="">' in all_stores
+
+
+def test_lines_of_a_spreadsheet_are_counted_and_an_sku_keeps_its_comma(
+    shelf: psycopg.Connection,
+) -> None:
+    write(shelf, "item_location", inv_key="L|S,2", sku="S,2")
+    ann = person("associate", "ann")
+    sheet = services.open_sheet(location="L", actor="ann")
+
+    post(ann, f"/counts/sheets/{sheet}/entries", lines="S;4\nS,5\nS , 6\nS\t7\nS,2\nS,2 8\n4,2")
+
+    found = shelf.execute("SELECT sku, units FROM app.count_entry ORDER BY number").fetchall()
+    assert found == [("S", 4), ("S", 5), ("S", 6), ("S", 7), ("S,2", 1), ("S,2", 8)]
+
+
+def test_the_item_to_count_again_opens_its_sheet_at_once(shelf: psycopg.Connection) -> None:
+    waiting(5)
+    ann = person("associate", "bob")
+    page = ann.get("/counts/").content.decode().partition('aria-label="Count again"')[2]
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
+
+    opened = ann.post("/counts/sheets/", fields)
+
+    assert opened.status_code == 302
+    assert opened.headers["Location"].endswith("?sku=S")
 
 
 def test_an_entry_can_be_taken_back(shelf: psycopg.Connection) -> None:

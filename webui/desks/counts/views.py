@@ -7,7 +7,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from urllib.parse import urlencode
-from uuid import UUID, uuid4, uuid5
+from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
@@ -30,17 +30,15 @@ from webui.accounts.roles import COUNT, requires
 from webui.desks.counts import queries as selectors
 from webui.desks.counts.forms import EntryForm, LinesForm, SheetForm, UndoForm
 from webui.desks.stock.home_store import home_store
+from webui.desks.counts.lines import explained, line_entries
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import counted_text
 from webui.shell.commands import item_from_query, query_text, run_command
-from webui.shell.fields import is_digits
 from webui.shell.forms import PageForm, Typed
 from webui.shell.page import render_page
 from webui.translation.refusals import conflict_text, refused_text
 
 MOST_BYTES: Final = 200_000
-# Digits of the largest count. A longer number at the end of a line is part of the SKU.
-_MOST_DIGITS: Final = 9
 MOST_AGE_MS: Final = 72 * 3_600_000
 # Errors that JSON with wrong types, infinite numbers or deep nesting raises.
 _ODD_JSON: Final = (AttributeError, OverflowError, RecursionError)
@@ -64,7 +62,8 @@ def _show_desk(request: HttpRequest, given: Typed, refusal: str, status: int) ->
         "again": selectors.items_to_recount(location=location),
         "waiting_count": selectors.waiting_count(),
         "refusal": refusal,
-        "command_id": uuid4(),
+        # Pass the function, not an id: each form of the page needs its own id.
+        "command_id": uuid4,
     }
     return render_page(request, "counts/desk.html", context, status=status)
 
@@ -139,9 +138,10 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
     if request.content_type == "application/json":
         return _keep_batch(request, sheet_id)
     form = LinesForm(request.POST)
-    typed = form.typed
+    typed, sheet = form.typed, selectors.sheet(sheet_id)
+    location = sheet.location if sheet else ""
     try:
-        found = _entries(form)
+        found = _entries(form, location)
         refused = add_entries(sheet_id=sheet_id, entries=found, actor=request.user.get_username())
     except Conflict as conflict:
         return _show_sheet(
@@ -156,25 +156,17 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
     lines = form.all_lines() or [f"{entry.sku} {entry.units}" for entry in found]
     left = [line for line, entry in zip(lines, found, strict=True) if entry.entry_id in wrong]
     kept = typed | {"lines": "\n".join(left), "sku": "", "units": ""}
+    refused = explained(location, refused)
     return _show_sheet(request, sheet_id, kept, refused=refused, status=422)
 
 
-def _entries(form: LinesForm) -> list[Entry]:
+def _entries(form: LinesForm, location: str) -> list[Entry]:
     """Return the entries of a form: one item with its units, or one item per line of `lines`."""
     lines = form.all_lines()
     if lines:
-        command = form.cleaned()["command_id"]
-        return [_line(line, uuid5(command, str(number))) for number, line in enumerate(lines)]
+        return line_entries(location, lines, form.cleaned()["command_id"])
     one = EntryForm(form.data).cleaned()
     return [Entry(one["command_id"], one["sku"], one["units"])]
-
-
-def _line(line: str, entry_id: UUID) -> Entry:
-    """Parse `SKU units`; without a number the entry has one unit."""
-    sku, _, units = line.rpartition(" ")
-    if not sku or not is_digits(units, _MOST_DIGITS):
-        return Entry(entry_id, line, 1)
-    return Entry(entry_id, sku.strip(), int(units))
 
 
 def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:

@@ -4,6 +4,7 @@
 import { text } from "./frame.js";
 import { swap } from "./swap.js";
 
+const ASK = "inventory-scan-ask"; // present on a device whose people type the units after each scan
 const BATCH = 50;
 const SHOWN = 12;
 const RETRY_MS = [500, 1_000, 2_000, 5_000];
@@ -12,6 +13,7 @@ export function startScan() {
   const form = document.querySelector("form[data-scan]");
   if (!form) return;
   for (const part of document.querySelectorAll("[data-script]")) part.hidden = false;
+  document.querySelector("[data-close-refused]").addEventListener("click", closeRefused);
   const queue = new Queue(form);
   startForm(form, queue);
   startEnd(queue);
@@ -21,10 +23,18 @@ export function startScan() {
 function startForm(form, queue) {
   const { sku, units } = form.elements;
   const ask = document.getElementById("scan-ask");
-  const empty = () => (ask.checked ? "" : "1");
-  ask.addEventListener("change", () => {
-    units.value = empty();
+  const question = new Question(form, queue);
+  const next = () => {
+    units.value = ask.checked ? "" : "1";
+    question.end();
     sku.focus();
+  };
+  ask.checked = localStorage.getItem(ASK) !== null;
+  if (ask.checked) units.value = "";
+  ask.addEventListener("change", () => {
+    if (ask.checked) localStorage.setItem(ASK, "yes");
+    else localStorage.removeItem(ASK);
+    next();
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -32,23 +42,58 @@ function startForm(form, queue) {
     if (!code) return;
     if (!/^[0-9]{1,7}$/.test(units.value.trim())) {
       units.focus();
-      queue.tell(`${code}: how many?`);
+      question.put(code);
       return;
     }
     queue.add(code, Number(units.value));
     sku.value = "";
-    units.value = empty();
-    sku.focus();
+    next();
   });
   // The browser's validation would block an empty quantity before the rule above handles it, and
   // would mark the empty field after each scan as wrong.
   form.noValidate = true;
   sku.required = false;
+  // The field may hold the item to count again: the first scan replaces it, Add counts it.
+  if (sku.value) sku.select();
   document.addEventListener("keydown", (event) => {
     if (event.key !== "F2") return;
     event.preventDefault();
     sku.focus();
   });
+}
+
+/** The question for the units of a scan. For the code of a case, it asks for cases. */
+class Question {
+  constructor(form, queue) {
+    this.form = form;
+    this.queue = queue;
+    this.label = form.querySelector("[data-units-label]");
+    this.usual = this.label.textContent;
+  }
+
+  /** Ask at once, and again in other words if the server knows the code as that of a case. */
+  async put(code) {
+    this.end();
+    this.queue.tell(text("{code}: how many?", { code }));
+    const units = await unitsOf(this.form.dataset.ask, code);
+    if (units < 2 || this.form.elements.sku.value.trim() !== code) return;
+    this.label.textContent = text("Cases of {units}", { units });
+    this.queue.tell(text("{code}: a case of {units}. How many cases?", { code, units }));
+  }
+
+  end() {
+    this.label.textContent = this.usual;
+  }
+}
+
+/** Return the units of one scan of a code: more than 1 for a case; 1 without an answer. */
+async function unitsOf(address, code) {
+  try {
+    const answer = await fetch(`${address}?${new URLSearchParams({ q: code })}`, { credentials: "same-origin" });
+    return (await answer.json()).units ?? 1;
+  } catch {
+    return 1; // no network: the row of the scan shows its units once the server has them
+  }
 }
 
 /** Delay the submission of the sheet until every scan has been sent. */
@@ -123,7 +168,10 @@ class Queue {
   }
 
   async settle() {
-    if (this.kept && (await swap(location.href, "#tallies"))) showSum();
+    if (this.kept && (await swap(location.href, "#tallies"))) {
+      showSum();
+      showNames();
+    }
     // `send` is sending entries that were scanned while the tallies loaded. It calls `settle` again afterwards.
     if (!this.isEmpty || !this.whenEmpty) return;
     const then = this.whenEmpty;
@@ -169,8 +217,10 @@ class Queue {
       if (row) this.refuse(`${entry.sku}: ${row.why}`);
       else this.kept += 1;
       // The server has replaced the code of a package by its SKU, and cases by units.
-      this.show({ ...entry, ...stored.get(entry.id) }, row ? "not kept" : "kept");
+      this.show({ ...entry, cases: entry.units, ...stored.get(entry.id) }, row ? "not kept" : "kept");
     }
+    // A refusal of an empty sheet, for example, is no longer true.
+    if (this.kept) document.querySelector("[data-refusal]")?.remove();
     this.tell(this.isEmpty ? text("{kept} kept.", { kept: this.kept }) : text("{kept} kept, {number} on the way.", { kept: this.kept, number: this.length }));
   }
 
@@ -185,9 +235,11 @@ class Queue {
       log.prepend(line);
       while (log.children.length > SHOWN) log.lastChild.remove();
     }
-    line.firstChild.textContent = `${entry.sku} × ${entry.units}`;
+    line.dataset.sku = entry.sku;
+    line.firstChild.textContent = `${entry.sku} × ${entry.units}${ofCases(entry)}`;
     line.dataset.state = state;
     line.lastChild.textContent = STATES.get(state);
+    line.scrollIntoView({ block: "nearest" });
   }
 
   refuse(sentence) {
@@ -208,6 +260,28 @@ class Queue {
 function showSum() {
   const line = document.querySelector("[data-sheet-sum]");
   if (line) line.textContent = document.getElementById("tallies").dataset.sum;
+}
+
+/** Return how the units of a case's code came about: ` (2 × 6)`; else an empty text. */
+function ofCases({ units, cases }) {
+  return cases > 0 && units > cases ? ` (${cases} × ${units / cases})` : "";
+}
+
+/** Put the item's name, which the list of the sheet has, before each of the last scans. */
+function showNames() {
+  for (const line of document.querySelectorAll('#scan-log [data-state="kept"]:not([data-named])')) {
+    const item = document.querySelector(`#tallies tr[data-sku="${CSS.escape(line.dataset.sku)}"] th`);
+    if (!item) continue;
+    line.dataset.named = "";
+    line.firstChild.prepend(`${item.firstChild.textContent.trim()} `);
+  }
+}
+
+function closeRefused() {
+  const box = document.getElementById("scan-refused");
+  box.querySelector("ul")?.remove();
+  box.hidden = true;
+  document.querySelector("form[data-scan]").elements.sku.focus();
 }
 
 /** Return the entries that an earlier page could not send, in the order of their scans. */

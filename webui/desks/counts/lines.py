@@ -1,0 +1,55 @@
+"""Lines of a list of counts: an item and its units, `MUG-1 12`."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import UUID, uuid5
+
+from ledger.items.scanned import scanned_item
+from ledger.kernel.errors import ServiceError
+from ledger.messages import gettext_noop
+from ledger.services import Entry, Refused
+
+# Digits of the largest count. A longer number at the end of a line is part of the SKU.
+_MOST_DIGITS: Final = 9
+# The item, blanks or the separator of a spreadsheet, and the units.
+_WITH_UNITS: Final = re.compile(rf"(.*[^\s;,])(\s*[;,]\s*|\s+)([0-9]{{1,{_MOST_DIGITS}}})")
+_WITH_WORD: Final = re.compile(r"(.*[^\s;,])[\s;,]+([^\s;,]+)")
+
+
+def line_entries(location: str, lines: Sequence[str], command_id: UUID) -> list[Entry]:
+    """Return one entry per line, with ids that are the same when the form is sent again."""
+    return [
+        _entry(location, line, uuid5(command_id, str(number))) for number, line in enumerate(lines)
+    ]
+
+
+def _entry(location: str, line: str, entry_id: UUID) -> Entry:
+    """Parse `SKU units` or `SKU;units`; without a number the entry has one unit."""
+    found = _WITH_UNITS.fullmatch(line)
+    # An SKU may contain a comma or semicolon. A blank before a number always separates.
+    if found is None or (found[2].strip() and _is_item(location, line)):
+        return Entry(entry_id, line, 1)
+    return Entry(entry_id, found[1], int(found[3]))
+
+
+def explained(location: str, refused: Sequence[Refused]) -> tuple[Refused, ...]:
+    """Return refusals of lines; for a known item with a wrong number, the refusal is about it."""
+    return tuple(_explained(location, row) for row in refused)
+
+
+def _explained(location: str, row: Refused) -> Refused:
+    found = _WITH_WORD.fullmatch(row.sku)
+    if row.field != "sku" or found is None or not _is_item(location, found[1]):
+        return row
+    rule = gettext_noop("not a number of units: write the item, a space and its units")
+    return replace(row, sku=found[1], field="units", value=found[2], rule=rule)
+
+
+def _is_item(location: str, text: str) -> bool:
+    try:
+        scanned_item(location, text)
+    except ServiceError:
+        return False
+    return True
