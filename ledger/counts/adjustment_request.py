@@ -21,6 +21,7 @@ class WaitingRequest:
     reason: str
     quantity_units: int
     occurred_at: datetime
+    note: str
     status: str
     requested_by: str
     decided_by: str | None
@@ -34,7 +35,8 @@ class WaitingRequest:
     @property
     def adjustment(self) -> Adjust:
         """The adjustment that an approval books, with the business time of the request."""
-        return Adjust(self.location, self.sku, self.reason, self.quantity_units, self.occurred_at)
+        given = (self.reason, self.quantity_units, self.occurred_at, self.note)
+        return Adjust(self.location, self.sku, *given)
 
 
 def locked_request(request_id: int) -> WaitingRequest:

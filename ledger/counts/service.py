@@ -45,7 +45,8 @@ class Adjust:
     """A correction of stock by `quantity_units` (1 or more); `occurred_at` None means now.
 
     The reason decides whether units are added to or removed from on-hand and unavailable stock
-    (docs/domain.md 2.3). `note` is for the person who approves the correction.
+    (docs/domain.md 2.3). `note` is for the person who approves the correction; the audit
+    log keeps it.
     """
 
     location: str
@@ -159,7 +160,9 @@ def book_adjustment(command: Adjust, actor: str | None) -> int:
             "recorded_by": actor,
         },
     )
-    detail = {"reason": command.reason, "units": command.quantity_units}
+    detail: dict[str, object] = {"reason": command.reason, "units": command.quantity_units}
     detail |= {"adjustment": adjustment_id}
+    if command.note:
+        detail |= {"note": command.note}
     log_action(actor=actor, action="adjust", subject=inv_key, detail=detail)
     return adjustment_id

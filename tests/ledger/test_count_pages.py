@@ -1,5 +1,6 @@
 """The counting desk: blind sheets for the counter, pages for the other roles."""
 
+import html
 import json
 import re
 from datetime import datetime, timedelta
@@ -195,6 +196,18 @@ def test_the_item_to_count_again_opens_its_sheet_at_once(shelf: psycopg.Connecti
 
     assert opened.status_code == 302
     assert opened.headers["Location"].endswith("?sku=S")
+
+
+def test_a_sheet_marks_an_item_that_is_not_in_the_range(shelf: psycopg.Connection) -> None:
+    shelf.execute("INSERT INTO retail.product (code, name) VALUES ('T', 'Tea towel')")
+    ann = person("associate", "ann")
+    sheet = services.open_sheet(location="L", actor="ann")
+    scan(ann, sheet, ("S", 1), ("T", 2))
+
+    page = html.unescape(text(ann.get(f"/counts/sheets/{sheet}/")))
+
+    assert "Tea towel T not in this store's range: tell the buyer 2 1" in page
+    assert page.count("not in this store's range") == 1
 
 
 def test_an_entry_can_be_taken_back(shelf: psycopg.Connection) -> None:

@@ -1,5 +1,6 @@
 """The manager's counting pages: waiting counts, finished counts, and adjustments with a limit."""
 
+import html
 import re
 
 import psycopg
@@ -140,12 +141,48 @@ def test_an_adjustment_says_what_it_means_before_it_is_booked(shelf: psycopg.Con
     booked = post(ann, "/counts/adjust/", **form, action="book")
     again = ann.get(booked.headers["Location"])
 
-    assert "on hand −26 , unavailable +26 , worth 104.00" in text(shown)
+    assert "S now has 20 on hand." in text(shown)
+    assert "on hand −26 , unavailable +26 , worth €104.00" in text(shown)
+    assert "Recorded is on hand 20, so it would be −6." in text(shown)
     assert "Another person has to approve it" in text(shown)
     assert booked.status_code == 302
-    assert "Waiting for another person" in text(again)
+    said = (
+        "Waiting for another person's approval: S at L: on hand −26, unavailable +26, worth €104.00"
+    )
+    assert said in html.unescape(text(again))
     assert '<option value="L" selected>' in again.content.decode()
     assert shelf.execute("SELECT count(*) FROM retail.stock_adjustment").fetchone() == (0,)
+
+
+def test_the_history_shows_an_adjustment_with_its_direction_and_note(
+    shelf: psycopg.Connection,
+) -> None:
+    form = {"location": "L", "sku": "S", "quantity_units": "1", "action": "book"}
+    post(person("associate", "ann"), "/counts/adjust/", **form, reason="damage", note="torn")
+    request = waiting_request(Adjust("L", "S", "theft", 100, note="the door was open"), "ann")
+    services.approve_adjustment(request_id=request, actor="max")
+
+    page = text(person("associate", "ann").get("/counts/history/?show=adjustments"))
+
+    assert "damage “torn” −1 +1 ann" in page
+    assert "theft “the door was open” −100 0 max" in page
+
+
+def test_a_count_that_was_counted_again_shows_no_expected_units(shelf: psycopg.Connection) -> None:
+    first = waiting(5)
+    second = waiting(6)
+    ann = person("associate", "ann")
+
+    row, detail = (
+        text(ann.get(f"/counts/history/?sku=S{query}")) for query in ("", f"&open={first}")
+    )
+
+    assert f"{first} cycle counted again 5 – – – – ann" in row
+    assert "never approved, because a newer count of the item replaced it" in detail
+    assert str(second) not in row
+    waits = text(ann.get("/counts/"))
+    assert "Your sheets that wait for approval" in waits
+    assert re.search(r"Sheet \d+ at Leeds today \d\d:\d\d 1 Count again", waits)
 
 
 def test_a_wrong_adjustment_keeps_its_input(shelf: psycopg.Connection) -> None:

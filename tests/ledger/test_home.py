@@ -76,6 +76,21 @@ def test_a_person_of_one_store_sees_that_store_first(shop: psycopg.Connection) -
     assert [row[2] for row in lines("manager", name="max", stores=("L", "M"))] == ["2", "2"]
 
 
+def test_a_count_that_is_far_off_is_work_for_those_who_count(shop: psycopg.Connection) -> None:
+    for units, status in ((20, "approved"), (5, "draft"), (19, "draft")):
+        write(shop, "stock_count", units=units, status=status, recorded_at=NOON)
+
+    [again] = lines("associate")
+
+    assert again[0].startswith("Items to count again")
+    assert (again[1], again[2]) == ("Today", "1")
+    assert [row[0][:20] for row in lines("manager")] == [
+        "Counts to approve",
+        "Items to count again",
+    ]
+    assert lines("buyer") == []
+
+
 def test_an_unknown_cost_shows_no_money(shop: psycopg.Connection) -> None:
     reorder_proposal(shop, quantity_units=4, cost_minor=0)
 

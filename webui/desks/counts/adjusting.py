@@ -27,9 +27,10 @@ from webui.accounts.roles import ADJUST, requires
 from webui.desks.counts import adjustment_queries as adjustments
 from webui.desks.counts import queries as selectors
 from webui.desks.counts.forms import PREVIEW, AdjustForm, BookForm
+from webui.desks.sends.templatetags.needs import amount
 from webui.desks.stock.home_store import home_store
 from webui.readmodel.choices import locations
-from webui.readmodel.figures import money_text, signed_units_text
+from webui.readmodel.figures import signed_units_text, units_text
 from webui.shell.commands import query_text, run_and_redirect
 from webui.shell.forms import CommandForm, Typed
 from webui.shell.page import render_page
@@ -55,6 +56,27 @@ class Effect:
     value_minor: int | None
     waits: bool
     occurred_at: datetime | None
+    stock: adjustments.ItemStock | None
+
+    @property
+    def too_few(self) -> str:
+        """A warning if the adjustment takes more units than there are, else an empty text.
+
+        It warns of no earlier adjustment: a later count may have changed the units since.
+        """
+        if self.stock is None or self.occurred_at is not None:
+            return ""
+        for there, moved, words in (
+            (self.stock.on_hand_units, self.on_hand_units, gettext("on hand")),
+            (self.stock.unavailable_units, self.unavailable_units, gettext("unavailable")),
+        ):
+            if there is not None and moved < 0 and there + moved < 0:
+                after = units_text(there + moved)
+                return gettext(
+                    "Recorded is %(words)s %(there)s, so it would be %(after)s. Check item, reason "
+                    "and units."
+                ) % {"there": units_text(there), "words": words, "after": after}
+        return ""
 
 
 def _reasons() -> list[Reason]:
@@ -127,6 +149,7 @@ def _effect(wanted: Adjust) -> Effect:
         value_minor,
         waits,
         wanted.occurred_at,
+        adjustments.item_stock(wanted.location, wanted.sku),
     )
 
 
@@ -135,30 +158,40 @@ def _book(form: AdjustForm, actor: str) -> str:
     wanted = form.wanted()
     command = CommandForm(form.data).cleaned()
     done = request_adjustment(wanted=wanted, actor=actor, **command)
-    units = signed_units_text(on_hand_sign(wanted.reason) * wanted.quantity_units)
     when = (
         ""
         if wanted.occurred_at is None
         else gettext(" as of %(occurred_at)s") % {"occurred_at": moment_text(wanted.occurred_at)}
     )
-    return _result_text(
-        done,
-        gettext("%(sku)s at %(location)s: on hand %(units)s%(when)s")
-        % {"sku": wanted.sku, "location": wanted.location, "units": units, "when": when},
+    what = {
+        "sku": wanted.sku,
+        "location": wanted.location,
+        "changes": _changes_text(wanted),
+        "when": when,
+    }
+    return _result_text(done, gettext("%(sku)s at %(location)s: %(changes)s%(when)s") % what)
+
+
+def _changes_text(wanted: Adjust) -> str:
+    """Return the movements of an adjustment: `on hand −1, unavailable +1`."""
+    parts = (
+        (gettext("on hand"), on_hand_sign(wanted.reason) * wanted.quantity_units),
+        (gettext("unavailable"), unavailable_sign(wanted.reason) * wanted.quantity_units),
     )
+    return ", ".join(f"{name} {signed_units_text(units)}" for name, units in parts if units)
 
 
 def _result_text(done: Booked | Waiting, what: str) -> str:
     worth = (
         gettext("its cost is not known")
         if done.value_minor is None
-        else money_text(done.value_minor)
+        else gettext("worth %(amount)s at cost") % {"amount": amount(done.value_minor)}
     )
     match done:
         case Booked():
-            return gettext("Booked. %(what)s, %(worth)s.") % {"what": what, "worth": worth}
+            return gettext("Booked: %(what)s, %(worth)s.") % {"what": what, "worth": worth}
         case Waiting():
-            return gettext("Waiting for another person's approval. %(what)s, %(worth)s.") % {
+            return gettext("Waiting for another person's approval: %(what)s, %(worth)s.") % {
                 "what": what,
                 "worth": worth,
             }

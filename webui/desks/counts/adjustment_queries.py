@@ -4,10 +4,37 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from ledger.kernel.rows import select, select_value
+from ledger.kernel.rows import select, select_one, select_value
 from ledger.messages import gettext_noop
+from ledger.services import on_hand_sign, unavailable_sign
 from webui.shell.keyset import MOST_SUMMED, Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
+
+
+@dataclass(frozen=True, slots=True)
+class ItemStock:
+    """An item as the preview of an adjustment shows it.
+
+    `on_hand_units` is by all facts of the ledger. `unavailable_units` is that of the read model,
+    None before the item's first fact has arrived there.
+    """
+
+    name: str
+    on_hand_units: int
+    unavailable_units: int | None
+
+
+def item_stock(location: str, sku: str) -> ItemStock | None:
+    """Return the name and the units of an item, or None if the item is not known."""
+    sql = """
+        SELECT coalesce(p.name, given.sku) AS name, e.expected_units AS on_hand_units,
+               s.unavailable_units
+        FROM (SELECT %(sku)s AS sku, %(location)s || '|' || %(sku)s AS inv_key) given
+        CROSS JOIN LATERAL app.expected_at(given.inv_key, 'infinity', 9223372036854775807) e
+        LEFT JOIN retail.product p ON p.code = given.sku
+        LEFT JOIN read_model.stock s ON s.inv_key = given.inv_key
+        """
+    return select_one(sql, {"location": location, "sku": sku}, ItemStock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +130,10 @@ def requests_of(person: str) -> list[Request]:
 
 @dataclass(frozen=True, slots=True)
 class AdjustmentInHistory:
-    """An adjustment in the ledger; `mark` is its value in the sorted column."""
+    """An adjustment in the ledger; `mark` is its value in the sorted column.
+
+    `note` is None if the person wrote none, and for adjustments of other programs.
+    """
 
     id: int
     location: str
@@ -113,12 +143,23 @@ class AdjustmentInHistory:
     quantity_units: int
     occurred_at: datetime
     recorded_by: str | None
+    note: str | None
     mark: str
 
     @property
     def key(self) -> int:
         """The id of the adjustment in its list."""
         return self.id
+
+    @property
+    def on_hand_units(self) -> int:
+        """The movement of on-hand, with its sign."""
+        return on_hand_sign(self.reason) * self.quantity_units
+
+    @property
+    def unavailable_units(self) -> int:
+        """The movement of unavailable stock, with its sign."""
+        return unavailable_sign(self.reason) * self.quantity_units
 
 
 HISTORY: Final = Keys(
@@ -139,12 +180,18 @@ HISTORY_HEADS: Final = (
     Column("store", gettext_noop("Store")),
     Column("at", gettext_noop("Happened"), largest_first=True),
     Column("reason", gettext_noop("Reason")),
-    Column("units", gettext_noop("Units"), "n", largest_first=True),
+    Column("units", gettext_noop("On hand"), "n", largest_first=True),
+    Column("", gettext_noop("Unavailable"), "n"),
     Column("by", gettext_noop("By")),
 )
 _ADJUSTED: Final = """FROM retail.stock_adjustment a
     LEFT JOIN retail.product p ON p.code = a.sku
     LEFT JOIN retail.location lo ON lo.code = a.location"""
+_NOTE: Final = """LEFT JOIN LATERAL (
+        SELECT detail ->> 'note' AS note FROM app.action_log
+        WHERE subject = a.inv_key AND action = 'adjust'
+          AND (detail ->> 'adjustment')::bigint = a.id
+        ORDER BY id DESC LIMIT 1) noted ON true"""
 _OF_ITEM: Final = """(%(location)s = '' OR a.location = %(location)s)
     AND (%(sku)s = '' OR a.sku = %(sku)s)"""
 
@@ -153,8 +200,8 @@ def history_page(place: Place, *, location: str = "", sku: str = "") -> Page[Adj
     """Return one page of the adjustments in the ledger."""
     sql = f"""WITH shown AS ({HISTORY.shown_sql(f"{_ADJUSTED} WHERE {_OF_ITEM}", place)})
         SELECT a.id, a.location, a.sku, coalesce(p.name, a.sku) AS name, a.reason,
-               a.quantity_units, a.occurred_at, a.recorded_by, shown.mark
-        {_ADJUSTED} JOIN shown ON shown.key = a.id ORDER BY shown.place"""
+               a.quantity_units, a.occurred_at, a.recorded_by, noted.note, shown.mark
+        {_ADJUSTED} {_NOTE} JOIN shown ON shown.key = a.id ORDER BY shown.place"""
     given = {"location": location, "sku": sku, **parameters(place)}
     return cut(select(sql, given, AdjustmentInHistory), place)
 

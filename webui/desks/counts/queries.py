@@ -53,6 +53,29 @@ def open_sheets(person: str) -> list[Sheet]:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingSheet:
+    """A sheet that was handed in, and the number of its counts without a decision."""
+
+    id: int
+    location_name: str
+    submitted_at: datetime
+    waiting: int
+
+
+def waiting_sheets(person: str) -> list[WaitingSheet]:
+    """Return up to 20 sheets of this person with counts that wait for approval, newest first."""
+    sql = """
+        SELECT s.id, coalesce(lo.name, s.location) AS location_name, s.submitted_at,
+               count(*) AS waiting
+        FROM retail.stock_count c JOIN app.count_sheet s ON s.id = c.sheet_id
+        LEFT JOIN retail.location lo ON lo.code = s.location
+        WHERE c.status = 'draft' AND c.counted_by = %(person)s AND s.submitted_at IS NOT NULL
+        GROUP BY s.id, lo.name ORDER BY s.id DESC LIMIT 20
+        """
+    return select(sql, {"person": person}, WaitingSheet)
+
+
+@dataclass(frozen=True, slots=True)
 class SheetEntry:
     """One entry of a sheet; `count_id` is None until the sheet is submitted."""
 
@@ -76,13 +99,18 @@ def entries(sheet_id: int, sku: str) -> list[SheetEntry]:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The sum of one item's entries on a sheet."""
+    """The sum of one item's entries on a sheet.
+
+    `is_ranged` is False for an item that isn't in the range of the sheet's location: its goods are
+    real, but the location has no price and no reorder rule for them.
+    """
 
     sku: str
     name: str
     units: int
     entries: int
     is_handed_in: bool
+    is_ranged: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +133,11 @@ def tallies(sheet_id: int) -> list[Tally]:
     """Return the sums of a sheet by item. The item that was counted last comes first."""
     sql = """
         SELECT e.sku, coalesce(max(p.name), e.sku) AS name, sum(e.units)::bigint AS units,
-               count(*) AS entries, bool_and(e.count_id IS NOT NULL) AS is_handed_in
-        FROM app.count_entry e LEFT JOIN retail.product p ON p.code = e.sku
+               count(*) AS entries, bool_and(e.count_id IS NOT NULL) AS is_handed_in,
+               count(il.inv_key) > 0 AS is_ranged
+        FROM app.count_entry e JOIN app.count_sheet s ON s.id = e.sheet_id
+        LEFT JOIN retail.product p ON p.code = e.sku
+        LEFT JOIN retail.item_location il ON il.inv_key = s.location || '|' || e.sku
         WHERE e.sheet_id = %(sheet)s AND NOT e.is_undone
         GROUP BY e.sku ORDER BY max(e.number) DESC LIMIT 500
         """
@@ -120,6 +151,7 @@ class ItemToRecount:
     location: str
     sku: str
     name: str
+    counted_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +250,7 @@ def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
     Only the first 100 drafts by location and id are searched.
     """
     return [
-        ItemToRecount(draft.location, draft.sku, draft.name)
+        ItemToRecount(draft.location, draft.sku, draft.name, draft.counted_at)
         for draft in waiting_counts(location=location)
         if draft.is_over
     ]
@@ -253,6 +285,11 @@ class CountInHistory:
     def key(self) -> int:
         """The id of the count in its list."""
         return self.id
+
+    @property
+    def is_replaced(self) -> bool:
+        """True for a draft that is void because its item was counted again, see `submit_sheet`."""
+        return self.status == "void" and self.approved_by is None and self.voided_at is None
 
     @property
     def variance_then_units(self) -> int | None:

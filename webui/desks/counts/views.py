@@ -59,6 +59,7 @@ def _show_desk(request: HttpRequest, given: Typed, refusal: str, status: int) ->
         "sku": given.get("sku", "")[:32],
         "locations": locations(),
         "sheets": selectors.open_sheets(request.user.get_username()),
+        "handed_in": selectors.waiting_sheets(request.user.get_username()),
         "again": selectors.items_to_recount(location=location),
         "waiting_count": selectors.waiting_count(),
         "refusal": refusal,

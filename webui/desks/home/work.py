@@ -11,6 +11,7 @@ from ledger.tasks import kinds
 from ledger.webhooks.queries import trouble
 from webui.accounts.roles import (
     APPROVE_COUNTS,
+    COUNT,
     DECIDE_PRICES,
     DECIDE_REORDERS,
     MANAGE_ORDERS,
@@ -18,6 +19,7 @@ from webui.accounts.roles import (
     SETTLE_REJECTED,
     TRANSFER,
 )
+from webui.desks.counts.queries import items_to_recount
 from webui.desks.home import queries
 from webui.desks.home.queries import TaskTotal, Total
 from webui.desks.home.waiting import LATER, NOW, TODAY, Waiting
@@ -98,6 +100,21 @@ def _counts(location: str) -> Iterable[Waiting]:
     note = gettext("above the value that a person may book alone")
     yield from _of(
         asked, gettext("Adjustments to approve"), note, gettext("Approve adjustments"), url
+    )
+
+
+def _second_counts(location: str) -> Iterable[Waiting]:
+    again = items_to_recount(location=location)
+    if not again:
+        return
+    yield Waiting(
+        urgency=TODAY,
+        what=gettext("Items to count again"),
+        items=len(again),
+        note=gettext("the first count was far from the expected units"),
+        step=gettext("Count again"),
+        url=f"{_link('counts', location)}#again",
+        oldest=min(item.counted_at for item in again),
     )
 
 
@@ -188,6 +205,7 @@ _SOURCES: Final[tuple[tuple[str, Callable[[str], Iterable[Waiting]]], ...]] = (
     (MANAGE_ORDERS, _drafts),
     (DECIDE_PRICES, _prices),
     (APPROVE_COUNTS, _counts),
+    (COUNT, _second_counts),
     (RECEIVE, _deliveries),
     (TRANSFER, _transfers),
     (SETTLE_REJECTED, _system),
