@@ -112,7 +112,7 @@ def refuse_future(field: str, value: datetime | None, now: datetime) -> None:
     mistyped it, and wouldn't notice that the booking got another time.
     """
     if value is not None and value > now + CLOCKS_DIFFER_BY:
-        refuse(field, value, Message("a time in the past; now it is %(now)s", now=moment_text(now)))
+        refuse(field, value, Message("must not be later than now, %(now)s", now=moment_text(now)))
 
 
 def day_of(at: datetime) -> date:

@@ -115,7 +115,12 @@ def _receive(arriving: ShipmentLine, delivered: Delivered, actor: str | None) ->
         refuse(
             "discrepancy_reason",
             None,
-            Message("shipped minus arrived units is %(lost)s: give a reason", lost=lost),
+            Message(
+                "%(shipped)s units were sent and %(arrived)s arrived: give a reason for the "
+                "difference",
+                shipped=f"{arriving.shipped_units:,}",
+                arrived=f"{delivered.arrived_units:,}",
+            ),
         )
     write_receipt(arriving.id, delivered, 0, actor)
     log_receipt(arriving.inv_key, arriving.id, delivered, actor)

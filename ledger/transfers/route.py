@@ -88,9 +88,12 @@ def _refuse_end(field: str, inv_key: str) -> None:
         refuse("sku", sku, "an item that some location has")
     if not known.location_known:
         refuse(field, location, "an existing location")
-    refuse(
-        field, location, Message("a location that has %(sku)s: have it ranged there first", sku=sku)
+    rule = Message(
+        "this location doesn't have %(sku)s in its range: choose another one, or ask the buyer to "
+        "add the item",
+        sku=sku,
     )
+    refuse(field, location, rule)
 
 
 def refuse_beyond_stock(

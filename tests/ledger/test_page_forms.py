@@ -122,7 +122,7 @@ def test_a_row_of_a_delivery_is_read_by_its_suffix(
     [
         (
             {"received": "11"},
-            "Reason of MUG: a reason, because 12 were expected undamaged; got “11 rec",
+            "Reason of MUG: 12 were expected, but 11 arrived undamaged and 0 damaged: choose a",
         ),
         (
             {"received": "1", "damaged": "1999", "reason": "refused"},

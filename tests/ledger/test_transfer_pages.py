@@ -8,8 +8,10 @@ import psycopg
 import pytest
 from django.test import Client
 
+from inventory.model.ids import InvKey
 from ledger import services
 from ledger.services import Route, Transfer
+from tests.ledger.inbox import level, state
 from tests.ledger.pages import person
 from tests.ledger.rows import reorder_proposal, write
 from tests.ledger.stocked import stocked
@@ -74,6 +76,44 @@ def test_a_transfer_to_where_it_is_keeps_the_form(places: psycopg.Connection) ->
     assert 'name="sku" value="S"' in answer.content.decode()
 
 
+def test_only_the_source_sends_and_the_form_keeps_its_input(places: psycopg.Connection) -> None:
+    form = {"source": "DC-1", "destination": "L", "sku": "S", "units": "6", "action": "ship"}
+    ann = person("associate", "ann", stores=("L",))
+
+    answer = ann.post("/transfers/ask", {**form, "command_id": str(uuid4())})
+
+    assert answer.status_code == 403
+    assert "Only the people of DC-1 can send its goods. Press “Ask for it”" in text(answer)
+    assert 'name="sku" value="S"' in answer.content.decode()
+    assert '<option value="DC-1" selected>' in answer.content.decode()
+    assert places.execute("SELECT count(*) FROM retail.shipment_line").fetchone() == (0,)
+    noted = places.execute("SELECT reason FROM app.refusal ORDER BY id DESC LIMIT 1").fetchone()
+    assert noted is not None
+    assert noted[0].startswith("Only the people of DC-1")
+
+
+def test_the_form_offers_the_stores_that_have_the_item(places: psycopg.Connection) -> None:
+    places.execute("INSERT INTO retail.location (code, name) VALUES ('E', 'Empty'), ('N', 'None')")
+    write(places, "item_location", inv_key="E|S", location="E")
+    for location, units in (("DC-1", 12), ("L", 3)):
+        stock = {"on_hand_units": units, "opening_units": units}
+        level(places, state(inv_key=InvKey(f"{location}|S"), stock=stock))
+    ann = person("associate", "ann", stores=("L",))
+
+    page = ann.get("/transfers/?location=L&sku=S").content.decode()
+    choices = page.partition('name="source"')[2].partition("</select>")[0]
+    every = ann.get("/transfers/").content.decode().partition('name="source"')[2]
+
+    assert re.findall(r"<option[^>]*>([^<]*)<", choices) == [
+        "Choose",
+        "Centre (DC-1): 12 available",
+        "Empty (E)",
+    ]
+    assert re.findall(r'<option value="(\w[^"]*)"', every.partition("</select>")[0]) == [
+        *("DC-1", "E", "L", "N"),
+    ]
+
+
 def test_both_ends_see_what_is_on_the_way(places: psycopg.Connection) -> None:
     ann, transfer = person("associate", "ann"), planned()
     step(ann, transfer, "ship", units=5)
@@ -94,7 +134,7 @@ def test_units_that_differ_are_refused_beside_the_transfer_with_the_input(
     done = step(ann, transfer, "receive", received_units=4, damaged_units=1, reason="torn")
 
     assert short.status_code == 422
-    assert "shipped minus arrived units is 1: give a reason" in text(short)
+    assert "6 units were sent and 5 arrived: give a reason" in text(short)
     assert 'name="received_units" type="number" inputmode="numeric" min="0"' in (
         short.content.decode()
     )

@@ -61,9 +61,9 @@ def written(ledger: psycopg.Connection) -> int:
         ({"sku": "NOPE"}, "sku", "NOPE", "an item that some location has"),
         ({"source": "NOWHERE"}, "source", "NOWHERE", "an existing location"),
         ({"destination": "NOWHERE"}, "destination", "NOWHERE", "an existing location"),
-        ({"source": "M"}, "source", "M", "a location that has S"),
-        ({"destination": "M"}, "destination", "M", "a location that has S"),
-        ({"destination": "N"}, "destination", "N", "a location that has S"),
+        ({"source": "M"}, "source", "M", "this location doesn't have S in its range"),
+        ({"destination": "M"}, "destination", "M", "this location doesn't have S in its range"),
+        ({"destination": "N"}, "destination", "N", "this location doesn't have S in its range"),
         ({"destination": "DC-1"}, "destination", "DC-1", "another location"),
     ],
 )

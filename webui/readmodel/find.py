@@ -154,7 +154,7 @@ def why_not_found(text: str) -> str:
     if problem == UNKNOWN:
         return ""
     shown = translated(problem, gettext)
-    return gettext("This is %(problem)s. Nothing was changed.") % {"problem": shown}
+    return gettext("This is %(problem)s.") % {"problem": shown}
 
 
 _BY_SKU: Final = """SELECT p.code AS sku, p.name, p.department FROM retail.product p
@@ -241,3 +241,29 @@ def _card(
         stores=rows[0].stores if rows else 0,
         matched=matched,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A location that has an item in its range, and its available units.
+
+    `available` is None before the item's first fact has arrived in the read model.
+    """
+
+    location: str
+    available: int | None
+
+
+_HOLDERS: Final = """SELECT il.location, s.available_to_sell_units AS available
+FROM retail.item_location il LEFT JOIN read_model.stock s ON s.inv_key = il.inv_key
+WHERE il.sku = %(sku)s"""
+
+
+def holders(sku: str) -> dict[str, int | None]:
+    """Return the available units of an item by location, of all stores that have it in range.
+
+    A store sees these units to ask another one for some (decision 0046).
+    """
+    with within(EVERYWHERE):
+        rows = select(_HOLDERS, {"sku": sku}, Holder)
+    return {row.location: row.available for row in rows}

@@ -92,15 +92,13 @@ class RowForm(RowPart):
             self._refuse("received", received + damaged, rule)
         elif not reason and (damaged or received != self._expected_units):
             rule = Message(
-                "a reason, because %(expected_units)s were expected undamaged",
-                expected_units=self._expected_units,
+                "%(expected)s were expected, but %(received)s arrived undamaged and %(damaged)s "
+                "damaged: choose a reason",
+                expected=f"{self._expected_units:,}",
+                received=f"{received:,}",
+                damaged=f"{damaged:,}",
             )
-            self._refuse(
-                "reason",
-                gettext("%(received)s received, %(damaged)s damaged")
-                % {"received": f"{received:,}", "damaged": f"{damaged:,}"},
-                rule,
-            )
+            self._refuse("reason", None, rule)
 
     def _refuse(self, field: str, value: object, rule: str) -> None:
         self.add_error(field, ValidationError(rule, params={"value": value}))

@@ -121,13 +121,19 @@ def _card(
 ) -> dict[str, Any]:
     """Return a receipt with what the person may do; `refused` is the id of a refused receipt."""
     is_own = receipt.recorded_by == request.user.get_username()
+    is_refused = refusal is not None and refused == str(receipt.id)
+    known = receipt.discrepancy_reason or ""
+    typed = refusal.form.get("reason", "") if refusal and is_refused else known
     return {
         "receipt": receipt,
         "id": str(receipt.id),
         "anchor": f"receipt-{receipt.id}",
         "is_mine": is_own and receipt.is_fresh,
         "command_id": uuid4(),
-        "refusal": refusal if refused == str(receipt.id) else None,
+        # A receipt of another program may have a reason in its own words.
+        "reasons": [*REASONS, *({known, typed} - {"", *REASONS})],
+        "reason": typed,
+        "refusal": refusal if is_refused else None,
     }
 
 

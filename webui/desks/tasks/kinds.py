@@ -111,14 +111,12 @@ def _phantom(numbers: Numbers) -> str:
     hours = windows // WINDOWS_AN_HOUR
     quiet = counted_text(hours, "hour") if hours else counted_text(windows * 10, "minute")
     expected = counted_text(int(numbers["lambda_micro"]) // MICRO, "unit")
+    # The next step is a blind count, so the text has no units on hand. "At its pace before": since
+    # the last sale, the demand that other pages show has become lower.
     return gettext(
-        "%(on_hand_units)s on hand, but none sold in %(quiet)s of trading, in which "
-        "%(expected)s were to be expected."
-    ) % {
-        "on_hand_units": units_text(numbers["on_hand_units"]),
-        "quiet": quiet,
-        "expected": expected,
-    }
+        "Units are recorded, but none was sold in %(quiet)s while the store was open. At its pace "
+        "before, %(expected)s would have been sold."
+    ) % {"quiet": quiet, "expected": expected}
 
 
 def _variance(numbers: Numbers) -> str:
@@ -288,10 +286,8 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     kinds.NOT_COUNTED: Kind(
         gettext_noop("Not counted"),
-        lambda numbers: (
-            gettext("Never counted; the recorded facts add up to %(numbers)s.")
-            % {"numbers": _units(numbers)}
-        ),
+        # The next step is a blind count, so the text has no number.
+        lambda _: gettext("It has sales or deliveries, but was never counted."),
         gettext_noop("Count it"),
         _count,
         COUNT,

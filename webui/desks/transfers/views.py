@@ -1,6 +1,8 @@
 """Pages for transfers: request units, ship them, receive them, each step at its location."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 from uuid import uuid4
 
@@ -10,7 +12,8 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
-from ledger.messages import gettext_noop
+from ledger.access.scope import OutOfScope, current
+from ledger.messages import Message, gettext_noop, translated
 from ledger.services import (
     ServiceError,
     ShipTransfer,
@@ -22,6 +25,7 @@ from ledger.services import (
     ship_planned_transfer,
     ship_transfer,
 )
+from webui.accounts.refusals import REASON
 from webui.accounts.roles import DECIDE_REORDERS, SEE_TRANSFERS, TRANSFER, abilities, requires
 from webui.desks.transfers import listing
 from webui.desks.transfers import queries as selectors
@@ -33,8 +37,9 @@ from webui.desks.transfers.forms import (
     StepForm,
     TransferDueForm,
 )
-from webui.readmodel.choices import locations, partners
+from webui.readmodel.choices import Choice, locations, partners
 from webui.readmodel.figures import units_text
+from webui.readmodel.find import holders
 from webui.shell.commands import (
     next_cards,
     query_text,
@@ -47,6 +52,15 @@ from webui.shell.listing import address
 from webui.shell.page import render_page
 
 _FIELDS: Final = ("source", "sku", "units", "due_on")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A location to send goods from; `available_units` is None if they are not known."""
+
+    code: str
+    name: str
+    available_units: int | None
 
 
 @require_GET
@@ -85,6 +99,7 @@ def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpR
         "location": location,
         "locations": locations(),
         "partners": stores,
+        "sources": _sources(form, stores),
         "places": places,
         "transfers": page.rows,
         "totals": listing.transfer_totals(view, location=location),
@@ -101,6 +116,24 @@ def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpR
         **keys.links(listing.columns_of(view), place, query, page).as_context(),
     }
     return render_page(request, "transfers/desk.html", context, status=status)
+
+
+def _sources(form: Typed, stores: Sequence[Choice]) -> list[Source]:
+    """Return the locations that can send the form's item, those with the most units first.
+
+    Without an item of some location, return all locations.
+    """
+    units = holders(form["sku"]) if form.get("sku") else {}
+    units.pop(form.get("destination", ""), None)
+    if not units:
+        return [Source(store.code, store.name, None) for store in stores]
+    chosen = form.get("source", "")
+    found = [
+        Source(store.code, store.name, units.get(store.code))
+        for store in stores
+        if store.code in units or store.code == chosen
+    ]
+    return sorted(found, key=lambda source: (-(source.available_units or 0), source.code))
 
 
 def _back(request: HttpRequest) -> str:
@@ -128,13 +161,19 @@ def request_transfer(request: HttpRequest) -> HttpResponse:
     def work() -> str:
         return _request_transfer(form, request.user.get_username())
 
-    return run_command(request, work, show, _back(request))
+    try:
+        return run_command(request, work, show, _back(request))
+    except OutOfScope as refused:
+        # The form keeps its input, unlike the page for other refused requests.
+        setattr(request, REASON, str(refused))
+        return show(translated(refused.args[0], gettext), 403)
 
 
 def _request_transfer(form: RequestForm, actor: str) -> str:
     values, route = form.cleaned(), form.route()
     reorder_id = values["reorder_id"] or None
     if values["action"] == SHIP:
+        _refuse_to_send_for_others(route.source)
         leaving = ShipTransfer(
             route, reorder_id=reorder_id, beyond_stock_allowed=values["beyond_stock"]
         )
@@ -160,6 +199,16 @@ def _request_transfer(form: RequestForm, actor: str) -> str:
         "what": what,
         "transfer_ref": planned.transfer_ref,
     }
+
+
+def _refuse_to_send_for_others(source: str) -> None:
+    if not current().allows(source):
+        message = Message(
+            "Only the people of %(source)s can send its goods. Press “Ask for it” to ask them for "
+            "the units. Nothing was changed.",
+            source=source,
+        )
+        raise OutOfScope(message)
 
 
 @require_POST
